@@ -1,0 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Duration, toMilliseconds } from './duration.ts'
+
+/** Where time comes from. Domain code takes a clock or a moment, never `Date.now()`, so tests decide what time it is. */
+export interface Clock {
+  now(): Date
+  /** Resolves after the duration, or at once and quietly when the signal aborts: callers look at the signal. */
+  sleep(duration: Duration, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  sleep: async (duration, signal) => {
+    try {
+      await delay(toMilliseconds(duration), undefined, signal === undefined ? {} : { signal })
+    } catch (error) {
+      if (!signal?.aborted) throw error
+    }
+  },
+}
