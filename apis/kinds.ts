@@ -1,0 +1,5 @@
+import { sentinelConfigKind } from './hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import type { CustomKind } from './schema/kind.ts'
+
+/** Every kind that Muster adds to Kubernetes, in the order in which they are documented. A new kind is one file and one line here. */
+export const customKinds = (): readonly CustomKind[] => [sentinelConfigKind()]

@@ -1,0 +1,32 @@
+import Type, { type Static } from 'typebox'
+
+const condition = () =>
+  Type.Object(
+    {
+      type: Type.String({ description: 'What the condition is about, in CamelCase.', minLength: 1, maxLength: 316 }),
+      status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
+      observedGeneration: Type.Optional(
+        Type.Integer({
+          description: 'metadata.generation of the spec that this condition was set for.',
+          format: 'int64',
+          minimum: 0,
+        }),
+      ),
+      lastTransitionTime: Type.String({ description: 'When status last changed.', format: 'date-time' }),
+      reason: Type.String({ description: 'Why, as one CamelCase word for programs.', minLength: 1, maxLength: 1024 }),
+      message: Type.String({ description: 'Why, as a sentence for people.', maxLength: 32768 }),
+    },
+    { description: 'One aspect of the state. Kubernetes: metav1.Condition.' },
+  )
+
+/** The conditions of a status, merged by type so that several writers can share the list. Kubernetes: API conventions, kstatus. */
+export const conditions = () =>
+  Type.Array(condition(), {
+    description:
+      'State as kstatus reads it: Ready is always there once observed, Reconciling and Stalled only while they hold.',
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['type'],
+  })
+
+/** One entry of `status.conditions`. */
+export type Condition = Static<ReturnType<typeof condition>>

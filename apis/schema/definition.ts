@@ -1,0 +1,60 @@
+import type { CustomKind } from './kind.ts'
+import { type StructuralSchema, structural } from './structural.ts'
+
+/** Every kind of ours is listed by `kubectl get muster`. */
+export const CATEGORY = 'muster'
+
+/** The CustomResourceDefinition of a kind. Kubernetes: apiextensions.k8s.io/v1. */
+export interface CustomResourceDefinition {
+  readonly apiVersion: 'apiextensions.k8s.io/v1'
+  readonly kind: 'CustomResourceDefinition'
+  readonly metadata: { readonly name: string }
+  readonly spec: object
+}
+
+/** The schema of a whole object of this kind: what `kubectl explain` shows. */
+export const objectSchema = (kind: CustomKind): StructuralSchema => ({
+  type: 'object',
+  description: kind.description,
+  required: ['spec'],
+  properties: {
+    apiVersion: { type: 'string', description: 'Group and version of the schema of this object.' },
+    kind: { type: 'string', description: 'Which kind of object this is.' },
+    metadata: { type: 'object' },
+    spec: structural(kind.spec, 'spec'),
+    status: structural(kind.status, 'status'),
+  },
+})
+
+/** The manifest that teaches an API server this kind. */
+export const definition = (kind: CustomKind): CustomResourceDefinition => {
+  const { group, version, plural, kind: name, scope, subresources } = kind.resource
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: {
+        kind: name,
+        listKind: `${name}List`,
+        plural,
+        singular: name.toLowerCase(),
+        shortNames: kind.shortNames,
+        categories: [CATEGORY],
+      },
+      scope,
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          subresources: Object.fromEntries(subresources.map((subresource) => [subresource, {}])),
+          additionalPrinterColumns: kind.columns.map(({ path, ...column }) => ({ ...column, jsonPath: path })),
+          selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+          schema: { openAPIV3Schema: objectSchema(kind) },
+        },
+      ],
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import Type, { type TUnsafe } from 'typebox'
+import type { Duration } from '#operator/model/duration.ts'
+import { rules } from './rule.ts'
+
+/** Digits are bounded so that CEL's duration(), which is int64 nanoseconds, cannot overflow within `maxLength`. */
+const WRITTEN = '^([0-9]{1,6}(\\\\.[0-9]{1,3})?(ms|s|m|h))+$'
+
+/**
+ * A span of time as Go writes it, more than nothing and at most a week.
+ * @param options.default What the API server fills in when the field is left out.
+ */
+export const duration = (options: { description: string; default: Duration }): TUnsafe<Duration> =>
+  Type.Unsafe<Duration>({
+    type: 'string',
+    maxLength: 20,
+    ...options,
+    ...rules({
+      rule: `self.matches('${WRITTEN}') && duration(self) > duration('0s') && duration(self) <= duration('168h')`,
+      message: 'must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m',
+    }),
+  })

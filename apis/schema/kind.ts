@@ -1,0 +1,29 @@
+import type { TSchema } from 'typebox'
+import type { Resource } from '#operator/model/resource.ts'
+
+/** A column of `kubectl get`. Kubernetes: CustomResourceDefinition additionalPrinterColumns. */
+export interface Column {
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'boolean' | 'date'
+  /** JSONPath into the object, e.g. `.status.resources`; it can only reach a scalar. */
+  readonly path: string
+  readonly description: string
+}
+
+/**
+ * A custom resource as its file under `apis/<group>/<version>/` describes it: everything that the
+ * CustomResourceDefinition, the reference page and the roles are generated from.
+ *
+ * Kinds are made by functions, so that a command which only needs the typed handle never loads the schema library.
+ */
+export interface CustomKind {
+  readonly resource: Resource
+  readonly shortNames: readonly string[]
+  /** One sentence: what an object of this kind is for. */
+  readonly description: string
+  readonly spec: TSchema
+  readonly status: TSchema
+  readonly columns: readonly Column[]
+  /** Fields that `kubectl get --field-selector` can filter by, as JSONPath. */
+  readonly selectableFields: readonly string[]
+}

@@ -1,0 +1,14 @@
+import Type from 'typebox'
+import { conditions } from './conditions.ts'
+
+/** The fields that the status of every kind begins with. */
+export const standardStatus = () => ({
+  observedGeneration: Type.Optional(
+    Type.Integer({ description: 'metadata.generation of the spec that this status speaks of.', format: 'int64', minimum: 0 }),
+  ),
+  conditions: Type.Optional(conditions()),
+})
+
+/** A number that only grows or is counted anew, never negative. */
+export const count = (options: { description: string }) =>
+  Type.Optional(Type.Integer({ format: 'int64', minimum: 0, ...options }))
