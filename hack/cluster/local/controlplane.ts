@@ -1,0 +1,119 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Child, startChild, untilReady } from '../../process/child.ts'
+import { freePort } from '../../process/ports.ts'
+import { writeKubeconfig } from '../kubeconfig.ts'
+import { commandLine, type Ports } from './commandline.ts'
+import { ensureCredentials, readToken } from './credentials.ts'
+import { type Layout, layoutOf, PARTS, type Part, type User, users } from './layout.ts'
+import { isReady } from './readiness.ts'
+
+export interface ControlPlaneOptions {
+  /** Where the binaries are. */
+  readonly binaries: string
+  /** Data, credentials and logs; a folder that was used before continues with what it has. */
+  readonly folder: string
+  /** Which processes; etcd and kube-apiserver must be among them. All when undefined. */
+  readonly parts?: readonly Part[]
+  /** False for one that lives on after this process. */
+  readonly guarded: boolean
+  /** Free ones when undefined. */
+  readonly ports?: Ports
+}
+
+/** Real Kubernetes processes on this machine, each of which can be killed and started again. */
+export interface LocalControlPlane {
+  readonly layout: Layout
+  readonly server: string
+  readonly ports: Ports
+  /** The admin's kubeconfig file. */
+  readonly kubeconfig: string
+  pids(): Readonly<Partial<Record<Part, number>>>
+  /** SIGKILL. */
+  kill(part: Part): Promise<void>
+  /** Starts a part that was killed, on the same port and data, and waits until it serves. */
+  restart(part: Part): Promise<void>
+  /** In the reverse order of the start. Data and logs stay. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a control plane and waits until its API server is ready.
+ * @throws ProcessError when a part ends or is not ready in time, with the last lines of its log
+ */
+export const startLocalControlPlane = async (options: ControlPlaneOptions): Promise<LocalControlPlane> => {
+  const layout = layoutOf(options.folder)
+  const parts = PARTS.filter((part) => options.parts?.includes(part) ?? true)
+  const ports = options.ports ?? { apiserver: await freePort(), kwok: await freePort() }
+  const server = `https://127.0.0.1:${ports.apiserver}`
+  const children = new Map<Part, Child>()
+  await ensureCredentials(layout)
+
+  const start = async (part: Part): Promise<void> => {
+    const child = await startChild({
+      name: part,
+      command: join(options.binaries, part),
+      args: commandLine(part, layout, ports),
+      cwd: layout.folder,
+      logFile: layout.log(part),
+      guarded: options.guarded,
+    })
+    children.set(part, child)
+    if (part === 'kube-apiserver') await untilServing(child)
+  }
+
+  const untilServing = async (child: Child): Promise<void> => {
+    const token = await readToken(layout, 'admin')
+    await untilReady(
+      child,
+      async () => {
+        if (!existsSync(layout.certificate)) return false
+        return isReady(server, await readFile(layout.certificate, 'utf8'), token)
+      },
+      { timeout: 120_000 },
+    )
+  }
+
+  const stop = async (): Promise<void> => {
+    for (const part of parts.toReversed()) await children.get(part)?.stop()
+  }
+
+  try {
+    for (const part of parts) {
+      await start(part)
+      if (part === 'kube-apiserver') await writeKubeconfigs(layout, server)
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  return {
+    layout,
+    server,
+    ports,
+    kubeconfig: layout.kubeconfig('admin'),
+    pids: () => Object.fromEntries([...children].map(([part, child]) => [part, child.pid])),
+    kill: async (part) => {
+      await children.get(part)?.kill()
+    },
+    restart: async (part) => {
+      await children.get(part)?.kill()
+      await start(part)
+    },
+    stop,
+  }
+}
+
+const writeKubeconfigs = async (layout: Layout, server: string): Promise<void> => {
+  const certificateAuthority = await readFile(layout.certificate)
+  const write = async (user: User) =>
+    writeKubeconfig(layout.kubeconfig(user), {
+      name: 'muster-local',
+      server,
+      certificateAuthority,
+      token: await readToken(layout, user),
+    })
+  await Promise.all(users.map(write))
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+
+/** Where a local control plane keeps its things, all in one folder that only its user can read. */
+export interface Layout {
+  readonly folder: string
+  readonly data: string
+  readonly certificates: string
+  readonly certificate: string
+  readonly tokens: string
+  readonly serviceAccountKey: string
+  kubeconfig(user: User): string
+  log(part: Part): string
+}
+
+/** The processes of a control plane, in the order in which they start. */
+export const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const
+
+export type Part = (typeof PARTS)[number]
+
+/** Who talks to the API server. People and tests are `admin`. */
+export const USERS = {
+  admin: { name: 'muster-admin', groups: ['system:masters'] },
+  'kube-controller-manager': { name: 'system:kube-controller-manager', groups: [] },
+  'kube-scheduler': { name: 'system:kube-scheduler', groups: [] },
+  kwok: { name: 'muster-kwok', groups: ['system:masters'] },
+} as const satisfies Record<string, { readonly name: string; readonly groups: readonly string[] }>
+
+export type User = keyof typeof USERS
+
+export const users = Object.keys(USERS) as readonly User[]
+
+export const layoutOf = (folder: string): Layout => ({
+  folder,
+  data: join(folder, 'etcd'),
+  certificates: join(folder, 'certificates'),
+  certificate: join(folder, 'certificates', 'apiserver.crt'),
+  tokens: join(folder, 'tokens.csv'),
+  serviceAccountKey: join(folder, 'service-account.key'),
+  kubeconfig: (user) => join(folder, user === 'admin' ? 'kubeconfig' : `${user}.kubeconfig`),
+  log: (part) => join(folder, `${part}.log`),
+})

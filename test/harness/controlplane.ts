@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
+import { type LocalControlPlane, startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
+import { readToken } from '#hack/cluster/local/credentials.ts'
+import type { Part } from '#hack/cluster/local/layout.ts'
+import { ensureBinaries } from '#hack/controlplane/build.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { loadTransport, type Transport, type TransportOptions } from '#operator/client/transport.ts'
+import { installCrds } from './crds.ts'
+import { kubectl } from './kubectl.ts'
+import { type Connection, type Rest, rest } from './rest.ts'
+
+/** A real API server to test on. */
+export interface ControlPlane {
+  /** https://127.0.0.1:port */
+  readonly server: string
+  /** Path of the admin's kubeconfig. */
+  readonly kubeconfig: string
+  /** The admin's plain REST calls. */
+  readonly rest: Rest
+  /** A new transport of the client under test, as admin. Close it. */
+  transport(options?: TransportOptions): Promise<Transport>
+  kubectl(...args: readonly string[]): Promise<string>
+  /** Creates a namespace that no other test has, and gives its name. */
+  namespace(prefix?: string): Promise<string>
+  /** The path of a kubeconfig that speaks as an existing ServiceAccount, with a token of the TokenRequest API. */
+  kubeconfigFor(serviceAccount: string, namespace: string): Promise<string>
+}
+
+/** A control plane of one's own, whose parts can be killed. */
+export interface OwnControlPlane extends ControlPlane, AsyncDisposable {
+  /** SIGKILL. */
+  kill(part: Part): Promise<void>
+  /** On the same port and data; resolves when it serves again. */
+  restart(part: Part): Promise<void>
+  stop(): Promise<void>
+}
+
+/** What tests need without nodes: no scheduler and no kwok. */
+const WITHOUT_NODES: readonly Part[] = ['etcd', 'kube-apiserver', 'kube-controller-manager']
+
+/** The control plane that this run's globalSetup started; every test takes a namespace of its own on it. */
+export const sharedControlPlane = (): Promise<ControlPlane> => Promise.resolve(connect(inject('controlPlane')))
+
+/** One that nobody else uses, with the CRDs of manifests/crds. Stop it, or take it with `await using`. */
+export const startControlPlane = async (
+  options: { readonly parts?: readonly Part[] } = {},
+): Promise<OwnControlPlane> => {
+  const binaries = await ensureBinaries(console.error)
+  const folder = await temporaryFolder('controlplane')
+  const local = await startLocalControlPlane({
+    binaries,
+    folder,
+    guarded: true,
+    parts: options.parts ?? WITHOUT_NODES,
+  })
+  const stop = async () => {
+    await local.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  const connection = await connectionOf(local, binaries)
+  await installCrds(connection)
+  return {
+    ...connect(connection),
+    kill: (part) => local.kill(part),
+    restart: (part) => local.restart(part),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+export const connectionOf = async (local: LocalControlPlane, binaries: string): Promise<Connection> => ({
+  server: local.server,
+  kubeconfig: local.kubeconfig,
+  certificateAuthority: await readFile(local.layout.certificate, 'utf8'),
+  token: await readToken(local.layout, 'admin'),
+  binaries,
+})
+
+const connect = (connection: Connection): ControlPlane => {
+  const call = rest(connection)
+  return {
+    server: connection.server,
+    kubeconfig: connection.kubeconfig,
+    rest: call,
+    transport: (options) => loadTransport({ ...options, kubeconfig: connection.kubeconfig }),
+    kubectl: kubectl(connection),
+    namespace: async (prefix = 'test') => {
+      const name = `${prefix}-${randomBytes(4).toString('hex')}`
+      await call('POST', '/api/v1/namespaces', { metadata: { name } })
+      return name
+    },
+    kubeconfigFor: async (serviceAccount, namespace) => {
+      const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`
+      const { status } = await call<{ status: { token: string } }>('POST', path, { spec: { expirationSeconds: 3600 } })
+      const file = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
+      await writeKubeconfig(file, { ...connection, name: serviceAccount, namespace, token: status.token })
+      return file
+    },
+  }
+}

@@ -1,0 +1,3 @@
+/** What tests on real servers import: `#test/harness/index.ts`. */
+export { type ControlPlane, type OwnControlPlane, sharedControlPlane, startControlPlane } from './controlplane.ts'
+export { RestError } from './rest.ts'

@@ -1,0 +1,44 @@
+import { Agent, type Dispatcher, request } from 'undici'
+
+/** How to reach an API server as its admin; plain data, so that vitest can hand it to the workers. */
+export interface Connection {
+  readonly server: string
+  /** Path of the admin's kubeconfig. */
+  readonly kubeconfig: string
+  /** PEM. */
+  readonly certificateAuthority: string
+  readonly token: string
+  /** Folder of kubectl and the other binaries. */
+  readonly binaries: string
+}
+
+/** An answer of 400 and above, with the API server's own words. */
+export class RestError extends Error {
+  override readonly name = 'RestError'
+  readonly status: number
+  constructor(method: string, path: string, status: number, body: string) {
+    super(`${method} ${path}: ${status} ${body}`)
+    this.status = status
+  }
+}
+
+export type Rest = <T = unknown>(method: Dispatcher.HttpMethod, path: string, body?: unknown) => Promise<T>
+
+/** The admin's plain REST calls for arranging and checking tests; on purpose not the client under test. */
+export const rest = ({ server, certificateAuthority, token }: Connection): Rest => {
+  const dispatcher = new Agent({ connect: { ca: certificateAuthority } })
+  return async <T>(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<T> => {
+    const response = await request(server + path, {
+      method,
+      dispatcher,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.body.text()
+    if (response.statusCode >= 400) throw new RestError(method, path, response.statusCode, text)
+    return JSON.parse(text) as T
+  }
+}
