@@ -1,12 +1,15 @@
 import { defineConfig } from 'vitest/config'
 
-/** One project a kind of test: `unit` needs nothing, `integration` and `e2e` run on a real control plane (test/harness). */
+/** One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness). */
 export default defineConfig({
   test: {
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['{apis,operator,controllers,services,cmd,hack,kustomize}/**/*.test.ts'] },
+        test: {
+          name: 'unit',
+          include: ['{apis,operator,controllers,services,cmd,hack,kustomize,test/harness}/**/*.test.ts'],
+        },
       },
       {
         extends: true,

@@ -1,0 +1,58 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Clock } from '#operator/model/clock.ts'
+import { type Duration, toMilliseconds } from '#operator/model/duration.ts'
+
+/** A clock that stands still until the test moves it. */
+export interface ManualClock extends Clock {
+  /**
+   * Moves the time forward and wakes whoever's sleep ends on the way, in order, each at its own moment. What they do then
+   * without real I/O is done when this resolves; who sleeps again within the span is woken again.
+   */
+  advance(duration: Duration): Promise<void>
+  /** How many sleep now. */
+  sleepers(): number
+}
+
+interface Sleeper {
+  /** Milliseconds since the epoch. */
+  readonly until: number
+  wake(): void
+}
+
+/** @param start RFC 3339 */
+export const manualClock = (start = '2026-01-01T00:00:00Z'): ManualClock => {
+  let now = Date.parse(start)
+  const sleepers = new Set<Sleeper>()
+
+  const earliest = (limit: number): Sleeper | undefined =>
+    [...sleepers].filter(({ until }) => until <= limit).toSorted((a, b) => a.until - b.until)[0]
+
+  return {
+    now: () => new Date(now),
+    sleep: (duration, signal) => {
+      const until = now + toMilliseconds(duration)
+      if (until <= now || signal?.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const wake = () => {
+          sleepers.delete(sleeper)
+          signal?.removeEventListener('abort', wake)
+          resolve()
+        }
+        const sleeper: Sleeper = { until, wake }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', wake)
+      })
+    },
+    advance: async (duration) => {
+      const target = now + toMilliseconds(duration)
+      await turn()
+      for (let next = earliest(target); next !== undefined; next = earliest(target)) {
+        now = next.until
+        next.wake()
+        await turn()
+      }
+      now = target
+    },
+    sleepers: () => sleepers.size,
+  }
+}
