@@ -1,0 +1,240 @@
+import type {
+  AdmissionContext,
+  ChangeContext,
+  Context,
+  DaemonContext,
+  EventContext,
+  Handler,
+  MayWait,
+} from './engine/context.ts'
+import type { Cycle } from './engine/cycle.ts'
+import type { ChangeHandler, Definition, Watched } from './engine/definition.ts'
+import { createIndex, type Index } from './engine/indexes.ts'
+import type { Memory, MemoryKind } from './engine/memory.ts'
+import { registration } from './engine/registration.ts'
+import type { Duration } from './model/duration.ts'
+import { type Essence, OWN_PREFIX } from './model/essence.ts'
+import type { Filters } from './model/filters.ts'
+import type { RetryPolicy } from './model/outcome.ts'
+import type { KubeObject, Resource } from './model/resource.ts'
+
+export interface ControllerOptions<O extends KubeObject> {
+  /** Part of annotations, finalizer, metrics and logs; unique in an operator. Default: the plural of the kind. */
+  readonly name?: string
+  /** Default: `muster.dev/<name>`. */
+  readonly finalizer?: string
+  /** How many objects are handled at the same time. Default: settings.queueing.concurrency. */
+  readonly concurrency?: number
+  /** Keeps only what is needed of an object before it is cached. Must keep identity and metadata; handlers see the rest. */
+  keep?(object: O): O
+  /** Where unfinished handlers of a change are remembered. Default 'annotations'. */
+  readonly progress?: MemoryKind | Memory<Cycle>
+  /** Where the essence that was handled last is remembered. Default 'annotations'. */
+  readonly diffBase?: MemoryKind | Memory<Essence>
+}
+
+export type HandlerOptions<O extends KubeObject> = RetryPolicy & Filters<O>
+export type ChangeReaction<O extends KubeObject> = Handler<ChangeContext<O>, MayWait>
+
+/**
+ * What to do about the objects of one kind: a value, to which functions add handlers. Ids are explicit because they are
+ * remembered on objects, and bundles rename functions. `operator({ controllers })` runs it.
+ */
+export interface Controller<O extends KubeObject> {
+  readonly name: string
+  readonly resource: Resource<O>
+  readonly on: {
+    /** The object was never handled, whether it is new or was found at the start. */
+    create(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
+    /** What is declared (see Essence) differs from what was handled last. */
+    update(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
+    /**
+     * The object is being deleted. Adds a finalizer, which goes when the handler has succeeded or given up, unless
+     * `optional`: then it is called when the deletion is seen, at the latest when the object is gone, and only once.
+     */
+    delete(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O> & { readonly optional?: boolean }): void
+    /** The object was handled before this process started. */
+    resume(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
+    /** A part of the essence came, went or changed. @param path e.g. 'spec.replicas', or a list for keys that have dots */
+    field(path: string | readonly string[], id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
+    /** Every event of the watch. Nothing is remembered and nothing retried. */
+    event(id: string, handler: Handler<EventContext<O>>, options?: Filters<O>): void
+    /** Admission: throws to refuse; the message is what the person sees. */
+    validate(id: string, handler: Handler<AdmissionContext<O>>, options?: Filters<O>): void
+    /** Admission: changes the object on its way in, through `patch`. Must be idempotent. */
+    mutate(id: string, handler: Handler<AdmissionContext<O>>, options?: Filters<O>): void
+  }
+  /**
+   * Level-triggered: called with what is true now, whenever something may have changed, and until it returns without
+   * error. Not called for an object in deletion when there is a delete handler, which then has the word.
+   */
+  reconcile(handler: Handler<Context<O>, MayWait>, options?: HandlerOptions<O>): void
+  /** Called for each object again and again, `every` after the last call ended (`sharp`: after it began). */
+  timer(
+    id: string,
+    options: HandlerOptions<O> & {
+      readonly every: Duration
+      /** Only when the essence has not changed for so long. */
+      readonly idle?: Duration
+      readonly sharp?: boolean
+      /** Before the first call. Default: at once. */
+      readonly initialDelay?: Duration
+    },
+    handler: Handler<Context<O>>,
+  ): void
+  /**
+   * Runs for as long as the object is there and the filters match; its signal ends it. Called again after an error.
+   * With `lease` it runs in one process at a time, the one that holds the Lease.
+   */
+  daemon(
+    id: string,
+    handler: Handler<DaemonContext<O>>,
+    options?: HandlerOptions<O> & {
+      lease?(object: O): { readonly name: string; readonly namespace: string } | undefined
+    },
+  ): void
+  index<K, V>(name: string, of: (object: O) => Iterable<readonly [K, V]>): Index<K, V>
+  /** Wakes this controller's objects when an object of another kind changes; `map` says which. */
+  watches<T extends KubeObject>(
+    other: Resource<T>,
+    map: (object: T) => Iterable<{ readonly name: string; readonly namespace?: string }>,
+    options?: { readonly labelSelector?: string; keep?(object: T): T },
+  ): void
+  /** What was declared, for the engine. */
+  readonly definition: Definition<O>
+}
+
+/** A controller of any kind, as `operator` takes it. */
+export type AnyController = { readonly name: string; readonly definition: Definition }
+
+/** A controller without handlers. @throws RegistrationError for bad input, as all its methods do */
+export const controller = <O extends KubeObject>(
+  resource: Resource<O>,
+  options: ControllerOptions<O> = {},
+): Controller<O> => {
+  const { name = resource.plural, progress = 'annotations', diffBase = 'annotations' } = options
+  const check = registration(name)
+  if (options.concurrency !== undefined) check.count('concurrency', options.concurrency)
+  const finalizer = options.finalizer ?? OWN_PREFIX + name
+  if (!finalizer.includes('/'))
+    check.fail(`finalizer "${finalizer}" needs a domain, such as 'example.com/${finalizer}'`)
+
+  const definition = {
+    name,
+    resource,
+    finalizer,
+    concurrency: options.concurrency,
+    ...(options.keep === undefined ? {} : { keep: options.keep }),
+    progress,
+    diffBase,
+    changes: [],
+    events: [],
+    reconcile: undefined,
+    timers: [],
+    daemons: [],
+    indexes: [],
+    watches: [],
+    validators: [],
+    mutators: [],
+  } as Declared<O>
+
+  const change =
+    (on: ChangeHandler['on']) =>
+    (
+      id: string,
+      run: ChangeReaction<O>,
+      given: HandlerOptions<O> & { readonly optional?: boolean } = {},
+      field: readonly string[] = [],
+    ) => {
+      check.claim(`${on} handler`, id)
+      check.limits(id, given)
+      definition.changes.push({ on, id, field, optional: given.optional === true, policy: given, filters: given, run })
+    }
+
+  return {
+    name,
+    resource,
+    definition,
+    on: {
+      create: change('create'),
+      update: change('update'),
+      delete: change('delete'),
+      resume: change('resume'),
+      field(path, id, run, given) {
+        const field = typeof path === 'string' ? path.split('.') : path
+        if (!isEssential(field)) {
+          check.fail(
+            `field "${field.join('.')}" of "${id}" is not declared by people: write a path such as 'spec.replicas', 'metadata.labels' or 'metadata.annotations'`,
+          )
+        }
+        change('field')(id, run, given, field)
+      },
+      event(id, run, filters = {}) {
+        check.claim('event handler', id)
+        definition.events.push({ id, filters, run })
+      },
+      validate(id, run, filters = {}) {
+        check.claim('validate handler', id)
+        definition.validators.push({ id, filters, run })
+      },
+      mutate(id, run, filters = {}) {
+        check.claim('mutate handler', id)
+        definition.mutators.push({ id, filters, run })
+      },
+    },
+    reconcile(run, given = {}) {
+      check.claim('reconcile handler', 'reconcile')
+      check.limits('reconcile', given)
+      definition.reconcile = { id: 'reconcile', policy: given, filters: given, run }
+    },
+    timer(id, given, run) {
+      check.claim('timer', id)
+      check.limits(id, given)
+      const every = check.duration(`timer "${id}" every`, given.every)
+      if (every === 0) check.fail(`timer "${id}" every: write a time above 0, such as '1m'`)
+      definition.timers.push({
+        id,
+        policy: given,
+        filters: given,
+        every,
+        idle: check.duration(`timer "${id}" idle`, given.idle ?? 0),
+        initialDelay: check.duration(`timer "${id}" initialDelay`, given.initialDelay ?? 0),
+        sharp: given.sharp === true,
+        run,
+      })
+    },
+    daemon(id, run, given = {}) {
+      check.claim('daemon', id)
+      check.limits(id, given)
+      definition.daemons.push({ id, policy: given, filters: given, lease: given.lease ?? (() => undefined), run })
+    },
+    index(indexName, of) {
+      check.claim('index', indexName)
+      const index = createIndex(indexName, of)
+      definition.indexes.push(index)
+      return index
+    },
+    watches<T extends KubeObject>(
+      other: Resource<T>,
+      map: Watched<T>['map'],
+      given: { readonly labelSelector?: string; keep?(object: T): T } = {},
+    ) {
+      const watched: Watched<T> = {
+        resource: other,
+        map,
+        labelSelector: given.labelSelector,
+        ...(given.keep && { keep: given.keep }),
+      }
+      definition.watches.push(watched)
+    },
+  }
+}
+
+/** A Definition while handlers are added to it. */
+type Declared<O extends KubeObject> = {
+  -readonly [K in keyof Definition<O>]: Definition<O>[K] extends readonly (infer Item)[] ? Item[] : Definition<O>[K]
+}
+
+/** Fields that are part of an Essence: all but the status and what the API server keeps in metadata. */
+const isEssential = ([first, second]: readonly string[]): boolean =>
+  first === 'metadata' ? second === 'labels' || second === 'annotations' : first !== '' && first !== 'status'

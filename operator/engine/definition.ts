@@ -1,0 +1,83 @@
+import type { Essence } from '../model/essence.ts'
+import type { Filters } from '../model/filters.ts'
+import type { RetryPolicy } from '../model/outcome.ts'
+import type { KubeObject, Resource } from '../model/resource.ts'
+import type { AdmissionContext, ChangeContext, Context, DaemonContext, EventContext, MayWait } from './context.ts'
+import type { Cycle } from './cycle.ts'
+import type { IndexTable } from './indexes.ts'
+import type { Memory, MemoryKind } from './memory.ts'
+
+/*
+ * What a controller declares, as plain data for the engine. Functions are methods here, which makes a Definition of one
+ * kind usable where any kind is expected: the engine only ever gives a controller objects of its own kind.
+ */
+
+interface Registered<O extends KubeObject> {
+  readonly id: string
+  readonly filters: Filters<O>
+}
+
+export interface ChangeHandler<O extends KubeObject = KubeObject> extends Registered<O> {
+  readonly on: 'create' | 'update' | 'delete' | 'resume' | 'field'
+  /** For 'field' only: where in the essence. */
+  readonly field: readonly string[]
+  /** For 'delete' only: no finalizer is added for it. */
+  readonly optional: boolean
+  readonly policy: RetryPolicy
+  run(context: ChangeContext<O>): Promise<MayWait> | MayWait
+}
+
+export interface EventHandler<O extends KubeObject = KubeObject> extends Registered<O> {
+  run(context: EventContext<O>): Promise<void> | void
+}
+
+export interface ReconcileHandler<O extends KubeObject = KubeObject> extends Registered<O> {
+  readonly policy: RetryPolicy
+  run(context: Context<O>): Promise<MayWait> | MayWait
+}
+
+export interface TimerHandler<O extends KubeObject = KubeObject> extends Registered<O> {
+  readonly policy: RetryPolicy
+  /** Milliseconds. */
+  readonly every: number
+  readonly idle: number
+  readonly initialDelay: number
+  readonly sharp: boolean
+  run(context: Context<O>): Promise<void> | void
+}
+
+export interface DaemonHandler<O extends KubeObject = KubeObject> extends Registered<O> {
+  readonly policy: RetryPolicy
+  lease(object: O): { readonly name: string; readonly namespace: string } | undefined
+  run(context: DaemonContext<O>): Promise<void> | void
+}
+
+export interface AdmissionHandler<O extends KubeObject = KubeObject> extends Registered<O> {
+  run(context: AdmissionContext<O>): Promise<void> | void
+}
+
+export interface Watched<T extends KubeObject = KubeObject> {
+  readonly resource: Resource<T>
+  readonly labelSelector: string | undefined
+  keep?(object: T): T
+  map(object: T): Iterable<{ readonly name: string; readonly namespace?: string }>
+}
+
+export interface Definition<O extends KubeObject = KubeObject> {
+  readonly name: string
+  readonly resource: Resource<O>
+  readonly finalizer: string
+  readonly concurrency: number | undefined
+  keep?(object: O): O
+  readonly progress: MemoryKind | Memory<Cycle>
+  readonly diffBase: MemoryKind | Memory<Essence>
+  readonly changes: readonly ChangeHandler<O>[]
+  readonly events: readonly EventHandler<O>[]
+  readonly reconcile: ReconcileHandler<O> | undefined
+  readonly timers: readonly TimerHandler<O>[]
+  readonly daemons: readonly DaemonHandler<O>[]
+  readonly indexes: readonly IndexTable<O>[]
+  readonly watches: readonly Watched[]
+  readonly validators: readonly AdmissionHandler<O>[]
+  readonly mutators: readonly AdmissionHandler<O>[]
+}

@@ -1,0 +1,79 @@
+import { type Duration, toMilliseconds } from '../model/duration.ts'
+
+/** What can be tuned, and its defaults. Durations. */
+export interface OperatorSettings {
+  readonly watching: {
+    /** A watch that was silent for so long is dead: the API server sends a bookmark about once a minute. */
+    readonly inactivityTimeout: Duration
+  }
+  readonly queueing: {
+    /** Objects handled at the same time, for each controller that doesn't say. */
+    readonly concurrency: number
+    /** After the first, second, … failure of the runtime itself (not of a handler) with an object; the last one repeats. */
+    readonly errorDelays: readonly Duration[]
+  }
+  readonly execution: {
+    /** For handlers that don't say. */
+    readonly defaultBackoff: { readonly initial: Duration; readonly factor: number; readonly max: Duration }
+    /** How long handlers have to end once their signal has aborted. */
+    readonly stopTimeout: Duration
+  }
+  readonly persistence: {
+    /** How long handlers wait for our own write to come back by the watch. */
+    readonly consistencyTimeout: Duration
+  }
+  /** Only the replica that holds this Lease runs handlers; absent: every replica does. */
+  readonly election?: {
+    readonly lease: string
+    readonly namespace: string
+    /** How long others wait after the last renewal. Default 15s. */
+    readonly duration?: Duration
+    /** The holder gives up when it could not renew for so long. Default 10s. */
+    readonly renew?: Duration
+    /** Between tries. Default 2s. */
+    readonly retry?: Duration
+  }
+}
+
+/** Settings with any part left out. */
+export type SettingsInput = { readonly [Group in keyof OperatorSettings]?: Partial<OperatorSettings[Group]> } & {
+  readonly election?: OperatorSettings['election']
+}
+
+const DEFAULTS: OperatorSettings = {
+  watching: { inactivityTimeout: '70s' },
+  queueing: {
+    concurrency: 16,
+    errorDelays: ['1s', '1s', '2s', '3s', '5s', '8s', '13s', '21s', '34s', '55s', '89s', '144s'],
+  },
+  execution: { defaultBackoff: { initial: '500ms', factor: 2, max: '5m' }, stopTimeout: '1500ms' },
+  persistence: { consistencyTimeout: '5s' },
+}
+
+/** The given settings over the defaults. @throws DurationError, RangeError for what can't work, before anything starts */
+export const settle = (given: SettingsInput = {}): OperatorSettings => {
+  const settings: OperatorSettings = {
+    watching: { ...DEFAULTS.watching, ...given.watching },
+    queueing: { ...DEFAULTS.queueing, ...given.queueing },
+    execution: { ...DEFAULTS.execution, ...given.execution },
+    persistence: { ...DEFAULTS.persistence, ...given.persistence },
+    ...(given.election === undefined ? {} : { election: given.election }),
+  }
+  const { concurrency, errorDelays } = settings.queueing
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw new RangeError(`settings.queueing.concurrency: ${concurrency} must be a whole number from 1 on`)
+  }
+  if (errorDelays.length === 0) throw new RangeError('settings.queueing.errorDelays: give at least one delay')
+  const { defaultBackoff, stopTimeout } = settings.execution
+  for (const duration of [
+    settings.watching.inactivityTimeout,
+    ...errorDelays,
+    defaultBackoff.initial,
+    defaultBackoff.max,
+    stopTimeout,
+    settings.persistence.consistencyTimeout,
+  ]) {
+    toMilliseconds(duration)
+  }
+  return settings
+}

@@ -1,0 +1,40 @@
+/**
+ * The handler runtime: declare controllers with `controller(kind)`, run them with `operator({ controllers })`.
+ * How it works: docs/runtime.md.
+ */
+export {
+  type AnyController,
+  type ChangeReaction,
+  type Controller,
+  type ControllerOptions,
+  controller,
+  type HandlerOptions,
+} from './controller.ts'
+export type {
+  AdmissionContext,
+  ChangeContext,
+  Context,
+  DaemonContext,
+  Draft,
+  EventContext,
+  EventRecorder,
+  Handler,
+  MayWait,
+  Patch,
+  Wait,
+} from './engine/context.ts'
+export type { Cycle, ProgressRecord } from './engine/cycle.ts'
+export type { Index } from './engine/indexes.ts'
+export type { Memory, MemoryKind } from './engine/memory.ts'
+export { RegistrationError } from './engine/registration.ts'
+export type { OperatorSettings, SettingsInput } from './engine/settings.ts'
+export { type Clock, systemClock } from './model/clock.ts'
+export type { Diff, DiffOp } from './model/diff.ts'
+export { type Duration, DurationError, formatDuration, parseDuration, toMilliseconds } from './model/duration.ts'
+export { PermanentError, TemporaryError } from './model/errors.ts'
+export type { Essence } from './model/essence.ts'
+export { ABSENT, type Filters, type MetaFilter, PRESENT } from './model/filters.ts'
+export type { Logger } from './model/log.ts'
+export type { RetryPolicy } from './model/outcome.ts'
+export { type DeepPartial, defineResource, type KubeObject, type ObjectMeta, type Resource } from './model/resource.ts'
+export { type Operator, type OperatorOptions, type OperatorStatus, operator, type SourceProblem } from './operator.ts'
