@@ -2,3 +2,4 @@
 export { type ManualClock, manualClock } from './clock.ts'
 export { type ControlPlane, type OwnControlPlane, sharedControlPlane, startControlPlane } from './controlplane.ts'
 export { RestError } from './rest.ts'
+export { postgresMissing, startNats, startPostgres } from './servers.ts'

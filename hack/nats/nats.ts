@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { type Child, startChild, untilReady } from '../process/child.ts'
+import { accepts, freePort } from '../process/ports.ts'
+
+export interface Nats {
+  /** nats://127.0.0.1:port */
+  readonly url: string
+  readonly logFile: string
+  /** SIGKILL. */
+  kill(): Promise<void>
+  /** On the same port with the same streams. */
+  restart(): Promise<void>
+  /** The folder stays. */
+  stop(): Promise<void>
+}
+
+/** Starts a nats-server with JetStream on 127.0.0.1, which keeps its streams and its log in the folder. @throws ProcessError */
+export const startNats = async (binaries: string, folder: string): Promise<Nats> => {
+  const port = await freePort()
+  const logFile = join(folder, 'nats-server.log')
+  const start = async (): Promise<Child> => {
+    const child = await startChild({
+      command: join(binaries, 'nats-server'),
+      args: ['--addr=127.0.0.1', `--port=${port}`, '--jetstream', `--store_dir=${folder}`],
+      logFile,
+      guarded: true,
+    })
+    await untilReady(child, () => accepts(port))
+    return child
+  }
+  let child = await start()
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    logFile,
+    kill: async () => {
+      await child.kill()
+    },
+    restart: async () => {
+      await child.kill()
+      child = await start()
+    },
+    stop: async () => {
+      await child.stop()
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import { rm } from 'node:fs/promises'
+import { ensureBinaries } from '#hack/controlplane/build.ts'
+import * as nats from '#hack/nats/nats.ts'
+import { findPostgres } from '#hack/postgres/find.ts'
+import { postgresMissing } from '#hack/postgres/install.ts'
+import * as postgres from '#hack/postgres/postgres.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+
+export { postgresMissing }
+
+/** A nats-server with JetStream of one's own. Stop it, or take it with `await using`. */
+export const startNats = async (): Promise<nats.Nats & AsyncDisposable> => {
+  const folder = await temporaryFolder('nats')
+  return removing(await nats.startNats(await ensureBinaries(console.error), folder), folder)
+}
+
+/** A PostgreSQL of one's own. Skip the test with `postgresMissing()` where there is none. */
+export const startPostgres = async (): Promise<postgres.Postgres & AsyncDisposable> => {
+  const programs = findPostgres()
+  if (programs === undefined) throw new Error(postgresMissing())
+  const folder = await temporaryFolder('postgres')
+  return removing(await postgres.startPostgres(programs, folder), folder)
+}
+
+const removing = <S extends { stop(): Promise<void> }>(server: S, folder: string): S & AsyncDisposable => {
+  const stop = async () => {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { ...server, stop, [Symbol.asyncDispose]: stop }
+}
