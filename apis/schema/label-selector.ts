@@ -7,8 +7,10 @@ const DNS_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const KEY = `^(${DNS_LABEL}([.]${DNS_LABEL})*/)?${NAME}$`
 const VALUE = `^(${NAME})?$`
 
-const KEY_RULE = 'must be a label key: letters, digits, - _ and . (63 at most), with an optional DNS prefix before a slash'
-const VALUE_RULE = 'must be a label value: letters, digits, - _ and . (63 at most), beginning and ending with a letter or digit'
+const KEY_RULE =
+  'must be a label key: letters, digits, - _ and . (63 at most), with an optional DNS prefix before a slash'
+const VALUE_RULE =
+  'must be a label value: letters, digits, - _ and . (63 at most), beginning and ending with a letter or digit'
 
 const value = () => Type.String({ description: 'A label value.', maxLength: 63 })
 
@@ -22,7 +24,8 @@ const expression = () =>
         ...rules({ rule: `self.matches('${KEY}')`, message: KEY_RULE }),
       }),
       operator: Type.Enum(['In', 'NotIn', 'Exists', 'DoesNotExist'], {
-        description: 'How the label relates to the values. NotIn and DoesNotExist also match resources without the label.',
+        description:
+          'How the label relates to the values. NotIn and DoesNotExist also match resources without the label.',
       }),
       values: Type.Optional(
         Type.Array(value(), {

@@ -4,7 +4,11 @@ import { conditions } from './conditions.ts'
 /** The fields that the status of every kind begins with. */
 export const standardStatus = () => ({
   observedGeneration: Type.Optional(
-    Type.Integer({ description: 'metadata.generation of the spec that this status speaks of.', format: 'int64', minimum: 0 }),
+    Type.Integer({
+      description: 'metadata.generation of the spec that this status speaks of.',
+      format: 'int64',
+      minimum: 0,
+    }),
   ),
   conditions: Type.Optional(conditions()),
 })

@@ -111,4 +111,5 @@ const translate = (schema: Json, path: string): StructuralSchema => {
  * @param path Where the schema stands in the object, e.g. `spec`; error messages begin with it.
  * @throws SchemaError when a field has no description, or uses a keyword or a type that Kubernetes does not know.
  */
-export const structural = (schema: TSchema, path: string): StructuralSchema => translate(schema as unknown as Json, path)
+export const structural = (schema: TSchema, path: string): StructuralSchema =>
+  translate(schema as unknown as Json, path)

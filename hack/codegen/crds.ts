@@ -1,5 +1,5 @@
-import type { CustomKind } from '#apis/schema/kind.ts'
 import { definition } from '#apis/schema/definition.ts'
+import type { CustomKind } from '#apis/schema/kind.ts'
 import type { GeneratedFile } from './generated.ts'
 import { manifest } from './manifest.ts'
 

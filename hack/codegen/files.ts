@@ -1,9 +1,11 @@
 import { customKinds } from '#apis/kinds.ts'
 import { crdFiles } from './crds.ts'
 import type { GeneratedFile } from './generated.ts'
+import { referenceFile } from './reference.ts'
+import { peopleRolesFile } from './roles.ts'
 
 /** Everything that `npm run codegen` writes. */
 export const generatedFiles = (): GeneratedFile[] => {
   const kinds = customKinds()
-  return [...crdFiles(kinds)]
+  return [...crdFiles(kinds), referenceFile(kinds), peopleRolesFile(kinds)]
 }

@@ -15,14 +15,23 @@ const autoShard = () =>
   Type.Object(
     {
       shards: Type.Optional(
-        Type.Integer({ description: 'Into how many shards the selected resources are divided.', minimum: 1, maximum: 1024 }),
+        Type.Integer({
+          description: 'Into how many shards the selected resources are divided.',
+          minimum: 1,
+          maximum: 1024,
+        }),
       ),
       index: Type.Optional(
-        Type.Integer({ description: 'Which of the shards this Sentinel owns, counted from 0.', minimum: 0, maximum: 1023 }),
+        Type.Integer({
+          description: 'Which of the shards this Sentinel owns, counted from 0.',
+          minimum: 0,
+          maximum: 1023,
+        }),
       ),
       replicas: Type.Optional(
         Type.Integer({
-          description: 'How many replicas of the Sentinel share the selected resources; each claims a free slot by itself.',
+          description:
+            'How many replicas of the Sentinel share the selected resources; each claims a free slot by itself.',
           minimum: 1,
           maximum: 1024,
         }),
@@ -67,7 +76,9 @@ const spec = () =>
       backoffNotReady: duration({ description: 'Backoff interval for resources NOT in Ready state', default: '10s' }),
       backoffReady: duration({ description: 'Backoff interval for resources in Ready state', default: '30m' }),
       shardSelector: Type.Optional(
-        labelSelector({ description: 'Label selector for resource sharding. Absent or empty, it selects every resource.' }),
+        labelSelector({
+          description: 'Label selector for resource sharding. Absent or empty, it selects every resource.',
+        }),
       ),
       autoShard: Type.Optional(autoShard()),
       hyperfleetAPI: hyperfleetAPI(),
@@ -84,7 +95,9 @@ const status = () =>
         Type.String({ description: 'The shard as text, e.g. region=us-east; <all> when everything is selected.' }),
       ),
       source: Type.Optional(
-        Type.Enum(['Watch', 'Poll'], { description: 'Whether resources come by the API’s watch stream or by polling.' }),
+        Type.Enum(['Watch', 'Poll'], {
+          description: 'Whether resources come by the API’s watch stream or by polling.',
+        }),
       ),
       lastPollTime: Type.Optional(
         Type.String({ description: 'When all resources of the shard were last read.', format: 'date-time' }),
@@ -93,7 +106,9 @@ const status = () =>
       ready: count({ description: 'Resources in the shard that are Ready.' }),
       notReady: count({ description: 'Resources in the shard that are not Ready.' }),
       pulses: count({ description: 'Events created since the Sentinel began with this object.' }),
-      lastError: Type.Optional(Type.String({ description: 'What last went wrong with the API; absent once it works again.' })),
+      lastError: Type.Optional(
+        Type.String({ description: 'What last went wrong with the API; absent once it works again.' }),
+      ),
     },
     { description: 'What the Sentinel has seen and done.' },
   )
