@@ -1,0 +1,177 @@
+import type { Duration } from '../model/duration.ts'
+import {
+  apiVersionOf,
+  type DeepPartial,
+  type KubeObject,
+  type Location,
+  type ObjectMeta,
+  pathOf,
+  type Resource,
+} from '../model/resource.ts'
+import { isExpired, isNotFound } from './errors.ts'
+import type { Transport } from './transport.ts'
+
+export interface ListOptions {
+  /** All namespaces when undefined. */
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** Objects per request; 500 by default. */
+  readonly pageSize?: number
+}
+
+export interface PatchOptions {
+  readonly name: string
+  readonly namespace?: string | undefined
+  readonly subresource?: 'status' | 'scale' | undefined
+  /** RFC 7386 merge patch or RFC 6902 JSON patch. */
+  readonly type: 'merge' | 'json'
+  readonly body: unknown
+}
+
+export interface ApplyOptions {
+  /** Owns the fields that are applied, e.g. `muster-clusterpool`. */
+  readonly fieldManager: string
+  /** Take fields from their owners. Never for fields that people own. */
+  readonly force?: boolean
+  readonly subresource?: 'status' | undefined
+}
+
+export interface DeleteOptions {
+  /** Only the object with this uid, not a later one of the same name. */
+  readonly uid?: string | undefined
+  /** Only this state of the object. */
+  readonly resourceVersion?: string | undefined
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined
+}
+
+/** What a caller writes: metadata needs a name; type and the rest are filled in by us and by the server. */
+export type Desired<O extends KubeObject> = Omit<DeepPartial<O>, 'metadata'> & {
+  readonly metadata: Partial<ObjectMeta> & { readonly name: string }
+}
+
+/**
+ * Typed reads and writes of one cluster. Every method throws ApiError or NetworkError (client/errors.ts); what is said to
+ * be missing or done below does not throw.
+ */
+export interface Api {
+  readonly transport: Transport
+  /** Undefined when there is none. */
+  get<O extends KubeObject>(resource: Resource<O>, name: string, namespace?: string): Promise<O | undefined>
+  /** Page by page, as fast as the consumer reads. Objects that change meanwhile may be seen in their old or new state. */
+  list<O extends KubeObject>(resource: Resource<O>, options?: ListOptions): AsyncIterable<O>
+  create<O extends KubeObject>(resource: Resource<O>, object: Desired<O>): Promise<O>
+  /** PUT of the whole object; with a resourceVersion in it, it is refused (409) when the object has changed since. */
+  replace<O extends KubeObject>(resource: Resource<O>, object: Desired<O>, subresource?: 'status'): Promise<O>
+  patch<O extends KubeObject>(resource: Resource<O>, options: PatchOptions): Promise<O>
+  /** Server-side apply: creates the object or changes the fields given. */
+  apply<O extends KubeObject>(resource: Resource<O>, object: Desired<O>, options: ApplyOptions): Promise<O>
+  /** Done as well when there is none. */
+  delete<O extends KubeObject>(
+    resource: Resource<O>,
+    name: string,
+    namespace?: string,
+    options?: DeleteOptions,
+  ): Promise<void>
+  /** The same Api, whose requests end when the signal aborts or the server is silent for longer than the timeout. */
+  bound(limits: RequestLimits): Api
+}
+
+export interface RequestLimits {
+  readonly signal?: AbortSignal
+  readonly timeout?: Duration
+}
+
+/** A page of a list, as the API server sends it. */
+export interface Page<O extends KubeObject> {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string }
+  readonly items: readonly O[]
+}
+
+const PATCH_TYPES = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
+
+export const createApi = (transport: Transport, limits: RequestLimits = {}): Api => {
+  const write = <O extends KubeObject>(
+    method: 'POST' | 'PUT' | 'PATCH',
+    path: string,
+    body: unknown,
+    rest: { contentType?: string; query?: Record<string, string | boolean | undefined> } = {},
+  ): Promise<O> => transport.request<O>({ method, path, body, ...rest, ...limits })
+
+  return {
+    transport,
+
+    async get<O extends KubeObject>(resource: Resource<O>, name: string, namespace?: string) {
+      try {
+        return await transport.request<O>({ method: 'GET', path: objectPath(resource, { name, namespace }), ...limits })
+      } catch (error) {
+        if (isNotFound(error)) return undefined
+        throw error
+      }
+    },
+
+    async *list<O extends KubeObject>(resource: Resource<O>, options: ListOptions = {}) {
+      const { namespace, pageSize = 500, ...selectors } = options
+      const path = pathOf(resource, { namespace })
+      let token: string | undefined
+      do {
+        const query = { ...selectors, limit: pageSize, continue: token }
+        try {
+          const page = await transport.request<Page<O>>({ method: 'GET', path, query, ...limits })
+          for (const item of page.items) yield { ...item, ...typeOf(resource) }
+          token = page.metadata.continue
+        } catch (error) {
+          // The snapshot of the first page is gone. The server gives a token for the rest as it is now.
+          if (!isExpired(error) || error.continueToken === undefined) throw error
+          token = error.continueToken
+        }
+      } while (token)
+    },
+
+    create: (resource, object) =>
+      write('POST', pathOf(resource, { namespace: namespaceOf(resource, object.metadata) }), {
+        ...object,
+        ...typeOf(resource),
+      }),
+
+    replace: (resource, object, subresource) =>
+      write('PUT', objectPath(resource, { ...object.metadata, subresource }), { ...object, ...typeOf(resource) }),
+
+    patch: (resource, { type, body, ...where }) =>
+      write('PATCH', objectPath(resource, where), body, { contentType: PATCH_TYPES[type] }),
+
+    apply: (resource, object, { fieldManager, force, subresource }) =>
+      write(
+        'PATCH',
+        objectPath(resource, { ...object.metadata, subresource }),
+        { ...object, ...typeOf(resource) },
+        {
+          contentType: 'application/apply-patch+yaml', // JSON is YAML
+          query: { fieldManager, force },
+        },
+      ),
+
+    async delete(resource, name, namespace, { uid, resourceVersion, propagation } = {}) {
+      const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+      const body = { preconditions, ...(propagation && { propagationPolicy: propagation }) }
+      try {
+        await transport.request({ method: 'DELETE', path: objectPath(resource, { name, namespace }), body, ...limits })
+      } catch (error) {
+        if (!isNotFound(error)) throw error
+      }
+    },
+
+    bound: (narrower) => createApi(transport, { ...limits, ...narrower }),
+  }
+}
+
+const typeOf = (resource: Resource) => ({ apiVersion: apiVersionOf(resource), kind: resource.kind })
+
+const objectPath = (resource: Resource, where: Location & { readonly name: string }): string =>
+  pathOf(resource, { ...where, namespace: namespaceOf(resource, where) })
+
+/** Without this check a forgotten namespace would read as an object that does not exist. */
+const namespaceOf = ({ scope, kind }: Resource, { name, namespace }: Location): string | undefined => {
+  if (scope === 'Namespaced' && namespace === undefined) throw new TypeError(`${kind} ${name} needs a namespace`)
+  return namespace
+}

@@ -1,0 +1,131 @@
+/** The list and watch protocol of the API server as data: its states, its messages, its failures, and what follows on each. */
+import type { KubeObject } from '../model/resource.ts'
+import { ApiError, type Status } from './errors.ts'
+import type { Query } from './transport.ts'
+
+/**
+ * Where a reflector is.
+ *
+ *   empty ──► streaming ──(initial-events-end)──► watching ◄─┐ ended, cut, silent: again from the last resourceVersion
+ *     ▲  └──► paging ──(last page)──────────────►    │   └───┘
+ *     └────────────────(410: too old)────────────────┘
+ */
+export type WatchState =
+  /** Nothing is known, or what is known may miss deletions: everything has to be listed. */
+  | { readonly phase: 'empty' }
+  /** WatchList: the existing objects arrive as ADDED events, then a marked bookmark, then changes on the same stream. */
+  | { readonly phase: 'streaming' }
+  /** A list in pages, for servers without WatchList, or on request. */
+  | { readonly phase: 'paging' }
+  /** The objects up to this resourceVersion are known; changes after it are asked for. */
+  | { readonly phase: 'watching'; readonly resourceVersion: string }
+
+/** One line of a watch. */
+export type WatchMessage<O extends KubeObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: O }
+  | { readonly type: 'BOOKMARK'; readonly object: { readonly metadata: Bookmark } }
+  | { readonly type: 'ERROR'; readonly object: Status }
+
+interface Bookmark {
+  readonly resourceVersion: string
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Why listing or watching stopped before the signal did. */
+export type WatchFailure =
+  /** 410, as an answer or as an ERROR event: the server no longer has the history we asked for. */
+  | { readonly cause: 'expired' }
+  /** 400 or 422 for `sendInitialEvents`: the server has no WatchList. */
+  | { readonly cause: 'unsupported' }
+  /** Any other error answer: no permission, kind not there (yet), too many requests, server starting. */
+  | { readonly cause: 'refused'; readonly error: ApiError }
+  /** The stream ended as it should, after `timeoutSeconds`, or because the server goes down in good order. */
+  | { readonly cause: 'ended' }
+  /** Unreachable, cut, silent for too long, or a line that is not a watch event. */
+  | { readonly cause: 'broken'; readonly error: unknown }
+
+/** A line of a watch that is not a watch event. */
+export class MalformedLineError extends Error {
+  constructor(line: Buffer, options?: ErrorOptions) {
+    super(`the watch sent a line that is not a watch event: ${line.toString('utf8', 0, 200)}`, options)
+    this.name = 'MalformedLineError'
+  }
+}
+
+/** @throws MalformedLineError */
+export const parseMessage = <O extends KubeObject>(line: Buffer): WatchMessage<O> => {
+  let message: WatchMessage<O>
+  try {
+    message = JSON.parse(line.toString())
+  } catch (error) {
+    throw new MalformedLineError(line, { cause: error })
+  }
+  if (message === null || typeof message?.object !== 'object' || message.object === null)
+    throw new MalformedLineError(line)
+  return message
+}
+
+/** The bookmark that ends the initial events of a WatchList. */
+export const endsInitialEvents = ({ annotations }: Bookmark): boolean =>
+  annotations?.['k8s.io/initial-events-end'] === 'true'
+
+/** The query of the watch that a state asks for. `seconds` is when the server is to end it. */
+export const watchQuery = (state: WatchState, seconds: number): Query => ({
+  watch: true,
+  allowWatchBookmarks: true,
+  timeoutSeconds: seconds,
+  ...(state.phase === 'watching'
+    ? { resourceVersion: state.resourceVersion }
+    : { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }),
+})
+
+/** What an error thrown while in a state means. */
+export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
+  if (!(error instanceof ApiError)) return { cause: 'broken', error }
+  if (error.status === 410) return { cause: 'expired' }
+  const unsupported = state.phase === 'streaming' && (error.status === 400 || error.status === 422)
+  return unsupported ? { cause: 'unsupported' } : { cause: 'refused', error }
+}
+
+/** Where to go on after a failure: an interrupted list starts over, an interrupted watch goes on where it was. */
+export const stateAfter = (failure: WatchFailure, state: WatchState): WatchState => {
+  if (failure.cause === 'unsupported') return { phase: 'paging' }
+  if (failure.cause === 'expired' || state.phase !== 'watching') return { phase: 'empty' }
+  return state
+}
+
+const FIRST_DELAY = 800
+const LONGEST_DELAY = 30_000
+
+/**
+ * Milliseconds to wait before the next attempt: none after an orderly end or an expiry that followed on good events,
+ * else 0.8 s doubling to 30 s, shortened by up to a half at random so that many clients do not come back together, and
+ * never less than the server's Retry-After.
+ * @param idle attempts in a row, this one included, that brought no event
+ * @param random in [0, 1)
+ */
+export const delayAfter = (failure: WatchFailure, idle: number, random: number): number => {
+  if (failure.cause === 'unsupported') return 0
+  if (idle === 0 && failure.cause !== 'refused' && failure.cause !== 'broken') return 0
+  const backoff = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.max(0, idle - 1)) * (1 - random / 2)
+  return failure.cause === 'refused' ? Math.max(backoff, failure.error.retryAfter ?? 0) : backoff
+}
+
+/** The log line for a failure. */
+export const describe = (failure: WatchFailure): readonly ['debug' | 'info' | 'warn', string] => {
+  switch (failure.cause) {
+    case 'expired':
+      return ['info', 'the watch is too old, listing again']
+    case 'unsupported':
+      return ['info', 'the server has no WatchList, listing in pages']
+    case 'refused':
+      return ['warn', `listing or watching is refused: ${failure.error.message}`]
+    case 'ended':
+      return ['debug', 'the watch ended, starting the next']
+    case 'broken':
+      return [
+        'warn',
+        `the watch broke: ${failure.error instanceof Error ? failure.error.message : String(failure.error)}`,
+      ]
+  }
+}
