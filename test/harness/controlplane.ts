@@ -11,6 +11,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { loadTransport, type Transport, type TransportOptions } from '#operator/client/transport.ts'
 import { installCrds } from './crds.ts'
 import { kubectl } from './kubectl.ts'
+import { type RequestProxy, requestProxy } from './request-proxy.ts'
 import { type Connection, type Rest, rest } from './rest.ts'
 
 /** A real API server to test on. */
@@ -21,13 +22,18 @@ export interface ControlPlane {
   readonly kubeconfig: string
   /** The admin's plain REST calls. */
   readonly rest: Rest
+  /** A proxy before it that can drop, lose, hold and answer single requests; clients use the proxy's kubeconfig. Stop it. */
+  proxy(): Promise<RequestProxy>
   /** A new transport of the client under test, as admin. Close it. */
   transport(options?: TransportOptions): Promise<Transport>
   kubectl(...args: readonly string[]): Promise<string>
   /** Creates a namespace that no other test has, and gives its name. */
   namespace(prefix?: string): Promise<string>
-  /** The path of a kubeconfig that speaks as an existing ServiceAccount, with a token of the TokenRequest API. */
-  kubeconfigFor(serviceAccount: string, namespace: string): Promise<string>
+  /**
+   * The path of a kubeconfig that speaks as an existing ServiceAccount, with a token of the TokenRequest API.
+   * @param server a proxy's, when it stands between
+   */
+  kubeconfigFor(serviceAccount: string, namespace: string, server?: string): Promise<string>
 }
 
 /** A control plane of one's own, whose parts can be killed. */
@@ -76,6 +82,7 @@ export const connectionOf = async (local: LocalControlPlane, binaries: string): 
   server: local.server,
   kubeconfig: local.kubeconfig,
   certificateAuthority: await readFile(local.layout.certificate, 'utf8'),
+  certificateKey: await readFile(local.layout.certificateKey, 'utf8'),
   token: await readToken(local.layout, 'admin'),
   binaries,
 })
@@ -86,6 +93,7 @@ const connect = (connection: Connection): ControlPlane => {
     server: connection.server,
     kubeconfig: connection.kubeconfig,
     rest: call,
+    proxy: () => requestProxy(connection),
     transport: (options) => loadTransport({ ...options, kubeconfig: connection.kubeconfig }),
     kubectl: kubectl(connection),
     namespace: async (prefix = 'test') => {
@@ -93,11 +101,11 @@ const connect = (connection: Connection): ControlPlane => {
       await call('POST', '/api/v1/namespaces', { metadata: { name } })
       return name
     },
-    kubeconfigFor: async (serviceAccount, namespace) => {
+    kubeconfigFor: async (serviceAccount, namespace, server = connection.server) => {
       const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`
       const { status } = await call<{ status: { token: string } }>('POST', path, { spec: { expirationSeconds: 3600 } })
       const file = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
-      await writeKubeconfig(file, { ...connection, name: serviceAccount, namespace, token: status.token })
+      await writeKubeconfig(file, { ...connection, server, name: serviceAccount, namespace, token: status.token })
       return file
     },
   }

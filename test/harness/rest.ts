@@ -5,8 +5,9 @@ export interface Connection {
   readonly server: string
   /** Path of the admin's kubeconfig. */
   readonly kubeconfig: string
-  /** PEM. */
+  /** PEM; also the server's own certificate, with `certificateKey`. */
   readonly certificateAuthority: string
+  readonly certificateKey: string
   readonly token: string
   /** Folder of kubectl and the other binaries. */
   readonly binaries: string

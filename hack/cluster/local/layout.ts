@@ -5,7 +5,9 @@ export interface Layout {
   readonly folder: string
   readonly data: string
   readonly certificates: string
+  /** Signed by itself: what clients trust. */
   readonly certificate: string
+  readonly certificateKey: string
   readonly tokens: string
   readonly serviceAccountKey: string
   kubeconfig(user: User): string
@@ -34,6 +36,7 @@ export const layoutOf = (folder: string): Layout => ({
   data: join(folder, 'etcd'),
   certificates: join(folder, 'certificates'),
   certificate: join(folder, 'certificates', 'apiserver.crt'),
+  certificateKey: join(folder, 'certificates', 'apiserver.key'),
   tokens: join(folder, 'tokens.csv'),
   serviceAccountKey: join(folder, 'service-account.key'),
   kubeconfig: (user) => join(folder, user === 'admin' ? 'kubeconfig' : `${user}.kubeconfig`),

@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A stand-in for a bad network between a client and a server. */
+export interface TcpProxy extends AsyncDisposable {
+  /** The target's URL with the proxy's address in it. */
+  readonly url: string
+  /** Connections that are open now. */
+  connections(): number
+  /** Breaks all connections (RST); new ones are welcome. */
+  cut(): void
+  /** Bytes stop moving in both directions, connections stay open: a dead peer. New connections are held too. */
+  hold(): void
+  /** Ends `hold`: what was held is delivered. */
+  release(): void
+  /** New connections are broken at once, until `accept`. */
+  refuse(): void
+  accept(): void
+  stop(): Promise<void>
+}
+
+/** Starts a proxy on 127.0.0.1 before a server. @param target any URL with a host and a port: https, nats, postgres, … */
+export const tcpProxy = async (target: string): Promise<TcpProxy> => {
+  const { hostname, port } = new URL(target)
+  const pairs = new Set<readonly [Socket, Socket]>()
+  let held = false
+  let refusing = false
+
+  const server = createServer((client) => {
+    if (refusing) {
+      client.resetAndDestroy()
+      return
+    }
+    const upstream = connect(Number(port), hostname)
+    const pair = [client, upstream] as const
+    pairs.add(pair)
+    for (const [from, to] of [pair, pair.toReversed() as [Socket, Socket]] as const) {
+      from.pipe(to)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        to.destroy()
+        pairs.delete(pair)
+      })
+    }
+    if (held) pause(pair)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  const cut = () => {
+    for (const [client, upstream] of pairs) {
+      client.resetAndDestroy()
+      upstream.resetAndDestroy()
+    }
+  }
+  const stop = async () => {
+    if (!server.listening) return
+    cut()
+    server.close()
+    await once(server, 'close')
+  }
+  return {
+    url: withAddress(target, server.address() as AddressInfo),
+    connections: () => pairs.size,
+    cut,
+    hold: () => {
+      held = true
+      for (const pair of pairs) pause(pair)
+    },
+    release: () => {
+      held = false
+      for (const [client, upstream] of pairs) {
+        client.pipe(upstream)
+        upstream.pipe(client)
+      }
+    },
+    refuse: () => {
+      refusing = true
+    },
+    accept: () => {
+      refusing = false
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+const pause = ([client, upstream]: readonly [Socket, Socket]): void => {
+  client.unpipe(upstream).pause()
+  upstream.unpipe(client).pause()
+}
+
+const withAddress = (target: string, { port }: AddressInfo): string =>
+  target.replace(/(\/\/(?:[^@/]*@)?)[^/?]+/, `$1127.0.0.1:${port}`)
