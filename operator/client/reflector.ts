@@ -46,6 +46,8 @@ export interface ReflectorOptions<O extends KubeObject> {
   readonly onEvent: (event: ReflectorEvent<O>) => void
   /** Called whenever the server is heard or asked, for liveness checks. */
   readonly beat?: (() => void) | undefined
+  /** Told about every failure, and `undefined` when the server is heard again after one. Without it failures are logged. */
+  readonly onHealth?: ((failure: WatchFailure | undefined) => void) | undefined
   /** How to list: by WatchList, falling back to pages where there is none (default), or by pages at once. */
   readonly initialList?: 'stream' | 'pages' | undefined
   /** Silence on a watch after which it is taken for dead. Default 70 s, a little more than the time between bookmarks. */
@@ -96,6 +98,20 @@ export const reflect = <O extends KubeObject>(
   let unseen = new Set<string>()
   /** Attempts in a row that brought no event. */
   let idle = 0
+  let failing = false
+
+  const heard = (): void => {
+    beat()
+    if (failing) options.onHealth?.(undefined)
+    failing = false
+  }
+
+  const failed = (failure: WatchFailure, delay: number): void => {
+    failing = true
+    const [level, message] = describe(failure)
+    if (options.onHealth === undefined) log[level](message, { phase: state.phase, delay })
+    else options.onHealth(failure)
+  }
 
   const emit = (event: ReflectorEvent<O>): void => {
     try {
@@ -148,7 +164,7 @@ export const reflect = <O extends KubeObject>(
     const query = { ...selectors, ...watchQuery(state, seconds) }
     for await (const line of transport.stream({ path, query, signal, inactivityTimeout })) {
       if (signal.aborted) return
-      beat()
+      heard()
       const message = parseMessage<O>(line)
       switch (message.type) {
         case 'ADDED':
@@ -177,7 +193,7 @@ export const reflect = <O extends KubeObject>(
       const query = { ...selectors, limit: PAGE_SIZE, continue: token }
       const page = await transport.request<Page<O>>({ method: 'GET', path, query, signal })
       if (signal.aborted) return
-      beat()
+      heard()
       for (const item of page.items) put({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind })
       token = page.metadata.continue
       if (!token) endList(page.metadata.resourceVersion)
@@ -209,8 +225,7 @@ export const reflect = <O extends KubeObject>(
       if (signal.aborted) break
       if (failure === undefined) continue
       const delay = delayAfter(failure, idle, random())
-      const [level, message] = describe(failure)
-      log[level](message, { phase: state.phase, delay })
+      failed(failure, delay)
       state = stateAfter(failure, state)
       if (delay > 0) await clock.sleep(delay, signal)
     }
