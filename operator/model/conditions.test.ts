@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { type Condition, isTrue, sameConditions, standing, withConditions } from './conditions.ts'
+
+const noon = new Date('2026-01-01T12:00:00.123Z')
+const later = new Date('2026-01-01T12:05:00.456Z')
+const reconciling = standing({ standing: 'Reconciling', reason: 'Waiting', message: '1 of 3', observedGeneration: 4 })
+
+test('an object on its way says so in three conditions, in a fixed order', () => {
+  expect(withConditions(undefined, reconciling, noon)).toMatchInlineSnapshot(`
+    [
+      {
+        "lastTransitionTime": "2026-01-01T12:00:00Z",
+        "message": "1 of 3",
+        "observedGeneration": 4,
+        "reason": "Waiting",
+        "status": "False",
+        "type": "Ready",
+      },
+      {
+        "lastTransitionTime": "2026-01-01T12:00:00Z",
+        "message": "1 of 3",
+        "observedGeneration": 4,
+        "reason": "Waiting",
+        "status": "True",
+        "type": "Reconciling",
+      },
+      {
+        "lastTransitionTime": "2026-01-01T12:00:00Z",
+        "message": "",
+        "observedGeneration": 4,
+        "reason": "NotStalled",
+        "status": "False",
+        "type": "Stalled",
+      },
+    ]
+  `)
+})
+
+test('a new reason or message leaves the transition time, a new status moves it', () => {
+  const before = withConditions([], reconciling, noon)
+  const ready = standing({ standing: 'Ready', reason: 'Done', message: '', observedGeneration: 4 })
+  expect(withConditions(before, ready, later).map((one) => [one.type, one.status, one.lastTransitionTime])).toEqual([
+    ['Ready', 'True', '2026-01-01T12:05:00Z'],
+    ['Reconciling', 'False', '2026-01-01T12:05:00Z'],
+    ['Stalled', 'False', '2026-01-01T12:00:00Z'],
+  ])
+  const still = standing({ standing: 'Reconciling', reason: 'Waiting', message: '2 of 3', observedGeneration: 5 })
+  const after = withConditions(before, still, later)
+  expect(after.every((one) => one.lastTransitionTime === '2026-01-01T12:00:00Z')).toBe(true)
+  expect(sameConditions(before, after)).toBe(false)
+})
+
+test('conditions of others stay, after ours, and claiming the same again changes nothing', () => {
+  const other: Condition = { type: 'Synced', status: 'True', reason: 'X', message: '', lastTransitionTime: 'then' }
+  const once = withConditions([other], reconciling, noon)
+  expect(once.map(({ type }) => type)).toEqual(['Ready', 'Reconciling', 'Stalled', 'Synced'])
+  expect(once[3]).toBe(other)
+  expect(withConditions(once, reconciling, later)).toEqual(once)
+})
+
+test('comparison ignores order and sees every field', () => {
+  const some = withConditions([], reconciling, noon)
+  expect(sameConditions(some, some.toReversed())).toBe(true)
+  expect(sameConditions(some, some.slice(1))).toBe(false)
+  expect(sameConditions(undefined, [])).toBe(true)
+  for (const field of ['type', 'status', 'reason', 'message', 'observedGeneration', 'lastTransitionTime'] as const) {
+    const [first, ...rest] = some
+    expect(sameConditions(some, [{ ...first, [field]: 'changed' } as Condition, ...rest])).toBe(false)
+  }
+})
+
+test('a condition that is missing, False or Unknown is not true', () => {
+  const some = withConditions([], reconciling, noon)
+  expect([
+    isTrue(some, 'Reconciling'),
+    isTrue(some, 'Ready'),
+    isTrue(some, 'Nothing'),
+    isTrue(undefined, 'Ready'),
+  ]).toEqual([true, false, false, false])
+})
