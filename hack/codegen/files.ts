@@ -1,11 +1,13 @@
 import { customKinds } from '#apis/kinds.ts'
 import { crdFiles } from './crds.ts'
 import type { GeneratedFile } from './generated.ts'
+import { kustomizationFile } from './kustomization.ts'
 import { referenceFile } from './reference.ts'
 import { peopleRolesFile } from './roles.ts'
 
 /** Everything that `npm run codegen` writes. */
 export const generatedFiles = (): GeneratedFile[] => {
   const kinds = customKinds()
-  return [...crdFiles(kinds), referenceFile(kinds), peopleRolesFile(kinds)]
+  const crds = crdFiles(kinds)
+  return [...crds, kustomizationFile(crds), referenceFile(kinds), peopleRolesFile(kinds)]
 }
