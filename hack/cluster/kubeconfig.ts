@@ -1,5 +1,36 @@
-import { writeFile } from 'node:fs/promises'
-import { dump } from 'js-yaml'
+import { readFile, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { dump, load } from 'js-yaml'
+
+/** The parts of a kubeconfig file that we read and write. */
+export interface KubeconfigFile {
+  readonly apiVersion: 'v1'
+  readonly kind: 'Config'
+  readonly 'current-context'?: string
+  readonly clusters: readonly { readonly name: string; readonly cluster: ClusterEntry }[]
+  readonly users: readonly { readonly name: string; readonly user: Readonly<Record<string, unknown>> }[]
+  readonly contexts: readonly { readonly name: string; readonly context: ContextEntry }[]
+}
+
+interface ClusterEntry {
+  readonly server: string
+  readonly 'certificate-authority'?: string
+  readonly 'certificate-authority-data'?: string
+}
+
+interface ContextEntry {
+  readonly cluster: string
+  readonly user: string
+  readonly namespace?: string
+}
+
+export const readKubeconfig = async (file: string): Promise<KubeconfigFile> =>
+  load(await readFile(file, 'utf8')) as KubeconfigFile
+
+export const contextsOf = ({ contexts }: KubeconfigFile): readonly string[] => (contexts ?? []).map(({ name }) => name)
+
+/** Undefined when there is none, which kubectl writes as an empty text. */
+export const currentContextOf = (config: KubeconfigFile): string | undefined => config['current-context'] || undefined
 
 export interface Access {
   /** Names cluster, user and context. */
@@ -12,22 +43,49 @@ export interface Access {
   readonly namespace?: string
 }
 
-/** A kubeconfig file's text with one context that needs no other file. */
-export const kubeconfig = ({ name, server, certificateAuthority, token, namespace }: Access): string =>
-  dump({
+/** A kubeconfig with one context that needs no other file. */
+export const kubeconfig = ({ name, server, certificateAuthority, token, namespace }: Access): KubeconfigFile => ({
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': name,
+  clusters: [
+    { name, cluster: { server, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') } },
+  ],
+  users: [{ name, user: { token } }],
+  contexts: [{ name, context: { cluster: name, user: name, ...(namespace === undefined ? {} : { namespace }) } }],
+})
+
+/**
+ * The same cluster for somebody else: one context of a kubeconfig, with a token in place of its user.
+ * @param folder of the file, from which relative paths in it start
+ */
+export const withToken = (
+  config: KubeconfigFile,
+  folder: string,
+  { context, token, namespace }: { readonly context: string; readonly token: string; readonly namespace: string },
+): KubeconfigFile => {
+  const chosen = config.contexts.find(({ name }) => name === context)?.context
+  const entry = config.clusters.find(({ name }) => name === chosen?.cluster)
+  if (entry === undefined) throw new Error(`The kubeconfig in ${folder} has no cluster for its context "${context}"`)
+  const authority = entry.cluster['certificate-authority']
+  const cluster = authority === undefined ? {} : { 'certificate-authority': resolve(folder, authority) }
+  return {
     apiVersion: 'v1',
     kind: 'Config',
-    'current-context': name,
-    clusters: [
-      {
-        name,
-        cluster: { server, 'certificate-authority-data': Buffer.from(certificateAuthority).toString('base64') },
-      },
-    ],
-    users: [{ name, user: { token } }],
-    contexts: [{ name, context: { cluster: name, user: name, ...(namespace === undefined ? {} : { namespace }) } }],
-  })
+    'current-context': context,
+    clusters: [{ name: context, cluster: { ...entry.cluster, ...cluster } }],
+    users: [{ name: context, user: { token } }],
+    contexts: [{ name: context, context: { cluster: context, user: context, namespace } }],
+  }
+}
 
-/** Writes it so that only its owner can read the token. */
-export const writeKubeconfig = (file: string, access: Access): Promise<void> =>
-  writeFile(file, kubeconfig(access), { mode: 0o600 })
+/** Writes it so that only its owner can read the credentials. */
+export const writeKubeconfig = (file: string, config: KubeconfigFile): Promise<void> =>
+  writeFile(file, dump(config), { mode: 0o600 })
+
+/** Writes, beside nothing else, the kubeconfig of a token for a context of another kubeconfig file. */
+export const writeTokenKubeconfig = async (
+  file: string,
+  from: string,
+  access: { readonly context: string; readonly token: string; readonly namespace: string },
+): Promise<void> => writeKubeconfig(file, withToken(await readKubeconfig(from), dirname(resolve(from)), access))

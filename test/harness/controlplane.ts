@@ -2,17 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
+import { kubeconfig, writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { type LocalControlPlane, startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import { readToken } from '#hack/cluster/local/credentials.ts'
 import type { Part } from '#hack/cluster/local/layout.ts'
 import { ensureBinaries } from '#hack/controlplane/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { loadTransport, type Transport, type TransportOptions } from '#operator/client/transport.ts'
+import { type Connection, kubectlOf, type Rest, rest } from './connection.ts'
 import { installCrds } from './crds.ts'
-import { kubectl } from './kubectl.ts'
 import { type RequestProxy, requestProxy } from './request-proxy.ts'
-import { type Connection, type Rest, rest } from './rest.ts'
 
 /** A real API server to test on. */
 export interface ControlPlane {
@@ -89,13 +88,14 @@ export const connectionOf = async (local: LocalControlPlane, binaries: string): 
 
 const connect = (connection: Connection): ControlPlane => {
   const call = rest(connection)
+  const run = kubectlOf(connection)
   return {
     server: connection.server,
     kubeconfig: connection.kubeconfig,
     rest: call,
     proxy: () => requestProxy(connection),
     transport: (options) => loadTransport({ ...options, kubeconfig: connection.kubeconfig }),
-    kubectl: kubectl(connection),
+    kubectl: (...args) => run(args),
     namespace: async (prefix = 'test') => {
       const name = `${prefix}-${randomBytes(4).toString('hex')}`
       await call('POST', '/api/v1/namespaces', { metadata: { name } })
@@ -105,7 +105,8 @@ const connect = (connection: Connection): ControlPlane => {
       const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`
       const { status } = await call<{ status: { token: string } }>('POST', path, { spec: { expirationSeconds: 3600 } })
       const file = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
-      await writeKubeconfig(file, { ...connection, server, name: serviceAccount, namespace, token: status.token })
+      const access = { ...connection, server, name: serviceAccount, namespace, token: status.token }
+      await writeKubeconfig(file, kubeconfig(access))
       return file
     },
   }

@@ -3,9 +3,9 @@ import type { TestProject } from 'vitest/node'
 import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import { ensureBinaries } from '#hack/controlplane/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import type { Connection } from './connection.ts'
 import { connectionOf } from './controlplane.ts'
 import { installCrds } from './crds.ts'
-import type { Connection } from './rest.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

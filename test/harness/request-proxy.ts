@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, request as httpsRequest, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
+import * as kubeconfigs from '#hack/cluster/kubeconfig.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import type { Connection } from './rest.ts'
+import type { Connection } from './connection.ts'
 
 /**
  * What happens to one request:
@@ -53,7 +53,10 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
   await once(server, 'listening')
   const address = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   const kubeconfig = join(await temporaryFolder('kubeconfig'), 'kubeconfig')
-  await writeKubeconfig(kubeconfig, { ...connection, name: 'proxy', server: address })
+  await kubeconfigs.writeKubeconfig(
+    kubeconfig,
+    kubeconfigs.kubeconfig({ ...connection, name: 'proxy', server: address }),
+  )
 
   const stop = () => close(server)
   return {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Child, startChild, untilReady } from '../../process/child.ts'
 import { freePort } from '../../process/ports.ts'
-import { writeKubeconfig } from '../kubeconfig.ts'
+import { kubeconfig, writeKubeconfig } from '../kubeconfig.ts'
 import { commandLine, type Ports } from './commandline.ts'
 import { ensureCredentials, readToken } from './credentials.ts'
 import { type Layout, layoutOf, PARTS, type Part, type User, users } from './layout.ts'
@@ -108,12 +108,12 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
 
 const writeKubeconfigs = async (layout: Layout, server: string): Promise<void> => {
   const certificateAuthority = await readFile(layout.certificate)
-  const write = async (user: User) =>
-    writeKubeconfig(layout.kubeconfig(user), {
-      name: 'muster-local',
-      server,
-      certificateAuthority,
-      token: await readToken(layout, user),
-    })
+  const write = async (user: User) => {
+    const token = await readToken(layout, user)
+    await writeKubeconfig(
+      layout.kubeconfig(user),
+      kubeconfig({ name: 'muster-local', server, certificateAuthority, token }),
+    )
+  }
   await Promise.all(users.map(write))
 }

@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import { Agent, type Dispatcher, request } from 'undici'
+import { type Kubectl, kubectl } from '#hack/cluster/kubectl.ts'
 
 /** How to reach an API server as its admin; plain data, so that vitest can hand it to the workers. */
 export interface Connection {
@@ -43,3 +45,7 @@ export const rest = ({ server, certificateAuthority, token }: Connection): Rest 
     return JSON.parse(text) as T
   }
 }
+
+/** kubectl as admin. */
+export const kubectlOf = ({ binaries, kubeconfig }: Connection): Kubectl =>
+  kubectl(join(binaries, 'kubectl'), [`--kubeconfig=${kubeconfig}`])

@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { ClusterProvider, Wanted } from './cluster.ts'
+import { contextsOf, currentContextOf, readKubeconfig } from './kubeconfig.ts'
+import { kubectl } from './kubectl.ts'
+import { findKubectl } from './programs.ts'
+
+const fileOf = ({ kubeconfig }: Wanted): string =>
+  kubeconfig ?? process.env.KUBECONFIG?.split(delimiter)[0] ?? join(homedir(), '.kube', 'config')
+
+/** A cluster that somebody else runs: never chosen by chance, only by `--kubeconfig`, `--context` or `MUSTER_CLUSTER=<context>`. */
+export const existing: ClusterProvider = {
+  title: 'an existing cluster',
+  unavailable: async (wanted) => {
+    const file = fileOf(wanted)
+    if (!existsSync(file)) return `There is no kubeconfig ${file}: give one with --kubeconfig`
+    const config = await readKubeconfig(file)
+    const contexts = contextsOf(config)
+    const context = wanted.context ?? currentContextOf(config)
+    if (context === undefined)
+      return `${file} has no current context: choose one of ${contexts.join(', ')} with --context`
+    if (!contexts.includes(context)) return `${file} has no context "${context}": choose one of ${contexts.join(', ')}`
+    if (findKubectl() === undefined)
+      return 'kubectl is neither on the PATH nor built: install kubectl, or Go to build it'
+    return undefined
+  },
+  start: async ({ wanted }) => {
+    const file = fileOf(wanted)
+    const context = wanted.context ?? (currentContextOf(await readKubeconfig(file)) as string)
+    const run = kubectl(findKubectl() as string, [`--kubeconfig=${file}`, `--context=${context}`])
+    await run(['version', '--request-timeout=10s'])
+    return { kubeconfig: file, context, kubectl: run, ours: false, stop: () => Promise.resolve() }
+  },
+}
