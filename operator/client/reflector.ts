@@ -14,6 +14,7 @@ import {
   parseMessage,
   stateAfter,
   type WatchFailure,
+  type WatchProblem,
   type WatchState,
   watchQuery,
 } from './watch.ts'
@@ -48,6 +49,8 @@ export interface ReflectorOptions<O extends KubeObject> {
   readonly beat?: (() => void) | undefined
   /** Told about every failure, and `undefined` when the server is heard again after one. Without it failures are logged. */
   readonly onHealth?: ((failure: WatchFailure | undefined) => void) | undefined
+  /** Called with why objects can't be had at the moment, at each attempt, and with undefined once they can again. */
+  readonly onProblem?: ((problem: WatchProblem | undefined) => void) | undefined
   /** How to list: by WatchList, falling back to pages where there is none (default), or by pages at once. */
   readonly initialList?: 'stream' | 'pages' | undefined
   /** Silence on a watch after which it is taken for dead. Default 70 s, a little more than the time between bookmarks. */
@@ -98,6 +101,7 @@ export const reflect = <O extends KubeObject>(
   let unseen = new Set<string>()
   /** Attempts in a row that brought no event. */
   let idle = 0
+  let problem: WatchProblem | undefined
   let failing = false
 
   const heard = (): void => {
@@ -119,6 +123,22 @@ export const reflect = <O extends KubeObject>(
     } catch (error) {
       log.error('a watch handler threw', { event: event.type, err: error })
     }
+  }
+
+  const raise = (next: WatchProblem | undefined): void => {
+    if (problem === undefined && next === undefined) return
+    problem = next
+    try {
+      options.onProblem?.(next)
+    } catch (error) {
+      log.error('a watch problem handler threw', { err: error })
+    }
+  }
+
+  /** The server has given us something: nothing stands in the way. */
+  const progress = (): void => {
+    idle = 0
+    raise(undefined)
   }
 
   const put = (received: O): void => {
@@ -180,7 +200,7 @@ export const reflect = <O extends KubeObject>(
         case 'ERROR':
           throw new ApiError({ ...message.object, code: message.object.code ?? 500 })
       }
-      idle = 0
+      progress()
       if (state.phase === 'watching') {
         state = { phase: 'watching', resourceVersion: message.object.metadata.resourceVersion }
       }
@@ -198,7 +218,7 @@ export const reflect = <O extends KubeObject>(
       token = page.metadata.continue
       if (!token) endList(page.metadata.resourceVersion)
     } while (token)
-    idle = 0
+    progress()
   }
 
   /** One request or stream, to its end. */

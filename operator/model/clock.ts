@@ -6,10 +6,16 @@ export interface Clock {
   now(): Date
   /** Resolves after the duration, or at once and quietly when the signal aborts: callers look at the signal. */
   sleep(duration: Duration, signal?: AbortSignal): Promise<void>
+  /** Milliseconds since some moment, not moved by changes of the machine's time. `now` serves where it is missing. */
+  monotonic?(): number
 }
+
+/** Milliseconds for measuring spans: leases and liveness must not be fooled when somebody sets the machine's time. */
+export const monotonic = (clock: Clock): number => clock.monotonic?.() ?? clock.now().getTime()
 
 export const systemClock: Clock = {
   now: () => new Date(),
+  monotonic: () => performance.now(),
   sleep: async (duration, signal) => {
     try {
       await delay(toMilliseconds(duration), undefined, signal === undefined ? {} : { signal })
