@@ -8,7 +8,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{apis,operator,controllers,services,cmd,hack,kustomize,test/harness}/**/*.test.ts'],
+          include: ['{apis,operator,controllers,services,cmd,hack,kustomize,test/{bench,harness}}/**/*.test.ts'],
         },
       },
       {

@@ -1,0 +1,85 @@
+/**
+ * npm run bench -- [NAME…] [--json FILE] [--write-docs]
+ *
+ * Runs benches one after the other (no name: all) and prints each one's table on standard output, progress on standard
+ * error. A missed target is marked in the table and is no failure; a bench that could not run is.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { nearest } from '#operator/model/nearest.ts'
+import { catalogue } from './catalogue.ts'
+import type { Bench } from './definition.ts'
+import { machine } from './measure/machine.ts'
+import { withBlock } from './report/document.ts'
+import { type BenchReport, jsonReport, markdownReport, textReport } from './report/report.ts'
+import { toRow } from './report/row.ts'
+
+const DOCUMENT = join(import.meta.dirname, '../../docs/benchmarks.md')
+
+const say = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`)
+
+const runBench = async (bench: Bench): Promise<BenchReport> => {
+  say(`${bench.name}: ${bench.summary}`)
+  const before = machine()
+  const notes: string[] = []
+  const note = (text: string): void => {
+    say(text)
+    if (!notes.includes(text)) notes.push(text)
+  }
+  const figures = await bench.run({ say, note })
+  const date = new Date().toISOString()
+  return { bench: bench.name, summary: bench.summary, date, machine: before, rows: figures.map(toRow), notes }
+}
+
+const writeDocument = async (report: BenchReport): Promise<void> => {
+  await writeFile(DOCUMENT, withBlock(await readFile(DOCUMENT, 'utf8'), report.bench, markdownReport(report)))
+}
+
+const benchOf = (name: string): Bench => {
+  const bench = catalogue.find((candidate) => candidate.name === name)
+  if (bench !== undefined) return bench
+  const names = catalogue.map((candidate) => candidate.name)
+  const close = nearest(name, names)
+  const instead = close === undefined ? `one of ${names.join(', ')}` : `"${close}" (--list shows all)`
+  console.error(`no bench is called "${name}": write ${instead}`)
+  process.exit(2)
+}
+
+interface Options {
+  readonly json?: string
+  readonly writeDocs?: boolean
+  readonly list?: boolean
+}
+
+const command = new Command('npm run bench --')
+  .description('Measures what the design promises, beside its peers in the same run.')
+  .argument('[names...]', 'benches to run, all when none is named')
+  .option('--json <file>', 'also write the rows of all benches to a file')
+  .option('--write-docs', 'also update the tables of docs/benchmarks.md')
+  .option('--list', 'print the benches and what each measures')
+  .showSuggestionAfterError()
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  .parse()
+
+const { json, writeDocs, list } = command.opts<Options>()
+if (list) {
+  for (const { name, summary } of catalogue) console.log(`${name.padEnd(20)} ${summary}`)
+  process.exit(0)
+}
+const chosen = command.args.length === 0 ? catalogue : command.args.map(benchOf)
+
+const reports: BenchReport[] = []
+for (const bench of chosen) {
+  try {
+    const report = await runBench(bench)
+    reports.push(report)
+    console.log(`${textReport(report)}\n`)
+    if (writeDocs) await writeDocument(report)
+  } catch (error) {
+    console.error(`${bench.name} could not run: ${error instanceof Error ? error.message : error}`)
+    process.exitCode = 1
+  }
+  if (json !== undefined) await writeFile(json, jsonReport(reports))
+}
+process.exit()

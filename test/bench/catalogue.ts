@@ -1,0 +1,10 @@
+import type { Bench } from './definition.ts'
+import { cache } from './runtime/cache.ts'
+import { idle } from './runtime/idle.ts'
+import { latency } from './runtime/latency.ts'
+import { restart } from './runtime/restart.ts'
+import { start } from './runtime/start.ts'
+import { throughput } from './runtime/throughput.ts'
+
+/** Every bench, in the order in which `npm run bench` plays them. */
+export const catalogue: readonly Bench[] = [throughput, latency, restart, idle, start, cache]

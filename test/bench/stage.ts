@@ -1,0 +1,66 @@
+/** Where a bench plays: one API server for all contestants of the run, and a load generator beside it. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
+import { ensureBinaries } from '#hack/controlplane/build.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { pathOf } from '#operator/model/resource.ts'
+import type { Say } from './definition.ts'
+import { Gadget, gadgetCrd } from './gadget.ts'
+import { type ApiServer, connect, StatusError } from './load/client.ts'
+import { type Load, startLoad } from './load/process.ts'
+
+export interface Stage extends AsyncDisposable {
+  /** The admin's kubeconfig file. */
+  readonly kubeconfig: string
+  readonly server: ApiServer
+  /** The folder for logs, removed at the end. */
+  readonly folder: string
+  /** A load generator on a namespace of its own. */
+  load(): Promise<Load>
+}
+
+const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+
+/** Starts etcd and kube-apiserver alone, so that only contestants ask it anything, with the Gadget kind. */
+export const openStage = async (say: Say): Promise<Stage> => {
+  const binaries = process.env.KUBEBUILDER_ASSETS ?? (await ensureBinaries(say))
+  const folder = await temporaryFolder('bench')
+  const plane = await startLocalControlPlane({ binaries, folder, guarded: true, parts: ['etcd', 'kube-apiserver'] })
+  const server = connect(plane.kubeconfig, 4)
+  await server.request('POST', CRD_PATH, gadgetCrd)
+  await untilServed(server)
+  return {
+    kubeconfig: plane.kubeconfig,
+    server,
+    folder,
+    load: async () => {
+      const name = `bench-${randomBytes(4).toString('hex')}`
+      await server.request('POST', '/api/v1/namespaces', { metadata: { name } })
+      return startLoad(plane.kubeconfig, name)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.close()
+      await plane.stop()
+    },
+  }
+}
+
+/** Unknown, and known but not yet read from etcd. */
+const NOT_YET: readonly number[] = [404, 429]
+
+/** A kind is served a moment after its definition is accepted. */
+const untilServed = async (server: ApiServer): Promise<void> => {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const served = await server.request('GET', pathOf(Gadget)).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof StatusError && NOT_YET.includes(error.status)) return false
+        throw error
+      },
+    )
+    if (served) return
+    await sleep(100)
+  }
+  throw new Error(`the API server does not serve ${Gadget.plural} 10 s after it was given their definition`)
+}
