@@ -1,0 +1,87 @@
+import type { Clock } from '../model/clock.ts'
+import type { Duration } from '../model/duration.ts'
+import type { Logger } from '../model/log.ts'
+import type { OwnerReference } from '../model/resource.ts'
+import type { Api } from './api.ts'
+import { createLeaseKeeper, type LeaseKeeper, LeaseLostError } from './lease-keeper.ts'
+
+export { LeaseLostError }
+
+/** client-go's times: a holder that can't renew stops by itself before anybody else may take over. */
+export interface LeaseTimes {
+  /** How long others wait without a renewal before they take over. Default 15 s; rounded up to seconds. */
+  readonly leaseDuration?: Duration
+  /** How long a holder keeps trying to renew before it stops its work. Shorter than leaseDuration. Default 10 s. */
+  readonly renewDeadline?: Duration
+  /** Between attempts to acquire or renew. Default 2 s. */
+  readonly retryPeriod?: Duration
+}
+
+export interface LeaseOptions {
+  readonly api: Api
+  readonly name: string
+  readonly namespace: string
+  /** Of this process or piece of work: unique, e.g. `<pod name>_<random>`. */
+  readonly identity: string
+  readonly times?: LeaseTimes
+  /** Makes the Lease go with its owner. */
+  readonly ownerReference?: OwnerReference
+  /** Told who holds it whenever that changes; '' is nobody. */
+  readonly onHolder?: (identity: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+  /** Ends the work, releases the lease and resolves. */
+  readonly signal: AbortSignal
+  /** In [0, 1); for tests. */
+  readonly random?: () => number
+}
+
+/**
+ * Works while holding a lease, so that of many processes one works at a time: client-go's leader election, for a process
+ * or for a single object. Waits for the lease, works, and waits again when the lease was lost. When the work returns or
+ * the signal aborts, the lease is released, so that the next one need not wait for it to expire.
+ *
+ * @param work its signal aborts when the lease is lost (the reason is a LeaseLostError) or when `signal` aborts; it then
+ *   has leaseDuration - renewDeadline (5 s) to stop before another may start
+ * @throws what the work throws while its signal has not aborted
+ * @example await hold({ api, name: 'muster', namespace, identity, clock, log, signal }, (leading) => run(leading))
+ */
+export const hold = async (options: LeaseOptions, work: (leading: AbortSignal) => Promise<void>): Promise<void> => {
+  const { signal, name } = options
+  const log = options.log.child({ lease: name })
+  const keeper = createLeaseKeeper({ ...options, log })
+  while (await keeper.acquire()) {
+    log.info('lease acquired')
+    const why = await workAndRenew(keeper, work, signal, log)
+    if (!(why instanceof LeaseLostError)) return
+  }
+}
+
+/** Runs the work and renews beside it. Comes back when the work has ended, with the reason it was stopped for, if it was. */
+const workAndRenew = async (
+  keeper: LeaseKeeper,
+  work: (leading: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<unknown> => {
+  const lost = new AbortController()
+  const leading = AbortSignal.any([signal, lost.signal])
+  const ended = new AbortController()
+  const renewing = keeper.renew(AbortSignal.any([leading, ended.signal])).then((error) => {
+    if (error === undefined) return
+    log.warn(error.message)
+    lost.abort(error)
+  })
+  try {
+    await work(leading)
+  } catch (error) {
+    if (!leading.aborted) throw error
+    // Most work ends by throwing because it was told to; what else it throws then is worth a line.
+    log.debug('the work of a lease ended with an error after it was stopped', { err: error })
+  } finally {
+    ended.abort()
+    await renewing
+    await keeper.release()
+  }
+  return leading.reason
+}
