@@ -8,6 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { nearest } from '#operator/model/nearest.ts'
+import { asError } from '#operator/model/outcome.ts'
 import { catalogue } from './catalogue.ts'
 import type { Bench } from './definition.ts'
 import { machine } from './measure/machine.ts'
@@ -77,7 +78,7 @@ for (const bench of chosen) {
     console.log(`${textReport(report)}\n`)
     if (writeDocs) await writeDocument(report)
   } catch (error) {
-    console.error(`${bench.name} could not run: ${error instanceof Error ? error.message : error}`)
+    console.error(`${bench.name} could not run: ${asError(error).message}`)
     process.exitCode = 1
   }
   if (json !== undefined) await writeFile(json, jsonReport(reports))

@@ -14,5 +14,5 @@ export interface Bench {
 export interface BenchContext {
   readonly say: Say
   /** Something a reader of the table must know, e.g. why a peer is missing. Printed under it. */
-  note(text: string): void
+  readonly note: (text: string) => void
 }

@@ -1,3 +1,4 @@
+import { asError } from '#operator/model/outcome.ts'
 import type { BenchContext } from '../definition.ts'
 import { median } from '../measure/statistics.ts'
 import type { Figure, Target } from '../report/row.ts'
@@ -9,7 +10,7 @@ export interface Contest<Name extends string> {
   readonly label: string
   /** The machine is noisy: contestants take turns, and the median of the rounds counts. */
   readonly rounds: number
-  measure(contestant: Contestant): Promise<Readonly<Record<Name, number>>>
+  readonly measure: (contestant: Contestant) => Promise<Readonly<Record<Name, number>>>
 }
 
 /**
@@ -38,7 +39,7 @@ export const compete = async <Name extends string>(
         say(`${label}, round ${round} of ${rounds}, ${contestant.name}: ${formatResult(result)}`)
       } catch (error) {
         results.delete(contestant)
-        note(`${label}: ${contestant.name} failed and is left out: ${error instanceof Error ? error.message : error}`)
+        note(`${label}: ${contestant.name} failed and is left out: ${asError(error).message}`)
       }
     }
   }

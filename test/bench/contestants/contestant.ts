@@ -23,9 +23,9 @@ export interface Contestant {
 export interface Running {
   /** When the process was started; see `moment`. */
   readonly startedAt: number
-  usage(): Usage
+  readonly usage: () => Usage
   /** Milliseconds from the start until it has printed `synced`, to 5 ms. kopf, which keeps no cache, never does. */
-  synced(): Promise<number>
+  readonly synced: () => Promise<number>
 }
 
 /**

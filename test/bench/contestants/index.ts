@@ -1,3 +1,4 @@
+import { asError } from '#operator/model/outcome.ts'
 import type { BenchContext } from '../definition.ts'
 import type { Contestant, Mode } from './contestant.ts'
 import { controllerRuntime } from './controller-runtime.ts'
@@ -19,7 +20,7 @@ export const contestants = async (mode: Mode, { say, note }: BenchContext): Prom
       const contestant = await preparing
       if (contestant.modes.includes(mode)) ready.push(contestant)
     } catch (error) {
-      note(`${id} could not be built and is missing: ${error instanceof Error ? error.message : error}`)
+      note(`${id} could not be built and is missing: ${asError(error).message}`)
     }
   }
   return ready

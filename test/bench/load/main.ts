@@ -1,4 +1,5 @@
 /** The load generator's process: `main.ts KUBECONFIG NAMESPACE`, forked by ./process.ts, one message a call and an answer. */
+import { asError } from '#operator/model/outcome.ts'
 import { connect } from './client.ts'
 import { openGadgets } from './gadgets.ts'
 import type { Answer, Call } from './process.ts'
@@ -11,7 +12,7 @@ const perform = async ({ id, method, args }: Call): Promise<Answer> => {
     const work = gadgets[method] as (...args: unknown[]) => Promise<unknown>
     return { id, result: await work(...args) }
   } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) }
+    return { id, error: asError(error).message }
   }
 }
 

@@ -31,9 +31,9 @@ export interface Tracked {
   has(name: string): boolean
   /** The moment at which the gadget was seen Ready for this generation or a later one. Rejects when the watch ends. */
   served(name: string, generation: number): Promise<number>
-  gone(name: string): Promise<number>
+  readonly gone: (name: string) => Promise<number>
   /** Resolves when no event has come for so many milliseconds. */
-  quiet(milliseconds: number): Promise<void>
+  readonly quiet: (milliseconds: number) => Promise<void>
 }
 
 /** The generation that the gadget is Ready for, 0 when it is not. */
@@ -92,7 +92,7 @@ export const track = async (server: ApiServer, collection: string, signal: Abort
     waiters.clear()
   }
   server
-    .lines(`${collection}?${query}`, onLine, signal)
+    .lines(`${collection}?${query.toString()}`, onLine, signal)
     .then(() => ended(new Error("the load generator's watch ended early")), ended)
 
   const wait = (name: string, until: Waiter['until']): Promise<number> =>

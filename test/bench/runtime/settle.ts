@@ -1,3 +1,4 @@
+import { asError } from '#operator/model/outcome.ts'
 import { type Contestant, withContestant } from '../contestants/contestant.ts'
 import type { BenchContext } from '../definition.ts'
 import type { Load } from '../load/process.ts'
@@ -29,7 +30,7 @@ export const settle = async (
       })
       settled.push(contestant)
     } catch (error) {
-      note(`${contestant.name} did not settle and is left out: ${error instanceof Error ? error.message : error}`)
+      note(`${contestant.name} did not settle and is left out: ${asError(error).message}`)
     }
   }
   return settled
