@@ -14,7 +14,6 @@ import {
   parseMessage,
   stateAfter,
   type WatchFailure,
-  type WatchProblem,
   type WatchState,
   watchQuery,
 } from './watch.ts'
@@ -49,8 +48,6 @@ export interface ReflectorOptions<O extends KubeObject> {
   readonly beat?: (() => void) | undefined
   /** Told about every failure, and `undefined` when the server is heard again after one. Without it failures are logged. */
   readonly onHealth?: ((failure: WatchFailure | undefined) => void) | undefined
-  /** Called with why objects can't be had at the moment, at each attempt, and with undefined once they can again. */
-  readonly onProblem?: ((problem: WatchProblem | undefined) => void) | undefined
   /** How to list: by WatchList, falling back to pages where there is none (default), or by pages at once. */
   readonly initialList?: 'stream' | 'pages' | undefined
   /** Silence on a watch after which it is taken for dead. Default 70 s, a little more than the time between bookmarks. */
@@ -101,21 +98,7 @@ export const reflect = <O extends KubeObject>(
   let unseen = new Set<string>()
   /** Attempts in a row that brought no event. */
   let idle = 0
-  let problem: WatchProblem | undefined
   let failing = false
-
-  const heard = (): void => {
-    beat()
-    if (failing) options.onHealth?.(undefined)
-    failing = false
-  }
-
-  const failed = (failure: WatchFailure, delay: number): void => {
-    failing = true
-    const [level, message] = describe(failure)
-    if (options.onHealth === undefined) log[level](message, { phase: state.phase, delay })
-    else options.onHealth(failure)
-  }
 
   const emit = (event: ReflectorEvent<O>): void => {
     try {
@@ -125,20 +108,26 @@ export const reflect = <O extends KubeObject>(
     }
   }
 
-  const raise = (next: WatchProblem | undefined): void => {
-    if (problem === undefined && next === undefined) return
-    problem = next
+  const report = (failure: WatchFailure | undefined): void => {
     try {
-      options.onProblem?.(next)
+      options.onHealth?.(failure)
     } catch (error) {
-      log.error('a watch problem handler threw', { err: error })
+      log.error('a watch health handler threw', { err: error })
     }
   }
 
-  /** The server has given us something: nothing stands in the way. */
-  const progress = (): void => {
-    idle = 0
-    raise(undefined)
+  const heard = (): void => {
+    beat()
+    if (failing) report(undefined)
+    failing = false
+  }
+
+  const failed = (failure: WatchFailure, delay: number): void => {
+    failing = true
+    report(failure)
+    if (options.onHealth !== undefined) return
+    const [level, message] = describe(failure)
+    log[level](message, { phase: state.phase, delay })
   }
 
   const put = (received: O): void => {
@@ -182,9 +171,9 @@ export const reflect = <O extends KubeObject>(
   const followWatch = async (): Promise<void> => {
     const seconds = Math.round((toMilliseconds(serverTimeout) * (1 + random())) / 1000)
     const query = { ...selectors, ...watchQuery(state, seconds) }
-    for await (const line of transport.stream({ path, query, signal, inactivityTimeout })) {
+    for await (const line of transport.stream({ path, query, signal, inactivityTimeout, onOpen: heard })) {
       if (signal.aborted) return
-      heard()
+      beat()
       const message = parseMessage<O>(line)
       switch (message.type) {
         case 'ADDED':
@@ -200,7 +189,7 @@ export const reflect = <O extends KubeObject>(
         case 'ERROR':
           throw new ApiError({ ...message.object, code: message.object.code ?? 500 })
       }
-      progress()
+      idle = 0
       if (state.phase === 'watching') {
         state = { phase: 'watching', resourceVersion: message.object.metadata.resourceVersion }
       }
@@ -218,7 +207,7 @@ export const reflect = <O extends KubeObject>(
       token = page.metadata.continue
       if (!token) endList(page.metadata.resourceVersion)
     } while (token)
-    progress()
+    idle = 0
   }
 
   /** One request or stream, to its end. */

@@ -31,6 +31,8 @@ export interface StreamRequest {
   readonly signal?: AbortSignal | undefined
   /** The stream fails with NetworkError UND_ERR_BODY_TIMEOUT when no byte came for so long. Default 70 s. */
   readonly inactivityTimeout?: Duration | undefined
+  /** The server has accepted it; lines may follow much later. */
+  readonly onOpen?: (() => void) | undefined
 }
 
 /** HTTP/1.1 over pooled connections to one API server, with the credentials of a kubeconfig. */
@@ -148,10 +150,11 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       }
     },
 
-    async *stream({ inactivityTimeout = INACTIVITY_TIMEOUT, ...rest }: StreamRequest) {
+    async *stream({ inactivityTimeout = INACTIVITY_TIMEOUT, onOpen, ...rest }: StreamRequest) {
       const request = { ...rest, method: 'GET' as const, timeout: toMilliseconds(inactivityTimeout) }
       const answer = await exchange('streams', request)
       if (answer.statusCode >= 400) throw await errorOf(request, answer)
+      onOpen?.()
       // A consumer that stops early destroys the body, which then emits an abort error that is nobody's concern.
       answer.body.on('error', () => {})
       try {

@@ -44,9 +44,6 @@ export type WatchFailure =
   /** Unreachable, cut, silent for too long, or a line that is not a watch event. */
   | { readonly cause: 'broken'; readonly error: unknown }
 
-/** A failure that somebody may have to mend. */
-export type WatchProblem = Extract<WatchFailure, { readonly cause: 'refused' | 'broken' }>
-
 /** A line of a watch that is not a watch event. */
 export class MalformedLineError extends Error {
   constructor(line: Buffer, options?: ErrorOptions) {
