@@ -9,7 +9,7 @@ import type {
 } from './engine/context.ts'
 import type { Cycle } from './engine/cycle.ts'
 import type { ChangeHandler, Definition, Watched } from './engine/definition.ts'
-import { createIndex, type Index } from './engine/indexes.ts'
+import { declareIndex, type Index } from './engine/indexes.ts'
 import type { Memory, MemoryKind } from './engine/memory.ts'
 import { registration } from './engine/registration.ts'
 import type { Duration } from './model/duration.ts'
@@ -210,7 +210,7 @@ export const controller = <O extends KubeObject>(
     },
     index(indexName, of) {
       check.claim('index', indexName)
-      const index = createIndex(indexName, of)
+      const index = declareIndex(indexName, of)
       definition.indexes.push(index)
       return index
     },

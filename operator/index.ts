@@ -15,13 +15,13 @@ export type {
   ChangeContext,
   Context,
   DaemonContext,
-  Draft,
   EventContext,
   EventRecorder,
   Handler,
   MayWait,
   Patch,
   Wait,
+  Writable,
 } from './engine/context.ts'
 export type { Cycle, ProgressRecord } from './engine/cycle.ts'
 export type { Index } from './engine/indexes.ts'

@@ -1,22 +1,24 @@
-import type { Registry } from 'prom-client'
-import type { Api } from './client/api.ts'
-import type { Transport } from './client/transport.ts'
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as realDelay } from 'node:timers/promises'
+import { type Api, createApi } from './client/api.ts'
+import { hold } from './client/lease.ts'
+import { loadTransport, type Transport } from './client/transport.ts'
 import type { AnyController } from './controller.ts'
 import type { Handler } from './engine/context.ts'
-import type { OperatorSettings, SettingsInput } from './engine/settings.ts'
-import type { Clock } from './model/clock.ts'
+import type { Definition } from './engine/definition.ts'
+import { type Run, type RunMetrics, startRun } from './engine/run.ts'
+import { type OperatorSettings, type SettingsInput, settle } from './engine/settings.ts'
+import { openSources, type Source, type SourceProblem, type Sources } from './engine/sources.ts'
+import type { Health } from './health.ts'
+import { lineLog } from './linelog.ts'
+import type { RuntimeMetrics } from './metrics.ts'
+import { type Clock, systemClock } from './model/clock.ts'
+import { toMilliseconds } from './model/duration.ts'
 import type { Logger } from './model/log.ts'
-import type { Resource } from './model/resource.ts'
+import type { KubeObject, Resource } from './model/resource.ts'
 
-/** Why objects of a kind can't be read at the moment. The operator keeps trying and is not ready meanwhile. */
-export interface SourceProblem {
-  readonly resource: Resource
-  /** Undefined: all namespaces. */
-  readonly namespace: string | undefined
-  /** NotInstalled: the API server doesn't know the kind. Forbidden: RBAC refuses. Unreachable: anything else. */
-  readonly reason: 'NotInstalled' | 'Forbidden' | 'Unreachable'
-  readonly message: string
-}
+export type { OperatorSettings, SourceProblem }
 
 export interface OperatorStatus {
   /** Every cache was filled once. */
@@ -26,42 +28,233 @@ export interface OperatorStatus {
   readonly problems: readonly SourceProblem[]
 }
 
+/** For onStartup and onCleanup. */
+export interface LifeCycleContext {
+  readonly api: Api
+  readonly log: Logger
+  /** Aborts when the operator stops. */
+  readonly signal: AbortSignal
+}
+
 export interface OperatorOptions {
   readonly controllers: readonly AnyController[]
   readonly settings?: SettingsInput
   /** Watch only these; default: all. Cluster-scoped kinds are watched in any case. */
   readonly namespaces?: readonly string[]
   /** Before anything is watched; an error ends `start`. */
-  readonly onStartup?: Handler<{ readonly api: Api; readonly log: Logger }>
+  readonly onStartup?: Handler<LifeCycleContext>
   /** After everything has stopped. */
-  readonly onCleanup?: Handler<{ readonly api: Api; readonly log: Logger }>
+  readonly onCleanup?: Handler<LifeCycleContext>
   /** Default: the kubeconfig of the environment. The operator closes only a transport that it made itself. */
   readonly transport?: Transport
   readonly clock?: Clock
   /** Default: JSON lines on stderr. */
   readonly log?: Logger
-  /** Where metrics are registered. Default: nowhere. */
-  readonly registry?: Registry
+  readonly metrics?: RuntimeMetrics
+  /** Gets a readiness check 'caches' and a heartbeat for the watches. */
+  readonly health?: Health
   /** Of this process, for leases. Default: `<host name>_<random>`. */
   readonly identity?: string
   /** In [0, 1), for jitter. Default: Math.random. */
   readonly random?: () => number
-  /** How to mend a problem, in the words of whoever runs this; appended to the log line. */
+  /** How to mend a problem, in the words of whoever runs this; appended to the log line and to the readiness check. */
   readonly mend?: (problem: SourceProblem) => string | undefined
 }
 
 export interface Operator {
   /** Runs until `stop` or the signal; resolves when nothing is left running. @throws what onStartup throws */
   start(signal?: AbortSignal): Promise<void>
-  /** Resolves within 2 s when nothing is left running: no watch, timer, lease or handler that heeds its signal. */
+  /** Resolves within 2 s, when nothing is left running: no watch, timer, lease or handler that heeds its signal. */
   stop(): Promise<void>
-  /** Resolves when all caches are filled and, without election, handlers run. Never rejects. */
+  /** Resolves when all caches are filled, so that handlers run as soon as this process leads. Never rejects. */
   readonly ready: Promise<void>
   status(): OperatorStatus
 }
 
-export type { OperatorSettings }
+/** Runs controllers against one API server. @throws TypeError, DurationError for settings that can't work */
+export const operator = (options: OperatorOptions): Operator => {
+  const { clock = systemClock, log = lineLog(), random = Math.random, namespaces, metrics } = options
+  const { identity = `${hostname()}_${randomBytes(4).toString('hex')}` } = options
+  const settings = settle(options.settings)
+  const definitions = options.controllers.map(({ definition }) => definition)
+  refuseDuplicates(definitions)
 
-export const operator = (_options: OperatorOptions): Operator => {
-  throw new Error('not built yet')
+  const stopping = new AbortController()
+  const ready = Promise.withResolvers<void>()
+  let sources: Sources | undefined
+  let synced = false
+  let leading: boolean | undefined = settings.election === undefined ? undefined : false
+  let running: Promise<void> | undefined
+
+  const status = (): OperatorStatus => ({ synced, leading, problems: sources?.problems() ?? [] })
+
+  /** Handlers at work, until the signal aborts: for good, or until leadership is lost. */
+  const term = async (api: Api, prepared: readonly Prepared[], signal: AbortSignal): Promise<void> => {
+    if (settings.election !== undefined) lead(true)
+    const runs = prepared.map(({ definition, own, watched }) =>
+      startRun({
+        definition,
+        sources: own,
+        watched,
+        api,
+        clock,
+        log,
+        random,
+        settings,
+        identity,
+        metrics: metrics && metricsOf(metrics, definition.name),
+        events: () => ({ normal: () => {}, warning: () => {} }),
+      }),
+    )
+    await aborted(signal)
+    await stopAll(runs, signal.reason)
+    if (settings.election !== undefined) lead(false)
+  }
+
+  const lead = (isLeading: boolean) => {
+    leading = isLeading
+    if (settings.election !== undefined) metrics?.leading(settings.election.lease, isLeading)
+  }
+
+  const work = async (api: Api, transport: Transport): Promise<void> => {
+    const { signal } = stopping
+    const beat = options.health?.heartbeat('watches', HEARTBEAT_AGE)
+    sources = openSources({
+      transport,
+      clock,
+      log,
+      signal,
+      random,
+      inactivityTimeout: settings.watching.inactivityTimeout,
+      beat: () => beat?.beat(),
+      mend: (problem) => options.mend?.(problem),
+    })
+    const prepared = definitions.map((definition) => prepare(definition, sources as Sources, namespaces))
+    options.health?.check('caches', () => unready(status(), options.mend))
+    try {
+      if (!(await sources.synced())) return
+      synced = true
+      ready.resolve()
+      const { election } = settings
+      if (election === undefined) await term(api, prepared, signal)
+      else {
+        const times = {
+          ...(election.duration !== undefined && { leaseDuration: election.duration }),
+          ...(election.renew !== undefined && { renewDeadline: election.renew }),
+          ...(election.retry !== undefined && { retryPeriod: election.retry }),
+        }
+        const { lease: name, namespace } = election
+        await hold({ api, name, namespace, identity, times, clock, log, signal, random }, (held) =>
+          term(api, prepared, held),
+        )
+      }
+    } finally {
+      beat?.stop()
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    const transport =
+      options.transport ?? (await loadTransport({ clock, ...(metrics && { metrics: metrics.requests }) }))
+    const api = createApi(transport)
+    const context: LifeCycleContext = { api, log, signal: stopping.signal }
+    const patience = toMilliseconds(settings.execution.stopTimeout)
+    try {
+      await untilLate(options.onStartup?.(context), stopping.signal, patience)
+      if (!stopping.signal.aborted) await work(api, transport)
+    } finally {
+      stopping.abort(new Error('the operator has stopped'))
+      await sources?.stopped()
+      await untilLate(options.onCleanup?.(context), stopping.signal, patience)
+      if (options.transport === undefined) await transport.close()
+    }
+  }
+
+  const stop = async (): Promise<void> => {
+    stopping.abort(new Error('the operator is stopping'))
+    await running?.catch(() => {})
+  }
+
+  return {
+    ready: ready.promise,
+    status,
+    stop,
+    start(signal) {
+      if (running !== undefined) throw new TypeError('this operator was started before: make a new one')
+      if (signal?.aborted) stopping.abort(signal.reason)
+      signal?.addEventListener('abort', () => stopping.abort(signal.reason), { once: true, signal: stopping.signal })
+      running = run()
+      return running
+    },
+  }
+}
+
+/** Longer than any silence of a healthy watch (70 s) and the longest backoff (30 s). */
+const HEARTBEAT_AGE = '3m'
+
+/** What a controller watches. */
+interface Prepared {
+  readonly definition: Definition
+  readonly own: readonly Source[]
+  readonly watched: Parameters<typeof startRun>[0]['watched']
+}
+
+const prepare = (definition: Definition, sources: Sources, namespaces: readonly string[] | undefined): Prepared => {
+  const places = (resource: Resource) =>
+    resource.scope === 'Cluster' || namespaces === undefined ? [undefined] : [...new Set(namespaces)]
+  const open = (
+    resource: Resource,
+    rest: { readonly labelSelector?: string | undefined; keep?(object: KubeObject): KubeObject },
+  ) => places(resource).map((namespace) => sources.open({ resource, namespace, ...rest }))
+
+  const own = open(definition.resource, definition.keep === undefined ? {} : { keep: definition.keep })
+  for (const index of definition.indexes) index.bind(own.map(({ store }) => store))
+  const watched = definition.watches.map((other) => ({ watched: other, sources: open(other.resource, other) }))
+  return { definition, own, watched }
+}
+
+const refuseDuplicates = (definitions: readonly Definition[]): void => {
+  if (definitions.length === 0) throw new TypeError('an operator needs at least one controller')
+  const names = new Set<string>()
+  for (const { name } of definitions) {
+    if (names.has(name)) throw new TypeError(`two controllers are called ${name}: give one of them another name`)
+    names.add(name)
+  }
+}
+
+const metricsOf = (metrics: RuntimeMetrics, name: string): RunMetrics => ({
+  ...metrics.controller(name),
+  queue: metrics.workqueue(name),
+})
+
+/** One sentence on why handlers can't run yet; undefined when they can. */
+const unready = ({ synced, problems }: OperatorStatus, mend: OperatorOptions['mend']): string | undefined => {
+  if (synced) return undefined
+  const [problem] = problems
+  if (problem === undefined) return 'the caches are being filled'
+  const how = mend?.(problem)
+  return how === undefined ? problem.message : `${problem.message}: ${how}`
+}
+
+const stopAll = async (runs: readonly Run[], reason: unknown): Promise<void> => {
+  const text = reason instanceof Error ? reason.message : 'the operator is stopping'
+  await Promise.all(runs.map((run) => run.stop(text)))
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+/** Waits for work, but once the signal has aborted not longer than `patience` milliseconds. */
+const untilLate = async (work: void | Promise<void>, signal: AbortSignal, patience: number): Promise<void> => {
+  if (!(work instanceof Promise)) return
+  const done = new AbortController()
+  const late = aborted(signal).then(() => realDelay(patience, undefined, { signal: done.signal }).catch(() => {}))
+  try {
+    await Promise.race([work, late])
+  } finally {
+    done.abort()
+  }
 }

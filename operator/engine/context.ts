@@ -23,11 +23,11 @@ export interface Patch<O extends KubeObject> {
    * An edit that depends on what is there, such as adding to a list. It is guarded by resourceVersion and made again
    * on a newer object when somebody else was faster, so it may run several times.
    */
-  transform(edit: (draft: Draft<O>) => void): void
+  transform(edit: (draft: Writable<O>) => void): void
 }
 
 /** The same object, writable at every depth. */
-export type Draft<T> = T extends object ? { -readonly [K in keyof T]: Draft<T[K]> } : T
+export type Writable<T> = T extends object ? { -readonly [K in keyof T]: Writable<T[K]> } : T
 
 /** What every handler is given. */
 export interface Context<O extends KubeObject> {

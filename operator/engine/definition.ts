@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../model/outcome.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
 import type { AdmissionContext, ChangeContext, Context, DaemonContext, EventContext, MayWait } from './context.ts'
 import type { Cycle } from './cycle.ts'
-import type { IndexTable } from './indexes.ts'
+import type { DeclaredIndex } from './indexes.ts'
 import type { Memory, MemoryKind } from './memory.ts'
 
 /*
@@ -76,7 +76,7 @@ export interface Definition<O extends KubeObject = KubeObject> {
   readonly reconcile: ReconcileHandler<O> | undefined
   readonly timers: readonly TimerHandler<O>[]
   readonly daemons: readonly DaemonHandler<O>[]
-  readonly indexes: readonly IndexTable<O>[]
+  readonly indexes: readonly DeclaredIndex<O>[]
   readonly watches: readonly Watched[]
   readonly validators: readonly AdmissionHandler<O>[]
   readonly mutators: readonly AdmissionHandler<O>[]

@@ -11,11 +11,17 @@ import type { Patch } from './context.ts'
  */
 export type MemoryKind = 'annotations' | 'status' | 'memory'
 
-/** One remembered value an object. Writing goes to the patch that is sent when the handlers have returned. */
+/** What a value is written with: it must not be remembered when the handlers' own changes could not be sent. */
+export interface MemoryPatch extends Pick<Patch<KubeObject>, 'merge' | 'status'> {
+  /** Called when everything was sent. */
+  afterwards(done: () => void): void
+}
+
+/** One remembered value an object. */
 export interface Memory<T> {
   fetch(object: KubeObject): T | undefined
   /** `undefined` forgets it. Writing what is there already changes nothing. */
-  store(value: T | undefined, object: KubeObject, patch: Patch<KubeObject>): void
+  store(value: T | undefined, object: KubeObject, patch: MemoryPatch): void
   /** The object is gone. */
   forget(uid: string): void
 }
@@ -76,9 +82,11 @@ const inProcess = <T>(): Memory<T> => {
   const values = new Map<string, T>()
   return {
     fetch: (object) => values.get(object.metadata.uid),
-    store(value, object) {
-      if (value === undefined) values.delete(object.metadata.uid)
-      else values.set(object.metadata.uid, value)
+    store(value, object, patch) {
+      patch.afterwards(() => {
+        if (value === undefined) values.delete(object.metadata.uid)
+        else values.set(object.metadata.uid, value)
+      })
     },
     forget: (uid) => {
       values.delete(uid)

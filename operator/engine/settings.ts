@@ -15,7 +15,7 @@ export interface OperatorSettings {
   readonly execution: {
     /** For handlers that don't say. */
     readonly defaultBackoff: { readonly initial: Duration; readonly factor: number; readonly max: Duration }
-    /** How long handlers have to end once their signal has aborted. */
+    /** How long handlers have to end once their signal has aborted; then their requests are cut. A lease is released after that. */
     readonly stopTimeout: Duration
   }
   readonly persistence: {
@@ -46,7 +46,7 @@ const DEFAULTS: OperatorSettings = {
     concurrency: 16,
     errorDelays: ['1s', '1s', '2s', '3s', '5s', '8s', '13s', '21s', '34s', '55s', '89s', '144s'],
   },
-  execution: { defaultBackoff: { initial: '500ms', factor: 2, max: '5m' }, stopTimeout: '1500ms' },
+  execution: { defaultBackoff: { initial: '500ms', factor: 2, max: '5m' }, stopTimeout: '900ms' },
   persistence: { consistencyTimeout: '5s' },
 }
 
