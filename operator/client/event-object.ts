@@ -1,0 +1,79 @@
+/** events.k8s.io/v1 Event: what is written and how it is named. */
+import type { KubeObject, Resource } from '../model/resource.ts'
+import type { Series } from './event-series.ts'
+import { microTime } from './lease-record.ts'
+
+/** core/v1 ObjectReference to the object that an event is about. */
+export interface ObjectReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+  readonly uid: string
+}
+
+export interface EventObject extends KubeObject<never, never> {
+  /** MicroTime. */
+  readonly eventTime: string
+  readonly series?: { readonly count: number; readonly lastObservedTime: string }
+  readonly reportingController: string
+  readonly reportingInstance: string
+  readonly action: string
+  readonly reason: string
+  readonly type: 'Normal' | 'Warning'
+  readonly regarding: ObjectReference
+  readonly note: string
+}
+
+export const EVENTS: Resource<EventObject> = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  scope: 'Namespaced',
+  subresources: [],
+}
+
+/** Who says it. */
+export interface Reporter {
+  /** A qualified name, e.g. `muster-clusterpool`. */
+  readonly controller: string
+  /** This process, e.g. its pod's name. */
+  readonly instance: string
+}
+
+export const referenceTo = ({ apiVersion, kind, metadata }: KubeObject): ObjectReference => ({
+  apiVersion,
+  kind,
+  name: metadata.name,
+  ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+  uid: metadata.uid,
+})
+
+/** Events about cluster-scoped objects live in `default`, as Kubernetes' own do. */
+export const eventNamespace = ({ namespace = 'default' }: ObjectReference): string => namespace
+
+/** The API server's limits, in characters. */
+const LONGEST = { name: 253, instance: 128, reason: 128, note: 1024 }
+
+/** @param suffix makes the name unique */
+export const eventOf = (series: Series, suffix: string, reporter: Reporter) => {
+  const { type, reason, note, regarding } = series.occurrence
+  return {
+    metadata: {
+      name: `${regarding.name.slice(0, LONGEST.name - suffix.length - 1)}.${suffix}`,
+      namespace: eventNamespace(regarding),
+    },
+    eventTime: microTime(new Date(series.firstAt)),
+    reportingController: reporter.controller,
+    reportingInstance: reporter.instance.slice(0, LONGEST.instance),
+    action: reason.slice(0, LONGEST.reason), // required; we say what happened, not what was done about it
+    reason: reason.slice(0, LONGEST.reason),
+    type,
+    regarding,
+    note: note.slice(0, LONGEST.note),
+    ...(series.count > 1 && { series: seriesOf(series) }),
+  }
+}
+
+export const seriesOf = ({ count, lastAt }: Series) => ({ count, lastObservedTime: microTime(new Date(lastAt)) })
