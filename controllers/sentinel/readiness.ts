@@ -1,7 +1,13 @@
 /** Whether a resource is ready, and since when the backoff counts: from the body the API serves, in any of its dialects. */
 import type { Condition, ResourceBody } from './resource.ts'
 
+/** The conditions that say ready: the seed's name first, then the one of HyperFleet APIs in the field. */
+const READY_CONDITIONS = ['Ready', 'Reconciled'] as const
+export type ReadyCondition = (typeof READY_CONDITIONS)[number]
+
 export interface Readiness {
+  /** The condition that says so; undefined where none does. */
+  readonly condition: ReadyCondition | undefined
   readonly ready: boolean
   /** Milliseconds since the epoch. */
   readonly reference: number
@@ -11,19 +17,16 @@ export interface Readiness {
   readonly reported: boolean
 }
 
-/** The conditions that say ready: the seed's name first, then the one of HyperFleet APIs in the field. */
-const READY_CONDITIONS = ['Ready', 'Reconciled']
-
 /**
  * Ready is the condition `Ready` (seed: pulses-and-status) or `Reconciled`, else `status.phase` (seed: sentinel).
  * A kind without adapters has neither: nobody will ever report, so it counts as ready since its creation.
  */
-export const readinessOf = (body: ResourceBody): Readiness => {
-  const { createdAt, conditions, phase, lastTransitionAt } = body
-  const condition = findCondition(conditions)
+export const readinessOf = ({ createdAt, conditions, phase, lastTransitionAt }: ResourceBody): Readiness => {
+  const condition = readyCondition(conditions)
   if (condition !== undefined) {
     const reference = condition.lastUpdatedAt ?? lastTransitionAt ?? createdAt
     return {
+      condition: condition.type,
       ready: condition.status === 'True',
       reference,
       observedGeneration: condition.observedGeneration,
@@ -31,17 +34,20 @@ export const readinessOf = (body: ResourceBody): Readiness => {
       reported: reference > createdAt,
     }
   }
-  if (phase !== undefined) {
-    const reference = lastTransitionAt ?? createdAt
-    return { ready: phase === 'Ready', reference, observedGeneration: undefined, reported: reference > createdAt }
+  const reference = lastTransitionAt ?? createdAt
+  return {
+    condition: undefined,
+    ready: phase === undefined || phase === 'Ready',
+    reference,
+    observedGeneration: undefined,
+    reported: reference > createdAt,
   }
-  return { ready: true, reference: lastTransitionAt ?? createdAt, observedGeneration: undefined, reported: false }
 }
 
-const findCondition = (conditions: readonly Condition[]): Condition | undefined => {
+const readyCondition = (conditions: readonly Condition[]): (Condition & { type: ReadyCondition }) | undefined => {
   for (const type of READY_CONDITIONS) {
     const found = conditions.find((condition) => condition.type === type)
-    if (found !== undefined) return found
+    if (found !== undefined) return { ...found, type }
   }
   return undefined
 }

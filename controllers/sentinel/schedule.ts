@@ -65,8 +65,9 @@ export class Schedule {
     return { ready: this.#ready, notReady: this.#entries.size - this.#ready }
   }
 
-  has(id: string): boolean {
-    return this.#entries.has(id)
+  /** How many pulses are on their way. */
+  get inFlight(): number {
+    return this.#inFlight.size
   }
 
   /** Takes in what a resource is like now. A reference from the future counts as now: clocks differ. */
@@ -111,19 +112,27 @@ export class Schedule {
     this.#sweep++
   }
 
-  /** Ends it: what it did not see is gone. */
-  endSweep(): void {
-    for (const entry of this.#entries.values()) if (entry.sweep !== this.#sweep) this.forget(entry.id)
+  /**
+   * Ends it: what it did not see is gone.
+   * @param exact false when the look may have missed someone: then only what two looks in a row did not see is gone
+   */
+  endSweep(exact = true): void {
+    const oldest = exact ? this.#sweep : this.#sweep - 1
+    for (const entry of this.#entries.values()) if (entry.sweep < oldest) this.forget(entry.id)
   }
 
-  /** The next resource that is due, now in flight until `pulsed` or `failed`; undefined when none is. */
+  /** The resource that is due first, now in flight until `pulsed` or `failed`; undefined when none is due. */
   take(now: number): Due | undefined {
     this.#follow(now)
     const entry = this.#heap.first()
-    if (entry === undefined || entry.at > now) return undefined
-    this.#heap.remove(entry)
-    this.#inFlight.add(entry.id)
-    return { id: entry.id, reason: entry.reason, generation: entry.facts.generation, deleting: entry.facts.deleting }
+    return entry === undefined || entry.at > now ? undefined : this.#lift(entry)
+  }
+
+  /** The same for one resource. */
+  takeIfDue(id: string, now: number): Due | undefined {
+    this.#follow(now)
+    const entry = this.#entries.get(id)
+    return entry === undefined || this.#inFlight.has(id) || entry.at > now ? undefined : this.#lift(entry)
   }
 
   /** The pulse was taken by the API. */
@@ -161,6 +170,12 @@ export class Schedule {
   retune(backoff: Backoff): void {
     this.#backoff = backoff
     for (const entry of this.#entries.values()) this.#place(entry)
+  }
+
+  #lift(entry: Entry): Due {
+    this.#heap.remove(entry)
+    this.#inFlight.add(entry.id)
+    return { id: entry.id, reason: entry.reason, generation: entry.facts.generation, deleting: entry.facts.deleting }
   }
 
   #land(id: string, change: (entry: Entry) => void): void {

@@ -1,0 +1,49 @@
+/**
+ * Sentinel: one pulse loop per SentinelConfig.
+ *
+ *   SentinelConfig ─► pulse (daemon) ─► source: watch | poll ─► schedule: who is due ─► POST /events
+ *                        └─► status, every change at most once a second
+ *
+ * What it promises: docs/sentinel.md. Why it is so: docs/decisions/sentinel-*.md.
+ */
+import type { Registry } from 'prom-client'
+import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { type Controller, controller } from '#operator/controller.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { PulseLoop } from './loop.ts'
+import { createMetrics } from './metrics.ts'
+import { leaseOf, pulse } from './pulse.ts'
+import { refuseOverlap } from './refusal.ts'
+import { reportOwnership } from './report.ts'
+
+export interface SentinelDeps {
+  readonly clock: Clock
+  /** Where the Sentinel's metrics are registered. */
+  readonly registry: Registry
+  /** Of this program. */
+  readonly version: string
+  /** Of this process: `<host name>_<random>`. */
+  readonly identity: string
+  /** The one SentinelConfig to work on; undefined: all. */
+  readonly config?: string | undefined
+  /** File with the bearer token for the HyperFleet API, read for every request. */
+  readonly hyperfleetApiTokenFile?: string | undefined
+  /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */
+  readonly denyOverlap?: boolean
+}
+
+export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
+  // Nothing is remembered on the object: a Sentinel may read SentinelConfigs and write their status, no more.
+  const configs = controller(SentinelConfig, { name: 'sentinel', progress: 'memory', diffBase: 'memory' })
+  const siblings = configs.index('resourceType', (config) => [[config.spec.resourceType, config]])
+  const loops = new Map<string, PulseLoop>()
+  const metrics = createMetrics(deps.registry)
+  const ours = { when: ({ metadata }: SentinelConfig) => deps.config === undefined || metadata.name === deps.config }
+
+  configs.daemon('pulse', pulse({ ...deps, metrics, loops }), { ...ours, lease: leaseOf })
+  configs.on.field('spec', 'reload', ({ object }) => loops.get(object.metadata.uid)?.reload(), ours)
+  configs.timer('ownership', { every: '1m', ...ours }, reportOwnership({ loops, siblings, metrics, clock: deps.clock }))
+  if (deps.denyOverlap) configs.on.validate('shard', refuseOverlap(siblings))
+
+  return configs
+}

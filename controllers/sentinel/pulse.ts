@@ -1,0 +1,146 @@
+/** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
+import type { SentinelConfig, SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import type { DaemonContext } from '#operator/engine/context.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { DeepPartial } from '#operator/model/resource.ts'
+import { claimSlot } from './autoshard.ts'
+import { Bell } from './bell.ts'
+import type { Config } from './config.ts'
+import { createHyperFleet } from './hyperfleet.ts'
+import { PulseLoop } from './loop.ts'
+import type { Metrics } from './metrics.ts'
+import { statusOf } from './status.ts'
+import { together } from './together.ts'
+
+export interface PulseDeps {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  /** Of this program, for `User-Agent`. */
+  readonly version: string
+  /** Of this process, for the leases of claimed slots. */
+  readonly identity: string
+  /** File with the bearer token for the HyperFleet API. */
+  readonly hyperfleetApiTokenFile?: string | undefined
+  /** The loops that run in this process, by uid of their SentinelConfig. */
+  readonly loops: Map<string, PulseLoop>
+}
+
+/** Claimed slots are leases of their own; every other SentinelConfig has one, so that a second replica stands by. */
+export const leaseOf = ({ metadata, spec }: SentinelConfig): { name: string; namespace: string } | undefined =>
+  spec.autoShard?.replicas === undefined
+    ? { name: `sentinel-${metadata.name}`, namespace: metadata.namespace ?? 'default' }
+    : undefined
+
+export const pulse =
+  (deps: PulseDeps) =>
+  async (context: DaemonContext<SentinelConfig>): Promise<void> => {
+    const { uid, name } = context.object.metadata
+    const { clock, metrics, version, loops } = deps
+    const bell = new Bell(clock)
+    const before = context.status
+    const loop = new PulseLoop({
+      spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
+      covered: (shard) =>
+        before?.shard === shard && before.lastPollTime !== undefined ? Date.parse(before.lastPollTime) : undefined,
+      pulsesBefore: before?.pulses ?? 0,
+      connect: (config: Config) =>
+        createHyperFleet({
+          url: config.url,
+          timeout: config.timeout,
+          userAgent: `muster-sentinel/${version} (${name})`,
+          tokenFile: deps.hyperfleetApiTokenFile,
+          clock,
+        }),
+      changed: () => bell.ring(),
+      warn: (reason, message) => context.events.warning(reason, message),
+      metrics,
+      clock,
+      log: context.log,
+    })
+    loops.set(uid, loop)
+    try {
+      await together(
+        context.signal,
+        (signal) => loop.run(signal),
+        (signal) => report(context, loop, bell, signal),
+        (signal) => claim(context, deps, loop, signal),
+      )
+    } finally {
+      loops.delete(uid)
+      await writeLast(context, loop)
+    }
+  }
+
+/** Claims a slot while the spec asks for claimed slots. */
+const claim = async (
+  { name, namespace = 'default', spec, api, log }: DaemonContext<SentinelConfig>,
+  { identity, clock }: PulseDeps,
+  loop: PulseLoop,
+  signal: AbortSignal,
+): Promise<void> => {
+  const slots = spec.autoShard?.replicas
+  if (slots === undefined) return aborted(signal)
+  await claimSlot({ api, name, namespace, slots, identity, clock, log, onPart: (part) => loop.divide(part) }, signal)
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+type Status = DeepPartial<SentinelConfigStatus>
+
+/** How long a status waits for the next change before it is written, in milliseconds since the last one. */
+const WAIT = { change: 1_000, pulses: 10_000, lastPollTime: 60_000, never: Number.POSITIVE_INFINITY }
+/** After a status could not be written. */
+const RETRY = 5_000
+
+/** Writes the status when it has changed: at once, but at most once a second; counters alone less often. */
+const report = async (
+  context: DaemonContext<SentinelConfig>,
+  loop: PulseLoop,
+  bell: Bell,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { clock } = context
+  let written: Status | undefined
+  let notBefore = 0
+  while (!signal.aborted) {
+    const now = clock.now()
+    const status = statusOf(loop.situation, (written ?? context.status)?.conditions ?? undefined, now)
+    const rest = loop.speaks ? notBefore + waitFor(status, written) - now.getTime() : WAIT.lastPollTime
+    if (rest <= 0) {
+      const problem = await write(context, status)
+      notBefore = now.getTime() + (problem === undefined ? 0 : RETRY)
+      if (problem === undefined) written = status
+      else if (!signal.aborted) context.log.warn('the status could not be written', { problem })
+    } else await bell.wait(Math.min(rest, WAIT.lastPollTime), signal)
+  }
+}
+
+const waitFor = (status: Status, written: Status | undefined): number => {
+  const without = ({ pulses: _, lastPollTime: __, ...rest }: Status) => JSON.stringify(rest)
+  if (written === undefined || without(status) !== without(written)) return WAIT.change
+  if (status.pulses !== written.pulses) return WAIT.pulses
+  return status.lastPollTime === written.lastPollTime ? WAIT.never : WAIT.lastPollTime
+}
+
+/** Sends a status; returns why it could not be sent. */
+const write = async (context: DaemonContext<SentinelConfig>, status: Status): Promise<string | undefined> => {
+  context.patch.status(status)
+  try {
+    await context.send()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** What a successor needs most is until when this one was awake. */
+const writeLast = async (context: DaemonContext<SentinelConfig>, loop: PulseLoop): Promise<void> => {
+  const { coveredUntil, pulses } = loop.situation
+  if (coveredUntil === undefined || !loop.speaks) return
+  const problem = await write(context, { lastPollTime: new Date(coveredUntil).toISOString(), pulses })
+  if (problem !== undefined) context.log.debug('the last status could not be written', { problem })
+}

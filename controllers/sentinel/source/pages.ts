@@ -1,0 +1,107 @@
+/**
+ * Lists a resource type page by page, in whatever dialect the API speaks.
+ *
+ * Ours has keyset paging (`after=`), which no insert or delete can shift. HyperFleet APIs in the field have `search`,
+ * which can say the same (`id > 'last'`). An API that ignores both is paged by number.
+ */
+import { Failure } from '../failure.ts'
+import type { HyperFleet, Query, ResourcePage } from '../hyperfleet.ts'
+import type { Selection } from './selection.ts'
+
+export const PAGE_SIZE = 100
+
+/** All that the Sentinel reads of a resource; specs can be large. */
+export const FIELDS = 'id,generation,labels,created_time,updated_time,deleted_time,status.conditions'
+
+/** What was learned of an API; one is kept as long as its client. */
+export class Dialect {
+  features: ReadonlySet<string> = new Set()
+  /** False once the API refused `fields`, `order` or `search`. */
+  rich = true
+  /** False once a page began where the one before did. */
+  searches = true
+}
+
+export interface Listing {
+  readonly api: HyperFleet
+  readonly dialect: Dialect
+  readonly resourceType: string
+  readonly selection: Selection
+  /** More terms for `search`: only what matches all of them is wanted. */
+  readonly where?: readonly string[]
+}
+
+/** Every page until the last. @throws Failure */
+export async function* pages(listing: Listing, signal: AbortSignal): AsyncGenerator<ResourcePage, void, undefined> {
+  const { dialect } = listing
+  let last = ''
+  let seen = 0
+  for (let number = 1; ; number++) {
+    const page = await ask(listing, { last, number }, signal)
+    dialect.features = page.features
+    if (page.items.length === 0) return
+    const lastOfPage = lastIdOf(page.items)
+    if (number > 1 && lastOfPage === last) {
+      // The API ignored where this page should begin. Number the pages instead, from the start; if it ignores numbers too, this is all.
+      if (!hasKeyset(dialect)) return
+      dialect.searches = false
+      ;[last, seen, number] = ['', 0, 0]
+      continue
+    }
+    yield page
+    seen += page.items.length
+    if (isLast(page, seen, dialect)) return
+    last = lastOfPage
+  }
+}
+
+interface Place {
+  /** The id after which the page begins; '' for the first page. */
+  readonly last: string
+  readonly number: number
+}
+
+const ask = async (listing: Listing, place: Place, signal: AbortSignal): Promise<ResourcePage> => {
+  const { api, dialect, resourceType } = listing
+  try {
+    return await api.list(resourceType, queryOf(listing, place), signal)
+  } catch (error) {
+    if (!(error instanceof Failure && error.status === 400 && dialect.rich)) throw error
+    dialect.rich = false
+    dialect.searches = false
+    return api.list(resourceType, queryOf(listing, place), signal)
+  }
+}
+
+const queryOf = ({ dialect, selection, where = [] }: Listing, { last, number }: Place): Query => {
+  const base = { labels: selection.labels, size: String(PAGE_SIZE) }
+  if (!dialect.rich) return { ...base, page: String(number) }
+  const ours = dialect.features.has('labels')
+  const terms = [...(ours ? [] : selection.search), ...where]
+  if (!ours && dialect.searches && last !== '') terms.push(`id > '${last}'`)
+  return {
+    ...base,
+    fields: FIELDS,
+    ...(ours && last !== '' ? { after: last } : { order: 'id asc' }),
+    ...(hasKeyset(dialect) ? {} : { page: String(number) }),
+    search: terms.length === 0 ? undefined : terms.join(' and '),
+  }
+}
+
+/** Whether pages begin after an id: then nobody is lost or doubled between two of them. */
+export const hasKeyset = ({ features, searches }: Dialect): boolean => features.has('labels') || searches
+
+/** An API may send smaller pages than asked for, so a short page is the last only where the API counts, or is ours. */
+const isLast = ({ items, total }: ResourcePage, seen: number, dialect: Dialect): boolean => {
+  if (dialect.features.has('labels')) return items.length < PAGE_SIZE
+  if (total === undefined) return !dialect.rich
+  return dialect.searches ? items.length >= total : seen >= total
+}
+
+/** '' when no item of the page has an id. */
+const lastIdOf = (items: ResourcePage['items']): string => {
+  const last = items.findLast((item) => typeof idOf(item) === 'string')
+  return last === undefined ? '' : String(idOf(last))
+}
+
+const idOf = (item: unknown): unknown => (item as { readonly id?: unknown } | null)?.id

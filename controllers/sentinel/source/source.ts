@@ -1,0 +1,29 @@
+/** What a source tells, in the order in which it is true. Items are not judged yet. */
+export type Change =
+  /** A look begins: at the whole shard, or at what may be due. */
+  | { readonly kind: 'look'; readonly whole: boolean }
+  /** These are so now. */
+  | { readonly kind: 'items'; readonly items: readonly unknown[] }
+  /** This one is gone, or has left the selection. */
+  | { readonly kind: 'gone'; readonly id: string }
+  /** The whole shard was told: what was not is gone, unless pages may have shifted meanwhile (`exact` is false). */
+  | { readonly kind: 'swept'; readonly exact: boolean }
+  /** Everything is told up to now, although nothing may have changed. */
+  | { readonly kind: 'current' }
+
+/**
+ * Where resources come from. One contract for every way (source/conformance.test.ts):
+ * a look at the whole shard comes first and again every `SWEEP_EVERY`; `kind` says when decisions may be made.
+ */
+export interface Source {
+  /** Watch: facts are always true, so time alone makes a pulse due. Poll: they are true when told, so pulses are decided then. */
+  readonly kind: 'Watch' | 'Poll'
+  /**
+   * Runs until the signal aborts; then it throws the signal's reason. After a Failure it may be called again and goes on
+   * where it was, if it can.
+   */
+  changes(signal: AbortSignal): AsyncIterable<Change>
+}
+
+/** How often the whole shard is read, in milliseconds: the safety net under streams and due-only queries. */
+export const SWEEP_EVERY = 600_000

@@ -1,0 +1,110 @@
+/** What a Sentinel knows of itself, as the status of its SentinelConfig. Pure: the writer is pulse.ts. */
+import type { SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import {
+  type Condition,
+  type ConditionClaim,
+  type StandingClaim,
+  standing,
+  withConditions,
+} from '#operator/model/conditions.ts'
+import { formatDuration } from '#operator/model/duration.ts'
+import type { DeepPartial } from '#operator/model/resource.ts'
+import type { Failure } from './failure.ts'
+import type { Findings } from './ownership.ts'
+import type { Counts } from './schedule.ts'
+import type { Source } from './source/source.ts'
+
+export interface Situation {
+  /** metadata.generation of the spec that was looked at last. */
+  readonly generation: number | undefined
+  /** What is wrong with that spec; then an older one may be running. */
+  readonly specProblem: string | undefined
+  /** Undefined while no spec runs. */
+  readonly running: { readonly shard: string; readonly resourceType: string; readonly pollInterval: number } | undefined
+  /** Undefined before the API answered. */
+  readonly source: Source['kind'] | undefined
+  /** The whole shard was read once. */
+  readonly complete: boolean
+  /** What the last request for resources failed with; undefined when it worked. */
+  readonly fetchFailure: Failure | undefined
+  /** What the last pulse failed with; undefined when it was taken. */
+  readonly eventFailure: Failure | undefined
+  readonly counts: Counts
+  readonly pulses: number
+  /** Until when everything is known, in milliseconds since the epoch. */
+  readonly coveredUntil: number | undefined
+  /** Undefined before the first check. */
+  readonly findings: Findings | undefined
+}
+
+type Said = Omit<StandingClaim, 'observedGeneration'>
+
+/** How the Sentinel stands, the gravest first. */
+const standingOf = (now: Situation): Said => {
+  const { specProblem, running, fetchFailure, eventFailure } = now
+  if (specProblem !== undefined) {
+    const instead = running === undefined ? 'nothing is pulsed until it is mended' : 'the last good spec keeps running'
+    return { standing: 'Stalled', reason: 'InvalidSpec', message: `${specProblem}; ${instead}` }
+  }
+  if (fetchFailure !== undefined) return failed(fetchFailure, running)
+  if (eventFailure !== undefined)
+    return {
+      standing: 'Reconciling',
+      reason: 'EventsRefused',
+      message: `${eventFailure.message}; pulses are sent again`,
+    }
+  if (!now.complete)
+    return { standing: 'Reconciling', reason: 'Starting', message: 'reading the resources of the shard' }
+  return now.source === 'Watch'
+    ? { standing: 'Ready', reason: 'Watching', message: 'follows the watch stream of the API' }
+    : { standing: 'Ready', reason: 'Polling', message: 'reads the API at every poll interval' }
+}
+
+const failed = (failure: Failure, running: Situation['running']): Said => {
+  const again = running === undefined ? 'soon' : `every ${formatDuration(running.pollInterval)}`
+  if (failure.reason === 'UnknownResourceType')
+    return {
+      standing: 'Stalled',
+      reason: failure.reason,
+      message: `the API serves no ${running?.resourceType}: correct spec.resourceType or the API's configuration (${failure.message})`,
+    }
+  return { standing: 'Reconciling', reason: failure.reason, message: `${failure.message}; tried again ${again}` }
+}
+
+const ownershipClaims = (findings: Findings, observedGeneration: number | undefined): ConditionClaim[] => {
+  const claim = (type: string, problem: string | undefined, yes: string, no: string): ConditionClaim => ({
+    type,
+    status: problem === undefined ? 'False' : 'True',
+    reason: problem === undefined ? no : yes,
+    message: problem ?? '',
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  })
+  const gap =
+    findings.gap === undefined ? [] : [claim('Unowned', findings.gap.problem, 'ResourcesWithoutShard', 'AllOwned')]
+  return [claim('Overlapping', findings.overlap, 'SelectorsOverlap', 'Disjoint'), ...gap]
+}
+
+/** A merge patch of the status; null removes. */
+export const statusOf = (
+  situation: Situation,
+  before: readonly Condition[] | undefined,
+  now: Date,
+): DeepPartial<SentinelConfigStatus> => {
+  const { generation, running, counts, coveredUntil, fetchFailure, eventFailure, findings } = situation
+  const claims = [
+    ...standing({ ...standingOf(situation), observedGeneration: generation }),
+    ...(findings === undefined ? [] : ownershipClaims(findings, generation)),
+  ]
+  return {
+    observedGeneration: generation ?? null,
+    conditions: withConditions(before, claims, now) as SentinelConfigStatus['conditions'] & {},
+    shard: running?.shard ?? null,
+    source: situation.source ?? null,
+    lastPollTime: coveredUntil === undefined ? null : new Date(coveredUntil).toISOString(),
+    resources: counts.ready + counts.notReady,
+    ready: counts.ready,
+    notReady: counts.notReady,
+    pulses: situation.pulses,
+    lastError: (fetchFailure ?? eventFailure)?.message ?? null,
+  }
+}
