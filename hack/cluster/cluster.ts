@@ -10,7 +10,7 @@ export interface Cluster {
   /** True when it goes with `stop`; false when it was there before and stays. */
   readonly ours: boolean
   /** Stops and removes what `start` started, and nothing else. */
-  stop(): Promise<void>
+  readonly stop: () => Promise<void>
 }
 
 /** What the person asked for on the command line. */
@@ -22,7 +22,7 @@ export interface Wanted {
 /** For one start: where progress goes, and when to give up. */
 export interface Start {
   readonly wanted: Wanted
-  say(line: string): void
+  readonly say: (line: string) => void
   readonly signal?: AbortSignal | undefined
 }
 

@@ -20,6 +20,10 @@ export interface ControlPlaneOptions {
   readonly guarded: boolean
   /** Free ones when undefined. */
   readonly ports?: Ports
+  /** Gives up: the start rejects, and what was started is stopped. */
+  readonly signal?: AbortSignal | undefined
+  /** Called for each process as soon as it runs. */
+  onStarted?(part: Part, pid: number): Promise<void>
 }
 
 /** Real Kubernetes processes on this machine, each of which can be killed and started again. */
@@ -29,7 +33,8 @@ export interface LocalControlPlane {
   readonly ports: Ports
   /** The admin's kubeconfig file. */
   readonly kubeconfig: string
-  pids(): Readonly<Partial<Record<Part, number>>>
+  /** The context in it. */
+  readonly context: string
   /** SIGKILL. */
   kill(part: Part): Promise<void>
   /** Starts a part that was killed, on the same port and data, and waits until it serves. */
@@ -37,6 +42,8 @@ export interface LocalControlPlane {
   /** In the reverse order of the start. Data and logs stay. */
   stop(): Promise<void>
 }
+
+const CONTEXT = 'muster-local'
 
 /**
  * Starts a control plane and waits until its API server is ready.
@@ -60,6 +67,7 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
       guarded: options.guarded,
     })
     children.set(part, child)
+    await options.onStarted?.(part, child.pid)
     if (part === 'kube-apiserver') await untilServing(child)
   }
 
@@ -68,6 +76,7 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
     await untilReady(
       child,
       async () => {
+        options.signal?.throwIfAborted()
         if (!existsSync(layout.certificate)) return false
         return isReady(server, await readFile(layout.certificate, 'utf8'), token)
       },
@@ -94,7 +103,7 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
     server,
     ports,
     kubeconfig: layout.kubeconfig('admin'),
-    pids: () => Object.fromEntries([...children].map(([part, child]) => [part, child.pid])),
+    context: CONTEXT,
     kill: async (part) => {
       await children.get(part)?.kill()
     },
@@ -110,10 +119,7 @@ const writeKubeconfigs = async (layout: Layout, server: string): Promise<void> =
   const certificateAuthority = await readFile(layout.certificate)
   const write = async (user: User) => {
     const token = await readToken(layout, user)
-    await writeKubeconfig(
-      layout.kubeconfig(user),
-      kubeconfig({ name: 'muster-local', server, certificateAuthority, token }),
-    )
+    await writeKubeconfig(layout.kubeconfig(user), kubeconfig({ name: CONTEXT, server, certificateAuthority, token }))
   }
   await Promise.all(users.map(write))
 }

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { BOOTED, kubeadmConfig, SETUP } from './plan.ts'
+
+test("kubeadm's configuration", () => {
+  expect(kubeadmConfig('docker.example')).toMatchInlineSnapshot(`
+    [
+      {
+        "apiServer": {
+          "certSANs": [
+            "localhost",
+            "127.0.0.1",
+            "docker.example",
+          ],
+        },
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "clusterName": "muster",
+        "kind": "ClusterConfiguration",
+        "kubernetesVersion": "v1.36.1",
+        "networking": {
+          "podSubnet": "10.244.0.0/16",
+          "serviceSubnet": "10.96.0.0/16",
+        },
+      },
+      {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "InitConfiguration",
+        "localAPIEndpoint": {
+          "bindPort": 6443,
+        },
+        "nodeRegistration": {
+          "criSocket": "unix:///run/containerd/containerd.sock",
+          "taints": [],
+        },
+      },
+      {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "cgroupDriver": "systemd",
+        "cgroupRoot": "/kubelet",
+        "evictionHard": {
+          "imagefs.available": "0%",
+          "nodefs.available": "0%",
+          "nodefs.inodesFree": "0%",
+        },
+        "failSwapOn": false,
+        "imageGCHighThresholdPercent": 100,
+        "kind": "KubeletConfiguration",
+      },
+      {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "conntrack": {
+          "maxPerCore": 0,
+        },
+        "kind": "KubeProxyConfiguration",
+      },
+    ]
+  `)
+})
+
+test('the certificate is good for the host once, whatever the host', () => {
+  expect(kubeadmConfig('localhost')[0]).toMatchObject({ apiServer: { certSANs: ['localhost', '127.0.0.1'] } })
+})
+
+test('the way from a booted node to a cluster that can be used', () => {
+  expect([BOOTED, ...SETUP.map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
+    [
+      "systemctl is-active containerd && test -S /run/containerd/containerd.sock",
+      "kubeadm init --config=/kind/muster-kubeadm.yaml --skip-phases=preflight --skip-token-print",
+      "sh -c sed 's#{{ *.PodSubnet *}}#10.244.0.0/16#' /kind/manifests/default-cni.yaml | kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f -",
+      "kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f /kind/manifests/default-storage.yaml",
+      "kubectl --kubeconfig=/etc/kubernetes/admin.conf wait --for=condition=Ready node --all --timeout=180s",
+    ]
+  `)
+})

@@ -1,0 +1,83 @@
+/** What makes a cluster out of a kind node image, as data: no Docker is needed to read or test it. */
+
+/** The same minor version as the local control plane's. */
+export const IMAGE = 'kindest/node:v1.36.1'
+
+export const API_SERVER_PORT = 6443
+
+const POD_SUBNET = '10.244.0.0/16'
+const SERVICE_SUBNET = '10.96.0.0/16'
+export const KUBEADM_CONFIG = '/kind/muster-kubeadm.yaml'
+export const ADMIN_CONFIG = '/etc/kubernetes/admin.conf'
+
+/** systemd has come so far that kubeadm can work: the image's entrypoint starts containerd as a service. */
+export const BOOTED = 'systemctl is-active containerd && test -S /run/containerd/containerd.sock'
+
+/**
+ * kubeadm's configuration of a cluster of one node, in which workloads may run on the control plane.
+ * @param host how this machine reaches the container: the API server's certificate must be good for it
+ */
+export const kubeadmConfig = (host: string): readonly object[] => {
+  const apiVersion = 'kubeadm.k8s.io/v1beta4'
+  return [
+    {
+      apiVersion,
+      kind: 'ClusterConfiguration',
+      clusterName: 'muster',
+      kubernetesVersion: IMAGE.slice(IMAGE.indexOf(':') + 1),
+      networking: { podSubnet: POD_SUBNET, serviceSubnet: SERVICE_SUBNET },
+      apiServer: { certSANs: [...new Set(['localhost', '127.0.0.1', host])] },
+    },
+    {
+      apiVersion,
+      kind: 'InitConfiguration',
+      localAPIEndpoint: { bindPort: API_SERVER_PORT },
+      nodeRegistration: { criSocket: 'unix:///run/containerd/containerd.sock', taints: [] },
+    },
+    {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      // The node shares the machine with whatever else runs on it: its swap, its full disk and its cgroups are not ours.
+      cgroupDriver: 'systemd',
+      cgroupRoot: '/kubelet',
+      failSwapOn: false,
+      imageGCHighThresholdPercent: 100,
+      evictionHard: { 'nodefs.available': '0%', 'nodefs.inodesFree': '0%', 'imagefs.available': '0%' },
+    },
+    // The number of tracked connections belongs to the machine; a container may not change it.
+    { apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind: 'KubeProxyConfiguration', conntrack: { maxPerCore: 0 } },
+  ]
+}
+
+export interface Step {
+  readonly title: string
+  readonly command: readonly string[]
+}
+
+const admin = `--kubeconfig=${ADMIN_CONFIG}`
+
+/** The commands in the container that turn a booted node into a cluster, in order. */
+export const SETUP: readonly Step[] = [
+  {
+    title: 'Starting Kubernetes with kubeadm',
+    // Its checks look for things of a whole machine, such as kernel configurations, that a container doesn't show.
+    command: ['kubeadm', 'init', `--config=${KUBEADM_CONFIG}`, '--skip-phases=preflight', '--skip-token-print'],
+  },
+  {
+    title: 'Installing the pod network',
+    // The image brings its network's manifest as a template with one blank.
+    command: [
+      'sh',
+      '-c',
+      `sed 's#{{ *.PodSubnet *}}#${POD_SUBNET}#' /kind/manifests/default-cni.yaml | kubectl ${admin} apply -f -`,
+    ],
+  },
+  {
+    title: 'Installing the storage class',
+    command: ['kubectl', admin, 'apply', '-f', '/kind/manifests/default-storage.yaml'],
+  },
+  {
+    title: 'Waiting for the node',
+    command: ['kubectl', admin, 'wait', '--for=condition=Ready', 'node', '--all', '--timeout=180s'],
+  },
+]

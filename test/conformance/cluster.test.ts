@@ -1,0 +1,116 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { assets } from '#hack/cluster/assets.ts'
+import type { Cluster, ClusterProvider, Wanted } from '#hack/cluster/cluster.ts'
+import { existing } from '#hack/cluster/existing.ts'
+import { ImageError, kind } from '#hack/cluster/kind/provider.ts'
+import { local } from '#hack/cluster/local/provider.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+
+/** What every cluster must do, wherever it comes from. Skips carry a reason. */
+
+interface Case {
+  readonly provider: ClusterProvider
+  readonly wanted: Wanted
+  /** Why pods and Jobs can't be expected to run, when they can't. */
+  readonly noNodes?: string
+}
+
+const connection = inject('controlPlane')
+
+const CASES: Readonly<Record<string, Case>> = {
+  existing: {
+    provider: existing,
+    wanted: { kubeconfig: connection.kubeconfig },
+    noNodes: 'the shared control plane has no nodes',
+  },
+  assets: { provider: assets, wanted: {}, noNodes: "envtest's binaries have no scheduler" },
+  local: { provider: local, wanted: {} },
+  kind: { provider: kind, wanted: {} },
+}
+
+/** As setup-envtest leaves them. */
+const envtestFolder = async (): Promise<string> => {
+  const folder = join(await temporaryFolder('assets'), 'k8s')
+  await mkdir(folder)
+  for (const name of ['etcd', 'kube-apiserver', 'kubectl']) {
+    await symlink(join(connection.binaries, name), join(folder, name))
+  }
+  return folder
+}
+
+const JOB = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'done' },
+  spec: {
+    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'done', image: 'busybox', command: ['true'] }] } },
+  },
+}
+
+beforeAll(async () => {
+  process.env.KUBEBUILDER_ASSETS = await envtestFolder()
+})
+afterAll(() => {
+  delete process.env.KUBEBUILDER_ASSETS
+})
+
+describe.for(Object.entries(CASES))('a cluster of the provider "%s"', ([name, { provider, wanted, noNodes }]) => {
+  let cluster: Cluster | undefined
+  let missing: string | undefined
+
+  beforeAll(async () => {
+    missing = await provider.unavailable(wanted)
+    if (missing !== undefined) return
+    try {
+      cluster = await provider.start({ wanted, say: () => undefined })
+    } catch (error) {
+      if (!(error instanceof ImageError)) throw error
+      missing = error.message
+    }
+  }, 600_000)
+  afterAll(() => cluster?.stop())
+
+  const started = (skip: (reason: string) => never): Cluster => cluster ?? skip(missing ?? 'it did not start')
+
+  test('only kind may be missing, for want of Docker or its image', () => {
+    if (name !== 'kind') expect(missing).toBeUndefined()
+  })
+
+  test('keeps what is written to it', async ({ skip }) => {
+    const { kubectl } = started(skip)
+    const namespace = `conformance-${name}`
+    await kubectl(['create', 'namespace', namespace])
+    const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kept', namespace }, data: { a: 'b' } }
+    await kubectl(['apply', '--server-side', '-f', '-'], { input: JSON.stringify(config) })
+    expect(await kubectl(['get', 'configmap', 'kept', '-n', namespace, '-o', 'jsonpath={.data.a}'])).toBe('b')
+  })
+
+  test('has a kubeconfig whose context reaches it', async ({ skip }) => {
+    const { kubeconfig, context, kubectl } = started(skip)
+    const version = await kubectl([`--kubeconfig=${kubeconfig}`, `--context=${context}`, 'get', '--raw', '/version'])
+    expect(JSON.parse(version)).toMatchObject({ major: '1' })
+  })
+
+  test('checks what accounts may do', async ({ skip }) => {
+    const { kubectl } = started(skip)
+    await expect(kubectl(['get', 'secrets', '-A', '--as=somebody'])).rejects.toThrow('Forbidden')
+  })
+
+  test('runs a Job to its end', async ({ skip }) => {
+    if (noNodes !== undefined) skip(noNodes)
+    const { kubectl } = started(skip)
+    await kubectl(['apply', '-f', '-'], { input: JSON.stringify(JOB) })
+    await kubectl(['wait', '--for=condition=Complete', 'job/done', '--timeout=50s'])
+  })
+
+  test('stops what it started and nothing else', async ({ skip }) => {
+    const { ours, stop, kubectl } = started(skip)
+    await stop()
+    const answer = kubectl(['get', '--raw', '/readyz', '--request-timeout=5s'])
+    if (ours) await expect(answer).rejects.toThrow()
+    else expect(await answer).toBe('ok')
+    cluster = undefined
+  })
+})
