@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { createApi } from '#operator/client/api.ts'
+import { controller, PermanentError } from '#operator/index.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
+import { ConfigMap, eventually, Widget, world } from './world.ts'
+
+const plane = await sharedControlPlane()
+
+describe('reconcile', () => {
+  it('goes step by step over its own status, then rests and asks nothing', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const phases: (string | undefined)[] = []
+    const widgets = controller(Widget, { name: 'steps' })
+    widgets.reconcile(({ status, patch }) => {
+      phases.push(status?.phase)
+      patch.status({ phase: { none: 'started', started: 'done', done: 'done' }[status?.phase ?? 'none'] ?? 'done' })
+    })
+    await the.run([widgets], { transport })
+    await the.create('one')
+    await eventually(() => expect(phases).toEqual([undefined, 'started', 'done']))
+    const writes = proxy.requests().filter(({ method }) => method !== 'GET')
+    expect(writes.map(({ method, path }) => `${method} ${path.split('/').slice(-2).join('/')}`)).toEqual([
+      'PATCH one/status',
+      'PATCH one/status',
+    ])
+    await transport.close()
+  })
+
+  it('comes back after the time it asked for', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    let calls = 0
+    const widgets = controller(Widget, { name: 'requeue' })
+    widgets.reconcile(() => {
+      calls += 1
+      return { requeueAfter: '1m' }
+    })
+    await the.run([widgets], { clock })
+    await the.create('one')
+    await eventually(() => expect(calls).toBe(1))
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    await clock.advance('59s')
+    expect(calls).toBe(1)
+    await clock.advance('1s')
+    await eventually(() => expect(calls).toBe(2))
+  })
+
+  it('keeps its backoff although it writes its failure to the status', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    let calls = 0
+    const widgets = controller(Widget, { name: 'failing' })
+    widgets.reconcile(
+      ({ patch }) => {
+        calls += 1
+        patch.status({ seen: calls })
+        throw new Error('no')
+      },
+      { backoff: '10s' },
+    )
+    await the.run([widgets], { clock })
+    await the.create('one')
+    await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(1))
+    await clock.advance('9s')
+    expect(calls).toBe(1)
+    await eventually(async () => {
+      await clock.advance('1s')
+      expect((await the.get('one'))?.status?.seen).toBe(2)
+    })
+  })
+
+  it('gives up after a permanent error until something changes', async () => {
+    await using the = await world(plane)
+    const sizes: number[] = []
+    const widgets = controller(Widget, { name: 'permanent' })
+    widgets.reconcile(({ spec, patch }) => {
+      sizes.push(spec.size)
+      patch.status({ seen: sizes.length })
+      throw new PermanentError('never')
+    })
+    await the.run([widgets])
+    await the.create('one', { size: 1 })
+    await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(1))
+    await the.change('one', { spec: { size: 2 } })
+    await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(2))
+    expect(sizes).toEqual([1, 2])
+  })
+
+  it('is woken by an object of another kind, the old owner as well as the new one', async () => {
+    await using the = await world(plane)
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'woken' })
+    widgets.reconcile(({ name }) => void calls.push(name))
+    widgets.watches(ConfigMap, ({ metadata }) => {
+      const owner = metadata.labels?.['widget']
+      return owner === undefined ? [] : [{ name: owner }]
+    })
+    await the.create('one')
+    await the.create('two')
+    await the.run([widgets])
+    await eventually(() => expect(calls.toSorted()).toEqual(['one', 'two']))
+    calls.length = 0
+    const metadata = { name: 'part', namespace: the.namespace }
+    await the.api.create(ConfigMap, { metadata: { ...metadata, labels: { widget: 'one' } } })
+    await eventually(() => expect(calls).toEqual(['one']))
+    await the.api.patch(ConfigMap, { ...metadata, type: 'merge', body: { metadata: { labels: { widget: 'two' } } } })
+    await eventually(() => expect(calls.toSorted()).toEqual(['one', 'one', 'two']))
+    await the.api.delete(ConfigMap, 'part', the.namespace)
+    await eventually(() => expect(calls.toSorted()).toEqual(['one', 'one', 'two', 'two']))
+  })
+
+  it('finds indexes filled before its first call', async () => {
+    await using the = await world(plane)
+    for (const name of ['a', 'b', 'c']) await the.create(name, { color: name === 'c' ? 'blue' : 'red' })
+    const widgets = controller(Widget, { name: 'indexed' })
+    const byColor = widgets.index('color', ({ spec, metadata }) => [[spec.color, metadata.name]])
+    const seen: string[] = []
+    widgets.reconcile(({ spec }) => void seen.push(byColor.get(spec.color).toSorted().join()))
+    await the.run([widgets])
+    await eventually(() => expect(seen.toSorted()).toEqual(['a,b', 'a,b', 'c']))
+    await the.change('b', { spec: { color: 'blue' } })
+    await eventually(() => expect(seen.at(-1)).toBe('b,c'))
+    expect([...byColor.keys()].toSorted()).toEqual(['blue', 'red'])
+  })
+
+  it('is not called for an object in deletion when a delete handler has the word, and is when there is none', async () => {
+    await using the = await world(plane)
+    const calls: string[] = []
+    const deleting = (controllerName: string, object: Widget) =>
+      object.metadata.deletionTimestamp === undefined ? [] : calls.push(controllerName)
+    const yielding = controller(Widget, { name: 'yielding' })
+    yielding.reconcile(({ object }) => void deleting('yielding', object))
+    yielding.on.delete('clean', ({ status }) => (status?.phase === 'clean' ? undefined : { requeueAfter: '1h' }))
+    const watching = controller(Widget, { name: 'watching' })
+    watching.reconcile(({ object }) => void deleting('watching', object))
+    await the.run([yielding, watching])
+    await the.create('one')
+    await eventually(async () => expect((await the.get('one'))?.metadata.finalizers).toHaveLength(1))
+    await the.remove('one')
+    await eventually(() => expect(calls).not.toHaveLength(0))
+    await createApi(the.transport).patch(Widget, {
+      name: 'one',
+      namespace: the.namespace,
+      subresource: 'status',
+      type: 'merge',
+      body: { status: { phase: 'clean' } },
+    })
+    await eventually(async () => expect(await the.get('one')).toBeUndefined())
+    expect(new Set(calls)).toEqual(new Set(['watching']))
+  })
+})
