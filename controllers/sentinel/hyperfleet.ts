@@ -28,6 +28,8 @@ export interface PulseEvent {
   readonly resourceType: string
   readonly resourceId: string
   readonly reason: string
+  /** Who asks; only for an API that knows it. */
+  readonly source?: string
 }
 
 export type Query = Readonly<Record<string, string | undefined>>
@@ -47,7 +49,6 @@ export interface HyperFleetOptions {
   readonly url: string
   /** Of one whole request, in milliseconds. */
   readonly timeout: number
-  /** `User-Agent`, and the `source` that events carry. */
   readonly userAgent: string
   /** A file with a bearer token, read for every request: tokens are rotated under us. */
   readonly tokenFile?: string | undefined

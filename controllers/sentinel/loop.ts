@@ -33,6 +33,8 @@ export interface LoopOptions {
   spec(): { readonly spec: SentinelConfigSpec; readonly generation: number | undefined }
   /** Until when an earlier Sentinel watched this shard (its text is given), in milliseconds since the epoch. */
   covered(shard: string): number | undefined
+  /** Who asks for events, as they tell it. */
+  readonly source: string
   /** Events that earlier Sentinels created for this object. */
   readonly pulsesBefore: number
   connect(config: Config): HyperFleet
@@ -373,8 +375,9 @@ export class PulseLoop {
     const connection = this.#connection
     if (connection === undefined) throw new Failure('APIUnreachable', 'the connection to the API was given up')
     const traceparent = newTraceparent()
-    const { resourceType } = connection.listing
-    await connection.api.createEvent({ resourceType, resourceId: id, reason }, traceparent, signal)
+    const { resourceType, dialect } = connection.listing
+    const source = dialect.features.has('events') ? { source: this.#options.source } : {}
+    await connection.api.createEvent({ resourceType, resourceId: id, reason, ...source }, traceparent, signal)
     this.#options.log.info('pulsed', { resourceType, id, reason, generation, traceId: traceIdOf(traceparent) })
   }
 

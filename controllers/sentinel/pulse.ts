@@ -42,6 +42,7 @@ export const pulse =
       spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
       covered: (shard) =>
         before?.shard === shard && before.lastPollTime !== undefined ? Date.parse(before.lastPollTime) : undefined,
+      source: `hyperfleet-sentinel/${name}`,
       pulsesBefore: before?.pulses ?? 0,
       connect: (config: Config) =>
         createHyperFleet({

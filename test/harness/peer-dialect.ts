@@ -259,7 +259,7 @@ const satisfies = (resource: PeerResource, search: string): boolean =>
     const [, field = '', operator = '', right = ''] =
       /^([A-Za-z0-9_.]+)\s*(<=|>=|!=|=|<|>| in )\s*(.+)$/.exec(term) ?? []
     if (operator === '') throw new Error(`cannot search ${term}`)
-    const left = valueOf(resource, field)
+    const left = fieldOf(resource, field)
     if (left === undefined) return false
     const values = right
       .replace(/^\[|\]$/g, '')
@@ -287,7 +287,7 @@ const compare = (left: string, operator: string, [right = '', ...more]: readonly
   }
 }
 
-const valueOf = (resource: PeerResource, field: string): string | undefined => {
+const fieldOf = (resource: PeerResource, field: string): string | undefined => {
   if (field.startsWith('labels.')) return resource.labels[field.slice('labels.'.length)]
   if (field.startsWith('status.conditions.')) {
     const [, , type, part] = field.split('.')

@@ -82,7 +82,7 @@ const queryOf = ({ dialect, selection, where = [] }: Listing, { last, number }: 
   return {
     ...base,
     fields: FIELDS,
-    ...(ours && last !== '' ? { after: last } : { order: 'id asc' }),
+    ...(ours ? { after: last } : { order: 'id asc' }),
     ...(hasKeyset(dialect) ? {} : { page: String(number) }),
     search: terms.length === 0 ? undefined : terms.join(' and '),
   }
