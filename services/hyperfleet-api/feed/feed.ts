@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '#operator/model/log.ts'
+import type { Database } from '../storage/database.ts'
+import { type Change, readChanges, settledVersion } from './changes.ts'
+import { POLL, type Wakeup } from './wakeup.ts'
+
+/**
+ * Reads the change table as it grows and hands every change to every subscriber once, in order of version.
+ * One reader a process, however many watch: a change costs one query, not one per stream.
+ *
+ *   commit ─► wake ─► read after head ─┬─ next version is there ─► hand out, head + 1
+ *                                      └─ a gap: a commit on its way, or an undone one
+ *                                          ├─ look again a few times
+ *                                          └─ settle: hold the writers' lock once; what is missing then never comes
+ */
+export interface Feed {
+  /** The newest version that was handed out. */
+  readonly head: number
+  /** From now on `listener` gets every change after `head`. Returns how to stop. */
+  subscribe(listener: (change: Change) => void): () => void
+  /** Resolves when everything committed before the call was handed out. */
+  catchUp(): Promise<void>
+  close(): Promise<void>
+}
+
+const BATCH = 500
+const LOOKS = 5
+/** Milliseconds between looks at a gap; commits take about as long. */
+const LOOK = 4
+
+export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger): Promise<Feed> => {
+  const listeners = new Set<(change: Change) => void>()
+  let head = await settledVersion(database)
+  let isClosed = false
+  let isWanted = false
+  let running: Promise<void> | undefined
+
+  const handOut = (change: Change) => {
+    head = change.version
+    for (const listener of listeners) listener(change)
+  }
+
+  /** Hands out what is next without a gap. @returns whether a gap stopped it */
+  const drain = async (upTo?: number): Promise<'gap' | 'done'> => {
+    for (;;) {
+      const changes = await readChanges(database.kysely, {
+        after: head,
+        limit: BATCH,
+        ...(upTo !== undefined && { upTo }),
+      })
+      for (const change of changes) {
+        if (upTo === undefined && change.version !== head + 1) return 'gap'
+        handOut(change)
+      }
+      if (changes.length < BATCH) return 'done'
+    }
+  }
+
+  const advance = async (): Promise<void> => {
+    for (let look = 1; look <= LOOKS; look += 1) {
+      if ((await drain()) === 'done') return
+      await delay(LOOK)
+    }
+    const settled = await settledVersion(database)
+    await drain(settled)
+    head = Math.max(head, settled)
+  }
+
+  const run = async (): Promise<void> => {
+    while (isWanted && !isClosed) {
+      isWanted = false
+      try {
+        await advance()
+      } catch (error) {
+        log.warn('changes can’t be read, trying again', {
+          error: error instanceof Error ? error.message : String(error),
+        })
+        await delay(POLL)
+        isWanted = true
+      }
+    }
+  }
+  const want = (): Promise<void> => {
+    isWanted = true
+    running ??= run().finally(() => {
+      running = undefined
+      if (isWanted && !isClosed) void want()
+    })
+    return running
+  }
+
+  const stopListening = wakeup.onWake(() => void want())
+  const poll = setInterval(() => void want(), POLL)
+  return {
+    get head() {
+      return head
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    catchUp: async () => {
+      // A run under way may have read before the caller's commit: the one after it has not.
+      await running
+      await want()
+    },
+    close: async () => {
+      isClosed = true
+      clearInterval(poll)
+      stopListening()
+      await running
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { Sink } from '../feed/watch.ts'
+import type { Timestamp } from '../model/timestamp.ts'
+
+/**
+ * One operation of the API: the only place where its path, parameters, body and answers are described. The routes are
+ * registered from it, requests are checked against it, and the OpenAPI document is written from it.
+ */
+export interface Operation<
+  Path extends TObject = TObject,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below the base path, parameters in braces, e.g. `/clusters/{id}`. */
+  readonly path: string
+  readonly id: string
+  readonly summary: string
+  readonly tag: string
+  readonly parameters?: Path
+  readonly query?: Query
+  readonly body?: Body
+  readonly responses: Readonly<Record<number, Response>>
+  handle(call: Call<Static<Path>, Static<Query>, Static<Body>>): Promise<Answer>
+}
+
+export interface Response {
+  readonly description: string
+  readonly schema?: TSchema
+  /** Default `application/json`. */
+  readonly mediaType?: string
+  /** Header name to what it says. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A request that fits its operation's schemas. */
+export interface Call<Path, Query, Body> {
+  readonly parameters: Path
+  readonly query: Query
+  readonly body: Body
+  readonly headers: IncomingHttpHeaders
+  /** Who asks; stamped on what is written. */
+  readonly identity: string
+  /** When the request came. */
+  readonly time: Timestamp
+  /** Aborted when the caller is gone or the server stops. */
+  readonly signal: AbortSignal
+}
+
+export type Answer =
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object }
+  /** A body that is JSON already. */
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: string }
+  /** Server-sent events until the returned promise resolves. */
+  | { readonly status: 200; stream(sink: Sink): Promise<void> }
+
+/** Ties an operation's handler to its schemas' types, and forgets them again so that operations of all shapes fit one list. */
+export const operation = <Path extends TObject, Query extends TObject, Body extends TSchema>(
+  description: Operation<Path, Query, Body>,
+): Operation => description as unknown as Operation

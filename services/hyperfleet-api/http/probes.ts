@@ -1,0 +1,59 @@
+import { createServer, type Server } from 'node:http'
+import { sql } from 'kysely'
+import type { Registry } from 'prom-client'
+import type { Database } from '../storage/database.ts'
+
+/** Milliseconds that the database has to answer before this process calls itself not ready. */
+const PING = 2_000
+
+/** `/healthz`: the process answers. `/readyz`: it takes requests, and its database answers. */
+export const healthServer = (database: Database, stopping: AbortSignal): Server =>
+  serve({
+    '/healthz': async () => ({ status: 200, body: { status: 'ok' } }),
+    '/readyz': async () => {
+      if (stopping.aborted) return { status: 503, body: { status: 'shutting_down', reason: 'the server is stopping' } }
+      const isReachable = await ping(database)
+      return isReachable
+        ? { status: 200, body: { status: 'ok' } }
+        : { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
+    },
+  })
+
+/** `/metrics` for Prometheus. */
+export const metricsServer = (registry: Registry): Server =>
+  serve({
+    '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
+  })
+
+interface Page {
+  readonly status: number
+  readonly type?: string
+  readonly body: object | string
+}
+
+const serve = (pages: Readonly<Record<string, () => Promise<Page>>>): Server =>
+  createServer((request, response) => {
+    const path = request.url?.split('?', 1)[0] ?? ''
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined
+    const answer = page?.() ?? Promise.resolve<Page>({ status: 404, body: { status: 'not found' } })
+    void answer
+      .catch((): Page => ({ status: 500, body: { status: 'error' } }))
+      .then(({ status, type = 'application/json', body }) => {
+        response.writeHead(status, { 'Content-Type': type })
+        response.end(typeof body === 'string' ? body : JSON.stringify(body))
+      })
+  })
+
+const ping = async ({ kysely }: Database): Promise<boolean> => {
+  const timeout = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => timeout.resolve(false), PING)
+  const answered = sql`select 1`.execute(kysely).then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([answered, timeout.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,233 @@
+import Type, { type Static } from 'typebox'
+import { parseDuration } from '#operator/model/duration.ts'
+import { formatSelector } from '#operator/model/selector.ts'
+import { acknowledge, type Claim, claimNow, extend, nextVisible } from '../../events/claims.ts'
+import {
+  deleteConsumer,
+  maxDeliveriesOf,
+  putConsumer,
+  readDeadLetters,
+  replayDeadLetter,
+} from '../../events/consumers.ts'
+import { publishEvent } from '../../events/publish.ts'
+import { POLL } from '../../feed/wakeup.ts'
+import { momentOf } from '../../model/timestamp.ts'
+import { Problem } from '../../problems/problem.ts'
+import { readSelector } from '../list-query.ts'
+import { type Operation, operation } from '../operation.ts'
+import { ClaimSettings, ConsumerSettings, EventDraft, ReceiptPatch } from '../schemas.ts'
+import type { Service } from '../service.ts'
+
+const TAG = 'Events'
+const CONSUMER = '/events/consumers/{name}'
+const Name = Type.Object({
+  name: Type.String({
+    pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+    description: 'Lower case letters, digits and inner hyphens.',
+  }),
+})
+const Receipt = Type.Object({ ...Name.properties, receipt: Type.String({ maxLength: 100 }) })
+const DeadEvent = Type.Object({ ...Name.properties, id: Type.String({ maxLength: 200 }) })
+
+/** What `source` says when the caller doesn't name itself; the peer's. */
+const DEFAULT_SOURCE = 'hyperfleet-sentinel'
+const DEFAULT_DELIVERIES = 10
+const LONGEST_WAIT = 60_000
+const LONGEST_VISIBILITY = 12 * 3_600_000
+const DEAD_LETTERS = 100
+
+/** Posting events, and getting them delivered to consumer groups. */
+export const eventOperations = (service: Service): Operation[] => [
+  operation({
+    method: 'POST',
+    path: '/events',
+    id: 'createEvent',
+    summary: 'Asks for the reconciliation of a resource',
+    tag: TAG,
+    body: EventDraft,
+    responses: {
+      201: { description: 'The new event', schema: Type.Ref('Event') },
+      200: {
+        description: 'The event that says the same and that no consumer has taken yet',
+        schema: Type.Ref('Event'),
+      },
+      404: { description: 'No such resource' },
+    },
+    handle: async ({ body, headers, time }) => {
+      const entity = service.entities.byPlural(body.resourceType)
+      if (entity === undefined)
+        throw new Problem('notFound', `resourceType '${body.resourceType}' not found, ${served(service)}`)
+      const { traceparent } = headers
+      const { event, isNew } = await publishEvent(
+        service,
+        { entity, id: body.resourceId },
+        {
+          reason: body.reason,
+          source: body.source ?? DEFAULT_SOURCE,
+          time,
+          ...(typeof traceparent === 'string' && { traceparent }),
+        },
+      )
+      return { status: isNew ? 201 : 200, body: event }
+    },
+  }),
+  operation({
+    method: 'PUT',
+    path: CONSUMER,
+    id: 'putConsumer',
+    summary: 'Makes or changes a consumer group',
+    tag: TAG,
+    parameters: Name,
+    body: ConsumerSettings,
+    responses: {
+      201: { description: 'Made; it gets what is posted from now on' },
+      200: { description: 'It was there, and is now as given' },
+    },
+    handle: async ({ parameters: { name }, body, time }) => {
+      const entity = service.entities.byPlural(body.resourceType)
+      if (entity === undefined)
+        throw new Problem('invalid', `resourceType '${body.resourceType}' is not served, ${served(service)}`, [
+          { field: 'resourceType', message: served(service) },
+        ])
+      const selector = formatSelector(readSelector(body.labels))
+      const maxDeliveries = body.maxDeliveries ?? DEFAULT_DELIVERIES
+      const isNew = await putConsumer(service.database, { name, entity, selector, maxDeliveries }, time)
+      return { status: isNew ? 201 : 200, body: { name, resourceType: entity.plural, labels: selector, maxDeliveries } }
+    },
+  }),
+  operation({
+    method: 'DELETE',
+    path: CONSUMER,
+    id: 'deleteConsumer',
+    summary: 'Forgets a consumer group and what it has not taken',
+    tag: TAG,
+    parameters: Name,
+    responses: { 204: { description: 'Gone' } },
+    handle: async ({ parameters: { name } }) => {
+      await deleteConsumer(service.database, name)
+      return { status: 204 }
+    },
+  }),
+  operation({
+    method: 'POST',
+    path: `${CONSUMER}/claims`,
+    id: 'claimEvents',
+    summary: 'Takes events, waiting for some when there are none',
+    tag: TAG,
+    parameters: Name,
+    body: ClaimSettings,
+    responses: {
+      200: {
+        description: 'What was claimed; empty when nothing came',
+        schema: Type.Object({ items: Type.Array(Type.Ref('Claim')) }),
+      },
+    },
+    handle: async ({ parameters: { name }, body, signal }) => ({
+      status: 200,
+      body: { items: await claim(service, name, body, signal) },
+    }),
+  }),
+  operation({
+    method: 'DELETE',
+    path: `${CONSUMER}/claims/{receipt}`,
+    id: 'acknowledgeEvent',
+    summary: 'Acknowledges a claimed event',
+    tag: TAG,
+    parameters: Receipt,
+    responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
+    handle: async ({ parameters: { name, receipt } }) => {
+      await acknowledge(service.database, name, receipt, service.now())
+      return { status: 204 }
+    },
+  }),
+  operation({
+    method: 'PATCH',
+    path: `${CONSUMER}/claims/{receipt}`,
+    id: 'extendClaim',
+    summary: 'Keeps a claimed event hidden for longer, or gives it back with 0s',
+    tag: TAG,
+    parameters: Receipt,
+    body: ReceiptPatch,
+    responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
+    handle: async ({ parameters: { name, receipt }, body }) => {
+      const visibility = bounded('visibility', body.visibility, LONGEST_VISIBILITY)
+      await extend(service.database, name, receipt, visibility, service.now())
+      if (visibility === 0) service.committed()
+      return { status: 204 }
+    },
+  }),
+  operation({
+    method: 'GET',
+    path: `${CONSUMER}/dead-letters`,
+    id: 'listDeadLetters',
+    summary: 'Lists the oldest events that were delivered too often',
+    tag: TAG,
+    parameters: Name,
+    responses: {
+      200: { description: 'At most 100', schema: Type.Object({ items: Type.Array(Type.Ref('DeadLetter')) }) },
+    },
+    handle: async ({ parameters: { name } }) => ({
+      status: 200,
+      body: { items: await readDeadLetters(service.database, name, DEAD_LETTERS) },
+    }),
+  }),
+  operation({
+    method: 'POST',
+    path: `${CONSUMER}/dead-letters/{id}/replay`,
+    id: 'replayDeadLetter',
+    summary: 'Delivers a dead letter again',
+    tag: TAG,
+    parameters: DeadEvent,
+    responses: { 204: { description: 'It waits to be claimed' } },
+    handle: async ({ parameters: { name, id }, time }) => {
+      await replayDeadLetter(service.database, name, id, time)
+      service.committed()
+      return { status: 204 }
+    },
+  }),
+]
+
+/** Claims, waiting up to `wait` for the first event. */
+const claim = async (
+  { database, newId, now, clock, wakeup }: Service,
+  consumer: string,
+  { max = 1, wait = '0s', visibility = '30s' }: Static<typeof ClaimSettings>,
+  signal: AbortSignal,
+): Promise<Claim[]> => {
+  const maxDeliveries = await maxDeliveriesOf(database, consumer)
+  const hidden = bounded('visibility', visibility, LONGEST_VISIBILITY)
+  if (hidden === 0)
+    throw new Problem('invalid', 'visibility must be above 0s', [{ field: 'visibility', message: 'must be above 0s' }])
+  const request = { consumer, max, visibility: hidden, maxDeliveries }
+  const deadline = now().getTime() + bounded('wait', wait, LONGEST_WAIT)
+  for (;;) {
+    const woken = Promise.withResolvers<void>()
+    const stopListening = wakeup.onWake(woken.resolve)
+    try {
+      const claims = await claimNow(database, request, newId(), now())
+      const left = deadline - now().getTime()
+      if (claims.length > 0 || left <= 0 || signal.aborted) return claims
+      const next = await nextVisible(database, consumer)
+      const untilNext = next === undefined ? left : momentOf(next).getTime() - now().getTime()
+      const pause = new AbortController()
+      await Promise.race([
+        woken.promise,
+        clock.sleep(Math.max(1, Math.min(left, untilNext, POLL)), AbortSignal.any([signal, pause.signal])),
+      ])
+      pause.abort()
+    } finally {
+      stopListening()
+    }
+  }
+}
+
+/** Milliseconds of a duration that has a longest. @throws Problem invalid */
+const bounded = (field: string, text: string, longest: number): number => {
+  const milliseconds = parseDuration(text)
+  if (milliseconds <= longest) return milliseconds
+  throw new Problem('invalid', `${field} must be at most ${longest / 1000}s`, [
+    { field, message: `must be at most ${longest / 1000}s` },
+  ])
+}
+
+const served = ({ entities }: Service): string => `write one of ${entities.all.map(({ plural }) => plural).join(', ')}`

@@ -1,0 +1,226 @@
+import type { Static } from 'typebox'
+import Type, { type TObject } from 'typebox'
+import { readFloor } from '../../feed/changes.ts'
+import { frame, projectDocument } from '../../feed/message.ts'
+import { watch } from '../../feed/watch.ts'
+import type { Entity } from '../../model/entity.ts'
+import { parseFields } from '../../model/projection.ts'
+import { createResource } from '../../mutations/create.ts'
+import { deleteResource } from '../../mutations/delete.ts'
+import { patchResource } from '../../mutations/patch.ts'
+import { Problem } from '../../problems/problem.ts'
+import { parseSearch } from '../../search/parse.ts'
+import { type Address, countResources, listDocuments, readDocument } from '../../storage/resources.ts'
+import { readOrder, readSelector } from '../list-query.ts'
+import { type Answer, type Operation, operation } from '../operation.ts'
+import { FieldsQuery, ListQuery, listOf, ResourceDraft, ResourcePatch } from '../schemas.ts'
+import type { Service } from '../service.ts'
+
+const DEFAULT_SIZE = 20
+
+/** Where a kind is served: flat, and below its parent. */
+export interface Place {
+  readonly entity: Entity
+  /** Of the collection, e.g. `/clusters/{parent_id}/nodepools`. */
+  readonly path: string
+  readonly parameters: TObject
+  /** Ends operation ids, so that flat and nested ones differ. */
+  readonly suffix: string
+}
+
+const Id = Type.String({ minLength: 1, maxLength: 100 })
+
+/** Every place of a kind. */
+export const placesOf = (entity: Entity): Place[] => [
+  { entity, path: `/${entity.plural}`, parameters: Type.Object({}), suffix: entity.kind },
+  ...(entity.parent === undefined
+    ? []
+    : [
+        {
+          entity,
+          path: `/${entity.parent.plural}/{parent_id}/${entity.plural}`,
+          parameters: Type.Object({ parent_id: Id }),
+          suffix: `${entity.kind}In${entity.parent.kind}`,
+        },
+      ]),
+]
+
+/** The path and parameters of one resource of a place. */
+export const itemOf = ({ path, parameters }: Place) => ({
+  path: `${path}/{id}`,
+  parameters: Type.Object({ ...parameters.properties, id: Id }),
+})
+
+/** Reads where a request points from its path parameters. */
+export const addressOf = ({ entity }: Place, parameters: unknown): Address => {
+  const { id, parent_id } = parameters as { id: string; parent_id?: string }
+  return { entity, id, ...(parent_id !== undefined && { ownerId: parent_id }) }
+}
+
+const ownerOf = (parameters: unknown): string | undefined => (parameters as { parent_id?: string }).parent_id
+
+/** List, watch, create, get, patch and delete, the same for every kind. */
+export const resourceOperations = (service: Service, place: Place): Operation[] => {
+  const { entity, path, parameters, suffix } = place
+  const item = itemOf(place)
+  const tag = entity.kind
+  const one = { schema: Type.Ref('Resource') }
+  return [
+    operation({
+      method: 'GET',
+      path,
+      id: `list${suffix}`,
+      summary: `Lists or watches ${entity.plural}`,
+      tag,
+      parameters,
+      query: ListQuery,
+      responses: {
+        200: {
+          description: 'A page, or with watch=true a stream of added, modified, deleted, bookmark and end messages',
+          schema: listOf('Resource'),
+          headers: { 'Muster-Resource-Version': 'Where a watch that misses nothing after this page begins' },
+        },
+        410: { description: 'The resourceVersion to watch from is forgotten: list again' },
+      },
+      handle: async ({ parameters, query, headers, signal }) => {
+        const ownerId = ownerOf(parameters)
+        if (ownerId !== undefined && entity.parent !== undefined)
+          await readDocument(service.database.kysely, { entity: entity.parent, id: ownerId })
+        return query.watch === true
+          ? startWatch(service, entity, ownerId, query, headers['last-event-id'], signal)
+          : list(service, entity, ownerId, query)
+      },
+    }),
+    operation({
+      method: 'POST',
+      path,
+      id: `create${suffix}`,
+      summary: `Creates a ${entity.kind}`,
+      tag,
+      parameters,
+      body: ResourceDraft,
+      responses: { 201: { description: 'The new resource', ...one }, 409: { description: 'The name is taken' } },
+      handle: async ({ parameters, body, identity, time }) => {
+        const ownerId = ownerOf(parameters)
+        if (entity.parent !== undefined && ownerId === undefined)
+          throw new Problem(
+            'childKind',
+            `a ${entity.kind} belongs to a ${entity.parent.kind}: POST /${entity.parent.plural}/{id}/${entity.plural}`,
+          )
+        return { status: 201, body: await createResource(service, entity, ownerId, body, { identity, time }) }
+      },
+    }),
+    operation({
+      method: 'GET',
+      ...item,
+      id: `get${suffix}`,
+      summary: `Reads a ${entity.kind}`,
+      tag,
+      query: FieldsQuery,
+      responses: { 200: { description: 'The resource', ...one } },
+      handle: async ({ parameters, query }) => {
+        const projection = parseFields(query.fields)
+        const document = await readDocument(service.database.kysely, addressOf(place, parameters))
+        return { status: 200, json: projectDocument(document, projection) }
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      ...item,
+      id: `patch${suffix}`,
+      summary: `Replaces spec, labels or both of a ${entity.kind}`,
+      tag,
+      body: ResourcePatch,
+      responses: { 200: { description: 'The resource', ...one }, 409: { description: 'It is being deleted' } },
+      handle: async ({ parameters, body, identity, time }) => {
+        if (body.spec === undefined && body.labels == null)
+          throw new Problem('badRequest', 'the patch changes nothing: give spec, labels or both')
+        return {
+          status: 200,
+          body: await patchResource(service, addressOf(place, parameters), body, { identity, time }),
+        }
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      ...item,
+      id: `delete${suffix}`,
+      summary: `Asks for the deletion of a ${entity.kind} and everything below it`,
+      tag,
+      responses: { 202: { description: 'Marked; it goes when its adapters have cleaned up', ...one } },
+      handle: async ({ parameters, identity, time }) => ({
+        status: 202,
+        body: await deleteResource(service, addressOf(place, parameters), { identity, time }),
+      }),
+    }),
+  ]
+}
+
+type ListParameters = Static<typeof ListQuery>
+
+const list = async (
+  service: Service,
+  entity: Entity,
+  ownerId: string | undefined,
+  query: ListParameters,
+): Promise<Answer> => {
+  const { page = 1, size = DEFAULT_SIZE, after, search } = query
+  const projection = parseFields(query.fields)
+  const filter = {
+    kind: entity.kind,
+    ...(ownerId !== undefined && { ownerId }),
+    labels: readSelector(query.labels),
+    ...(search !== undefined && search.trim() !== '' && { search: parseSearch(search) }),
+  }
+  // The version is read first: a watch from it may repeat what this page shows, but misses nothing.
+  const version = service.feed.head
+  const from = after === undefined ? { offset: (page - 1) * size } : { after }
+  const documents = await listDocuments(service.database, { filter, order: readOrder(query.order), size, from })
+  const isAll = documents.length < size && (after === '' || (after === undefined && page === 1))
+  const total = isAll ? documents.length : await countResources(service.database, filter)
+  const items = documents.map((document) => projectDocument(document, projection)).join(',')
+  return {
+    status: 200,
+    headers: { 'Muster-Resource-Version': String(version) },
+    json: `{"items":[${items}],"page":${page},"size":${documents.length},"total":${total}}`,
+  }
+}
+
+const startWatch = async (
+  { database, feed, stopping }: Service,
+  entity: Entity,
+  ownerId: string | undefined,
+  query: ListParameters,
+  lastEventId: string | string[] | undefined,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  const refused = (['search', 'order', 'after'] as const).find((name) => query[name] !== undefined)
+  if (refused !== undefined) throw new Problem('badRequest', `a watch takes labels and fields, not ${refused}`)
+  const subscription = {
+    kind: entity.kind,
+    ownerId,
+    selector: readSelector(query.labels),
+    fields: query.fields,
+    projection: parseFields(query.fields),
+  }
+  const from = query.resourceVersion ?? positionOf(lastEventId)
+  // The position may come from another replica that is a moment ahead; the first state must not miss what was answered.
+  if (from === undefined || from > feed.head) await feed.catchUp()
+  if (from !== undefined && (from > feed.head || from < (await readFloor(database.kysely))))
+    throw new Problem(
+      'expired',
+      `resourceVersion ${from} is not (or no longer) known here: list again and watch from there`,
+    )
+  signal.throwIfAborted()
+  return {
+    status: 200,
+    stream: async (sink) => {
+      const reason =
+        (await watch({ database, feed }, subscription, from, sink)) ?? (stopping.aborted ? 'ServerStopping' : undefined)
+      if (reason !== undefined) sink.write(frame('end', undefined, JSON.stringify({ reason })))
+    },
+  }
+}
+
+const positionOf = (lastEventId: string | string[] | undefined): number | undefined =>
+  typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined

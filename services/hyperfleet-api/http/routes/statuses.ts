@@ -1,0 +1,86 @@
+import Type, { type Static } from 'typebox'
+import { observedTimeError } from '../../model/report.ts'
+import type { Report } from '../../model/resource.ts'
+import { parseTimestamp, type Timestamp } from '../../model/timestamp.ts'
+import { reportStatus } from '../../mutations/report.ts'
+import { Problem } from '../../problems/problem.ts'
+import { readDocument } from '../../storage/resources.ts'
+import { readStatuses } from '../../storage/statuses.ts'
+import { type Operation, operation } from '../operation.ts'
+import { AdapterReport, listOf, PageQuery } from '../schemas.ts'
+import type { Service } from '../service.ts'
+import { addressOf, itemOf, type Place } from './resources.ts'
+
+const DEFAULT_SIZE = 20
+
+/** Adapter statuses of a resource: read them, and report by PUT (peer) or POST (seed), which mean the same. */
+export const statusOperations = (service: Service, place: Place): Operation[] => {
+  const { path, parameters } = itemOf(place)
+  const at = { path: `${path}/statuses`, parameters, tag: place.entity.kind }
+  return [
+    operation({
+      method: 'GET',
+      ...at,
+      id: `listStatuses${place.suffix}`,
+      summary: 'Lists the newest accepted report of each adapter',
+      query: PageQuery,
+      responses: { 200: { description: 'A page of reports, by adapter name', schema: listOf('AdapterStatus') } },
+      handle: async ({ parameters, query: { page = 1, size = DEFAULT_SIZE } }) => {
+        const address = addressOf(place, parameters)
+        await readDocument(service.database.kysely, address)
+        const all = await readStatuses(service.database.kysely, address.id)
+        const items = all.slice((page - 1) * size, page * size)
+        return { status: 200, body: { items, page, size: items.length, total: all.length } }
+      },
+    }),
+    ...(['PUT', 'POST'] as const).map((method) =>
+      operation({
+        method,
+        ...at,
+        id: `${method.toLowerCase()}Status${place.suffix}`,
+        summary: 'Reports what an adapter observed',
+        body: AdapterReport,
+        responses: {
+          201: { description: 'Stored', schema: Type.Ref('AdapterStatus') },
+          204: { description: 'Dropped', headers: { 'Muster-Discarded': 'Why' } },
+        },
+        handle: async ({ parameters, body, time }) => {
+          const report = readReport(body, time, service.now())
+          const outcome = await reportStatus(service, addressOf(place, parameters), report, time)
+          return outcome.outcome === 'stored'
+            ? { status: 201, body: outcome.status }
+            : { status: 204, headers: { 'Muster-Discarded': outcome.reason } }
+        },
+      }),
+    ),
+  ]
+}
+
+const METADATA = Object.keys(AdapterReport.properties.metadata.properties)
+
+/** A report as the rules take it. @throws Problem invalid */
+const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Date): Report => {
+  const observed_time = body.observed_time === undefined ? time : parseTimestamp(body.observed_time)
+  if (observed_time === undefined) throw wrong('observed_time', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
+  const twice = body.conditions.find(({ type }, at) => body.conditions.findIndex((other) => other.type === type) !== at)
+  if (twice !== undefined) throw wrong('conditions', `must have each type once, ${twice.type} is there twice`)
+  const timeError = observedTimeError({ observed_time }, now)
+  if (timeError !== undefined) throw wrong('observed_time', timeError)
+  const metadata = Object.entries(body.metadata ?? {}).filter(([key]) => METADATA.includes(key))
+  return {
+    adapter: body.adapter,
+    observed_generation: body.observed_generation,
+    observed_time,
+    conditions: body.conditions.map(({ type, status, reason, message }) => ({
+      type,
+      status,
+      ...(reason !== undefined && { reason }),
+      ...(message !== undefined && { message }),
+    })),
+    data: body.data ?? {},
+    ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
+  }
+}
+
+const wrong = (field: string, message: string): Problem =>
+  new Problem('invalid', `${field} ${message}`, [{ field, message }])

@@ -1,0 +1,262 @@
+import Type from 'typebox'
+import type { JsonObject } from '../model/resource.ts'
+
+/** Shapes that go over the wire; the OpenAPI document names them. Seed and peer give the fields. */
+
+const Time = Type.String({ format: 'date-time', examples: ['2026-01-31T12:00:00.000000Z'] })
+const Generation = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })
+const Labels = Type.Record(Type.String(), Type.String(), {
+  description: 'Kubernetes label rules hold for keys and values.',
+})
+const Open = Type.Unsafe<JsonObject>({ type: 'object' })
+
+export const Condition = Type.Object(
+  {
+    type: Type.String(),
+    status: Type.Enum(['True', 'False']),
+    reason: Type.Optional(Type.String()),
+    message: Type.Optional(Type.String()),
+    observed_generation: Generation,
+    created_time: Time,
+    last_updated_time: Time,
+    last_transition_time: Time,
+  },
+  { $id: 'Condition', description: 'Key conditions by type: their order means nothing.' },
+)
+
+const OwnerReference = Type.Object({ id: Type.String(), kind: Type.String(), href: Type.String() })
+
+export const Resource = Type.Object(
+  {
+    id: Type.String({ format: 'uuid' }),
+    kind: Type.String(),
+    name: Type.String(),
+    href: Type.String(),
+    labels: Type.Optional(Labels),
+    spec: Open,
+    owner_references: Type.Optional(OwnerReference),
+    generation: Generation,
+    created_time: Time,
+    updated_time: Time,
+    deleted_time: Type.Optional(Time),
+    created_by: Type.String(),
+    updated_by: Type.String(),
+    deleted_by: Type.Optional(Type.String()),
+    tenancy: Labels,
+    status: Type.Object({
+      phase: Type.Enum(['Ready', 'NotReady', 'Deleting']),
+      lastTransitionTime: Type.Optional(Time),
+      conditions: Type.Array(Type.Ref('Condition')),
+    }),
+  },
+  { $id: 'Resource' },
+)
+
+/** Fields that are not listed are ignored, as the peer does: clients send whole resources back. */
+export const ResourceDraft = Type.Object(
+  {
+    kind: Type.Optional(Type.String()),
+    name: Type.String(),
+    labels: Type.Optional(Labels),
+    spec: Open,
+  },
+  { $id: 'ResourceDraft' },
+)
+
+export const ResourcePatch = Type.Object(
+  {
+    spec: Type.Optional(Open),
+    labels: Type.Optional(Type.Union([Labels, Type.Null()])),
+  },
+  { $id: 'ResourcePatch', additionalProperties: false, description: 'What is given replaces what is there.' },
+)
+
+const ReportedCondition = Type.Object({
+  type: Type.String({ minLength: 1, maxLength: 255 }),
+  status: Type.Enum(['True', 'False', 'Unknown']),
+  reason: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+})
+
+export const AdapterReport = Type.Object(
+  {
+    adapter: Type.String({ minLength: 1, maxLength: 255 }),
+    observed_generation: Generation,
+    observed_time: Type.Optional(Type.String({ description: 'RFC 3339; the time of the request when absent.' })),
+    conditions: Type.Array(ReportedCondition, { description: 'Available, Applied and Health are mandatory.' }),
+    data: Type.Optional(Open),
+    metadata: Type.Optional(
+      Type.Object({
+        job_name: Type.Optional(Type.String()),
+        job_namespace: Type.Optional(Type.String()),
+        attempt: Type.Optional(Type.Integer()),
+        started_time: Type.Optional(Type.String()),
+        completed_time: Type.Optional(Type.String()),
+        duration: Type.Optional(Type.String()),
+      }),
+    ),
+  },
+  { $id: 'AdapterReport' },
+)
+
+export const AdapterStatus = Type.Object(
+  {
+    adapter: Type.String(),
+    observed_generation: Generation,
+    conditions: Type.Array(Type.Object({ ...ReportedCondition.properties, last_transition_time: Time })),
+    data: Open,
+    metadata: Type.Optional(Open),
+    created_time: Time,
+    last_report_time: Time,
+  },
+  { $id: 'AdapterStatus' },
+)
+
+export const EventDraft = Type.Object(
+  {
+    resourceType: Type.String({ minLength: 1, maxLength: 100, examples: ['clusters'] }),
+    resourceId: Type.String({ minLength: 1, maxLength: 100 }),
+    reason: Type.String({ minLength: 1, maxLength: 256 }),
+    source: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Who asks; names the shard.' })),
+  },
+  { $id: 'EventDraft' },
+)
+
+export const Event = Type.Object(
+  {
+    specversion: Type.Literal('1.0'),
+    id: Type.String(),
+    type: Type.String(),
+    source: Type.String(),
+    subject: Type.String(),
+    time: Time,
+    datacontenttype: Type.Literal('application/json'),
+    traceparent: Type.Optional(Type.String()),
+    data: Type.Object({
+      id: Type.String(),
+      kind: Type.String(),
+      href: Type.String(),
+      generation: Generation,
+      reason: Type.String(),
+      owner_references: Type.Optional(OwnerReference),
+    }),
+  },
+  { $id: 'Event', description: 'CloudEvents 1.0' },
+)
+
+export const ConsumerSettings = Type.Object(
+  {
+    resourceType: Type.String({ minLength: 1, maxLength: 100, examples: ['clusters'] }),
+    labels: Type.Optional(Type.String({ maxLength: 4096, description: 'Kubernetes label selector; all when absent.' })),
+    maxDeliveries: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Default 10.' })),
+  },
+  { $id: 'ConsumerSettings', additionalProperties: false },
+)
+
+const Duration = Type.String({ pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$', maxLength: 20, examples: ['30s'] })
+
+export const ClaimSettings = Type.Object(
+  {
+    max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default 1.' })),
+    wait: Type.Optional(Duration),
+    visibility: Type.Optional(Duration),
+  },
+  { $id: 'ClaimSettings', additionalProperties: false },
+)
+
+export const ReceiptPatch = Type.Object({ visibility: Duration }, { $id: 'ReceiptPatch', additionalProperties: false })
+
+export const Claim = Type.Object(
+  { receipt: Type.String(), deliveries: Type.Integer({ minimum: 1 }), event: Type.Ref('Event') },
+  { $id: 'Claim' },
+)
+
+export const DeadLetter = Type.Object(
+  { id: Type.String(), deliveries: Type.Integer(), dead_time: Time, event: Type.Ref('Event') },
+  { $id: 'DeadLetter' },
+)
+
+export const Problem = Type.Object(
+  {
+    type: Type.String({ format: 'uri' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.String(),
+    code: Type.String(),
+    timestamp: Time,
+    trace_id: Type.String(),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({ field: Type.String(), message: Type.String(), constraint: Type.Optional(Type.String()) }),
+      ),
+    ),
+  },
+  { $id: 'Problem', description: 'Problem details, RFC 9457' },
+)
+
+/** Every named shape, for the document. */
+export const NAMED = [
+  Condition,
+  Resource,
+  ResourceDraft,
+  ResourcePatch,
+  AdapterReport,
+  AdapterStatus,
+  EventDraft,
+  Event,
+  ConsumerSettings,
+  ClaimSettings,
+  ReceiptPatch,
+  Claim,
+  DeadLetter,
+  Problem,
+] as const
+
+/** The page of a list. */
+export const listOf = (item: string) =>
+  Type.Object({
+    items: Type.Array(Type.Ref(item)),
+    page: Type.Integer(),
+    size: Type.Integer({ description: 'How many items this answer has.' }),
+    total: Type.Integer({ description: 'How many there are in all.' }),
+  })
+
+const Page = Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })
+const Size = Type.Integer({ minimum: 1, maximum: 100, default: 20 })
+
+export const PageQuery = Type.Object({ page: Type.Optional(Page), size: Type.Optional(Size) })
+
+export const FieldsQuery = Type.Object({
+  fields: Type.Optional(
+    Type.String({ maxLength: 1024, description: 'Dotted paths, such as name,status.conditions.type.' }),
+  ),
+})
+
+export const ListQuery = Type.Object({
+  ...PageQuery.properties,
+  ...FieldsQuery.properties,
+  order: Type.Optional(
+    Type.Union([Type.String({ maxLength: 1024 }), Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 20 })], {
+      description: 'Columns with asc or desc, such as `name asc,created_time desc`. Default `created_time desc`.',
+    }),
+  ),
+  search: Type.Optional(
+    Type.String({ maxLength: 4096, description: "Such as labels.region='eu' and status.conditions.Ready='False'." }),
+  ),
+  labels: Type.Optional(Type.String({ maxLength: 4096, description: 'Kubernetes label selector.' })),
+  after: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: 'Pages in the order of ids: the last id seen, empty to begin. Replaces page and order.',
+    }),
+  ),
+  watch: Type.Optional(Type.Boolean({ description: 'Answers server-sent events instead of a page.' })),
+  resourceVersion: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Watch from here on; from the present state when absent.',
+    }),
+  ),
+})

@@ -1,0 +1,199 @@
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from '#operator/model/log.ts'
+import type { RequestMetrics } from '../metrics.ts'
+import { BASE_PATH } from '../model/entity.ts'
+import { timestampOf } from '../model/timestamp.ts'
+import { Problem, problemBody } from '../problems/problem.ts'
+import { sqlState } from '../storage/database.ts'
+import { checkDocument, checkText } from './document-check.ts'
+import type { Answer, Operation } from './operation.ts'
+import { endStream, sinkOf } from './sink.ts'
+import { validatorCompiler } from './validation.ts'
+
+/** What this API can do beyond the peer's, told by every answer. */
+const FEATURES = 'labels,watch,events'
+/** Who writes while there is no authentication; the peer's. */
+const ANONYMOUS = 'system@hyperfleet.local'
+const BODY_LIMIT = 1024 * 1024
+const HEADER_LIMIT = 16 * 1024
+const SECOND = 1_000
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Aborted when the caller is gone or the server stops. */
+    gone: AbortSignal
+  }
+}
+
+export interface ServerOptions {
+  readonly operations: readonly Operation[]
+  readonly openApi: object
+  readonly version: string
+  readonly newId: () => string
+  readonly now: () => Date
+  readonly stopping: AbortSignal
+  readonly metrics: RequestMetrics
+  readonly log: Logger
+}
+
+/** The HTTP server of the API, not yet listening. */
+export const createServer = (options: ServerOptions): FastifyInstance => {
+  const { operations, openApi, version, newId, now, stopping, metrics, log } = options
+  const app = Fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT,
+    genReqId: newId,
+    requestIdHeader: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
+    http: { maxHeaderSize: HEADER_LIMIT },
+    requestTimeout: 30 * SECOND,
+    keepAliveTimeout: 65 * SECOND,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+  })
+  app.setValidatorCompiler(validatorCompiler())
+  acceptAnyContentType(app)
+  app.decorateRequest('gone')
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
+    request.gone = AbortSignal.any([left.signal, stopping])
+  })
+  app.addHook('preValidation', async (request) => {
+    for (const value of Object.values(request.query as object).flat()) checkText(String(value))
+    for (const value of Object.values(request.params as object)) checkText(String(value))
+    if (request.body !== undefined) checkDocument(request.body)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const template = request.routeOptions.url?.replace(/:\w+/g, '-') ?? 'unknown'
+    metrics.observe(request.method, template, reply.statusCode, reply.elapsedTime / SECOND)
+  })
+
+  const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const body = problemBody(problem, { path, traceId: request.id, time: timestampOf(now()) })
+    return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(body))
+  }
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const problem = asProblem(error)
+    if (problem.status >= 500)
+      log.error('a request failed', {
+        method: request.method,
+        path: request.url,
+        requestId: request.id,
+        error: error.stack,
+      })
+    return sendProblem(request, reply, problem)
+  })
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(request, reply, new Problem('unknownPath', `no endpoint at ${request.url.split('?', 1)[0]}`)),
+  )
+  for (const operation of operations) addRoute(app, operation, now)
+  app.get(`${BASE_PATH}/openapi`, async (_request, reply) => reply.type('application/json').send(openApi))
+  app.get('/api/hyperfleet', async () => ({ id: 'hyperfleet', href: '/api/hyperfleet', kind: 'API', version }))
+  for (const [url, methods] of methodsByUrl(operations)) refuseOtherMethods(app, url, methods, sendProblem)
+  return app
+}
+
+const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date): void => {
+  const { method, parameters, query, body } = operation
+  app.route({
+    method,
+    url: urlOf(operation),
+    schema: {
+      ...(parameters !== undefined && { params: parameters }),
+      ...(query !== undefined && { querystring: query }),
+      ...(body !== undefined && { body }),
+    },
+    preValidation: async (request) => {
+      if (body !== undefined && request.body === undefined)
+        throw new Problem('malformed', 'the request has no body, send a JSON object')
+    },
+    handler: async (request, reply) => {
+      const answer = await operation.handle({
+        parameters: request.params as Record<string, unknown>,
+        query: request.query as Record<string, unknown>,
+        body: request.body,
+        headers: request.headers,
+        identity: ANONYMOUS,
+        time: timestampOf(now()),
+        signal: request.gone,
+      })
+      return send(request, reply, answer)
+    },
+  })
+}
+
+const send = async (request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<FastifyReply> => {
+  if ('stream' in answer) {
+    const headers = { ...reply.getHeaders(), 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' }
+    reply.hijack()
+    reply.raw.writeHead(200, headers as Record<string, string>)
+    reply.raw.flushHeaders()
+    await answer.stream(sinkOf(reply.raw, request.gone))
+    endStream(reply.raw)
+    return reply
+  }
+  reply.code(answer.status).headers(answer.headers ?? {})
+  if ('json' in answer) return reply.type('application/json').send(answer.json)
+  return answer.body === undefined ? reply.send() : reply.type('application/json').send(JSON.stringify(answer.body))
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+const methodsByUrl = (operations: readonly Operation[]): Map<string, Set<string>> => {
+  const methods = new Map<string, Set<string>>()
+  for (const operation of operations) {
+    const url = urlOf(operation)
+    methods.set(url, (methods.get(url) ?? new Set()).add(operation.method))
+  }
+  return methods
+}
+
+/** Answers 405 with `Allow` where Fastify by itself would not know the path. */
+const refuseOtherMethods = (
+  app: FastifyInstance,
+  url: string,
+  methods: ReadonlySet<string>,
+  sendProblem: (request: FastifyRequest, reply: FastifyReply, problem: Problem) => FastifyReply,
+): void => {
+  const allowed = [...methods].join(', ')
+  app.route({
+    method: METHODS.filter((method) => !methods.has(method)),
+    url,
+    handler: (request, reply) =>
+      sendProblem(
+        request,
+        reply.header('Allow', allowed),
+        new Problem('methodNotAllowed', `${request.method} is not possible here, write ${allowed}`),
+      ),
+  })
+}
+
+const urlOf = ({ path }: Operation): string => `${BASE_PATH}${path.replace(/\{(\w+)\}/g, ':$1')}`
+
+/** The peer never looks at Content-Type; a body is JSON or it is refused as malformed. */
+const acceptAnyContentType = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    return app.getDefaultJsonParser('error', 'error')(request, body as string, done)
+  })
+}
+
+/** Any error as one of the catalogue: nothing of a database or a stack goes out. */
+const asProblem = (error: FastifyError): Problem => {
+  if (error instanceof Problem) return error
+  const { statusCode = 500 } = error
+  if (statusCode === 413) return new Problem('tooLarge', `the body must have at most ${BODY_LIMIT} bytes`)
+  if (statusCode >= 400 && statusCode < 500) return new Problem('malformed', error.message)
+  if (isUnreachable(error)) return new Problem('unavailable', 'the database is not reachable, try again')
+  return new Problem('internal', 'something went wrong here, the log has it under this request’s id')
+}
+
+/** PostgreSQL's connection errors (class 08, 53 and 57P) and the socket's. */
+const isUnreachable = (error: Error): boolean =>
+  /^(08|53|57P|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error) ?? '') ||
+  /timeout exceeded when trying to connect|Connection terminated/.test(error.message)

@@ -1,0 +1,13 @@
+import type { Clock } from '#operator/model/clock.ts'
+import type { Feed } from '../feed/feed.ts'
+import type { Wakeup } from '../feed/wakeup.ts'
+import type { Mutations } from '../mutations/context.ts'
+
+/** What the operations work with. */
+export interface Service extends Mutations {
+  readonly feed: Feed
+  readonly wakeup: Wakeup
+  readonly clock: Clock
+  /** Aborted when the server stops: streams and long polls end. */
+  readonly stopping: AbortSignal
+}

@@ -1,0 +1,48 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { FastifySchemaCompiler } from 'fastify'
+import { Problem } from '../problems/problem.ts'
+
+/**
+ * Requests are checked against the operations' schemas. Bodies say what they mean; parameters are text, so `size=5` is
+ * read as the number that the schema wants.
+ */
+export const validatorCompiler = (): FastifySchemaCompiler<object> => {
+  const strict = new Ajv({ allErrors: true, strict: false, validateFormats: false })
+  const coercing = new Ajv({ allErrors: true, strict: false, validateFormats: false, coerceTypes: true })
+  return ({ schema, httpPart }) => {
+    const validate = compiled(httpPart === 'body' ? strict : coercing, schema)
+    return (value: unknown) => (validate(value) ? { value } : { error: problemOf(validate.errors ?? [], httpPart) })
+  }
+}
+
+/** A schema with an id is used by several routes, and ajv takes each id once. */
+const compiled = (ajv: Ajv, schema: object): ValidateFunction => {
+  const { $id } = schema as { $id?: string }
+  return ($id === undefined ? undefined : ajv.getSchema($id)) ?? ajv.compile(schema)
+}
+
+const problemOf = (found: readonly ErrorObject[], part: string | undefined): Problem => {
+  const unknown = found.find(({ keyword }) => keyword === 'additionalProperties')
+  if (unknown !== undefined && part === 'body')
+    return new Problem('malformed', `Invalid request format: unknown field "${unknown.params.additionalProperty}"`)
+  const errors = found.map((error) => ({ field: fieldOf(error), message: messageOf(error), constraint: error.keyword }))
+  const [first] = errors
+  if (part === 'querystring') return new Problem('invalid', 'Invalid query parameters', errors)
+  return new Problem(
+    'invalid',
+    first === undefined ? 'the request is not valid' : `${first.field} ${first.message}`,
+    errors,
+  )
+}
+
+const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
+  const path = instancePath.split('/').slice(1)
+  const full = keyword === 'required' ? [...path, String(params.missingProperty)] : path
+  return full.length === 0 ? 'body' : full.join('.')
+}
+
+const messageOf = ({ keyword, message, params }: ErrorObject): string => {
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+  return message ?? 'is not valid'
+}

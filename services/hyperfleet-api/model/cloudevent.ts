@@ -1,0 +1,54 @@
+import type { OwnerReference, Resource } from './resource.ts'
+import type { Timestamp } from './timestamp.ts'
+
+/** A reconcile event as consumers get it: CloudEvents 1.0, structured mode. */
+export interface ReconcileEvent {
+  readonly specversion: '1.0'
+  /** `<resource id>.<n>`, n counting the events of that resource: the same event always has the same id. */
+  readonly id: string
+  /** `com.redhat.hyperfleet.<kind>.reconcile`, the kind in lower case. */
+  readonly type: string
+  /** Who asked for it, for example a Sentinel and its shard. */
+  readonly source: string
+  /** The resource's href. */
+  readonly subject: string
+  readonly time: Timestamp
+  readonly datacontenttype: 'application/json'
+  /** W3C trace context of the request that asked for it, CloudEvents' distributed tracing extension. */
+  readonly traceparent?: string
+  readonly data: {
+    readonly id: string
+    readonly kind: string
+    readonly href: string
+    readonly generation: number
+    readonly reason: string
+    readonly owner_references?: OwnerReference
+  }
+}
+
+/** Why, by whom and when an event is asked for. */
+export interface EventRequest {
+  readonly reason: string
+  readonly source: string
+  readonly time: Timestamp
+  readonly traceparent?: string
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** The n-th event of a resource. A malformed traceparent is left out, as the W3C asks. */
+export const reconcileEvent = (resource: Resource, n: number, request: EventRequest): ReconcileEvent => {
+  const { id, kind, href, generation, owner_references } = resource
+  const { reason, source, time, traceparent } = request
+  return {
+    specversion: '1.0',
+    id: `${id}.${n}`,
+    type: `com.redhat.hyperfleet.${kind.toLowerCase()}.reconcile`,
+    source,
+    subject: href,
+    time,
+    datacontenttype: 'application/json',
+    ...(traceparent !== undefined && TRACEPARENT.test(traceparent) && { traceparent }),
+    data: { id, kind, href, generation, reason, ...(owner_references !== undefined && { owner_references }) },
+  }
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util'
+import { hasCleanedUp } from './gate.ts'
+import { type AdapterStatus, type Report, type ReportedCondition, type Resource, reported } from './resource.ts'
+import { momentOf } from './timestamp.ts'
+
+/** Which reports are taken. Seed: pulses-and-status, other rules for the API; order of checks: the peer's. */
+
+/** Every report carries these three. Seed: pulses-and-status, System analysis. */
+const MANDATORY = ['Available', 'Applied', 'Health'] as const
+
+const MINUTE = 60_000
+const AHEAD = 5 * MINUTE
+const BEHIND = 30 * MINUTE
+
+/** Why a report was dropped without an error; the value of the `Muster-Discarded` header. */
+export type DiscardReason = 'FutureGeneration' | 'OlderGeneration' | 'OlderReport' | 'AvailableUnknown'
+
+export type Verdict =
+  | { readonly decision: 'store'; readonly aggregate: boolean }
+  /** The adapter repeats what is stored, to the letter: answered as stored, nothing changes. */
+  | { readonly decision: 'repeat' }
+  | { readonly decision: 'discard'; readonly reason: DiscardReason }
+  | { readonly decision: 'refuse'; readonly message: string }
+
+/** Decides about a valid report, given the row the adapter has now, if any. */
+export const judgeReport = (
+  report: Report,
+  resource: Pick<Resource, 'generation' | 'deleted_time'>,
+  stored: AdapterStatus | undefined,
+): Verdict => {
+  if (report.observed_generation > resource.generation) return { decision: 'discard', reason: 'FutureGeneration' }
+  if (stored !== undefined) {
+    if (report.observed_generation < stored.observed_generation)
+      return { decision: 'discard', reason: 'OlderGeneration' }
+    if (report.observed_generation === stored.observed_generation && report.observed_time < stored.last_report_time)
+      return { decision: 'discard', reason: 'OlderReport' }
+  }
+  const missing = MANDATORY.find((type) => reported(report.conditions, type) === undefined)
+  if (missing !== undefined)
+    return {
+      decision: 'refuse',
+      message: `missing mandatory condition '${missing}': all adapters must report Available, Applied, and Health`,
+    }
+  if (stored !== undefined && isRepeat(report, stored)) return { decision: 'repeat' }
+  if (reported(report.conditions, 'Available') !== 'Unknown') return { decision: 'store', aggregate: true }
+  // Unknown means "still working". The first one is stored so that the adapter shows up; a finished clean-up is
+  // stored because dropping it would leave the record waiting for ever.
+  return stored === undefined || hasCleanedUp(resource, report)
+    ? { decision: 'store', aggregate: false }
+    : { decision: 'discard', reason: 'AvailableUnknown' }
+}
+
+/** The row after a report: replaced whole, except the times that tell since when. */
+export const applyReport = (report: Report, stored: AdapterStatus | undefined): AdapterStatus => ({
+  adapter: report.adapter,
+  observed_generation: report.observed_generation,
+  conditions: report.conditions.map((condition) => {
+    const before = stored?.conditions.find(({ type }) => type === condition.type)
+    const since = before?.status === condition.status ? before.last_transition_time : report.observed_time
+    return { ...condition, last_transition_time: since }
+  }),
+  data: report.data,
+  ...(report.metadata !== undefined && { metadata: report.metadata }),
+  created_time: stored?.created_time ?? report.observed_time,
+  last_report_time: report.observed_time,
+})
+
+/** A clock skewed further than this can't be ordered against other reports. Undefined when the time is fine. */
+export const observedTimeError = ({ observed_time }: Pick<Report, 'observed_time'>, now: Date): string | undefined => {
+  const age = now.getTime() - momentOf(observed_time).getTime()
+  if (age < -AHEAD) return 'must not be more than 5 minutes in the future: check the adapter host’s clock'
+  if (age > BEHIND) return 'must not be more than 30 minutes old: observe again and report that'
+  return undefined
+}
+
+const isRepeat = (report: Report, stored: AdapterStatus): boolean =>
+  report.observed_generation === stored.observed_generation &&
+  report.observed_time === stored.last_report_time &&
+  isDeepStrictEqual(
+    [report.data, report.metadata, report.conditions],
+    [stored.data, stored.metadata, stored.conditions.map(asReported)],
+  )
+
+const asReported = ({
+  last_transition_time: _since,
+  ...condition
+}: AdapterStatus['conditions'][number]): ReportedCondition => condition

@@ -1,0 +1,91 @@
+import type { Timestamp } from './timestamp.ts'
+
+/** A JSON object whose content is the caller's business, such as a spec. */
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** A condition on a resource. Key conditions by type: their order means nothing. */
+export interface Condition {
+  readonly type: string
+  readonly status: 'True' | 'False'
+  readonly reason?: string
+  readonly message?: string
+  readonly observed_generation: number
+  readonly created_time: Timestamp
+  readonly last_updated_time: Timestamp
+  readonly last_transition_time: Timestamp
+}
+
+/** What a resource's life looks like in one word. Seed: sentinel, Decision Engine. */
+export type Phase = 'Ready' | 'NotReady' | 'Deleting'
+
+export interface ResourceStatus {
+  readonly phase: Phase
+  /** The newest accepted adapter report; absent until there is one. Seed: sentinel, Key Insight. */
+  readonly lastTransitionTime?: Timestamp
+  readonly conditions: readonly Condition[]
+}
+
+export interface OwnerReference {
+  readonly id: string
+  readonly kind: string
+  readonly href: string
+}
+
+/** A resource as it is stored and as it goes over the wire: one shape for every kind. */
+export interface Resource {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly href: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly spec: JsonObject
+  /** One object despite its name: the peer's clients read it so. */
+  readonly owner_references?: OwnerReference
+  readonly generation: number
+  readonly created_time: Timestamp
+  readonly updated_time: Timestamp
+  /** Set when deletion was asked for; the record stays until its adapters have cleaned up. */
+  readonly deleted_time?: Timestamp
+  readonly created_by: string
+  readonly updated_by: string
+  readonly deleted_by?: string
+  readonly tenancy: Readonly<Record<string, string>>
+  readonly status: ResourceStatus
+}
+
+export type ReportedStatus = 'True' | 'False' | 'Unknown'
+
+/** A condition as an adapter reports it. */
+export interface ReportedCondition {
+  readonly type: string
+  readonly status: ReportedStatus
+  readonly reason?: string
+  readonly message?: string
+}
+
+/** A report that passed validation. */
+export interface Report {
+  readonly adapter: string
+  readonly observed_generation: number
+  readonly observed_time: Timestamp
+  readonly conditions: readonly ReportedCondition[]
+  readonly data: JsonObject
+  readonly metadata?: JsonObject
+}
+
+/** The last accepted report of one adapter about one resource, as stored and sent. */
+export interface AdapterStatus {
+  readonly adapter: string
+  readonly observed_generation: number
+  readonly conditions: readonly (ReportedCondition & { readonly last_transition_time: Timestamp })[]
+  readonly data: JsonObject
+  readonly metadata?: JsonObject
+  /** observed_time of the adapter's first report. */
+  readonly created_time: Timestamp
+  /** observed_time of the newest accepted report. */
+  readonly last_report_time: Timestamp
+}
+
+/** The status an adapter reports for one condition type; undefined when it did not report it. */
+export const reported = (conditions: readonly ReportedCondition[], type: string): ReportedStatus | undefined =>
+  conditions.find((condition) => condition.type === type)?.status

@@ -1,0 +1,19 @@
+import type { Entities } from '../model/entity.ts'
+import type { Timestamp } from '../model/timestamp.ts'
+import type { Database } from '../storage/database.ts'
+
+/** What every mutation needs. */
+export interface Mutations {
+  readonly database: Database
+  readonly entities: Entities
+  readonly newId: () => string
+  readonly now: () => Date
+  /** Called after a commit: there are changes or events to hand out. */
+  readonly committed: () => void
+}
+
+/** Who asks, and when: stamped on what is written. */
+export interface Caller {
+  readonly identity: string
+  readonly time: Timestamp
+}

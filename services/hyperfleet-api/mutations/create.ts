@@ -1,0 +1,99 @@
+import { aggregate, statusOf } from '../model/aggregate.ts'
+import { type Entity, hrefOf } from '../model/entity.ts'
+import { labelErrors, nameErrors } from '../model/name.ts'
+import type { JsonObject, Resource } from '../model/resource.ts'
+import { Problem } from '../problems/problem.ts'
+import { type Database, sqlState } from '../storage/database.ts'
+import { lockResource } from '../storage/resources.ts'
+import { writeStep } from '../storage/write.ts'
+import type { Caller, Mutations } from './context.ts'
+
+/** What a caller may say about a new resource. */
+export interface Draft {
+  readonly kind?: string
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly spec: JsonObject
+}
+
+/** Stores a new resource; a child under a parent that is not being deleted. @throws Problem */
+export const createResource = async (
+  { database, newId, committed }: Mutations,
+  entity: Entity,
+  ownerId: string | undefined,
+  draft: Draft,
+  caller: Caller,
+): Promise<Resource> => {
+  checkDraft(entity, draft)
+  const created = await database
+    .transaction(async (writer) => {
+      const owner =
+        ownerId === undefined ? undefined : await lockResource(writer, database, parentAddress(entity, ownerId))
+      if (owner?.deleted_time !== undefined)
+        throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
+      const resource = newResource(entity, newId(), owner, draft, caller)
+      await writeStep(writer, database.dialect, { type: 'added', resource }, caller.time)
+      return resource
+    })
+    .catch((error: unknown) => {
+      if (isDuplicate(database, error))
+        throw new Problem('duplicate', `This ${entity.kind} already exists: name '${draft.name}' is taken`)
+      throw error
+    })
+  committed()
+  return created
+}
+
+const newResource = (
+  entity: Entity,
+  id: string,
+  owner: Resource | undefined,
+  draft: Draft,
+  caller: Caller,
+): Resource => {
+  const { time, identity } = caller
+  const conditions = aggregate({
+    resource: { generation: 1, updated_time: time },
+    rows: [],
+    required: entity.requiredAdapters,
+    previous: [],
+    hasChildren: false,
+  })
+  return {
+    id,
+    kind: entity.kind,
+    name: draft.name,
+    href: hrefOf(entity, id, owner),
+    ...(Object.keys(draft.labels ?? {}).length > 0 && { labels: draft.labels }),
+    spec: draft.spec,
+    ...(owner !== undefined && { owner_references: { id: owner.id, kind: owner.kind, href: owner.href } }),
+    generation: 1,
+    created_time: time,
+    updated_time: time,
+    created_by: identity,
+    updated_by: identity,
+    tenancy: owner?.tenancy ?? {},
+    status: statusOf({}, conditions, undefined),
+  }
+}
+
+const checkDraft = (entity: Entity, { kind, name, labels = {} }: Draft): void => {
+  if (kind !== undefined && kind !== entity.kind)
+    throw new Problem('invalid', `kind must be '${entity.kind}'`, [
+      { field: 'kind', message: `must be '${entity.kind}'` },
+    ])
+  const errors = [...nameErrors(name, entity.nameLength), ...labelErrors(labels)]
+  const [first] = errors
+  if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
+}
+
+const parentAddress = ({ kind, parent }: Entity, id: string) => {
+  if (parent === undefined) throw new TypeError(`${kind} has no parent kind, so no route may name one`)
+  return { entity: parent, id }
+}
+
+/** The unique index on living names is the only one a new row can run into: its id is new. */
+const isDuplicate = ({ dialect }: Database, error: unknown): boolean =>
+  dialect === 'postgres'
+    ? sqlState(error) === '23505'
+    : error instanceof Error && error.message.startsWith('UNIQUE constraint failed')

@@ -1,0 +1,87 @@
+import type { Entity } from '../model/entity.ts'
+import type { AdapterStatus, Resource } from '../model/resource.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Writer } from '../storage/database.ts'
+import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
+import { readStatuses } from '../storage/statuses.ts'
+import { writeStep } from '../storage/write.ts'
+import type { Caller, Mutations } from './context.ts'
+import { isRemovable, lockAncestors, reconditioned } from './tree.ts'
+
+/**
+ * Asks for a deletion: marks the resource and everything below it, and removes at once what no adapter has to clean up.
+ * Asking again changes nothing. Seed: adapter-deletion, API behaviour.
+ * @returns the resource as it was marked
+ * @throws Problem
+ */
+export const deleteResource = async (mutations: Mutations, address: Address, caller: Caller): Promise<Resource> => {
+  const { database, committed } = mutations
+  const resource = await database.transaction(async (writer) => {
+    await lockAncestors(writer, mutations, address)
+    const before = await lockResource(writer, database, address)
+    if (before.deleted_time !== undefined) return before
+    const { resource: marked } = await markDown(writer, mutations, address.entity, before, caller)
+    return marked
+  })
+  committed()
+  return resource
+}
+
+/** Marks children first, so that a record whose children all went at once can go too. */
+const markDown = async (
+  writer: Writer,
+  mutations: Mutations,
+  entity: Entity,
+  before: Resource,
+  caller: Caller,
+): Promise<{ resource: Resource; isGone: boolean }> => {
+  const { database } = mutations
+  const children = entity.children.length === 0 ? [] : await lockChildren(writer, database, before.id)
+  refuseRestricted(entity, before, children)
+  let left = 0
+  for (const child of children) {
+    const kind = entity.children.find(({ kind }) => kind === child.kind)
+    const isGone =
+      kind !== undefined &&
+      child.deleted_time === undefined &&
+      (await markDown(writer, mutations, kind, child, caller)).isGone
+    if (!isGone) left += 1
+  }
+  const rows = await readStatuses(writer, before.id)
+  const resource = marked(entity, before, rows, left > 0, caller)
+  await writeStep(writer, database.dialect, { type: 'modified', before, resource }, caller.time)
+  const isGone = isRemovable(entity, resource, rows, left > 0)
+  if (isGone) await writeStep(writer, database.dialect, { type: 'deleted', resource }, caller.time)
+  return { resource, isGone }
+}
+
+const marked = (
+  entity: Entity,
+  before: Resource,
+  rows: readonly AdapterStatus[],
+  hasChildren: boolean,
+  { identity, time }: Caller,
+): Resource => {
+  const resource = {
+    ...before,
+    generation: before.generation + 1,
+    updated_time: time,
+    updated_by: identity,
+    deleted_time: time,
+    deleted_by: identity,
+  }
+  return reconditioned(entity, resource, rows, hasChildren)
+}
+
+const refuseRestricted = (entity: Entity, { id }: Resource, children: readonly Resource[]): void => {
+  const blocking = entity.children.find(
+    ({ kind, onParentDelete }) =>
+      onParentDelete === 'restrict' &&
+      children.some((child) => child.kind === kind && child.deleted_time === undefined),
+  )
+  if (blocking !== undefined)
+    throw new Problem(
+      'conflict',
+      `Cannot delete ${entity.kind} '${id}': active ${blocking.kind}(s) exist, delete them first`,
+    )
+}

@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util'
+import { aggregate, statusOf } from '../model/aggregate.ts'
+import type { RequiredAdapters } from '../model/entity.ts'
+import { labelErrors } from '../model/name.ts'
+import type { AdapterStatus, JsonObject, Resource } from '../model/resource.ts'
+import { Problem } from '../problems/problem.ts'
+import { type Address, hasChildren, lockResource } from '../storage/resources.ts'
+import { readStatuses } from '../storage/statuses.ts'
+import { writeStep } from '../storage/write.ts'
+import type { Caller, Mutations } from './context.ts'
+
+/** What a caller may change; each given part replaces what is there. */
+export interface Patch {
+  readonly spec?: JsonObject
+  readonly labels?: Readonly<Record<string, string>> | null
+}
+
+/** Replaces spec, labels or both. A patch that changes nothing touches nothing. @throws Problem */
+export const patchResource = async (
+  { database, committed }: Mutations,
+  address: Address,
+  patch: Patch,
+  caller: Caller,
+): Promise<Resource> => {
+  const errors = labelErrors(patch.labels ?? {})
+  const [first] = errors
+  if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
+  const resource = await database.transaction(async (writer) => {
+    const before = await lockResource(writer, database, address)
+    if (before.deleted_time !== undefined)
+      throw new Problem('conflict', `${before.kind} '${before.id}' is being deleted and can't be changed`)
+    if (!changes(before, patch)) return before
+    const rows = await readStatuses(writer, before.id)
+    const after = patched(before, patch, caller, {
+      rows,
+      required: address.entity.requiredAdapters,
+      hasChildren: await hasChildren(writer, before.id),
+    })
+    await writeStep(writer, database.dialect, { type: 'modified', before, resource: after }, caller.time)
+    return after
+  })
+  committed()
+  return resource
+}
+
+/** Key order doesn't count: the same JSON is the same spec. */
+const changes = (before: Resource, { spec, labels }: Patch): boolean =>
+  (spec !== undefined && !isDeepStrictEqual(spec, before.spec)) ||
+  (labels !== undefined && labels !== null && !isDeepStrictEqual(labels, before.labels ?? {}))
+
+/** The next generation, not ready until the adapters have caught up with it. Seed: pulses-and-status, rule 5. */
+const patched = (
+  before: Resource,
+  { spec, labels }: Patch,
+  { identity, time }: Caller,
+  adapters: { rows: readonly AdapterStatus[]; required: RequiredAdapters; hasChildren: boolean },
+): Resource => {
+  const { labels: labelsBefore, ...rest } = before
+  const labelsAfter = labels ?? labelsBefore ?? {}
+  const after = {
+    ...rest,
+    ...(Object.keys(labelsAfter).length > 0 && { labels: labelsAfter }),
+    spec: spec ?? before.spec,
+    generation: before.generation + 1,
+    updated_time: time,
+    updated_by: identity,
+  }
+  const conditions = aggregate({ ...adapters, resource: after, previous: before.status.conditions })
+  return { ...after, status: statusOf(after, conditions, before.status.lastTransitionTime) }
+}

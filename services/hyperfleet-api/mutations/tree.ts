@@ -1,0 +1,86 @@
+import { aggregate, statusOf } from '../model/aggregate.ts'
+import type { Entities, Entity } from '../model/entity.ts'
+import { awaitedAdapters } from '../model/gate.ts'
+import type { AdapterStatus, Condition, Resource } from '../model/resource.ts'
+import type { Timestamp } from '../model/timestamp.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import { hasChildren, lockResource } from '../storage/resources.ts'
+import { readStatuses } from '../storage/statuses.ts'
+import { writeStep } from '../storage/write.ts'
+
+/**
+ * Deletion in a family of records: a record goes when its adapters have cleaned up and no child is left, and its going
+ * may let its parent go, up the tree, all in one transaction.
+ */
+
+/** Conditions of a resource as it stands, from its rows. */
+export const reconditioned = (
+  entity: Entity,
+  resource: Resource,
+  rows: readonly AdapterStatus[],
+  children: boolean,
+  lastTransitionTime: Timestamp | undefined = resource.status.lastTransitionTime,
+): Resource => {
+  const previous: readonly Condition[] = resource.status.conditions
+  const conditions = aggregate({ resource, rows, required: entity.requiredAdapters, previous, hasChildren: children })
+  return { ...resource, status: statusOf(resource, conditions, lastTransitionTime) }
+}
+
+/** May the record go? */
+export const isRemovable = (
+  entity: Entity,
+  resource: Resource,
+  rows: readonly AdapterStatus[],
+  children: boolean,
+): boolean =>
+  resource.deleted_time !== undefined &&
+  !children &&
+  awaitedAdapters(resource, rows, entity.requiredAdapters).length === 0
+
+/** Removes a record that may go, then looks at its parent again. */
+export const removeUpward = async (
+  writer: Writer,
+  { database, entities }: { readonly database: Database; readonly entities: Entities },
+  resource: Resource,
+  time: Timestamp,
+): Promise<void> => {
+  await writeStep(writer, database.dialect, { type: 'deleted', resource }, time)
+  const owner = resource.owner_references
+  const entity = owner === undefined ? undefined : entities.byKind(owner.kind)
+  if (owner === undefined || entity === undefined) return
+  const parent = await lockResource(writer, database, { entity, id: owner.id })
+  if (parent.deleted_time === undefined) return
+  const rows = await readStatuses(writer, parent.id)
+  const children = await hasChildren(writer, parent.id)
+  if (isRemovable(entity, parent, rows, children)) {
+    await removeUpward(writer, { database, entities }, parent, time)
+    return
+  }
+  if (children) return
+  // The last child is gone, the adapters are not done: the condition no longer names children.
+  const after = reconditioned(entity, parent, rows, children)
+  await writeStep(writer, database.dialect, { type: 'modified', before: parent, resource: after }, time)
+}
+
+/** Locks the ancestors of a record from the root down, the order in which a deletion locks, so that neither waits in a circle. */
+export const lockAncestors = async (
+  writer: Writer,
+  { database, entities }: { readonly database: Database; readonly entities: Entities },
+  { entity, id }: { readonly entity: Entity; readonly id: string },
+): Promise<void> => {
+  if (database.dialect === 'sqlite') return
+  const path: { entity: Entity; id: string }[] = []
+  for (let [kind, at]: [Entity | undefined, string] = [entity, id]; kind?.parent !== undefined; ) {
+    const row = await writer
+      .selectFrom('resources')
+      .select(['owner_id', 'owner_kind'])
+      .where('id', '=', at)
+      .executeTakeFirst()
+    if (row?.owner_id == null || row.owner_kind === null) break
+    const parent = entities.byKind(row.owner_kind)
+    if (parent === undefined) break
+    path.unshift({ entity: parent, id: row.owner_id })
+    ;[kind, at] = [parent, row.owner_id]
+  }
+  for (const address of path) await lockResource(writer, database, address)
+}

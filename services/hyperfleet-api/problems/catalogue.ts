@@ -1,0 +1,32 @@
+/**
+ * Every error that this API answers. One entry a problem: the code is stable, the slug ends its type URI, and
+ * docs/reference/api-errors.md explains each. Codes are the peer's where the peer has one.
+ */
+export const PROBLEMS = {
+  invalid: { code: 'HYPERFLEET-VAL-000', status: 400, slug: 'validation-error', title: 'Validation Failed' },
+  childKind: { code: 'HYPERFLEET-VAL-000', status: 422, slug: 'validation-error', title: 'Validation Failed' },
+  badRequest: { code: 'HYPERFLEET-VAL-005', status: 400, slug: 'bad-request', title: 'Bad Request' },
+  malformed: { code: 'HYPERFLEET-VAL-006', status: 400, slug: 'malformed-request', title: 'Malformed Request' },
+  tooLarge: { code: 'HYPERFLEET-LMT-002', status: 413, slug: 'request-too-large', title: 'Request Too Large' },
+  unknownPath: { code: 'HYPERFLEET-NTF-000', status: 404, slug: 'not-found', title: 'Endpoint Not Found' },
+  notFound: { code: 'HYPERFLEET-NTF-001', status: 404, slug: 'not-found', title: 'Resource Not Found' },
+  methodNotAllowed: {
+    code: 'HYPERFLEET-NTF-004',
+    status: 405,
+    slug: 'method-not-allowed',
+    title: 'Method Not Allowed',
+  },
+  duplicate: { code: 'HYPERFLEET-CNF-001', status: 409, slug: 'conflict', title: 'Resource Conflict' },
+  conflict: { code: 'HYPERFLEET-CNF-003', status: 409, slug: 'conflict', title: 'State Conflict' },
+  staleReceipt: { code: 'HYPERFLEET-CNF-004', status: 409, slug: 'stale-receipt', title: 'Stale Receipt' },
+  expired: {
+    code: 'HYPERFLEET-WCH-001',
+    status: 410,
+    slug: 'resource-version-expired',
+    title: 'Resource Version Expired',
+  },
+  internal: { code: 'HYPERFLEET-INT-001', status: 500, slug: 'internal-error', title: 'Internal Server Error' },
+  unavailable: { code: 'HYPERFLEET-SVC-001', status: 503, slug: 'service-unavailable', title: 'Service Unavailable' },
+} as const
+
+export type ProblemName = keyof typeof PROBLEMS

@@ -1,0 +1,47 @@
+import type { Timestamp } from '../model/timestamp.ts'
+import { PROBLEMS, type ProblemName } from './catalogue.ts'
+
+/** One thing wrong with one part of a request. */
+export interface FieldError {
+  /** Dotted path into the body, or a parameter's name. */
+  readonly field: string
+  readonly message: string
+  /** The schema keyword that failed, when a schema found it. */
+  readonly constraint?: string
+}
+
+/** Thrown by anything that serves a request; answered as problem details (RFC 9457). */
+export class Problem extends Error {
+  readonly problem: ProblemName
+  readonly errors: readonly FieldError[]
+
+  constructor(problem: ProblemName, detail: string, errors: readonly FieldError[] = []) {
+    super(detail)
+    this.name = 'Problem'
+    this.problem = problem
+    this.errors = errors
+  }
+
+  get status(): number {
+    return PROBLEMS[this.problem].status
+  }
+}
+
+/** The body of an `application/problem+json` answer. */
+export const problemBody = (
+  { problem, message, errors }: Problem,
+  request: { readonly path: string; readonly traceId: string; readonly time: Timestamp },
+): object => {
+  const { code, status, slug, title } = PROBLEMS[problem]
+  return {
+    type: `https://api.hyperfleet.io/errors/${slug}`,
+    title,
+    status,
+    detail: message,
+    instance: request.path,
+    code,
+    timestamp: request.time,
+    trace_id: request.traceId,
+    ...(errors.length > 0 && { errors }),
+  }
+}

@@ -1,0 +1,182 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { createFeed } from './feed/feed.ts'
+import { startTrimming } from './feed/trim.ts'
+import { createWakeup } from './feed/wakeup.ts'
+import { openApiDocument } from './http/openapi.ts'
+import type { Operation } from './http/operation.ts'
+import { healthServer, metricsServer } from './http/probes.ts'
+import { eventOperations } from './http/routes/events.ts'
+import { placesOf, resourceOperations } from './http/routes/resources.ts'
+import { statusOperations } from './http/routes/statuses.ts'
+import { createServer } from './http/server.ts'
+import type { Service } from './http/service.ts'
+import { createMetrics } from './metrics.ts'
+import { builtinEntities, defineEntities, type EntityConfig } from './model/entity.ts'
+import { identifiers } from './model/identifier.ts'
+import { openDatabase } from './storage/database.ts'
+
+/**
+ * The HyperFleet API: resources of configured kinds, adapter reports and what they add up to, events for consumers,
+ * and a stream of every change.
+ *
+ *   HTTP ─► http/ (operations, checked) ─► mutations/ ─► model/ (pure decisions) ─► storage/ (one transaction)
+ *                                      └─► events/                                     │ commit
+ *   watch streams ◄─ feed/ ◄───────────────────────── wakeup ◄─────────────────────────┘
+ */
+export interface ApiOptions {
+  /** Where the API listens; port 0 takes a free one. */
+  readonly listen: ListenAddress
+  /** Where `/healthz` and `/readyz` are; nowhere when absent. */
+  readonly health?: ListenAddress | undefined
+  /** Where `/metrics` is; nowhere when absent. */
+  readonly metrics?: ListenAddress | undefined
+  /** Folder of the embedded database; it lives in memory without one. Not used with `databaseUrl`. */
+  readonly dataDir?: string | undefined
+  /** `postgres://…` */
+  readonly databaseUrl?: string | undefined
+  /** `nats://…`: events are also published to JetStream there. */
+  readonly natsUrl?: string | undefined
+  /** The kinds that are served; clusters and nodepools when absent. */
+  readonly entities?: readonly EntityConfig[] | undefined
+  /** Serve strangers too: without authentication only this machine is served, unless this says otherwise. */
+  readonly allowUnauthenticated?: boolean | undefined
+  readonly version?: string | undefined
+  readonly log: Logger
+  readonly clock: Clock
+}
+
+export interface ListenAddress {
+  /** Every interface when undefined. */
+  readonly host?: string | undefined
+  readonly port: number
+}
+
+export interface RunningApi {
+  /** Of the API, without a path. */
+  readonly url: string
+  readonly healthUrl: string | undefined
+  readonly metricsUrl: string | undefined
+  /** Not ready, streams ended, requests finished, then closed. */
+  stop(): Promise<void>
+}
+
+/** Options that can't be served; the message says what to write instead. */
+export class ApiOptionsError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ApiOptionsError'
+  }
+}
+
+/**
+ * Opens the database and serves.
+ * @throws ApiOptionsError | EntityError for options that can't be served, and whatever keeps a database or a port from opening
+ */
+export const start = async (options: ApiOptions): Promise<RunningApi> => {
+  const { listen, log, clock, version = '0.0.0' } = options
+  refuseStrangers(options)
+  const entities = defineEntities(options.entities ?? builtinEntities)
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const closer of closers.toReversed()) await closer()
+  }
+  try {
+    const database = await openDatabase({
+      ...(options.databaseUrl !== undefined && { databaseUrl: options.databaseUrl }),
+      ...(options.dataDir !== undefined && { dataDir: options.dataDir }),
+      onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
+    })
+    closers.push(() => database.close())
+    const wakeup = createWakeup(database, log)
+    closers.push(() => wakeup.close())
+    const feed = await createFeed(database, wakeup, log)
+    closers.push(() => feed.close())
+    closers.push(startTrimming(database, clock, log))
+
+    const stopping = new AbortController()
+    const now = () => clock.now()
+    const newId = identifiers(now)
+    const service: Service = {
+      database,
+      entities,
+      feed,
+      wakeup,
+      clock,
+      now,
+      newId,
+      stopping: stopping.signal,
+      committed: () => wakeup.wake(),
+    }
+    const metrics = createMetrics(version, database.pool)
+    const operations = operationsOf(service)
+    const openApi = openApiDocument(operations, version)
+    const server = createServer({ operations, openApi, version, newId, now, stopping: stopping.signal, metrics, log })
+    closers.push(() => server.close())
+    const health = options.health && (await listenOn(healthServer(database, stopping.signal), options.health))
+    if (health) closers.push(health.close)
+    const scraped = options.metrics && (await listenOn(metricsServer(metrics.registry), options.metrics))
+    if (scraped) closers.push(scraped.close)
+    await server.listen({ host: listen.host ?? '::', port: listen.port })
+    closers.push(async () => stopping.abort())
+
+    const url = urlOf(server.server)
+    log.info('the HyperFleet API is serving', {
+      url,
+      database: database.dialect,
+      kinds: entities.all.map(({ kind }) => kind),
+    })
+    return { url, healthUrl: health?.url, metricsUrl: scraped?.url, stop: once(close) }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const operationsOf = (service: Service): Operation[] => [
+  ...service.entities.all
+    .flatMap(placesOf)
+    .flatMap((place) => [...resourceOperations(service, place), ...statusOperations(service, place)]),
+  ...eventOperations(service),
+]
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
+
+const refuseStrangers = ({ listen, allowUnauthenticated = false }: ApiOptions): void => {
+  if (allowUnauthenticated || LOOPBACK.test(listen.host ?? '')) return
+  throw new ApiOptionsError(
+    `the API has no authentication yet and would be open to the network on ${listen.host ?? 'every interface'}: ` +
+      'listen on 127.0.0.1, or allow unauthenticated callers on purpose',
+  )
+}
+
+const listenOn = async (server: Server, { host, port }: ListenAddress) => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host: host ?? '::', port }, resolve)
+  await promise
+  return {
+    url: urlOf(server),
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const urlOf = (server: Server): string => {
+  const { address, port, family } = server.address() as AddressInfo
+  const isEverywhere = address === '::' || address === '0.0.0.0'
+  const host = isEverywhere ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address
+  return `http://${host}:${port}`
+}
+
+const once = (action: () => Promise<void>): (() => Promise<void>) => {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= action()
+    return running
+  }
+}

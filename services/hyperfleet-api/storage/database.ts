@@ -1,0 +1,72 @@
+import { Kysely, type Transaction } from 'kysely'
+import type pg from 'pg'
+import { migrate } from './migrations.ts'
+import { postgresDialect, postgresPool } from './postgres.ts'
+import type { Tables } from './schema.ts'
+import { sqliteDialect } from './sqlite.ts'
+
+export type DialectName = 'postgres' | 'sqlite'
+
+export type Reader = Kysely<Tables>
+export type Writer = Transaction<Tables>
+
+/** An open, migrated database. */
+export interface Database {
+  readonly dialect: DialectName
+  readonly kysely: Kysely<Tables>
+  /** The pool, for LISTEN and for metrics. Only on PostgreSQL. */
+  readonly pool: pg.Pool | undefined
+  /**
+   * Runs `work` as one transaction, again when PostgreSQL ended it to break a deadlock: `work` must not act outside
+   * the transaction.
+   */
+  transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** `postgres://…`; without it SQLite. */
+  readonly databaseUrl?: string
+  /** SQLite's folder, made when missing; without it the database lives in memory and dies with the process. */
+  readonly dataDir?: string
+  /** Told of connections that broke while idle. */
+  readonly onError: (error: Error) => void
+}
+
+/** Opens the database and brings its layout up to date. */
+export const openDatabase = async ({ databaseUrl, dataDir, onError }: DatabaseOptions): Promise<Database> => {
+  const dialect = databaseUrl === undefined ? 'sqlite' : 'postgres'
+  const pool = databaseUrl === undefined ? undefined : postgresPool(databaseUrl, onError)
+  const kysely = new Kysely<Tables>({ dialect: pool === undefined ? sqliteDialect(dataDir) : postgresDialect(pool) })
+  try {
+    await migrate(kysely as unknown as Kysely<unknown>, dialect)
+  } catch (error) {
+    await kysely.destroy()
+    throw error
+  }
+  return {
+    dialect,
+    kysely,
+    pool,
+    transaction: (work) => retryDeadlocks(() => kysely.transaction().execute(work)),
+    close: () => kysely.destroy(),
+  }
+}
+
+const ATTEMPTS = 5
+/** serialization_failure and deadlock_detected: the transaction is undone and may simply run again. */
+const RETRIED = new Set(['40001', '40P01'])
+
+const retryDeadlocks = async <T>(run: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !RETRIED.has(sqlState(error) ?? '')) throw error
+    }
+  }
+}
+
+/** PostgreSQL's five-character error code, when the error comes from it. */
+export const sqlState = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -1,0 +1,98 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
+import type { Requirement, Selector } from '#operator/model/selector.ts'
+import type { Search, TextColumn, TextTest } from '../search/tree.ts'
+import type { Tables } from './schema.ts'
+
+/** Which resources of one kind a list is about. Everything here becomes a parameter of the query, never its text. */
+export interface Filter {
+  readonly kind: string
+  readonly ownerId?: string
+  readonly labels?: Selector
+  readonly search?: Search
+}
+
+type Builder = ExpressionBuilder<Tables, 'resources'>
+type Clause = Expression<SqlBool>
+
+/** The filter as a WHERE clause. */
+export const where =
+  ({ kind, ownerId, labels = [], search }: Filter) =>
+  (builder: Builder): Clause =>
+    builder.and([
+      builder('kind', '=', kind),
+      ...(ownerId === undefined ? [] : [builder('owner_id', '=', ownerId)]),
+      ...labels.map((requirement) => requirementClause(builder, kind, requirement)),
+      ...(search === undefined ? [] : [searchClause(builder, kind, search)]),
+    ])
+
+/** Kubernetes' meaning: a resource without the label matches NotIn and DoesNotExist. */
+const requirementClause = (builder: Builder, kind: string, requirement: Requirement): Clause => {
+  const { key } = requirement
+  switch (requirement.operator) {
+    case 'In':
+      return labelled(builder, kind, key, requirement.values)
+    case 'NotIn':
+      return builder.not(labelled(builder, kind, key, requirement.values))
+    case 'Exists':
+      return labelled(builder, kind, key)
+    case 'DoesNotExist':
+      return builder.not(labelled(builder, kind, key))
+  }
+}
+
+/** `in (select …)` and not a correlated `exists`: both databases can then start from the index on labels. */
+const labelled = (builder: Builder, kind: string, key: string, values?: readonly string[]): Clause =>
+  builder('id', 'in', (inner) => {
+    const rows = inner
+      .selectFrom('resource_labels')
+      .select('resource_id')
+      .where('kind', '=', kind)
+      .where('key', '=', key)
+    return values === undefined ? rows : rows.where('value', 'in', values)
+  })
+
+const searchClause = (builder: Builder, kind: string, search: Search): Clause => {
+  switch (search.type) {
+    case 'and':
+      return builder.and(search.operands.map((operand) => searchClause(builder, kind, operand)))
+    case 'or':
+      return builder.or(search.operands.map((operand) => searchClause(builder, kind, operand)))
+    case 'not':
+      return builder.not(searchClause(builder, kind, search.operand))
+    case 'column':
+      return textClause(builder, search.column, search.test)
+    case 'label':
+      return labelClause(builder, kind, search.key, search.test)
+    case 'condition':
+      return builder('id', 'in', (inner) =>
+        conditions(inner, kind, search.condition).where('status', '=', search.status),
+      )
+    case 'conditionTime':
+      return builder('id', 'in', (inner) =>
+        conditions(inner, kind, search.condition).where(search.column, search.operator, search.time),
+      )
+    case 'conditionGeneration':
+      return builder('id', 'in', (inner) =>
+        conditions(inner, kind, search.condition).where('observed_generation', search.operator, search.generation),
+      )
+  }
+}
+
+const textClause = (builder: Builder, column: TextColumn, test: TextTest): Clause =>
+  test.operator === 'in' ? builder(column, 'in', test.values) : builder(column, test.operator, test.value)
+
+/** The peer's meaning: every comparison, != too, holds only for a resource that has the label. */
+const labelClause = (builder: Builder, kind: string, key: string, test: TextTest): Clause =>
+  test.operator === '!='
+    ? builder('id', 'in', (inner) =>
+        inner
+          .selectFrom('resource_labels')
+          .select('resource_id')
+          .where('kind', '=', kind)
+          .where('key', '=', key)
+          .where('value', '!=', test.value),
+      )
+    : labelled(builder, kind, key, test.operator === 'in' ? test.values : [test.value])
+
+const conditions = (builder: Builder, kind: string, type: string) =>
+  builder.selectFrom('resource_conditions').select('resource_id').where('kind', '=', kind).where('type', '=', type)

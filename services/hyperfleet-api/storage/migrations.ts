@@ -1,0 +1,126 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { DialectName } from './database.ts'
+
+/**
+ * Forward-only steps to the present layout, in order; a step that was released is never edited.
+ * Each runs in the transaction that records it, so a crash leaves no half-made layout.
+ */
+export interface Migration {
+  readonly name: string
+  statements(dialect: DialectName): readonly RawBuilder<unknown>[]
+}
+
+export const migrations: readonly Migration[] = [
+  {
+    name: '0001-resources',
+    statements: (dialect) => [
+      sql`create table resources (
+        id text primary key, kind text not null, name text not null, href text not null,
+        owner_id text references resources (id), owner_kind text,
+        generation integer not null,
+        created_time ${time(dialect)} not null, updated_time ${time(dialect)} not null, deleted_time ${time(dialect)},
+        created_by text not null, updated_by text not null, deleted_by text,
+        tenancy text not null, document text not null, event_count integer not null default 0
+      )`,
+      sql`create unique index resources_living_name on resources (kind, coalesce(owner_id, ''), tenancy, name)
+        where deleted_time is null`,
+      sql`create index resources_by_creation on resources (kind, created_time desc, id desc)`,
+      sql`create index resources_by_id on resources (kind, id)`,
+      sql`create index resources_by_name on resources (kind, name, id)`,
+      sql`create index resources_by_owner on resources (owner_id, kind, created_time desc, id desc)
+        where owner_id is not null`,
+      sql`create index resources_in_deletion on resources (kind, deleted_time) where deleted_time is not null`,
+      sql`create table resource_labels (
+        resource_id text not null references resources (id) on delete cascade,
+        kind text not null, key text not null, value text not null,
+        primary key (resource_id, key)
+      )`,
+      sql`create index resource_labels_by_value on resource_labels (kind, key, value, resource_id)`,
+      sql`create table resource_conditions (
+        resource_id text not null references resources (id) on delete cascade,
+        kind text not null, type text not null, status text not null, observed_generation integer not null,
+        last_updated_time ${time(dialect)} not null, last_transition_time ${time(dialect)} not null,
+        primary key (resource_id, type)
+      )`,
+      sql`create index resource_conditions_by_time
+        on resource_conditions (kind, type, status, last_updated_time, resource_id)`,
+      sql`create table adapter_statuses (
+        resource_id text not null references resources (id) on delete cascade,
+        adapter text not null, document text not null,
+        primary key (resource_id, adapter)
+      )`,
+      sql`create table status_log (
+        id ${identity(dialect)}, resource_id text not null, adapter text not null,
+        received_time ${time(dialect)} not null, reason text not null, report text not null
+      )`,
+      sql`create index status_log_by_resource on status_log (resource_id, id)`,
+    ],
+  },
+  {
+    name: '0002-changes',
+    statements: (dialect) => [
+      sql`create table changes (
+        version ${identity(dialect)}, type text not null,
+        resource_id text not null, kind text not null, owner_id text,
+        labels_before text not null, labels text not null, document text not null, time ${time(dialect)} not null
+      )`,
+      sql`create index changes_by_kind on changes (kind, version)`,
+      sql`create index changes_by_time on changes (time)`,
+      sql`create table change_floor (version bigint not null)`,
+      sql`insert into change_floor (version) values (0)`,
+    ],
+  },
+  {
+    name: '0003-events',
+    statements: (dialect) => [
+      sql`create table events (
+        sequence ${identity(dialect)}, id text not null unique,
+        resource_id text not null, kind text not null, generation integer not null, reason text not null,
+        document text not null, time ${time(dialect)} not null,
+        taken_time ${time(dialect)}, relayed_time ${time(dialect)}
+      )`,
+      sql`create unique index events_not_taken on events (resource_id, generation, reason) where taken_time is null`,
+      sql`create index events_not_relayed on events (sequence) where relayed_time is null`,
+      sql`create index events_by_time on events (time)`,
+      sql`create table event_consumers (
+        name text primary key, kind text not null, selector text not null, max_deliveries integer not null,
+        created_time ${time(dialect)} not null
+      )`,
+      sql`create table event_deliveries (
+        consumer text not null references event_consumers (name) on delete cascade,
+        event_sequence bigint not null references events (sequence) on delete cascade,
+        visible_time ${time(dialect)} not null, deliveries integer not null default 0,
+        claim text, dead_time ${time(dialect)},
+        primary key (consumer, event_sequence)
+      )`,
+      sql`create index event_deliveries_by_event on event_deliveries (event_sequence)`,
+      sql`create index event_deliveries_waiting on event_deliveries (consumer, event_sequence) where dead_time is null`,
+    ],
+  },
+]
+
+/** Any fixed number: the lock that keeps two starting processes from migrating at once. */
+const MIGRATION_LOCK = 7_233_001
+
+/** Brings the layout up to date. Safe when several processes start at once. */
+export const migrate = async (kysely: Kysely<unknown>, dialect: DialectName): Promise<void> => {
+  await kysely.transaction().execute(async (transaction) => {
+    if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
+    await sql`create table if not exists migrations (name text primary key)`.execute(transaction)
+    const done = await sql<{ name: string }>`select name from migrations`.execute(transaction)
+    const names = new Set(done.rows.map(({ name }) => name))
+    for (const migration of migrations.filter(({ name }) => !names.has(name))) {
+      for (const statement of migration.statements(dialect)) await statement.execute(transaction)
+      await sql`insert into migrations (name) values (${migration.name})`.execute(transaction)
+    }
+  })
+}
+
+/** Timestamps are fixed-width text; byte order is time order, whatever the database's language. */
+const time = (dialect: DialectName): RawBuilder<unknown> => (dialect === 'postgres' ? sql`text collate "C"` : sql`text`)
+
+/** A number that only grows, even after rows are gone. */
+const identity = (dialect: DialectName): RawBuilder<unknown> =>
+  dialect === 'postgres'
+    ? sql`bigint generated by default as identity primary key`
+    : sql`integer primary key autoincrement`

@@ -1,0 +1,31 @@
+import { PostgresDialect } from 'kysely'
+import pg from 'pg'
+
+const { builtins } = pg.types
+
+/** Most connections a process opens. */
+const CONNECTIONS = 20
+const CONNECT_TIMEOUT = 5_000
+/** A statement that runs longer is a bug or a broken database; in milliseconds. */
+const STATEMENT_TIMEOUT = 30_000
+
+/** A pool on PostgreSQL whose numbers are numbers and whose JSON stays text. */
+export const postgresPool = (url: string, onError: (error: Error) => void): pg.Pool => {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    statement_timeout: STATEMENT_TIMEOUT,
+    application_name: 'muster-api',
+    types: {
+      // Versions and counts stay far below 2^53, the driver's default of text would spread through the code.
+      getTypeParser: (oid, format) =>
+        oid === builtins.INT8 ? (text: string) => Number(text) : pg.types.getTypeParser(oid, format as 'text'),
+    },
+  })
+  // An idle connection that breaks is replaced by the pool; unheard, its error would end the process.
+  pool.on('error', onError)
+  return pool
+}
+
+export const postgresDialect = (pool: pg.Pool): PostgresDialect => new PostgresDialect({ pool })

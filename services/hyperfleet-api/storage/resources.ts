@@ -1,0 +1,109 @@
+import type { Entity } from '../model/entity.ts'
+import type { Resource } from '../model/resource.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Database, Reader, Writer } from './database.ts'
+import { type Filter, where } from './filter.ts'
+
+/** Where a request looks for one resource: its kind, its id and, on a nested path, the parent it must belong to. */
+export interface Address {
+  readonly entity: Entity
+  readonly id: string
+  readonly ownerId?: string
+}
+
+/** The wire document of one resource. @throws Problem notFound */
+export const readDocument = async (reader: Reader, address: Address): Promise<string> => {
+  const row = await find(reader, address).executeTakeFirst()
+  if (row === undefined) throw notFound(address)
+  return row.document
+}
+
+/** A resource that stays as it is until the transaction ends. @throws Problem notFound */
+export const lockResource = async (writer: Writer, { dialect }: Database, address: Address): Promise<Resource> => {
+  const query = find(writer, address)
+  const row = await (dialect === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
+  if (row === undefined) throw notFound(address)
+  return parseDocument(row.document)
+}
+
+/** The children of a resource, in deletion or not, held until the transaction ends. */
+export const lockChildren = async (writer: Writer, { dialect }: Database, ownerId: string): Promise<Resource[]> => {
+  const query = writer.selectFrom('resources').select('document').where('owner_id', '=', ownerId).orderBy('id')
+  const rows = await (dialect === 'postgres' ? query.forUpdate() : query).execute()
+  return rows.map(({ document }) => parseDocument(document))
+}
+
+export const hasChildren = async (reader: Reader, ownerId: string): Promise<boolean> =>
+  (await reader.selectFrom('resources').select('id').where('owner_id', '=', ownerId).limit(1).executeTakeFirst()) !==
+  undefined
+
+/** One column that a list is ordered by. */
+export interface Order {
+  readonly column: OrderColumn
+  readonly direction: 'asc' | 'desc'
+}
+
+/** The columns a list may be ordered by. */
+export const ORDER_COLUMNS = [
+  'id',
+  'name',
+  'kind',
+  'href',
+  'generation',
+  'created_time',
+  'updated_time',
+  'deleted_time',
+  'created_by',
+  'updated_by',
+  'deleted_by',
+  'owner_id',
+  'owner_kind',
+  'tenancy',
+] as const
+
+export type OrderColumn = (typeof ORDER_COLUMNS)[number]
+
+export interface Page {
+  readonly filter: Filter
+  readonly order: readonly Order[]
+  readonly size: number
+  /** By offset, or after an id in the order of ids ('' begins). */
+  readonly from: { readonly offset: number } | { readonly after: string }
+}
+
+/** The documents of one page. */
+export const listDocuments = async ({ kysely }: Pick<Database, 'kysely'>, page: Page): Promise<string[]> =>
+  (await pageQuery(kysely, page).execute()).map(({ document }) => document)
+
+/** How many resources match in all. */
+export const countResources = async ({ kysely }: Pick<Database, 'kysely'>, filter: Filter): Promise<number> =>
+  Number((await countQuery(kysely, filter).executeTakeFirstOrThrow()).total)
+
+/** The query of a page, apart so that tests can look at its plan. */
+export const pageQuery = (reader: Reader, { filter, order, size, from }: Page) => {
+  const query = reader.selectFrom('resources').select('document').where(where(filter)).limit(size)
+  if ('after' in from) return query.where('id', '>', from.after).orderBy('id', 'asc')
+  const unique = order.some(({ column }) => column === 'id')
+  const tie = order[0]?.direction ?? 'desc'
+  // Without a last, unique column pages over equal values would overlap.
+  const complete: readonly Order[] = unique ? order : [...order, { column: 'id', direction: tie }]
+  return complete
+    .reduce((ordered, { column, direction }) => ordered.orderBy(column, direction), query)
+    .offset(from.offset)
+}
+
+export const countQuery = (reader: Reader, filter: Filter) =>
+  reader
+    .selectFrom('resources')
+    .select(({ fn }) => fn.countAll().as('total'))
+    .where(where(filter))
+
+export const parseDocument = (document: string): Resource => JSON.parse(document) as Resource
+
+const find = (reader: Reader, { entity, id, ownerId }: Address) => {
+  const query = reader.selectFrom('resources').select('document').where('id', '=', id).where('kind', '=', entity.kind)
+  return ownerId === undefined ? query : query.where('owner_id', '=', ownerId)
+}
+
+const notFound = ({ entity, id }: Address): Problem =>
+  new Problem('notFound', `${entity.kind} with id='${id}' not found`)

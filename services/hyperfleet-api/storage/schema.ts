@@ -1,0 +1,139 @@
+import type { ColumnType, Generated } from 'kysely'
+import type { Timestamp } from '../model/timestamp.ts'
+
+/**
+ * The tables, one layout for PostgreSQL and SQLite.
+ *
+ *   resources ─┬─ resource_labels       what label selectors search
+ *              ├─ resource_conditions   what condition searches use
+ *              └─ adapter_statuses      newest accepted report of each adapter
+ *   status_log           reports that were not aggregated, for tracing
+ *   changes              what watch streams replay; change_floor is the newest version no longer there
+ *   events ── event_deliveries ── event_consumers
+ *
+ * A resource's row holds its wire document as text, and beside it the columns that lists filter and order by. Reading
+ * a resource is therefore one row and no parsing; the side tables are for searching only.
+ */
+export interface Tables {
+  resources: ResourceRow
+  resource_labels: LabelRow
+  resource_conditions: ConditionRow
+  adapter_statuses: AdapterStatusRow
+  status_log: StatusLogRow
+  changes: ChangeRow
+  change_floor: { version: number }
+  events: EventRow
+  event_consumers: ConsumerRow
+  event_deliveries: DeliveryRow
+}
+
+export interface ResourceRow {
+  id: string
+  kind: string
+  name: string
+  href: string
+  owner_id: string | null
+  owner_kind: string | null
+  generation: number
+  created_time: Timestamp
+  updated_time: Timestamp
+  deleted_time: Timestamp | null
+  created_by: string
+  updated_by: string
+  deleted_by: string | null
+  /** JSON with sorted keys, so that equal tenancies are equal text. */
+  tenancy: string
+  /** The wire form, JSON. */
+  document: string
+  /** How many events were made for this resource: numbers the next one. */
+  event_count: ColumnType<number, number | undefined, number>
+}
+
+export interface LabelRow {
+  resource_id: string
+  kind: string
+  key: string
+  value: string
+}
+
+export interface ConditionRow {
+  resource_id: string
+  kind: string
+  type: string
+  status: 'True' | 'False'
+  observed_generation: number
+  last_updated_time: Timestamp
+  last_transition_time: Timestamp
+}
+
+export interface AdapterStatusRow {
+  resource_id: string
+  adapter: string
+  /** The wire form, JSON. */
+  document: string
+}
+
+export interface StatusLogRow {
+  id: Generated<number>
+  resource_id: string
+  adapter: string
+  received_time: Timestamp
+  /** Why the report was not aggregated. */
+  reason: string
+  /** The report, JSON. */
+  report: string
+}
+
+export interface ChangeRow {
+  /** The resourceVersion; grows with every change, in the order in which changes may be sent. */
+  version: Generated<number>
+  type: 'added' | 'modified' | 'deleted'
+  resource_id: string
+  kind: string
+  owner_id: string | null
+  /** Labels before and after, JSON: they tell which selectors the resource enters or leaves. */
+  labels_before: string
+  labels: string
+  /** The wire form after the change (before it, for a deletion), JSON. */
+  document: string
+  time: Timestamp
+}
+
+export interface EventRow {
+  /** Publishing order. */
+  sequence: Generated<number>
+  /** CloudEvents id, `<resource id>.<n>`. */
+  id: string
+  resource_id: string
+  kind: string
+  generation: number
+  reason: string
+  /** The CloudEvent, JSON. */
+  document: string
+  time: Timestamp
+  /** When a consumer first took it; until then an equal request is answered with this event. */
+  taken_time: Timestamp | null
+  /** When it was handed to NATS JetStream. */
+  relayed_time: Timestamp | null
+}
+
+export interface ConsumerRow {
+  name: string
+  kind: string
+  /** Kubernetes label selector text, '' for all. */
+  selector: string
+  max_deliveries: number
+  created_time: Timestamp
+}
+
+export interface DeliveryRow {
+  consumer: string
+  event_sequence: number
+  /** When it may be claimed (again). */
+  visible_time: Timestamp
+  deliveries: number
+  /** The claim that holds it, part of the receipt. */
+  claim: string | null
+  /** Set when it was delivered too often: it waits in the dead-letter list. */
+  dead_time: Timestamp | null
+}

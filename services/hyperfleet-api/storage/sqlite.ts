@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
+
+const FILE = 'hyperfleet.sqlite'
+/** How many prepared statements are kept: the service has a few dozen texts, searches add more. */
+const STATEMENTS = 200
+
+/** Kysely on node:sqlite. Without a folder the database lives in memory. @throws Error that says what holds the file */
+export const sqliteDialect = (dataDir: string | undefined): SqliteDialect =>
+  new SqliteDialect({ database: async () => open(dataDir) })
+
+const open = (dataDir: string | undefined): SqliteDatabase => {
+  if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true })
+  const database = new DatabaseSync(dataDir === undefined ? ':memory:' : join(dataDir, FILE), { timeout: 2_000 })
+  try {
+    // One process owns the file: a second one would not hear of this one's changes. synchronous=full survives power loss.
+    database.exec(`
+      pragma locking_mode = exclusive;
+      pragma journal_mode = wal;
+      pragma synchronous = full;
+      pragma foreign_keys = on;
+      begin immediate; commit;
+    `)
+  } catch (error) {
+    database.close()
+    throw new Error(`${dataDir}/${FILE} can't be opened: is another muster api using this data folder?`, {
+      cause: error,
+    })
+  }
+  return adapt(database)
+}
+
+/** The shape of better-sqlite3, which Kysely expects, over node:sqlite, keeping recently used statements prepared. */
+const adapt = (database: DatabaseSync): SqliteDatabase => {
+  const prepared = new Map<string, SqliteStatement>()
+  return {
+    close: () => database.close(),
+    prepare: (sql) => {
+      const statement = prepared.get(sql) ?? adaptStatement(database.prepare(sql))
+      prepared.delete(sql)
+      prepared.set(sql, statement)
+      if (prepared.size > STATEMENTS) prepared.delete(prepared.keys().next().value ?? sql)
+      return statement
+    },
+  }
+}
+
+const adaptStatement = (statement: StatementSync): SqliteStatement => ({
+  reader: statement.columns().length > 0,
+  all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
+  run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
+  iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+})

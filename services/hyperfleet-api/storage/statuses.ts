@@ -1,0 +1,57 @@
+import type { AdapterStatus, Report } from '../model/resource.ts'
+import type { Timestamp } from '../model/timestamp.ts'
+import type { Reader, Writer } from './database.ts'
+
+/** Newest accepted report of each adapter about a resource, by adapter name. */
+export const readStatuses = async (reader: Reader, resourceId: string): Promise<AdapterStatus[]> => {
+  const rows = await reader
+    .selectFrom('adapter_statuses')
+    .select('document')
+    .where('resource_id', '=', resourceId)
+    .orderBy('adapter')
+    .execute()
+  return rows.map(({ document }) => JSON.parse(document) as AdapterStatus)
+}
+
+export const putStatus = async (writer: Writer, resourceId: string, status: AdapterStatus): Promise<void> => {
+  const document = JSON.stringify(status)
+  await writer
+    .insertInto('adapter_statuses')
+    .values({ resource_id: resourceId, adapter: status.adapter, document })
+    .onConflict((conflict) => conflict.columns(['resource_id', 'adapter']).doUpdateSet({ document }))
+    .execute()
+}
+
+/** How many unaggregated reports are kept of one resource. */
+const LOG_LENGTH = 100
+
+/** Notes a report that was not aggregated, and forgets the oldest beyond the bound. */
+export const logReport = async (
+  writer: Writer,
+  resourceId: string,
+  { report, reason, time }: { readonly report: Report; readonly reason: string; readonly time: Timestamp },
+): Promise<void> => {
+  await writer
+    .insertInto('status_log')
+    .values({
+      resource_id: resourceId,
+      adapter: report.adapter,
+      received_time: time,
+      reason,
+      report: JSON.stringify(report),
+    })
+    .execute()
+  await writer
+    .deleteFrom('status_log')
+    .where('resource_id', '=', resourceId)
+    .where('id', '<=', (builder) =>
+      builder
+        .selectFrom('status_log as newer')
+        .select('newer.id')
+        .where('newer.resource_id', '=', resourceId)
+        .orderBy('newer.id', 'desc')
+        .offset(LOG_LENGTH)
+        .limit(1),
+    )
+    .execute()
+}
