@@ -17,7 +17,6 @@ export interface Series {
   count: number
   /** The count that the API server knows; 0 before the Event was created. */
   sentCount: number
-  sentAt: number
 }
 
 export interface SeriesBook {
@@ -54,7 +53,7 @@ export const createSeriesBook = (): SeriesBook => {
       const allowance = refilled(allowances.get(regarding.uid), now)
       if (allowance.left < 1) return undefined
       allowances.set(regarding.uid, { left: allowance.left - 1, at: now })
-      const series: Series = { occurrence, firstAt: now, lastAt: now, count: 1, sentCount: 0, sentAt: now }
+      const series: Series = { occurrence, firstAt: now, lastAt: now, count: 1, sentCount: 0 }
       book.delete(key) // so that it becomes the youngest
       book.set(key, series)
       if (book.size > CAPACITY) book.delete(book.keys().next().value ?? key)
