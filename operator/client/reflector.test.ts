@@ -1,0 +1,311 @@
+import type { ServerResponse } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import { type ManualClock, manualClock } from '#test/harness/clock.ts'
+import { json, refuse, type ScriptedRequest, scriptedServer } from '#test/harness/scripted-server.ts'
+import type { Logger } from '../model/log.ts'
+import { defineResource, type KubeObject } from '../model/resource.ts'
+import { type Reflector, type ReflectorOptions, reflect } from './reflector.ts'
+import { createTransport } from './transport.ts'
+import type { WatchFailure } from './watch.ts'
+
+const PODS = defineResource<unknown>({
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  scope: 'Namespaced',
+  subresources: [],
+})
+
+const pod = (name: string, resourceVersion: number, uid = name) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'n', uid, resourceVersion: String(resourceVersion), managedFields: [{ manager: 'x' }] },
+  spec: {},
+})
+type Line = { readonly type: string; readonly object: unknown }
+const event = (type: string, object: unknown): Line => ({ type, object })
+const bookmark = (resourceVersion: number, isEnd = false): Line =>
+  event('BOOKMARK', {
+    metadata: {
+      resourceVersion: String(resourceVersion),
+      ...(isEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    },
+  })
+const tooOld = event('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' })
+
+/** Sends lines and ends the answer, or leaves it open. */
+const send = (response: ServerResponse, lines: readonly Line[], then: 'end' | 'stay' | 'cut'): void => {
+  if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/json' })
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  response.write(text, () => {
+    if (then === 'end') response.end()
+    if (then === 'cut') response.destroy()
+  })
+}
+
+interface Watched {
+  readonly reflector: Reflector<KubeObject>
+  /** `type name@resourceVersion`, and `synced`. */
+  readonly events: string[]
+  /** `resourceVersion` of each watch, `initial` for a WatchList, `page` for a list. */
+  readonly asked: string[]
+  readonly failures: (WatchFailure['cause'] | 'fine')[]
+  readonly clock: ManualClock
+  readonly errors: string[]
+  readonly stop: AbortController
+}
+
+type Script = readonly ((response: ServerResponse, request: ScriptedRequest) => void)[]
+
+/** Watches a server that gives these answers in turn; the last one again and again. */
+const watched = async (script: Script, options: Partial<ReflectorOptions<KubeObject>> = {}): Promise<Watched> => {
+  const asked: string[] = []
+  const server = await scriptedServer((request, response, before) => {
+    asked.push(request.query.get('watch') === null ? 'page' : (request.query.get('resourceVersion') ?? 'initial'))
+    script[Math.min(before, script.length - 1)]?.(response, request)
+  })
+  const transport = createTransport(server.kubeConfig)
+  const stop = new AbortController()
+  const clock = manualClock()
+  const [events, failures, errors]: [string[], (WatchFailure['cause'] | 'fine')[], string[]] = [[], [], []]
+  const log: Logger = { debug() {}, info() {}, warn() {}, error: (message) => errors.push(message), child: () => log }
+  const reflector = reflect<KubeObject>(transport, PODS as never, {
+    clock,
+    log,
+    signal: stop.signal,
+    random: () => 0,
+    onEvent: (change) =>
+      events.push(
+        change.type === 'synced'
+          ? 'synced'
+          : `${change.type} ${change.object.metadata.name}@${change.object.metadata.resourceVersion}`,
+      ),
+    onHealth: (failure) => failures.push(failure?.cause ?? 'fine'),
+    ...options,
+  })
+  onTestFinished(async () => {
+    stop.abort()
+    await reflector.stopped
+    await transport.close()
+    await server[Symbol.asyncDispose]()
+  })
+  return { reflector, events, failures, errors, clock, asked, stop }
+}
+
+const quiet: Script[number] = (response) => send(response, [], 'stay')
+const initial =
+  (...lines: Line[]): Script[number] =>
+  (response) =>
+    send(response, [...lines, bookmark(10, true)], 'end')
+
+test('WatchList: what is there is listed, then synced, then changes come on the same stream', async () => {
+  const { events, asked, reflector } = await watched([
+    (response) => {
+      send(response, [event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2)), bookmark(10, true)], 'stay')
+      send(
+        response,
+        [event('MODIFIED', pod('a', 11)), event('ADDED', pod('c', 12)), event('DELETED', pod('b', 13))],
+        'stay',
+      )
+    },
+  ])
+  await expect.poll(() => events).toHaveLength(6)
+  expect(events).toEqual(['listed a@1', 'listed b@2', 'synced', 'modified a@11', 'added c@12', 'deleted b@13'])
+  expect(asked).toEqual(['initial'])
+  expect(await reflector.synced).toBe(true)
+  expect([...reflector.store.values()].map(({ metadata }) => metadata.name)).toEqual(['a', 'c'])
+})
+
+test('only what keep() leaves is stored, and managedFields never', async () => {
+  const { reflector } = await watched([initial(event('ADDED', pod('a', 1))), quiet], {
+    keep: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata, spec: undefined }),
+  })
+  await reflector.synced
+  expect(reflector.store.get('n/a')).toEqual({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'a', namespace: 'n', uid: 'a', resourceVersion: '1' },
+    spec: undefined,
+  })
+})
+
+test('a watch that ends goes on at once from the last bookmark', async () => {
+  const { asked, events } = await watched([
+    initial(event('ADDED', pod('a', 1))),
+    (response) => send(response, [event('MODIFIED', pod('a', 11)), bookmark(25)], 'end'),
+    quiet,
+  ])
+  await expect.poll(() => asked).toEqual(['initial', '10', '25'])
+  expect(events).toEqual(['listed a@1', 'synced', 'modified a@11'])
+})
+
+test.each<[string, Script[number]]>([
+  ['an ERROR event', (response) => send(response, [tooOld], 'end')],
+  ['an answer', (response) => refuse(response, 410, 'Expired', 'too old resource version')],
+])('410 as %s lists again and tells only the difference', async (_, gone) => {
+  const { asked, events, clock } = await watched([
+    initial(
+      event('ADDED', pod('same', 1)),
+      event('ADDED', pod('changed', 2)),
+      event('ADDED', pod('lost', 3)),
+      event('ADDED', pod('again', 4, 'first')),
+    ),
+    gone,
+    initial(
+      event('ADDED', pod('same', 1)),
+      event('ADDED', pod('changed', 20)),
+      event('ADDED', pod('again', 21, 'second')),
+      event('ADDED', pod('new', 22)),
+    ),
+    quiet,
+  ])
+  await expect.poll(() => asked.length).toBe(2)
+  await expect.poll(() => clock.sleepers()).toBe(1)
+  await clock.advance('800ms')
+  await expect.poll(() => asked).toEqual(['initial', '10', 'initial', '10'])
+  expect(events.slice(5)).toEqual([
+    'modified changed@20',
+    'deleted again@4',
+    'added again@21',
+    'added new@22',
+    'deleted lost@3',
+  ])
+})
+
+test.each([400, 422])(
+  '%i for sendInitialEvents falls back to pages of 500, all of one resourceVersion',
+  async (status) => {
+    const page =
+      (name: string, token?: string): Script[number] =>
+      (response, { query }) => {
+        expect(query.get('limit')).toBe('500')
+        const { apiVersion: _a, kind: _k, ...item } = pod(name, 1)
+        json(response, 200, { metadata: { resourceVersion: '30', ...(token && { continue: token }) }, items: [item] })
+      }
+    const { asked, events, reflector } = await watched([
+      (response) => refuse(response, status, 'Invalid', 'sendInitialEvents is forbidden'),
+      page('a', 'more'),
+      page('b'),
+      quiet,
+    ])
+    await expect.poll(() => asked).toEqual(['initial', 'page', 'page', '30'])
+    expect(events).toEqual(['listed a@1', 'listed b@1', 'synced'])
+    expect(reflector.store.get('n/b')).toMatchObject({ apiVersion: 'v1', kind: 'Pod' })
+  },
+)
+
+test('pages whose snapshot expires in the middle start over', async () => {
+  const { asked, events, clock } = await watched(
+    [
+      (response) =>
+        json(response, 200, {
+          metadata: { resourceVersion: '30', continue: 'more' },
+          items: [pod('a', 1), pod('b', 2)],
+        }),
+      (response) => refuse(response, 410, 'Expired', 'the continue token is too old'),
+      (response) => json(response, 200, { metadata: { resourceVersion: '40' }, items: [pod('b', 2)] }),
+      quiet,
+    ],
+    { initialList: 'pages' },
+  )
+  await expect.poll(() => clock.sleepers()).toBe(1)
+  await clock.advance('800ms')
+  await expect.poll(() => asked).toEqual(['page', 'page', 'page', '40'])
+  expect(events).toEqual(['listed a@1', 'listed b@2', 'deleted a@1', 'synced'])
+})
+
+test('a stream that is cut before all initial events came is no list: nothing is taken for deleted', async () => {
+  const { asked, events, clock } = await watched([
+    (response) => send(response, [event('ADDED', pod('a', 1))], 'cut'),
+    initial(event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))),
+    quiet,
+  ])
+  await expect.poll(() => clock.sleepers()).toBe(1)
+  expect(events).toEqual(['listed a@1'])
+  await clock.advance('800ms')
+  await expect.poll(() => asked).toEqual(['initial', 'initial', '10'])
+  expect(events).toEqual(['listed a@1', 'listed b@2', 'synced'])
+})
+
+test('a line that is not a watch event breaks the watch, which goes on from before it', async () => {
+  const { asked, failures, clock } = await watched([
+    initial(),
+    (response) => {
+      send(response, [bookmark(15)], 'stay')
+      response.write('<html>oops</html>\n')
+    },
+    quiet,
+  ])
+  await expect.poll(() => clock.sleepers()).toBe(1)
+  await clock.advance('800ms')
+  await expect.poll(() => asked).toEqual(['initial', '10', '15'])
+  await expect.poll(() => failures).toEqual(['ended', 'fine', 'broken', 'fine'])
+})
+
+test('refusals are waited out for as long as Retry-After says, with growing waits, for ever', async () => {
+  const { asked, failures, clock, reflector } = await watched([
+    (response) => refuse(response, 403, 'Forbidden', 'pods is forbidden'),
+    (response) => refuse(response, 429, 'TooManyRequests', 'later', { 'retry-after': '5' }),
+    (response) => refuse(response, 500, 'InternalError', 'oops'),
+    initial(),
+    quiet,
+  ])
+  for (const wait of ['800ms', '5s', '3200ms'] as const) {
+    await expect.poll(() => clock.sleepers()).toBe(1)
+    const before = asked.length
+    await clock.advance(wait === '5s' ? 4_999 : wait === '800ms' ? 799 : 3_199)
+    expect(asked).toHaveLength(before)
+    await clock.advance(1)
+  }
+  expect(await reflector.synced).toBe(true)
+  await expect.poll(() => failures).toEqual(['refused', 'refused', 'refused', 'fine', 'ended', 'fine'])
+})
+
+test('handlers that throw are logged, and every event still comes', async () => {
+  const seen: string[] = []
+  const { errors, reflector } = await watched(
+    [initial(event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))), quiet],
+    {
+      onEvent: ({ type }) => {
+        seen.push(type)
+        throw new Error('boom')
+      },
+      onHealth: () => {
+        throw new Error('boom')
+      },
+    },
+  )
+  await reflector.synced
+  expect(seen).toEqual(['listed', 'listed', 'synced'])
+  await expect.poll(() => errors).toContain('a watch health handler threw')
+  expect(errors.filter((message) => message === 'a watch handler threw')).toHaveLength(3)
+})
+
+test('after the signal nothing is asked and nothing is told', async () => {
+  const { reflector, asked, events, stop } = await watched([quiet])
+  await expect.poll(() => asked).toHaveLength(1)
+  stop.abort()
+  await reflector.stopped
+  expect(await reflector.synced).toBe(false)
+  expect(events).toEqual([])
+})
+
+test('selectors and the namespace are part of every request', async () => {
+  const requests: ScriptedRequest[] = []
+  const script = ((response, request) => {
+    requests.push(request)
+    if (requests.length === 1) initial()(response, request)
+    else quiet(response, request)
+  }) satisfies Script[number]
+  await watched([script], { namespace: 'n', labelSelector: 'a in (b,c)', fieldSelector: 'metadata.name=x' })
+  await expect.poll(() => requests).toHaveLength(2)
+  for (const { path, query } of requests) {
+    expect([path, query.get('labelSelector'), query.get('fieldSelector'), query.get('allowWatchBookmarks')]).toEqual([
+      '/api/v1/namespaces/n/pods',
+      'a in (b,c)',
+      'metadata.name=x',
+      'true',
+    ])
+  }
+})
