@@ -6,7 +6,7 @@ import { rules } from './rule.ts'
 const WRITTEN = '^([0-9]{1,6}(\\\\.[0-9]{1,3})?(ms|s|m|h))+$'
 
 /**
- * A span of time as Go writes it, more than nothing and at most a week.
+ * A span of time as Go writes it, at most a week. Below 100ms a loop would be a flood: 0s is the usual mistake.
  * @param options.default What the API server fills in when the field is left out.
  */
 export const duration = (options: { description: string; default: Duration }): TUnsafe<Duration> =>
@@ -15,7 +15,7 @@ export const duration = (options: { description: string; default: Duration }): T
     maxLength: 20,
     ...options,
     ...rules({
-      rule: `self.matches('${WRITTEN}') && duration(self) > duration('0s') && duration(self) <= duration('168h')`,
-      message: 'must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m',
+      rule: `self.matches('${WRITTEN}') && duration(self) >= duration('100ms') && duration(self) <= duration('168h')`,
+      message: 'must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m',
     }),
   })

@@ -1,5 +1,5 @@
-import { dump } from 'js-yaml'
 import { basename } from 'node:path'
+import { dump } from 'js-yaml'
 import { type GeneratedFile, NOTICE } from './generated.ts'
 
 /** Lets kustomize take the CRDs as one resource. Beside their folder and not in it: there, `kubectl apply -f` would read it too. */

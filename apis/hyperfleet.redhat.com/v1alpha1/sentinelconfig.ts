@@ -92,7 +92,7 @@ const status = () =>
     {
       ...standardStatus(),
       shard: Type.Optional(
-        Type.String({ description: 'The shard as text, e.g. region=us-east; <all> when everything is selected.' }),
+        Type.String({ description: 'The shard as text, e.g. region=us-east; all when everything is selected.' }),
       ),
       source: Type.Optional(
         Type.Enum(['Watch', 'Poll'], {

@@ -1,0 +1,48 @@
+import { Command } from 'commander'
+import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
+import { logFlags } from '../log-flags.ts'
+import { listenAddress, nonEmpty, urlOf } from '../values.ts'
+
+/** The ports differ from the manager's, so that both run side by side on one machine. */
+export const apiFlags = {
+  bindAddress: flag('ADDRESS', 'where the API is served', listenAddress, '127.0.0.1:8000'),
+  allowUnauthenticated: toggle('serve other machines too, although callers are not asked who they are'),
+  metricsBindAddress: flag('ADDRESS', 'where /metrics is served; 0 for nowhere', listenAddress, ':8090'),
+  healthProbeBindAddress: flag(
+    'ADDRESS',
+    'where /healthz and /readyz are served; 0 for nowhere',
+    listenAddress,
+    ':8091',
+  ),
+  dataDir: flag(
+    'DIRECTORY',
+    'where the embedded database lives when there is no --database-url',
+    nonEmpty,
+    './muster-data',
+  ),
+  databaseUrl: optional(
+    'URL',
+    'PostgreSQL to use, such as postgres://user:password@host/database',
+    urlOf('postgres', 'postgresql'),
+  ),
+  natsUrl: optional('URL', 'NATS server to which events are relayed', urlOf('nats', 'tls')),
+  ...logFlags,
+}
+
+export type ApiOptions = Values<typeof apiFlags>
+
+const EXAMPLES = `
+Examples:
+  muster api --data-dir=/var/lib/muster               with the embedded database
+  MUSTER_DATABASE_URL=postgres://muster@db/muster muster api --nats-url=nats://nats:4222
+`
+
+export const apiCommand = (): Command =>
+  addFlags(new Command('api'), apiFlags)
+    .description('serve the HyperFleet API')
+    .addHelpText('after', EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const options = readFlags(command, apiFlags)
+      const { runApi } = await import('./run.ts')
+      await runApi(options)
+    })

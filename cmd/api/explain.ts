@@ -1,0 +1,64 @@
+import type { Binding } from '#operator/binding.ts'
+import { ApiOptionsError } from '#services/hyperfleet-api/start.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { spelled } from '../flag.ts'
+import type { ApiOptions } from './command.ts'
+
+/** Node's and PostgreSQL's errors carry a code; Node's for a port also the port. */
+interface Coded {
+  readonly code: string
+  readonly port?: number
+}
+
+const codedOf = (error: unknown): Coded | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? (error as Error & Coded) : undefined
+
+/** Why the database can't be used. PostgreSQL: Appendix A, error codes. */
+const DATABASE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: start PostgreSQL or mend the host and port',
+  ENOTFOUND: 'the host name is not known: mend it',
+  ETIMEDOUT: 'it does not answer: mend the host, or the network on the way to it',
+  '28P01': 'it refuses the password: mend the user name and password',
+  '28000': 'it refuses the user: mend the user name, or let it in with pg_hba.conf',
+  '3D000': 'it has no such database: create it, or name another one',
+  '42501': 'the user may not create tables in it: grant CREATE on its schema',
+}
+
+const DATA_DIR = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']
+
+/** The reason that the API can't begin to serve, in the words of its flags; what is not known here is given back as it is. */
+export const explain = (error: unknown, options: ApiOptions): unknown => {
+  if (error instanceof ApiOptionsError)
+    return new UsageError(`--bind-address: ${error.message} (--allow-unauthenticated)`, { cause: error })
+  const coded = codedOf(error)
+  if (coded === undefined) return error
+  if (coded.code === 'EADDRINUSE' || coded.code === 'EADDRNOTAVAIL') {
+    const why = coded.code === 'EADDRINUSE' ? 'is taken by another process' : 'is not an address of this machine'
+    return new Failure(`${flagOf(coded.port, options)}: port ${coded.port} ${why}: choose another`, { cause: error })
+  }
+  const why = DATABASE[coded.code]
+  if (options.databaseUrl !== undefined && why !== undefined)
+    return new Failure(`--database-url: the database ${placeOf(options.databaseUrl)} can't be used: ${why}`, {
+      cause: error,
+    })
+  if (options.databaseUrl === undefined && DATA_DIR.includes(coded.code))
+    return new Failure(`--data-dir: ${options.dataDir} can't be written (${coded.code}): name a folder of ours`, {
+      cause: error,
+    })
+  return error
+}
+
+const flagOf = (port: number | undefined, options: ApiOptions): string => {
+  const addresses: Record<string, Binding | undefined> = {
+    bindAddress: options.bindAddress,
+    metricsBindAddress: options.metricsBindAddress,
+    healthProbeBindAddress: options.healthProbeBindAddress,
+  }
+  return spelled(Object.keys(addresses).find((name) => addresses[name]?.port === port) ?? 'bindAddress')
+}
+
+/** Host and database without user and password. */
+const placeOf = (url: string): string => {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}

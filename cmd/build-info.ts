@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** What was built, from which source. */
+export interface BuildInfo {
+  readonly version: string
+  /** The Git commit, with `-dirty` behind it when the checkout had changes; `unknown` outside of a repository. */
+  readonly commit: string
+}
+
+declare global {
+  /** Written into the bundle by hack/build; a checkout has none. */
+  var MUSTER_BUILD: BuildInfo | undefined
+}
+
+/** Build info of the bundle, or of the checkout that runs. */
+export const buildInfo = (): BuildInfo => globalThis.MUSTER_BUILD ?? checkoutInfo(dirname(import.meta.dirname))
+
+/** Build info of a checkout: the version of its package.json and the commit that Git has checked out. */
+export const checkoutInfo = (root: string): BuildInfo => {
+  const { version }: { version: string } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return { version, commit: checkedOut(root) }
+}
+
+const checkedOut = (root: string): string => {
+  try {
+    const describe = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*']
+    return execFileSync('git', describe, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { nearest } from '#operator/model/nearest.ts'
+import { UsageError } from '../failure.ts'
+
+/** The generated manifests: beside the bundle, or in the checkout. */
+const folder = () =>
+  globalThis.MUSTER_BUILD === undefined
+    ? join(import.meta.dirname, '../../manifests/crds')
+    : join(import.meta.dirname, 'crds')
+
+interface Manifest {
+  readonly kind: string
+  readonly plural: string
+  readonly text: string
+}
+
+const field = (text: string, name: string): string => new RegExp(`^ {4}${name}: (\\S+)$`, 'm').exec(text)?.[1] ?? ''
+
+const manifests = (): Manifest[] =>
+  readdirSync(folder())
+    .sort()
+    .map((file) => readFileSync(join(folder(), file), 'utf8'))
+    .map((text) => ({ text, kind: field(text, 'kind'), plural: field(text, 'plural') }))
+
+/**
+ * The CustomResourceDefinitions of every kind, or of one, as YAML documents.
+ * @param wanted Kind or plural, in any case.
+ * @throws UsageError when there is no such kind.
+ */
+export const crds = (wanted?: string): string => {
+  const all = manifests()
+  const name = wanted?.toLowerCase()
+  const chosen = all.filter(({ kind, plural }) => name === undefined || kind.toLowerCase() === name || plural === name)
+  if (wanted === undefined || chosen.length > 0) return chosen.map(({ text }) => text).join('---\n')
+
+  const kinds = all.map(({ kind }) => kind)
+  const close = nearest(wanted, kinds)
+  const hint = close === undefined ? '' : `; did you mean ${close}?`
+  throw new UsageError(`--kind: ${JSON.stringify(wanted)} is not a kind of ours${hint} (valid: ${kinds.join(', ')})`)
+}

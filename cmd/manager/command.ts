@@ -1,0 +1,57 @@
+import { Command } from 'commander'
+import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
+import { logFlags } from '../log-flags.ts'
+import { listenAddress, namespaceOrAll, nonEmpty, objectName, someOf } from '../values.ts'
+import { CONTROLLERS } from './catalogue.ts'
+
+/** Seed: sentinel, Kubernetes Deployment: `--config`, `--namespace` and the two bind addresses. */
+export const managerFlags = {
+  controllers: flag(
+    'NAMES',
+    `which controllers to run, separated by commas: ${CONTROLLERS.join(', ')}`,
+    someOf(...CONTROLLERS),
+    CONTROLLERS.join(','),
+  ),
+  config: optional('NAME', 'the one SentinelConfig to work on (default: all of the namespace)', objectName),
+  namespace: flag(
+    'NAME',
+    'the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty',
+    namespaceOrAll,
+    process.env.POD_NAMESPACE ?? '',
+  ),
+  metricsBindAddress: flag('ADDRESS', 'where /metrics is served; 0 for nowhere', listenAddress, ':8080'),
+  healthProbeBindAddress: flag(
+    'ADDRESS',
+    'where /healthz and /readyz are served; 0 for nowhere',
+    listenAddress,
+    ':8081',
+  ),
+  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
+  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  leaderElect: toggle('work only while holding a lease, so that further replicas stand by'),
+  hyperfleetApiTokenFile: optional(
+    'FILE',
+    'file with the bearer token for the HyperFleet API, read for every request',
+    nonEmpty,
+  ),
+  ...logFlags,
+}
+
+export type ManagerOptions = Values<typeof managerFlags>
+
+const EXAMPLES = `
+Examples:
+  muster manager                                     every controller, in every namespace
+  muster manager --controllers=sentinel --config=cluster-sentinel-us-east --namespace=hyperfleet-system
+  MUSTER_LOG_FORMAT=text muster manager --context=kind-muster
+`
+
+export const managerCommand = (): Command =>
+  addFlags(new Command('manager'), managerFlags)
+    .description('run controllers against a Kubernetes API server')
+    .addHelpText('after', EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const options = readFlags(command, managerFlags)
+      const { runManager } = await import('./run.ts')
+      await runManager(options)
+    })

@@ -1,0 +1,95 @@
+import { ApiError, isNotFound, NetworkError } from '#operator/client/errors.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import { apiVersionOf, type Resource } from '#operator/model/resource.ts'
+import { Failure } from '../failure.ts'
+import { describePermission, type Permission } from './permission.ts'
+
+/** What has to be there before controllers can work. */
+export interface Needs {
+  readonly kinds: readonly Resource[]
+  readonly permissions: readonly Permission[]
+  /** Where; all namespaces when undefined. */
+  readonly namespace: string | undefined
+}
+
+/**
+ * Asks the API server whether everything that the controllers need is there, so that what is missing is one line at the
+ * start and not an endless retry.
+ * @throws Failure that says what is missing and how to mend it
+ */
+export const preflight = async (transport: Transport, needs: Needs, signal?: AbortSignal): Promise<void> => {
+  const ask = asking(transport, signal)
+  await Promise.all(needs.kinds.map((kind) => mustBeInstalled(ask, transport.server, kind)))
+  await mustBeAllowed(ask, needs)
+}
+
+type Ask = <T>(path: string, body?: object) => Promise<T>
+
+/** One request whose failure is said in the words of whoever starts the manager. */
+const asking =
+  (transport: Transport, signal: AbortSignal | undefined): Ask =>
+  async (path, body) => {
+    try {
+      return await transport.request({ method: body === undefined ? 'GET' : 'POST', path, body, signal })
+    } catch (error) {
+      if (error instanceof NetworkError) {
+        const choose = 'start it, or name another one with --kubeconfig or --context'
+        throw new Failure(`the API server does not answer (${error.message}): ${choose}`, { cause: error })
+      }
+      if (error instanceof ApiError && error.status === 401) {
+        const mend = 'the token or certificate of the kubeconfig is wrong or has expired: get a new one'
+        throw new Failure(`the API server ${transport.server} does not know us: ${mend}`, { cause: error })
+      }
+      throw error
+    }
+  }
+
+const mustBeInstalled = async (ask: Ask, server: string, kind: Resource): Promise<void> => {
+  const missing = (cause?: unknown) =>
+    new Failure(
+      `the API server ${server} has no ${kind.plural}.${kind.group}: run "muster crds | kubectl apply --server-side -f -"`,
+      { cause },
+    )
+  try {
+    const { resources } = await ask<{ resources: readonly { name: string }[] }>(`/apis/${apiVersionOf(kind)}`)
+    if (!resources.some(({ name }) => name === kind.plural)) throw missing()
+  } catch (error) {
+    throw isNotFound(error) ? missing(error) : error
+  }
+}
+
+/** Kubernetes: SelfSubjectAccessReview, which every authenticated client may create. */
+const mustBeAllowed = async (ask: Ask, { permissions, namespace }: Needs): Promise<void> => {
+  const isAllowed = async ({ group, resource: name }: Permission, verb: string): Promise<boolean> => {
+    const [resource, subresource] = name.split('/')
+    const { status } = await ask<{ status: { allowed: boolean } }>(
+      '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      { spec: { resourceAttributes: { group, resource, subresource, verb, namespace } } },
+    )
+    return status.allowed
+  }
+  const reviewed = await Promise.all(
+    permissions.flatMap((permission) =>
+      permission.verbs.map(async (verb) =>
+        (await isAllowed(permission, verb)) ? [] : [describePermission(permission, verb)],
+      ),
+    ),
+  )
+  const missing = reviewed.flat()
+  if (missing.length === 0) return
+  const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
+  const mend = 'grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted'
+  throw new Failure(`${await whoWeAre(ask)} may not ${missing.join(', ')} in ${where}: ${mend}`)
+}
+
+/** Kubernetes: SelfSubjectReview. `ServiceAccount ns/name`, or the user's name. */
+const whoWeAre = async (ask: Ask): Promise<string> => {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  const { status } = await ask<{ status: { userInfo: { username: string } } }>(
+    '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    review,
+  )
+  const { username } = status.userInfo
+  const [, account] = /^system:serviceaccount:(.+)$/.exec(username) ?? []
+  return account === undefined ? `user ${JSON.stringify(username)}` : `ServiceAccount ${account.replace(':', '/')}`
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { loadTransport } from '#operator/client/transport.ts'
+import { createHealth, serveHealth } from '#operator/health.ts'
+import { createRegistry, runtimeMetrics, serveMetrics } from '#operator/metrics.ts'
+import { systemClock } from '#operator/model/clock.ts'
+import { operator } from '#operator/operator.ts'
+import { buildInfo } from '../build-info.ts'
+import { createLogger } from '../log.ts'
+import { stopOnSignals } from '../signals.ts'
+import { catalogue } from './catalogue.ts'
+import type { ManagerOptions } from './command.ts'
+import { type Deps, load } from './controllers.ts'
+import { electionOf } from './election.ts'
+import { mend } from './mend.ts'
+import { type Needs, preflight } from './preflight.ts'
+
+/**
+ * Runs controllers until a signal stops them.
+ * @throws Failure, UsageError, KubeConfigError or BindingError when they can't begin to run
+ */
+export const runManager = async (options: ManagerOptions): Promise<void> => {
+  const signal = stopOnSignals()
+  try {
+    await manage(options, signal)
+  } catch (error) {
+    if (error !== signal.reason) throw error
+  }
+}
+
+const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<void> => {
+  const { version, commit } = buildInfo()
+  const log = createLogger(options)
+  const clock = systemClock
+  const registry = createRegistry()
+  const metrics = runtimeMetrics(registry)
+  const health = createHealth(clock)
+  const identity = `${hostname()}_${randomBytes(4).toString('hex')}`
+  await using running = new AsyncDisposableStack()
+
+  const { kubeconfig, context, metricsBindAddress, healthProbeBindAddress } = options
+  const userAgent = `muster/${version}`
+  const transport = await loadTransport({ kubeconfig, context, clock, metrics: metrics.requests, userAgent })
+  running.defer(() => transport.close())
+  if (metricsBindAddress !== undefined) {
+    const server = await serveMetrics(registry, metricsBindAddress, '--metrics-bind-address')
+    running.defer(() => server.stop())
+    log.info('serving metrics', { port: server.port })
+  }
+  if (healthProbeBindAddress !== undefined) {
+    const server = await serveHealth(health, healthProbeBindAddress, '--health-probe-bind-address')
+    running.defer(() => server.stop())
+    log.info('serving health probes', { port: server.port })
+  }
+  await preflight(transport, needsOf(options), signal)
+
+  const deps: Deps = { clock, registry, version, identity, options }
+  const controllers = await Promise.all(options.controllers.map((name) => load(name, deps)))
+  const election = electionOf(options)
+  const manager = operator({
+    controllers,
+    ...(options.namespace !== undefined && { namespaces: [options.namespace] }),
+    ...(election !== undefined && { settings: { election } }),
+    transport,
+    clock,
+    log,
+    metrics,
+    health,
+    identity,
+    mend,
+  })
+  log.info('starting', { version, commit, controllers: options.controllers, server: transport.server })
+  void manager.ready.then(() => log.info('caches are filled', { controllers: options.controllers }))
+  await manager.start(signal)
+  log.info('stopped', { signal: signal.reason })
+}
+
+const needsOf = ({ controllers, namespace }: ManagerOptions): Needs => ({
+  kinds: controllers.flatMap((name) => catalogue[name].kinds),
+  permissions: controllers.flatMap((name) => catalogue[name].permissions),
+  namespace,
+})

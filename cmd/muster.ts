@@ -1,0 +1,14 @@
+/** The program: runs a command, and ends with its exit code and at most one line of reason. */
+import { debuglog } from 'node:util'
+import { exitCodeOf } from './failure.ts'
+import { run } from './program.ts'
+
+try {
+  await run(process.argv.slice(2))
+} catch (error) {
+  const reason = error instanceof Error ? error.message || error.name : String(error)
+  process.stderr.write(`muster: ${reason.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+  // NODE_DEBUG=muster shows where it came from.
+  debuglog('muster')('%O', error)
+  process.exitCode = exitCodeOf(error)
+}

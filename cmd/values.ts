@@ -1,0 +1,56 @@
+/** How the values of flags are written. Each parser throws an Error whose message says what to write instead. */
+import { type Binding, parseBinding } from '#operator/binding.ts'
+import { nearest } from '#operator/model/nearest.ts'
+
+const quoted = (text: string) => JSON.stringify(text)
+
+export const nonEmpty = (value: string): string => {
+  if (value === '') throw new Error('must not be empty')
+  return value
+}
+
+/** A Kubernetes object name. Kubernetes: RFC 1123 subdomain. */
+export const objectName = (value: string): string => {
+  if (value.length <= 253 && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(value)) return value
+  throw new Error(`${quoted(value)} is not an object's name: write lower-case letters, digits, "-" and "."`)
+}
+
+/** A namespace, or '' for all of them. */
+export const namespaceOrAll = (value: string): string | undefined => (value === '' ? undefined : objectName(value))
+
+/** `:8080`, `127.0.0.1:8080` or `[::1]:8080`; `0` means not to listen, as controller-runtime has it. */
+export const listenAddress = (value: string, where: string): Binding | undefined => parseBinding(value, where)
+
+/** One of a fixed set; the message names the nearest. */
+export const oneOf =
+  <T extends string>(...choices: readonly T[]) =>
+  (value: string): T => {
+    const found = choices.find((choice) => choice === value)
+    if (found !== undefined) return found
+    const close = nearest(value, choices)
+    throw new Error(
+      `${quoted(value)} is not known${close === undefined ? '' : `; did you mean ${close}?`} (valid: ${choices.join(', ')})`,
+    )
+  }
+
+/** Some of a fixed set, separated by commas; at least one, each once. */
+export const someOf =
+  <T extends string>(...choices: readonly T[]) =>
+  (value: string): readonly T[] => {
+    const one = oneOf(...choices)
+    const names = value
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+    if (names.length === 0) throw new Error(`must name at least one (valid: ${choices.join(', ')})`)
+    return [...new Set(names.map(one))]
+  }
+
+/** A URL of one of these schemes. The message keeps the value to itself: such URLs carry passwords. */
+export const urlOf =
+  (...schemes: readonly string[]) =>
+  (value: string): string => {
+    const url = URL.canParse(value) ? new URL(value) : undefined
+    if (url !== undefined && schemes.includes(url.protocol.slice(0, -1))) return value
+    throw new Error(`must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`)
+  }

@@ -1,0 +1,52 @@
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build, type Metafile } from 'esbuild'
+import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
+import { narrow } from './narrow.ts'
+import { requireBuiltins } from './require-builtins.ts'
+import { sideEffectFree } from './side-effect-free.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Bundled CommonJS packages call require(), which ES modules don't have. */
+const REQUIRE = `import { createRequire as musterRequire } from 'node:module'; const require = musterRequire(import.meta.url);`
+
+export interface Bundle {
+  /** What `muster version` will say. */
+  readonly info: BuildInfo
+  /** Which source went into which file; esbuild's. */
+  readonly metafile: Metafile
+}
+
+/**
+ * Bundles the program into `<folder>/muster.mjs` and one chunk for each command and controller, with the CRDs beside it.
+ * @param folder Absolute; what is in it is removed first.
+ */
+export const bundle = async (folder: string): Promise<Bundle> => {
+  const info = checkoutInfo(root)
+  await rm(folder, { recursive: true, force: true })
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { muster: 'cmd/muster.ts' },
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    metafile: true,
+    logLevel: 'warning',
+    define: { 'globalThis.MUSTER_BUILD': JSON.stringify(info) },
+    banner: { js: REQUIRE },
+    plugins: [requireBuiltins, narrow, sideEffectFree],
+    // Optional and native: pg falls back to its own protocol code.
+    external: ['pg-native'],
+  })
+  await cp(join(root, 'manifests/crds'), join(folder, 'crds'), { recursive: true })
+  return { info, metafile }
+}

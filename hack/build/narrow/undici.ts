@@ -1,0 +1,13 @@
+/**
+ * undici's connections without its fetch, WebSocket, cache, cookies, SOCKS and mocks, which the product doesn't use:
+ * the bundle takes this file for `undici`.
+ */
+import api from 'undici/lib/api/index.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
+import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
+import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
+
+// As undici's own index does: request(), stream() and the others are methods of every dispatcher.
+Object.assign(Dispatcher.prototype, api)
+
+export { Agent, Dispatcher, ProxyAgent }

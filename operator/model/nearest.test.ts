@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { nearest } from './nearest.ts'
+
+const CHOICES = ['sentinel', 'adapter', 'clusterpool', 'clusterclaim']
+
+test.each([
+  ['sentinal', 'sentinel'],
+  ['Sentinel', 'sentinel'],
+  ['sentienl', 'sentinel'],
+  ['adaptor', 'adapter'],
+  ['clusterpools', 'clusterpool'],
+])('%s was meant to be %s', (text, choice) => {
+  expect(nearest(text, CHOICES)).toBe(choice)
+})
+
+test.each(['fleet', '', 'x', 'x'.repeat(10_000)])('nothing is near %.20s', (text) => {
+  expect(nearest(text, CHOICES)).toBeUndefined()
+})
+
+test('of two equally near choices the first is named', () => {
+  expect(nearest('cat', ['bat', 'rat'])).toBe('bat')
+})

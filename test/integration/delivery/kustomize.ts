@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { ensureBinaries } from '#hack/controlplane/build.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../../..')
+
+/** Every folder that kustomize can build, relative to the repository. */
+export const kustomizations = (): string[] =>
+  globSync('{kustomize,manifests}/**/kustomization.yaml', { cwd: root }).map(dirname).toSorted()
+
+/** kubectl in the repository's folder, with what it says on both outputs: warnings come on standard error. */
+export const kubectl = async (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
+  run(join(await ensureBinaries(console.error), 'kubectl'), args, { cwd: root })
