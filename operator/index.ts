@@ -2,6 +2,10 @@
  * The handler runtime: declare controllers with `controller(kind)`, run them with `operator({ controllers })`.
  * How it works: docs/runtime.md.
  */
+export type { Api } from './client/api.ts'
+export { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, NetworkError } from './client/errors.ts'
+export type { EventRecorder } from './client/events.ts'
+export { loadTransport, type Transport } from './client/transport.ts'
 export {
   type AnyController,
   type ChangeReaction,
@@ -16,7 +20,6 @@ export type {
   Context,
   DaemonContext,
   EventContext,
-  EventRecorder,
   Handler,
   MayWait,
   Patch,
@@ -37,4 +40,11 @@ export { ABSENT, type Filters, type MetaFilter, PRESENT } from './model/filters.
 export type { Logger } from './model/log.ts'
 export type { RetryPolicy } from './model/outcome.ts'
 export { type DeepPartial, defineResource, type KubeObject, type ObjectMeta, type Resource } from './model/resource.ts'
-export { type Operator, type OperatorOptions, type OperatorStatus, operator, type SourceProblem } from './operator.ts'
+export {
+  type LifeCycleContext,
+  type Operator,
+  type OperatorOptions,
+  type OperatorStatus,
+  operator,
+  type SourceProblem,
+} from './operator.ts'

@@ -103,7 +103,6 @@ export const operator = (options: OperatorOptions): Operator => {
         settings,
         identity,
         metrics: metrics && metricsOf(metrics, definition.name),
-        events: () => ({ normal: () => {}, warning: () => {} }),
       }),
     )
     await aborted(signal)

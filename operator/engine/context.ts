@@ -1,17 +1,11 @@
 import type { Api } from '../client/api.ts'
+import type { EventRecorder } from '../client/events.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Diff } from '../model/diff.ts'
 import type { Duration } from '../model/duration.ts'
 import type { Essence } from '../model/essence.ts'
 import type { Logger } from '../model/log.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
-
-/** Writes Kubernetes events about the object at hand. Never fails: an event is not worth an error. */
-export interface EventRecorder {
-  /** @param reason CamelCase and from a small set, such as 'Provisioned'. */
-  normal(reason: string, message: string): void
-  warning(reason: string, message: string): void
-}
 
 /** Changes to the object, recorded now and sent once when the handlers return: the object and `/status` apart. Nothing is sent when nothing differs. */
 export interface Patch<O extends KubeObject> {

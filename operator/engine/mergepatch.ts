@@ -44,7 +44,7 @@ export const prune = (patch: Json, current: unknown, whole = true): Json | undef
   for (const [key, value] of Object.entries(patch)) {
     const there = isMap(current) ? current[key] : undefined
     if (value === null ? whole && there === undefined : equal(value, there)) continue
-    if (isMap(value) && isMap(there)) {
+    if (isMap(value) && (isMap(there) || (there === undefined && Object.keys(value).length > 0))) {
       const part = prune(value, there, whole)
       if (part !== undefined) rest[key] = part
     } else rest[key] = value

@@ -1,5 +1,6 @@
 import { setTimeout as realDelay } from 'node:timers/promises'
 import type { Api } from '../client/api.ts'
+import { createEvents, type Events } from '../client/events.ts'
 import { hold } from '../client/lease.ts'
 import type { ReflectorEvent } from '../client/reflector.ts'
 import type { Clock } from '../model/clock.ts'
@@ -10,7 +11,7 @@ import { type Filters, matches } from '../model/filters.ts'
 import type { Logger } from '../model/log.ts'
 import type { Limits, RetryPolicy } from '../model/outcome.ts'
 import { type KubeObject, keyOf } from '../model/resource.ts'
-import type { EventContext, EventRecorder } from './context.ts'
+import type { EventContext } from './context.ts'
 import type { DaemonEnvironment } from './daemons.ts'
 import type { Definition, Watched } from './definition.ts'
 import { beginLife } from './life.ts'
@@ -44,9 +45,8 @@ export interface RunOptions {
   readonly random: () => number
   readonly settings: OperatorSettings
   readonly metrics?: RunMetrics | undefined
-  /** Of this process, for the leases of daemons. */
+  /** Of this process, for the leases of daemons and the reporter of events. */
   readonly identity: string
-  events(object: KubeObject): EventRecorder
 }
 
 /** One controller at work. */
@@ -71,6 +71,8 @@ export const startRun = (options: RunOptions): Run => {
   const departed = new Map<string, Tended[]>()
   const daemons = new Set<Promise<void>>()
   const limits = new Map<RetryPolicy, Limits>()
+  /** Made when something is said with an event. */
+  let events: Events | undefined
 
   const env: DaemonEnvironment<KubeObject> = {
     definition,
@@ -78,7 +80,11 @@ export const startRun = (options: RunOptions): Run => {
     clock,
     log,
     random,
-    events: (object) => options.events(object),
+    events(object) {
+      const reporter = { controller: `muster-${definition.name}`, instance: options.identity }
+      events ??= createEvents({ api, clock, log, ...reporter })
+      return events.about(object)
+    },
     progress: memoryOf(definition.progress, `${definition.name}.progress`),
     handled: memoryOf(definition.diffBase, `${definition.name}.handled`),
     limits(policy) {
@@ -231,12 +237,16 @@ export const startRun = (options: RunOptions): Run => {
       for (const unsubscribe of subscriptions) unsubscribe()
       for (const tended of tendeds.values()) tended.life.end(reason)
       for (const tended of [...departed.values()].flat()) tended.life.end(reason)
-      const ended = Promise.all([queue.stop(), ...daemons])
+      let handlersEnded = false
+      const ended = Promise.all([queue.stop(), ...daemons]).then(() => {
+        handlersEnded = true
+        return events?.close(settings.execution.stopTimeout)
+      })
       // The machine's time, not the clock's: a process must go, whatever time its handlers think it is.
       const patience = new AbortController()
-      const limit = realDelay(toMilliseconds(settings.execution.stopTimeout), 'late', { signal: patience.signal })
-      const late = await Promise.race([ended, limit])
-      if (late === 'late') log.warn('handlers did not heed their signal in time and were abandoned')
+      const limit = realDelay(toMilliseconds(settings.execution.stopTimeout), undefined, { signal: patience.signal })
+      await Promise.race([ended, limit])
+      if (!handlersEnded) log.warn('handlers did not heed their signal in time and were abandoned')
       abandoned.abort(new Error(reason))
       patience.abort()
       await limit.catch(() => {})

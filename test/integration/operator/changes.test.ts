@@ -86,9 +86,7 @@ describe('changes of an object reach their handlers', () => {
     calls.length = 0
 
     await the.run([widgets])
-    await eventually(() =>
-      expect(calls.toSorted()).toEqual(['resume changed', 'resume same', 'update changed']),
-    )
+    await eventually(() => expect(calls.toSorted()).toEqual(['resume changed', 'resume same', 'update changed']))
   })
 
   it('a field handler sees only what touches its field', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
-import { controller, PermanentError } from '#operator/index.ts'
 import { loadTransport } from '#operator/client/transport.ts'
+import { controller, PermanentError } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
 import { ConfigMap, eventually, Widget, world } from './world.ts'
 
@@ -95,7 +95,7 @@ describe('reconcile', () => {
     const widgets = controller(Widget, { name: 'woken' })
     widgets.reconcile(({ name }) => void calls.push(name))
     widgets.watches(ConfigMap, ({ metadata }) => {
-      const owner = metadata.labels?.['widget']
+      const owner = metadata.labels?.widget
       return owner === undefined ? [] : [{ name: owner }]
     })
     await the.create('one')

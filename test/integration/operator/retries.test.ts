@@ -180,3 +180,24 @@ describe('a handler that fails', () => {
     expect(calls).toEqual([0, 0])
   })
 })
+
+describe('a failure for good', () => {
+  it('is told in an event about the object, and so is what handlers say themselves', async () => {
+    await using the = await world(plane)
+    const widgets = controller(Widget, { name: 'telling' })
+    widgets.on.create('make', ({ events }) => {
+      events.normal('Making', 'on it')
+      throw new PermanentError('no such size', { reason: 'NoSuchSize' })
+    })
+    await the.run([widgets])
+    await the.create('one')
+    await eventually(async () => {
+      const path = `/apis/events.k8s.io/v1/namespaces/${the.namespace}/events`
+      const { items } = await plane.rest<{ items: { type: string; reason: string; note: string }[] }>('GET', path)
+      expect(items.map(({ type, reason, note }) => `${type} ${reason} ${note}`).toSorted()).toEqual([
+        'Normal Making on it',
+        'Warning NoSuchSize make: no such size',
+      ])
+    })
+  })
+})

@@ -11,28 +11,9 @@ import {
   operator,
 } from '#operator/index.ts'
 import { type ControlPlane, RestError } from '#test/harness/index.ts'
+import { Widget, type WidgetSpec } from './world-kind.ts'
 
-export interface WidgetSpec {
-  readonly size: number
-  readonly color?: string
-}
-
-export interface WidgetStatus {
-  readonly phase?: string
-  readonly seen?: number
-  readonly ready?: boolean
-}
-
-/** A kind that only these tests have. */
-export const Widget = defineResource<WidgetSpec, WidgetStatus>({
-  group: 'test.muster.dev',
-  version: 'v1',
-  plural: 'widgets',
-  kind: 'Widget',
-  scope: 'Namespaced',
-  subresources: ['status'],
-})
-export type Widget = NonNullable<(typeof Widget)['_object']>
+export { Widget } from './world-kind.ts'
 
 export const ConfigMap = defineResource<undefined>({
   group: '',

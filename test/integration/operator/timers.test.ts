@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { controller } from '#operator/index.ts'
+import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
+import { eventually, Widget, world } from './world.ts'
+
+const plane = await sharedControlPlane()
+
+describe('a timer', () => {
+  it('calls at once and then every interval, until its filter no longer matches', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'timer' })
+    widgets.timer('tick', { every: '1m', labels: { timed: 'yes' } }, ({ clock: time }) => {
+      calls.push(time.now().toISOString().slice(11, 19))
+    })
+    await the.run([widgets], { clock })
+    await the.create('one', {}, { labels: { timed: 'yes' } })
+    await eventually(() => expect(calls).toEqual(['00:00:00']))
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    await clock.advance('2m')
+    expect(calls).toEqual(['00:00:00', '00:01:00', '00:02:00'])
+
+    await the.change('one', { metadata: { labels: { timed: 'no' } } })
+    await the.create('two')
+    await eventually(async () => {
+      await clock.advance('1m')
+      const before = calls.length
+      await clock.advance('10m')
+      expect(calls).toHaveLength(before)
+    })
+  })
+
+  it('with idle waits until the essence has been quiet, and its own writes are no noise', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'idle' })
+    widgets.timer('tick', { every: '1m', idle: '10m' }, ({ clock: time, patch }) => {
+      calls.push(time.now().toISOString().slice(11, 16))
+      patch.status({ seen: calls.length })
+    })
+    let size = 0
+    widgets.on.event('see', ({ spec }) => {
+      size = spec.size
+    })
+    await the.run([widgets], { clock })
+    await the.create('one')
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    await clock.advance('9m')
+    expect(calls).toEqual([])
+    await the.change('one', { spec: { size: 2 } })
+    await eventually(() => expect(size).toBe(2))
+    await clock.advance('10m')
+    await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(1))
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    await clock.advance('1m')
+    await eventually(() => expect(calls).toEqual(['00:19', '00:20']))
+  })
+
+  it('tries again after its backoff, and goes on at its own pace when it has given up', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'broken' })
+    widgets.timer('tick', { every: '1h', backoff: '1m', retries: 2 }, ({ clock: time, retry }) => {
+      calls.push(`${time.now().toISOString().slice(11, 16)} ${retry.count}`)
+      throw new Error('broken')
+    })
+    await the.run([widgets], { clock })
+    await the.create('one')
+    await eventually(() => expect(calls).toEqual(['00:00 0']))
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    await clock.advance('62m')
+    expect(calls).toEqual(['00:00 0', '00:01 1', '01:01 0', '01:02 1'])
+  })
+})

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest'
+import { loadTransport } from '#operator/client/transport.ts'
+import { controller } from '#operator/index.ts'
+import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
+import { eventually, memoryLog, Widget, world } from './world.ts'
+
+const plane = await sharedControlPlane()
+
+describe('what handlers record', () => {
+  it('is sent once: one write of the finalizer, one of the status, one to let the object go', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const widgets = controller(Widget, { name: 'frugal' })
+    widgets.reconcile(({ patch, object }) => patch.status({ ready: true, seen: object.metadata.generation ?? 0 }))
+    widgets.on.delete('clean', () => {})
+    await the.run([widgets], { transport })
+    await the.create('one')
+    await eventually(async () => expect((await the.get('one'))?.status?.ready).toBe(true))
+    await the.remove('one')
+    await eventually(async () => expect(await the.get('one')).toBeUndefined())
+    const writes = proxy.requests().filter(({ method }) => method !== 'GET')
+    expect(writes.map(({ path }) => path.split('/').at(-1))).toEqual(['one', 'status', 'one'])
+    await transport.close()
+  })
+
+  it('nothing that is true already is sent', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const calls: number[] = []
+    const widgets = controller(Widget, { name: 'still' })
+    widgets.reconcile(({ spec, patch }) => {
+      calls.push(spec.size)
+      patch.merge({ spec: { color: 'red' }, metadata: { labels: { gone: null } } })
+      patch.status({ phase: 'set' })
+      patch.transform((draft) => {
+        draft.spec.color = 'red'
+      })
+    })
+    await the.create('one', { color: 'red' })
+    await the.api.patch(Widget, {
+      name: 'one',
+      namespace: the.namespace,
+      subresource: 'status',
+      type: 'merge',
+      body: { status: { phase: 'set' } },
+    })
+    await the.run([widgets], { transport })
+    await eventually(() => expect(calls).toEqual([1]))
+    await the.change('one', { spec: { size: 2 } })
+    await eventually(() => expect(calls).toEqual([1, 2]))
+    expect(proxy.requests().filter(({ method }) => method !== 'GET')).toEqual([])
+    await transport.close()
+  })
+
+  it('an edit of a list is made again on the newer object when another writer was faster', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const widgets = controller(Widget, { name: 'edits' })
+    widgets.on.create('claim', ({ patch }) =>
+      patch.transform((draft) => {
+        draft.metadata.finalizers = [...(draft.metadata.finalizers ?? []), 'test.muster.dev/ours']
+      }),
+    )
+    let others = 0
+    proxy.decide(async ({ method }): Promise<'pass'> => {
+      if (method === 'PATCH' && others < 2) {
+        others += 1
+        await the.change('one', { metadata: { finalizers: [`test.muster.dev/other-${others}`] } })
+      }
+      return 'pass'
+    })
+    await the.run([widgets], { transport })
+    await the.create('one')
+    await eventually(async () =>
+      expect((await the.get('one'))?.metadata.finalizers).toEqual(['test.muster.dev/other-2', 'test.muster.dev/ours']),
+    )
+    await the.change('one', { metadata: { finalizers: null } })
+    await transport.close()
+  })
+
+  it('is forgotten quietly when the object is gone by then, and never lands on another object of the same name', async () => {
+    await using the = await world(plane)
+    const log = memoryLog()
+    const uids = new Set<string>()
+    const widgets = controller(Widget, { name: 'gone' })
+    widgets.reconcile(async ({ object, name, patch }) => {
+      if (!uids.has(object.metadata.uid) && uids.size === 0) {
+        uids.add(object.metadata.uid)
+        await the.remove(name)
+        await the.create(name, { size: 7 })
+        patch.merge({ spec: { color: 'wrong' } })
+      } else uids.add(object.metadata.uid)
+    })
+    await the.run([widgets], { log })
+    await the.create('one')
+    await eventually(() => expect(uids.size).toBe(2))
+    expect((await the.get('one'))?.spec).toEqual({ size: 7 })
+    expect(log.lines).toEqual([])
+  })
+
+  it('what the API server refuses is said, and tried again after a delay', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const log = memoryLog()
+    const widgets = controller(Widget, { name: 'refused' })
+    let size = -1
+    widgets.reconcile(({ patch }) => patch.merge({ spec: { size } }))
+    await the.run([widgets], { log, clock, settings: { queueing: { errorDelays: ['10s'] } } })
+    await the.create('one')
+    await eventually(() => expect(log.lines).toHaveLength(1))
+    expect(log.lines[0]).toContain('should be greater than or equal to 0')
+    size = 5
+    await eventually(async () => {
+      await clock.advance('1s')
+      expect((await the.get('one'))?.spec.size).toBe(5)
+    })
+  })
+
+  it('handlers wait until their own last write has come back by the watch', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const calls: (number | undefined)[] = []
+    const widgets = controller(Widget, { name: 'consistent' })
+    widgets.reconcile(({ status, patch }) => {
+      calls.push(status?.seen)
+      const seen = (status?.seen ?? 0) + 1
+      if (seen <= 3) patch.status({ seen })
+    })
+    await the.run([widgets], { transport })
+    await the.create('one')
+    await eventually(() => expect(calls.at(-1)).toBe(3))
+    expect(calls).toEqual([undefined, 1, 2, 3])
+    await transport.close()
+  })
+})
+
+describe('the finalizer', () => {
+  it('is there only while a delete handler is for the object', async () => {
+    await using the = await world(plane)
+    const widgets = controller(Widget, { name: 'needed' })
+    widgets.on.delete('clean', () => {}, { labels: { precious: 'yes' } })
+    await the.run([widgets])
+    await the.create('plain')
+    await the.create('precious', {}, { labels: { precious: 'yes' } })
+    await eventually(async () =>
+      expect((await the.get('precious'))?.metadata.finalizers).toEqual(['muster.dev/needed']),
+    )
+    expect((await the.get('plain'))?.metadata.finalizers).toBeUndefined()
+    await the.change('precious', { metadata: { labels: { precious: 'no' } } })
+    await eventually(async () => expect((await the.get('precious'))?.metadata.finalizers).toBeUndefined())
+  })
+
+  it('stays while the delete handler fails, and goes when it gives up', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const calls: number[] = []
+    const widgets = controller(Widget, { name: 'failing' })
+    widgets.on.delete(
+      'clean',
+      ({ retry }) => {
+        calls.push(retry.count)
+        throw new Error('in use')
+      },
+      { retries: 3, backoff: '1m' },
+    )
+    await the.run([widgets], { clock })
+    await the.create('one')
+    await eventually(async () => expect((await the.get('one'))?.metadata.finalizers).toHaveLength(1))
+    await the.remove('one')
+    await eventually(() => expect(calls).toEqual([0]))
+    expect(await the.get('one')).toBeDefined()
+    await eventually(async () => {
+      await clock.advance('10s')
+      expect(await the.get('one')).toBeUndefined()
+    })
+    expect(calls).toEqual([0, 1, 2])
+  })
+
+  it('an optional delete handler adds none and is called once, when the object is gone', async () => {
+    await using the = await world(plane)
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'optional' })
+    widgets.on.delete('note', ({ name }) => void calls.push(name), { optional: true })
+    await the.run([widgets])
+    await the.create('one')
+    await the.create('held', {}, { finalizers: ['test.muster.dev/other'] })
+    expect((await the.get('one'))?.metadata.finalizers).toBeUndefined()
+    await the.remove('one')
+    await the.remove('held')
+    await eventually(() => expect(calls.toSorted()).toEqual(['held', 'one']))
+    await the.change('held', { metadata: { finalizers: null } })
+    await the.create('marker')
+    await the.remove('marker')
+    await eventually(() => expect(calls.at(-1)).toBe('marker'))
+    expect(calls).toHaveLength(3)
+  })
+})
