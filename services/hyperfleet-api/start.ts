@@ -85,8 +85,8 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
   }
   try {
     const database = await openDatabase({
-      ...(options.databaseUrl !== undefined && { databaseUrl: options.databaseUrl }),
-      ...(options.dataDir !== undefined && { dataDir: options.dataDir }),
+      databaseUrl: options.databaseUrl,
+      dataDir: options.dataDir,
       onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
     })
     closers.push(() => database.close())
@@ -96,8 +96,14 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(() => feed.close())
     closers.push(startTrimming(database, clock, log))
 
-    const stopping = new AbortController()
     const now = () => clock.now()
+    if (options.natsUrl !== undefined) {
+      // Imported when used: an API without NATS doesn't carry its client.
+      const { startRelay } = await import('./events/relay.ts')
+      closers.push(await startRelay({ url: options.natsUrl, database, entities, wakeup, now, log }))
+    }
+
+    const stopping = new AbortController()
     const newId = identifiers(now)
     const service: Service = {
       database,

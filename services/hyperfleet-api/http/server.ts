@@ -74,7 +74,10 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const body = problemBody(problem, { path, traceId: request.id, time: timestampOf(now()) })
-    return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(body))
+    return reply
+      .code(problem.status)
+      .type('application/problem+json')
+      .send(jsonBytes(JSON.stringify(body)))
   }
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = asProblem(error)
@@ -137,9 +140,14 @@ const send = async (request: FastifyRequest, reply: FastifyReply, answer: Answer
     return reply
   }
   reply.code(answer.status).headers(answer.headers ?? {})
-  if ('json' in answer) return reply.type('application/json').send(answer.json)
-  return answer.body === undefined ? reply.send() : reply.type('application/json').send(JSON.stringify(answer.body))
+  if ('json' in answer) return reply.type('application/json').send(jsonBytes(answer.json))
+  return answer.body === undefined
+    ? reply.send()
+    : reply.type('application/json').send(jsonBytes(JSON.stringify(answer.body)))
 }
+
+/** Bytes, because Fastify adds a charset to text, which JSON has none of (RFC 8259). */
+const jsonBytes = (json: string): Buffer => Buffer.from(json)
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 

@@ -1,9 +1,7 @@
 import { Kysely, type Transaction } from 'kysely'
 import type pg from 'pg'
 import { migrate } from './migrations.ts'
-import { postgresDialect, postgresPool } from './postgres.ts'
 import type { Tables } from './schema.ts'
-import { sqliteDialect } from './sqlite.ts'
 
 export type DialectName = 'postgres' | 'sqlite'
 
@@ -26,18 +24,16 @@ export interface Database {
 
 export interface DatabaseOptions {
   /** `postgres://…`; without it SQLite. */
-  readonly databaseUrl?: string
+  readonly databaseUrl?: string | undefined
   /** SQLite's folder, made when missing; without it the database lives in memory and dies with the process. */
-  readonly dataDir?: string
+  readonly dataDir?: string | undefined
   /** Told of connections that broke while idle. */
   readonly onError: (error: Error) => void
 }
 
 /** Opens the database and brings its layout up to date. */
 export const openDatabase = async ({ databaseUrl, dataDir, onError }: DatabaseOptions): Promise<Database> => {
-  const dialect = databaseUrl === undefined ? 'sqlite' : 'postgres'
-  const pool = databaseUrl === undefined ? undefined : postgresPool(databaseUrl, onError)
-  const kysely = new Kysely<Tables>({ dialect: pool === undefined ? sqliteDialect(dataDir) : postgresDialect(pool) })
+  const { dialect, pool, kysely } = await connect({ databaseUrl, dataDir, onError })
   try {
     await migrate(kysely as unknown as Kysely<unknown>, dialect)
   } catch (error) {
@@ -51,6 +47,18 @@ export const openDatabase = async ({ databaseUrl, dataDir, onError }: DatabaseOp
     transaction: (work) => retryDeadlocks(() => kysely.transaction().execute(work)),
     close: () => kysely.destroy(),
   }
+}
+
+/** Only the driver that is used is loaded: they are a good part of an idle process. */
+const connect = async ({ databaseUrl, dataDir, onError }: DatabaseOptions) => {
+  if (databaseUrl === undefined) {
+    const { sqliteDialect } = await import('./sqlite.ts')
+    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(dataDir) })
+    return { dialect: 'sqlite', pool: undefined, kysely } as const
+  }
+  const { postgresDialect, postgresPool } = await import('./postgres.ts')
+  const pool = postgresPool(databaseUrl, onError)
+  return { dialect: 'postgres', pool, kysely: new Kysely<Tables>({ dialect: postgresDialect(pool) }) } as const
 }
 
 const ATTEMPTS = 5

@@ -29,7 +29,8 @@ const Name = Type.Object({
 const Receipt = Type.Object({ ...Name.properties, receipt: Type.String({ maxLength: 100 }) })
 const DeadEvent = Type.Object({ ...Name.properties, id: Type.String({ maxLength: 200 }) })
 
-/** What `source` says when the caller doesn't name itself; the peer's. */
+const LONGEST_SOURCE = 256
+/** What `source` says when the caller names itself neither in the body nor in User-Agent; the peer's. */
 const DEFAULT_SOURCE = 'hyperfleet-sentinel'
 const DEFAULT_DELIVERIES = 10
 const LONGEST_WAIT = 60_000
@@ -63,7 +64,7 @@ export const eventOperations = (service: Service): Operation[] => [
         { entity, id: body.resourceId },
         {
           reason: body.reason,
-          source: body.source ?? DEFAULT_SOURCE,
+          source: body.source ?? sourceOf(headers['user-agent']),
           time,
           ...(typeof traceparent === 'string' && { traceparent }),
         },
@@ -186,6 +187,10 @@ export const eventOperations = (service: Service): Operation[] => [
     },
   }),
 ]
+
+/** CloudEvents' source is a URI reference; a product and its comment have characters that one can't have. */
+const sourceOf = (userAgent: string | undefined): string =>
+  userAgent === undefined ? DEFAULT_SOURCE : encodeURI(userAgent.slice(0, LONGEST_SOURCE).toWellFormed())
 
 /** Claims, waiting up to `wait` for the first event. */
 const claim = async (
