@@ -9,6 +9,8 @@ export interface Gap {
   readonly problem: string | undefined
 }
 
+export const NO_GAP: Gap = { unowned: 0, problem: undefined }
+
 /** @throws Failure */
 export const findGap = async (listing: Listing, claimants: readonly Claimant[], signal: AbortSignal): Promise<Gap> => {
   let unowned = 0

@@ -10,11 +10,11 @@ import type { Registry } from 'prom-client'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import { claimCheck } from './claims.ts'
 import type { PulseLoop } from './loop.ts'
 import { createMetrics } from './metrics.ts'
 import { leaseOf, pulse } from './pulse.ts'
 import { refuseOverlap } from './refusal.ts'
-import { reportOwnership } from './report.ts'
 
 export interface SentinelDeps {
   readonly clock: Clock
@@ -38,11 +38,15 @@ export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
   const siblings = configs.index('resourceType', (config) => [[config.spec.resourceType, config]])
   const loops = new Map<string, PulseLoop>()
   const metrics = createMetrics(deps.registry)
+  const check = claimCheck({ loops, siblings, metrics, clock: deps.clock })
   const ours = { when: ({ metadata }: SentinelConfig) => deps.config === undefined || metadata.name === deps.config }
 
-  configs.daemon('pulse', pulse({ ...deps, metrics, loops }), { ...ours, lease: leaseOf })
+  configs.daemon('pulse', pulse({ ...deps, metrics, loops, check }), { ...ours, lease: leaseOf })
   configs.on.field('spec', 'reload', ({ object }) => loops.get(object.metadata.uid)?.reload(), ours)
-  configs.timer('ownership', { every: '1m', ...ours }, reportOwnership({ loops, siblings, metrics, clock: deps.clock }))
+  configs.on.field('spec', 'claims', async (context) => {
+    for (const sibling of siblings.get(context.spec.resourceType)) await check(sibling, context)
+  })
+  configs.timer('ownership', { every: '1m', ...ours }, (context) => check(context.object, context))
   if (deps.denyOverlap) configs.on.validate('shard', refuseOverlap(siblings))
 
   return configs

@@ -40,6 +40,8 @@ export interface LoopOptions {
   connect(config: Config): HyperFleet
   /** Something that the status tells has changed. */
   changed(): void
+  /** The whole shard was read for the first time with this spec. */
+  completed(): void
   warn(reason: string, message: string): void
   readonly metrics: Metrics
   readonly clock: Clock
@@ -300,6 +302,7 @@ export class PulseLoop {
         break
       case 'swept':
         this.#schedule.endSweep(change.exact)
+        if (!this.#complete) this.#options.completed()
         this.#complete = true
         break
       case 'current':

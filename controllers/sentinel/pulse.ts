@@ -1,10 +1,11 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import type { SentinelConfig, SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { claimSlot } from './autoshard.ts'
 import { Bell } from './bell.ts'
+import type { ClaimCheck } from './claims.ts'
 import type { Config } from './config.ts'
 import { createHyperFleet } from './hyperfleet.ts'
 import { PulseLoop } from './loop.ts'
@@ -13,6 +14,7 @@ import { statusOf } from './status.ts'
 import { together } from './together.ts'
 
 export interface PulseDeps {
+  /** What time it is for resources; leases and the pace of writing go by the operator's clock. */
   readonly clock: Clock
   readonly metrics: Metrics
   /** Of this program, for `User-Agent`. */
@@ -21,6 +23,8 @@ export interface PulseDeps {
   readonly identity: string
   /** File with the bearer token for the HyperFleet API. */
   readonly hyperfleetApiTokenFile?: string | undefined
+  /** Looks who else claims the same resources, or nobody does. */
+  readonly check: ClaimCheck
   /** The loops that run in this process, by uid of their SentinelConfig. */
   readonly loops: Map<string, PulseLoop>
 }
@@ -36,8 +40,8 @@ export const pulse =
   async (context: DaemonContext<SentinelConfig>): Promise<void> => {
     const { uid, name } = context.object.metadata
     const { clock, metrics, version, loops } = deps
-    const bell = new Bell(clock)
-    const before = context.status
+    const bell = new Bell(context.clock)
+    const { log, signal, status: before } = context
     const loop = new PulseLoop({
       spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
       covered: (shard) =>
@@ -53,18 +57,23 @@ export const pulse =
           clock,
         }),
       changed: () => bell.ring(),
+      completed: () => {
+        deps
+          .check(context.object, { log, signal })
+          .catch((error: unknown) => log.error('claims could not be checked', { error }))
+      },
       warn: (reason, message) => context.events.warning(reason, message),
       metrics,
       clock,
-      log: context.log,
+      log,
     })
     loops.set(uid, loop)
     try {
       await together(
-        context.signal,
-        (signal) => loop.run(signal),
-        (signal) => report(context, loop, bell, signal),
-        (signal) => claim(context, deps, loop, signal),
+        signal,
+        (both) => loop.run(both),
+        (both) => report(context, clock, loop, bell, both),
+        (both) => claim(context, deps, loop, both),
       )
     } finally {
       loops.delete(uid)
@@ -74,8 +83,8 @@ export const pulse =
 
 /** Claims a slot while the spec asks for claimed slots. */
 const claim = async (
-  { name, namespace = 'default', spec, api, log }: DaemonContext<SentinelConfig>,
-  { identity, clock }: PulseDeps,
+  { name, namespace = 'default', spec, api, log, clock }: DaemonContext<SentinelConfig>,
+  { identity }: PulseDeps,
   loop: PulseLoop,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -100,20 +109,20 @@ const RETRY = 5_000
 /** Writes the status when it has changed: at once, but at most once a second; counters alone less often. */
 const report = async (
   context: DaemonContext<SentinelConfig>,
+  clock: Clock,
   loop: PulseLoop,
   bell: Bell,
   signal: AbortSignal,
 ): Promise<void> => {
-  const { clock } = context
   let written: Status | undefined
-  let notBefore = 0
+  let notBefore = Number.NEGATIVE_INFINITY
   while (!signal.aborted) {
-    const now = clock.now()
-    const status = statusOf(loop.situation, (written ?? context.status)?.conditions ?? undefined, now)
-    const rest = loop.speaks ? notBefore + waitFor(status, written) - now.getTime() : WAIT.lastPollTime
+    const now = monotonic(context.clock)
+    const status = statusOf(loop.situation, (written ?? context.status)?.conditions ?? undefined, clock.now())
+    const rest = loop.speaks ? notBefore + waitFor(status, written) - now : WAIT.lastPollTime
     if (rest <= 0) {
       const problem = await write(context, status)
-      notBefore = now.getTime() + (problem === undefined ? 0 : RETRY)
+      notBefore = now + (problem === undefined ? 0 : RETRY)
       if (problem === undefined) written = status
       else if (!signal.aborted) context.log.warn('the status could not be written', { problem })
     } else await bell.wait(Math.min(rest, WAIT.lastPollTime), signal)

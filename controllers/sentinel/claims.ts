@@ -4,12 +4,13 @@ import type { Context } from '#operator/engine/context.ts'
 import type { Index } from '#operator/engine/indexes.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { Failure } from './failure.ts'
-import { findGap, type Gap } from './gap.ts'
+import { findGap, type Gap, NO_GAP } from './gap.ts'
 import type { PulseLoop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
 import { type Claimant, claimantOf, claimantsOf, isCoveredForSure, overlapOf, reportsGap } from './ownership.ts'
+import type { Listing } from './source/pages.ts'
 
-export interface OwnershipDeps {
+export interface ClaimDeps {
   readonly loops: ReadonlyMap<string, PulseLoop>
   readonly siblings: Index<string, SentinelConfig>
   readonly metrics: Metrics
@@ -26,39 +27,43 @@ interface Looked {
   readonly gap: Gap
 }
 
-export const reportOwnership = ({ loops, siblings, metrics, clock }: OwnershipDeps) => {
+/** Checks one SentinelConfig and tells its loop. Nothing happens where another replica runs it, or its spec can't be run. */
+export type ClaimCheck = (
+  config: SentinelConfig,
+  context: Pick<Context<SentinelConfig>, 'signal' | 'log'>,
+) => Promise<void>
+
+export const claimCheck = ({ loops, siblings, metrics, clock }: ClaimDeps): ClaimCheck => {
   const looked = new Map<string, Looked>()
 
-  const gapOf = async (loop: PulseLoop, claimants: readonly Claimant[], resourceType: string, signal: AbortSignal) => {
-    if (isCoveredForSure(claimants)) return { unowned: 0, problem: undefined }
+  const gapOf = async (listing: Listing | undefined, claimants: readonly Claimant[], signal: AbortSignal) => {
+    if (isCoveredForSure(claimants)) return NO_GAP
+    if (listing === undefined) return undefined
+    const { resourceType } = listing
     const now = clock.now().getTime()
     const claims = JSON.stringify(claimants)
     const before = looked.get(resourceType)
     if (before?.claims === claims && now >= before.at && now - before.at < GAP_EVERY) return before.gap
-    if (loop.listing === undefined) return before?.gap
-    const gap = await findGap(loop.listing, claimants, signal)
+    const gap = await findGap(listing, claimants, signal)
     looked.set(resourceType, { at: now, claims, gap })
     return gap
   }
 
-  return async ({ object, signal, log }: Context<SentinelConfig>): Promise<void> => {
-    const loop = loops.get(object.metadata.uid)
-    const claimant = claimantOf(object)
-    // Another replica holds the lease, or the spec is invalid: then there is nothing to say here.
+  return async (config, { signal, log }) => {
+    const loop = loops.get(config.metadata.uid)
+    const claimant = claimantOf(config)
     if (loop === undefined || claimant === undefined) return
-    const { resourceType } = object.spec
-    const others = claimantsOf(siblings.get(resourceType), object)
-    const overlap = overlapOf(claimant, others)
+    const { resourceType } = config.spec
+    const others = claimantsOf(siblings.get(resourceType), config)
     let gap: Gap | undefined
-    if (reportsGap(claimant, others)) {
-      try {
-        gap = await gapOf(loop, [claimant, ...others], resourceType, signal)
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error
-        log.debug('resources without an owner could not be looked for', { problem: error.message })
-      }
+    try {
+      if (reportsGap(claimant, others)) gap = await gapOf(loop.listing, [claimant, ...others], signal)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof Failure)) throw error
+      log.debug('resources without an owner could not be looked for', { problem: error.message })
     }
     if (gap !== undefined) metrics.unownedResources.set({ resource_type: resourceType }, gap.unowned)
-    loop.found({ overlap, gap })
+    loop.found({ overlap: overlapOf(claimant, others), gap })
   }
 }

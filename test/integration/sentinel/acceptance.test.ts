@@ -1,0 +1,440 @@
+/** The acceptance criteria of seed sentinel.txt one by one, on a real API server and our real HyperFleet API, with a clock that the tests move. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type ManualClock, manualClock } from '#test/harness/index.ts'
+import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
+import { PATIENCE, type SentinelWorld, sentinelWorld } from './world.ts'
+
+let clock: ManualClock
+let world: SentinelWorld
+let api: HyperFleetApi
+
+beforeEach(async () => {
+  clock = manualClock()
+  api = await startHyperFleet(clock, [
+    { kind: 'Cluster', plural: 'clusters', required_adapters: ['validation'] },
+    { kind: 'Channel', plural: 'channels' },
+  ])
+  world = await sentinelWorld()
+})
+
+afterEach(async () => {
+  await world[Symbol.asyncDispose]()
+  await api[Symbol.asyncDispose]()
+})
+
+const declare = (name: string, spec: object = {}) =>
+  world.declare(name, { resourceType: 'clusters', hyperfleetAPI: { url: api.url }, ...spec })
+
+const region = (value: string) => ({ shardSelector: { matchLabels: { region: value } } })
+
+/** Long enough for a wrong pulse to come. */
+const quiet = () => new Promise((resolve) => setTimeout(resolve, 60))
+
+/** Waits until the Sentinel has this many resources of each state in its status. */
+const counted = (name: string, counts: { ready?: number; notReady?: number }) =>
+  vi.waitFor(async () => expect((await world.config(name)).status).toMatchObject(counts), PATIENCE)
+
+/** A cluster that was reported ready or not, and is known to the Sentinel `all` so. */
+const reported = async (name: string, available: 'True' | 'False') => {
+  const id = await api.create(name)
+  await api.expect(`${name} New`)
+  await api.report(id, available)
+  await counted('all', available === 'True' ? { ready: 1 } : { notReady: 1 })
+  await quiet()
+  return id
+}
+
+describe('backoff', () => {
+  beforeEach(async () => {
+    await declare('all')
+    await world.start(clock)
+    await world.until('all', 'Watching')
+  })
+
+  test('a new resource is pulsed at once', async () => {
+    await api.create('one')
+    await api.expect('one New')
+  })
+
+  test('a resource that is not ready is pulsed 10 s after its last report, and not before', async () => {
+    await reported('one', 'False')
+    await clock.advance(9_999)
+    await quiet()
+    await api.expect()
+    await clock.advance(1)
+    await api.expect('one NotReadyBackoffExpired')
+  })
+
+  test('a ready resource is pulsed 30 min after its last report, and not before', async () => {
+    await reported('one', 'True')
+    await clock.advance(30 * 60_000 - 1)
+    await quiet()
+    await api.expect()
+    await clock.advance(1)
+    await api.expect('one ReadyBackoffExpired')
+  })
+
+  test('without a report pulses go on once per backoff', async () => {
+    await reported('one', 'False')
+    for (let beat = 0; beat < 3; beat++) {
+      await clock.advance('9s')
+      await quiet()
+      await api.expect()
+      await clock.advance('1s')
+      await api.expect('one NotReadyBackoffExpired')
+    }
+  })
+
+  test('a spec change is pulsed at once, also of a ready resource', async () => {
+    const id = await reported('one', 'True')
+    await api.patch(id)
+    await api.expect('one SpecChanged')
+    await quiet()
+    await api.expect()
+  })
+
+  test('a deletion is pulsed at once, and again at the pace of what is not ready', async () => {
+    const id = await reported('one', 'True')
+    await api.delete(id)
+    await api.expect('one Deleting')
+    await clock.advance('10s')
+    await api.expect('one NotReadyBackoffExpired')
+  })
+
+  test('a report moves the next pulse', async () => {
+    const id = await reported('one', 'False')
+    await clock.advance('8s')
+    await api.report(id, 'False')
+    await quiet()
+    await clock.advance('9s')
+    await quiet()
+    await api.expect()
+    await clock.advance('1s')
+    await api.expect('one NotReadyBackoffExpired')
+  })
+
+  test('a pulse carries the trace it begins and the shard it comes from', async () => {
+    await api.create('one')
+    await vi.waitFor(() => expect(api.pulses).toHaveLength(1), PATIENCE)
+    expect(api.pulses[0]?.source).toBe('hyperfleet-sentinel/all')
+    expect(api.pulses[0]?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
+  })
+
+  test('a resource with a backoff of its own follows it; a bad one is ignored and said', async () => {
+    await api.create('slow', { 'sentinel.hyperfleet.io/backoff-not-ready': '45s' })
+    await api.create('wrong', { 'sentinel.hyperfleet.io/backoff-not-ready': 'soon' })
+    await api.expect('slow New', 'wrong New')
+    await clock.advance('10s')
+    await api.expect('wrong NotReadyBackoffExpired')
+    await clock.advance('35s')
+    await api.expect('slow NotReadyBackoffExpired', 'wrong NotReadyBackoffExpired')
+  })
+})
+
+test('a kind without adapters is pulsed once per generation, then every backoffReady', async () => {
+  await declare('channels', { resourceType: 'channels' })
+  await world.start(clock)
+  await world.until('channels', 'Watching')
+  const id = await api.create('stable', {}, 'channels')
+  await api.expect('stable New')
+  await clock.advance('29m')
+  await quiet()
+  await api.expect()
+  await clock.advance('1m')
+  await api.expect('stable ReadyBackoffExpired')
+  await api.patch(id)
+  await api.expect('stable SpecChanged')
+})
+
+describe('shards', () => {
+  test('several side by side touch only their own resources', async () => {
+    await declare('east', region('us-east'))
+    await declare('west', region('us-west'))
+    await declare('rest', {
+      shardSelector: { matchExpressions: [{ key: 'region', operator: 'NotIn', values: ['us-east', 'us-west'] }] },
+    })
+    for (const config of ['east', 'west', 'rest']) await world.start(clock, { config })
+    for (const name of ['east', 'west', 'rest']) await world.until(name, 'Watching')
+    await api.create('in-east', { region: 'us-east' })
+    await api.create('in-west', { region: 'us-west' })
+    await api.create('elsewhere')
+    await vi.waitFor(() => expect(api.pulses).toHaveLength(3), PATIENCE)
+    expect(api.pulses.map(({ source }) => source?.split('/')[1]).toSorted()).toEqual(['east', 'rest', 'west'])
+    await api.expect('elsewhere New', 'in-east New', 'in-west New')
+  })
+
+  test('a resource that changes its labels changes its shard', async () => {
+    await declare('east', region('us-east'))
+    await declare('west', region('us-west'))
+    await world.start(clock)
+    await world.until('east', 'Watching')
+    await world.until('west', 'Watching')
+    const id = await api.create('mover', { region: 'us-east' })
+    await api.expect('mover New')
+    await api.relabel(id, { region: 'us-west' })
+    await counted('east', { notReady: 0 })
+    await counted('west', { notReady: 1 })
+    api.pulses.length = 0
+    await clock.advance('10s')
+    await vi.waitFor(
+      () => expect(api.pulses.map(({ source }) => source)).toEqual(['hyperfleet-sentinel/west']),
+      PATIENCE,
+    )
+  })
+
+  test('shards of one division pulse every resource exactly once, and one more shard moves only its own part', async () => {
+    const ids = await Promise.all(Array.from({ length: 30 }, (_, number) => api.create(`cluster-${number}`)))
+    for (const index of [0, 1, 2]) await declare(`shard-${index}`, { autoShard: { shards: 3, index } })
+    await world.start(clock)
+    for (const index of [0, 1, 2]) await world.until(`shard-${index}`, 'Watching')
+    const owners = async () => {
+      await vi.waitFor(() => expect(api.pulses).toHaveLength(30), PATIENCE)
+      const found = new Map(api.pulses.map(({ id, source }) => [id, source?.at(-1)]))
+      expect(found.size).toBe(30)
+      api.pulses.length = 0
+      return found
+    }
+    const before = await owners()
+    await declare('shard-3', { autoShard: { shards: 4, index: 3 } })
+    for (const index of [0, 1, 2]) await world.change(`shard-${index}`, { autoShard: { shards: 4, index } })
+    await vi.waitFor(async () => {
+      for (const index of [0, 1, 2, 3])
+        expect((await world.config(`shard-${index}`)).status).toMatchObject({
+          shard: `all [${index}/4]`,
+          source: 'Watch',
+        })
+      const counts = await Promise.all(
+        [0, 1, 2, 3].map(async (index) => (await world.config(`shard-${index}`)).status?.resources ?? 0),
+      )
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30)
+    }, PATIENCE)
+    api.pulses.length = 0
+    await clock.advance('10s')
+    const after = await owners()
+    for (const id of ids) expect([before.get(id), '3']).toContain(after.get(id))
+  })
+
+  test('overlapping shards are told on both, and not any more once they are disjoint', async () => {
+    const overlapping = (name: string, status: string) =>
+      vi.waitFor(async () => {
+        const found = (await world.config(name)).status?.conditions?.find(({ type }) => type === 'Overlapping')
+        expect(found?.status).toBe(status)
+        return found?.message
+      }, PATIENCE)
+    await declare('east', region('us-east'))
+    await world.start(clock)
+    await overlapping('east', 'False')
+    await declare('prod', { shardSelector: { matchLabels: { environment: 'prod' } } })
+    const both = 'region=us-east'
+    expect(await overlapping('east', 'True')).toContain('prod selects the same resources, for example one with')
+    expect(await overlapping('prod', 'True')).toContain(both)
+    await world.change('prod', { shardSelector: { matchLabels: { environment: 'prod', region: 'us-west' } } })
+    await overlapping('east', 'False')
+    await overlapping('prod', 'False')
+  })
+
+  test('resources that no shard selects are counted and named', async () => {
+    await api.create('unlabelled')
+    await declare('east', region('us-east'))
+    const { registry } = await world.start(clock)
+    await vi.waitFor(async () => {
+      const unowned = (await world.config('east')).status?.conditions?.find(({ type }) => type === 'Unowned')
+      expect(unowned).toMatchObject({ status: 'True', reason: 'ResourcesWithoutShard' })
+      expect(await registry.metrics()).toContain('hyperfleet_sentinel_unowned_resources{resource_type="clusters"} 1')
+    }, PATIENCE)
+  })
+})
+
+describe('configuration', () => {
+  test('a change of the backoff applies without restart and without a storm of pulses', async () => {
+    await declare('all')
+    const { registry } = await world.start(clock)
+    await world.until('all', 'Watching')
+    await reported('one', 'False')
+    await clock.advance('5s')
+    await world.change('all', { backoffNotReady: '60s' })
+    await vi.waitFor(
+      async () =>
+        expect(await registry.metrics()).toContain(
+          'hyperfleet_sentinel_config_reloads_total{shard="all",resource_type="clusters"} 1',
+        ),
+      PATIENCE,
+    )
+    await clock.advance('54s')
+    await quiet()
+    await api.expect()
+    await clock.advance('1s')
+    await api.expect('one NotReadyBackoffExpired')
+  })
+
+  test('a change of the selector applies without restart', async () => {
+    await declare('shard', region('us-east'))
+    await world.start(clock)
+    await world.until('shard', 'Watching')
+    await api.create('in-west', { region: 'us-west' })
+    await quiet()
+    await api.expect()
+    await world.change('shard', region('us-west'))
+    await api.expect('in-west New')
+  })
+
+  test('an invalid spec keeps the last good one running and says so', async () => {
+    await declare('all')
+    const { registry } = await world.start(clock)
+    await world.until('all', 'Watching')
+    // The schema refuses most of it; the loop must stand what an older schema let pass.
+    await world.change('all', { pollInterval: '1ms' })
+    const { status } = await world.until('all', 'InvalidSpec')
+    expect(status?.conditions?.[0]).toMatchObject({
+      status: 'False',
+      message: 'spec.pollInterval: "1ms" is too short: write 100ms or more; the last good spec keeps running',
+    })
+    expect(await registry.metrics()).toContain(
+      'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="config_load"} 1',
+    )
+    await api.create('one')
+    await api.expect('one New')
+    await world.change('all', { pollInterval: '5s' })
+    await world.until('all', 'Watching')
+  })
+
+  test('an unknown resource type is told, and tried again', async () => {
+    await declare('typo', { resourceType: 'clutsers' })
+    await world.start(clock)
+    const { status } = await world.until('typo', 'UnknownResourceType')
+    expect(status?.conditions?.[0]?.message).toContain('the API serves no clutsers')
+    await world.change('typo', { resourceType: 'clusters' })
+    await world.until('typo', 'Watching')
+  })
+})
+
+describe('failures', () => {
+  test('an API that is away is asked again at the next poll interval, and nothing is lost', async () => {
+    await declare('all')
+    api.fault = () => ({ status: 503 })
+    const { registry } = await world.start(clock)
+    const { status } = await world.until('all', 'APIUnreachable')
+    expect(status?.lastError).toContain('503')
+    await api.create('one')
+    api.fault = () => undefined
+    await clock.advance('5s')
+    await api.expect('one New')
+    const { status: after } = await world.until('all', 'Watching')
+    expect(after?.lastError).toBeUndefined()
+    expect(await registry.metrics()).toMatch(
+      /api_errors_total\{shard="all",resource_type="clusters",operation="fetch_resources"\} 1/,
+    )
+  })
+
+  test('Retry-After of the API is honoured', async () => {
+    await declare('all')
+    api.fault = () => ({ status: 429, retryAfter: '60' })
+    await world.start(clock)
+    await world.until('all', 'APIUnreachable')
+    api.fault = () => undefined
+    await clock.advance('59s')
+    await quiet()
+    expect((await world.config('all')).status?.source).toBeUndefined()
+    await clock.advance('1s')
+    await world.until('all', 'Watching')
+  })
+
+  test('a watch stream that breaks is taken up where it was', async () => {
+    await declare('all')
+    await world.start(clock)
+    await world.until('all', 'Watching')
+    await reported('one', 'True')
+    api.fault = () => 'cut'
+    const broken = api.requests.length
+    api.cutStreams()
+    await world.until('all', 'APIUnreachable')
+    await api.create('two')
+    api.fault = () => undefined
+    await clock.advance('5s')
+    await api.expect('two New')
+    expect(api.requests.slice(broken).filter((request) => request.includes('resourceVersion='))).not.toEqual([])
+  })
+
+  test('an event that the API refuses holds up no other, and is sent again', async () => {
+    await declare('all')
+    const { registry } = await world.start(clock)
+    await world.until('all', 'Watching')
+    const refused = await reported('refused', 'True')
+    api.fault = ({ method, body }) => (method === 'POST' && body.includes(refused) ? { status: 500 } : undefined)
+    await api.patch(refused)
+    await api.create('taken')
+    await api.expect('taken New')
+    expect(await registry.metrics()).toMatch(
+      /api_errors_total\{shard="all",resource_type="clusters",operation="create_event"\} [1-9]/,
+    )
+    api.fault = () => undefined
+    await clock.advance('5s')
+    await api.expect('refused SpecChanged')
+  })
+})
+
+describe('metrics', () => {
+  test('the six of the seed have their names and labels, and shard is never empty', async () => {
+    await declare('all')
+    await declare('east', region('us-east'))
+    const { registry } = await world.start(clock)
+    await world.until('all', 'Watching')
+    await world.until('east', 'Watching')
+    await reported('one', 'True')
+    await clock.advance('5s')
+    const text = await vi.waitFor(async () => {
+      const metrics = await registry.metrics()
+      expect(metrics).toMatch(/resources_skipped_total\{shard="all",resource_type="clusters",ready_state="ready"\} 1/)
+      return metrics
+    }, PATIENCE)
+    for (const line of [
+      'hyperfleet_sentinel_pending_resources{shard="all",resource_type="clusters"} 1',
+      'hyperfleet_sentinel_pending_resources{shard="region=us-east",resource_type="clusters"} 0',
+      'hyperfleet_sentinel_events_created_total{shard="all",resource_type="clusters"} 1',
+      'hyperfleet_sentinel_resources_skipped_total{shard="all",resource_type="clusters",ready_state="not_ready"}',
+      'hyperfleet_sentinel_reconcile_duration_seconds_count{shard="all",resource_type="clusters"}',
+      'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="fetch_resources"} 0',
+      'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="create_event"} 0',
+      'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="config_load"} 0',
+      'hyperfleet_sentinel_config_reloads_total{shard="all",resource_type="clusters"} 0',
+    ])
+      expect(text).toContain(line)
+    expect(text).not.toContain('shard=""')
+  })
+})
+
+describe('replicas', () => {
+  test('a second replica stands by, takes over when the first stops, and nobody pulses twice', async () => {
+    await declare('all')
+    const first = await world.start(clock)
+    await world.until('all', 'Watching')
+    await world.start(clock)
+    await reported('one', 'True')
+    await clock.advance('30m')
+    await api.expect('one ReadyBackoffExpired')
+    await first.stop()
+    await api.create('two')
+    await api.expect('two New')
+    await clock.advance('29m')
+    await quiet()
+    expect(api.told().filter((pulse) => pulse.startsWith('one'))).toEqual([])
+    await clock.advance('1m')
+    await vi.waitFor(
+      () => expect(api.told().filter((pulse) => pulse.startsWith('one'))).toEqual(['one ReadyBackoffExpired']),
+      PATIENCE,
+    )
+  })
+
+  test('a restart is no storm: what was pulsed and waits is not pulsed again', async () => {
+    await declare('all')
+    const first = await world.start(clock)
+    await world.until('all', 'Watching')
+    for (const name of ['one', 'two', 'three']) await api.create(name)
+    await api.expect('one New', 'three New', 'two New')
+    await first.stop()
+    await world.start(clock)
+    await world.until('all', 'Watching')
+    await quiet()
+    await api.expect()
+  })
+})

@@ -1,0 +1,139 @@
+/** What the Sentinel's tests stand on: a namespace with the Sentinel's own rights, SentinelConfigs in it, and Sentinels that run. */
+import { readFile } from 'node:fs/promises'
+import { loadAll } from 'js-yaml'
+import { Registry } from 'prom-client'
+import { vi } from 'vitest'
+import { SentinelConfig, type SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { sentinel } from '#controllers/sentinel/index.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { type Clock, type DeepPartial, type KubeObject, type Logger, operator } from '#operator/index.ts'
+import { pathOf } from '#operator/model/resource.ts'
+import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+
+export interface RunningSentinel {
+  readonly registry: Registry
+  /** Messages of its log, with their fields. */
+  readonly lines: readonly string[]
+  /** SIGTERM's effect: resolves when nothing is left running. */
+  stop(): Promise<void>
+}
+
+export interface SentinelWorld extends AsyncDisposable {
+  readonly plane: ControlPlane
+  readonly namespace: string
+  /** As admin. */
+  readonly api: Api
+  /** Creates a SentinelConfig. */
+  declare(name: string, spec: DeepPartial<SentinelConfigSpec>): Promise<void>
+  /** Changes its spec by a merge patch. */
+  change(name: string, spec: object): Promise<void>
+  config(name: string): Promise<SentinelConfig>
+  /** Resolves when the condition Ready has this reason; the SentinelConfig as it then is. */
+  until(name: string, reason: string): Promise<SentinelConfig>
+  /** A Sentinel as its ServiceAccount, whose resources live by this clock. */
+  start(clock: Clock, options?: { readonly config?: string; readonly kubeconfig?: string }): Promise<RunningSentinel>
+}
+
+/** Long enough for a busy machine; nothing waits so long when all is well. */
+export const PATIENCE = { timeout: 20_000, interval: 20 }
+
+export const sentinelWorld = async (): Promise<SentinelWorld> => {
+  const plane = await sharedControlPlane()
+  const namespace = await plane.namespace('sentinel')
+  await grantRights(plane, namespace)
+  const kubeconfig = await plane.kubeconfigFor('hyperfleet-sentinel', namespace)
+  const transport = await plane.transport()
+  const api = createApi(transport)
+  const running: RunningSentinel[] = []
+
+  const config = async (name: string): Promise<SentinelConfig> => {
+    const found = await api.get(SentinelConfig, name, namespace)
+    if (found === undefined) throw new Error(`there is no SentinelConfig ${name}`)
+    return found
+  }
+
+  return {
+    plane,
+    namespace,
+    api,
+    config,
+    async declare(name, spec) {
+      await api.create(SentinelConfig, { metadata: { name, namespace }, spec: spec as SentinelConfigSpec })
+    },
+    async change(name, spec) {
+      await api.patch(SentinelConfig, { name, namespace, type: 'merge', body: { spec } })
+    },
+    until: (name, reason) =>
+      vi.waitFor(async () => {
+        const found = await config(name)
+        const ready = found.status?.conditions?.find(({ type }) => type === 'Ready')
+        if (ready?.reason !== reason) throw new Error(`${name} is ${JSON.stringify(found.status)}, not ${reason}`)
+        return found
+      }, PATIENCE),
+    async start(clock, options = {}) {
+      const registry = new Registry()
+      const lines: string[] = []
+      const own = await loadTransport({ kubeconfig: options.kubeconfig ?? kubeconfig })
+      const controllers = [
+        sentinel({ clock, registry, version: 'test', identity: `replica-${running.length}`, config: options.config }),
+      ]
+      const identity = `replica-${running.length}`
+      const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
+      const ended = manager.start()
+      const started = {
+        registry,
+        lines,
+        stop: async () => {
+          await manager.stop()
+          await ended
+          await own.close()
+        },
+      }
+      running.push(started)
+      await manager.ready
+      return started
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(running.map((started) => started.stop()))
+      await plane.rest('DELETE', `/api/v1/namespaces/${namespace}`)
+      await transport.close()
+    },
+  }
+}
+
+/** The ServiceAccount, Role and RoleBinding of kustomize/base, in a namespace of the test. */
+const grantRights = async ({ rest }: ControlPlane, namespace: string): Promise<void> => {
+  const text = await readFile('kustomize/base/rbac/sentinel.yaml', 'utf8')
+  for (const manifest of loadAll(text.replaceAll('hyperfleet-system', namespace)) as KubeObject[]) {
+    const [group = '', version = 'v1'] = manifest.apiVersion.includes('/')
+      ? manifest.apiVersion.split('/')
+      : ['', manifest.apiVersion]
+    const resource = {
+      group,
+      version,
+      plural: `${manifest.kind.toLowerCase()}s`,
+      kind: manifest.kind,
+      scope: 'Namespaced',
+      subresources: [],
+    } as const
+    await rest('POST', pathOf(resource, { namespace }), manifest)
+  }
+}
+
+/** For servers whose log no test reads. */
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+const recorder = (lines: string[]): Logger => {
+  const at = (level: string, base: object) => (message: string, fields?: object) => {
+    lines.push(`${level} ${message} ${JSON.stringify({ ...base, ...fields })}`)
+  }
+  const logger = (base: object): Logger => ({
+    debug: at('debug', base),
+    info: at('info', base),
+    warn: at('warn', base),
+    error: at('error', base),
+    child: (fields) => logger({ ...base, ...fields }),
+  })
+  return logger({})
+}
