@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 /** One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness). */
 export default defineConfig({
   test: {
+    // As Node.js does it: the default import of a CommonJS package is its module.exports.
+    deps: { interopDefault: false },
     projects: [
       {
         extends: true,
