@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { json, refuse, scriptedServer } from '#test/harness/scripted-server.ts'
+import type { KubeObject, Resource } from '../model/resource.ts'
+import { createApi } from './api.ts'
+import { createTransport } from './transport.ts'
+
+const NODES: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  plural: 'nodes',
+  kind: 'Node',
+  scope: 'Cluster',
+  subresources: [],
+}
+const node = (name: string) => ({ metadata: { name } })
+
+test("a list whose snapshot expires goes on with the server's token for what is true now", async () => {
+  await using server = await scriptedServer((_, response, before) => {
+    if (before === 0) json(response, 200, { metadata: { continue: 'old' }, items: [node('a')] })
+    else if (before === 1) {
+      const status = {
+        kind: 'Status',
+        code: 410,
+        reason: 'Expired',
+        message: 'too old',
+        metadata: { continue: 'fresh' },
+      }
+      json(response, 410, status)
+    } else json(response, 200, { metadata: {}, items: [node('b')] })
+  })
+  const transport = createTransport(server.kubeConfig)
+  const nodes = await Array.fromAsync(createApi(transport).list(NODES))
+  await transport.close()
+  expect(nodes.map(({ metadata }) => metadata.name)).toEqual(['a', 'b'])
+  expect(server.requests.map(({ query }) => query.get('continue'))).toEqual([null, 'old', 'fresh'])
+})
+
+test('a list whose snapshot expires without such a token fails, rather than end early', async () => {
+  await using server = await scriptedServer((_, response, before) =>
+    before === 0
+      ? json(response, 200, { metadata: { continue: 'old' }, items: [node('a')] })
+      : refuse(response, 410, 'Expired', 'too old'),
+  )
+  const transport = createTransport(server.kubeConfig)
+  await expect(Array.fromAsync(createApi(transport).list(NODES))).rejects.toMatchObject({ status: 410 })
+  await transport.close()
+})
