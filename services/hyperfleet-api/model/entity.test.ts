@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { builtinEntities, defineEntities, type EntityConfig, hrefOf } from './entity.ts'
+
+test('children know their parents, and hrefs begin with the owner’s', () => {
+  const entities = defineEntities(builtinEntities)
+  const pools = entities.byPlural('nodepools')
+  expect(pools?.parent).toBe(entities.byKind('Cluster'))
+  expect(entities.byKind('Cluster')?.children).toEqual([pools])
+  expect(pools && hrefOf(pools, '2', { href: '/api/hyperfleet/v1/clusters/1' })).toBe(
+    '/api/hyperfleet/v1/clusters/1/nodepools/2',
+  )
+})
+
+const kind = (config: Partial<EntityConfig>): EntityConfig => ({ kind: 'Thing', plural: 'things', ...config })
+
+test.each([
+  [[kind({ kind: 'thing' })], 'entities: kind "thing" must be UpperCamelCase, such as Cluster'],
+  [[kind({ plural: 'Things' })], 'entities: plural "Things" must be lower case, such as clusters'],
+  [[kind({ plural: 'events' })], 'entities: plural events is a path of the API itself, choose another'],
+  [[kind({}), kind({ plural: 'others' })], 'entities: kind Thing is there twice, remove one'],
+  [[kind({}), kind({ kind: 'Other' })], 'entities: plural things is there twice, rename one'],
+  [[kind({ parent_kind: 'Nobody' })], 'entities: Thing has parent_kind Nobody, which is not among: Thing'],
+  [
+    [kind({ parent_kind: 'Thing' })],
+    'entities: Thing → Thing is a circle, a kind can’t be its own ancestor'.replace('’', "'"),
+  ],
+  [[kind({ name_min_len: 5, name_max_len: 4 })], 'entities: Thing needs 1 <= name_min_len <= name_max_len <= 100'],
+])('%# refuses what it can’t serve', (configs, message) => {
+  expect(() => defineEntities(configs)).toThrow(message)
+})
