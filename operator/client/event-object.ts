@@ -53,7 +53,7 @@ export const referenceTo = ({ apiVersion, kind, metadata }: KubeObject): ObjectR
 /** Events about cluster-scoped objects live in `default`, as Kubernetes' own do. */
 export const eventNamespace = ({ namespace = 'default' }: ObjectReference): string => namespace
 
-/** The API server's limits, in characters. */
+/** The API server's limits, in bytes. */
 const LONGEST = { name: 253, instance: 128, reason: 128, note: 1024 }
 
 /** @param suffix makes the name unique */
@@ -71,9 +71,13 @@ export const eventOf = (series: Series, suffix: string, reporter: Reporter) => {
     reason: reason.slice(0, LONGEST.reason),
     type,
     regarding,
-    note: note.slice(0, LONGEST.note),
+    note: cut(note, LONGEST.note),
     ...(series.count > 1 && { series: seriesOf(series) }),
   }
 }
+
+/** The longest beginning of a text that fits, without half a character. */
+const cut = (text: string, bytes: number): string =>
+  text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read)
 
 export const seriesOf = ({ count, lastAt }: Series) => ({ count, lastObservedTime: microTime(new Date(lastAt)) })
