@@ -51,10 +51,12 @@ const labelled = (builder: Builder, kind: string, key: string, values?: readonly
     return values === undefined ? rows : rows.where('value', 'in', values)
   })
 
+type ConditionTest = Extract<Search, { readonly condition: string }>
+
 const searchClause = (builder: Builder, kind: string, search: Search): Clause => {
   switch (search.type) {
     case 'and':
-      return builder.and(search.operands.map((operand) => searchClause(builder, kind, operand)))
+      return andClause(builder, kind, search.operands)
     case 'or':
       return builder.or(search.operands.map((operand) => searchClause(builder, kind, operand)))
     case 'not':
@@ -64,17 +66,42 @@ const searchClause = (builder: Builder, kind: string, search: Search): Clause =>
     case 'label':
       return labelClause(builder, kind, search.key, search.test)
     case 'condition':
-      return builder('id', 'in', (inner) =>
-        conditions(inner, kind, search.condition).where('status', '=', search.status),
-      )
     case 'conditionTime':
-      return builder('id', 'in', (inner) =>
-        conditions(inner, kind, search.condition).where(search.column, search.operator, search.time),
-      )
     case 'conditionGeneration':
-      return builder('id', 'in', (inner) =>
-        conditions(inner, kind, search.condition).where('observed_generation', search.operator, search.generation),
-      )
+      return conditionClause(builder, kind, search.condition, [search])
+  }
+}
+
+/** Tests of one same condition become one look at its index: "not ready since then" is a range there. */
+const andClause = (builder: Builder, kind: string, operands: readonly Search[]): Clause => {
+  const tests = operands.filter((operand) => 'condition' in operand)
+  const others = operands.filter((operand) => !('condition' in operand))
+  return builder.and([
+    ...others.map((operand) => searchClause(builder, kind, operand)),
+    ...[...Map.groupBy(tests, ({ condition }) => condition)].map(([condition, about]) =>
+      conditionClause(builder, kind, condition, about),
+    ),
+  ])
+}
+
+const conditionClause = (builder: Builder, kind: string, condition: string, tests: readonly ConditionTest[]): Clause =>
+  builder('id', 'in', (inner) => {
+    const rows = inner
+      .selectFrom('resource_conditions')
+      .select('resource_id')
+      .where('kind', '=', kind)
+      .where('type', '=', condition)
+    return rows.where((row) => row.and(tests.map((test) => conditionTest(row, test))))
+  })
+
+const conditionTest = (row: ExpressionBuilder<Tables, 'resource_conditions'>, test: ConditionTest): Clause => {
+  switch (test.type) {
+    case 'condition':
+      return row('status', '=', test.status)
+    case 'conditionTime':
+      return row(test.column, test.operator, test.time)
+    case 'conditionGeneration':
+      return row('observed_generation', test.operator, test.generation)
   }
 }
 
@@ -93,6 +120,3 @@ const labelClause = (builder: Builder, kind: string, key: string, test: TextTest
           .where('value', '!=', test.value),
       )
     : labelled(builder, kind, key, test.operator === 'in' ? test.values : [test.value])
-
-const conditions = (builder: Builder, kind: string, type: string) =>
-  builder.selectFrom('resource_conditions').select('resource_id').where('kind', '=', kind).where('type', '=', type)
