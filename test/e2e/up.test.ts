@@ -1,41 +1,56 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { signalGroup } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
 
 const REPOSITORY = join(import.meta.dirname, '..', '..')
 const TIMEOUT = 300_000
 
 interface Up {
-  readonly child: ChildProcess
   /** Everything it has printed so far. */
   output(): string
   readonly exited: Promise<number>
   /** Processes, on this machine, that it or its children started and that still run. */
   left(): readonly string[]
+  /** Sends a signal as a terminal does: to all of the group. */
+  interrupt(signal: NodeJS.Signals): void
 }
 
-/** `npm run up` with a state folder of its own, by which its processes are known as well. */
-const up = async (...args: readonly string[]): Promise<Up> => {
+/** Starts it with a state folder of its own, by which its processes are known as well, in a process group like a terminal's. */
+const up = async (command: string, args: readonly string[]): Promise<Up> => {
   const home = await temporaryFolder('e2e')
   const env = { ...process.env, XDG_STATE_HOME: home, MUSTER_CLUSTER: 'local' }
-  const child = spawn('npm', ['run', '-s', 'up', '--', ...args], {
-    cwd: REPOSITORY,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(command, args, { cwd: REPOSITORY, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  await once(child, 'spawn')
+  const group = child.pid as number
+  guardGroup(group)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text
     })
   }
-  const exited = once(child, 'close').then(([code]) => code as number)
-  return { child, output: () => output, exited, left: () => processesWith(home) }
+  const exited = once(child, 'close').then(([code]) => {
+    forgetGroup(group)
+    return code as number
+  })
+  return {
+    exited,
+    output: () => output,
+    left: () => processesWith(home),
+    interrupt: (signal) => signalGroup(group, signal),
+  }
 }
+
+const npmRunUp = (...args: readonly string[]): Promise<Up> => up('npm', ['run', '-s', 'up', '--', ...args])
+
+/** As npm does it, but npm has an exit code of its own when it is interrupted. */
+const scriptOfUp = (...args: readonly string[]): Promise<Up> => up('node', ['hack/run.mjs', 'hack/up/up.ts', ...args])
 
 const processesWith = (text: string): readonly string[] =>
   globSync('/proc/[0-9]*/environ').flatMap((file) => {
@@ -69,9 +84,25 @@ const steps = (output: string): readonly string[] =>
 test('npm run up -- --once brings everything up, sees the pulses of every sample and takes everything down', {
   timeout: TIMEOUT,
 }, async () => {
-  const run = await up('--once')
+  const run = await npmRunUp('--once')
   expect(await run.exited, run.output()).toBe(0)
-  expect(steps(run.output())).toMatchInlineSnapshot()
+  expect(steps(run.output())).toMatchInlineSnapshot(`
+    [
+      "✓ Find or start a cluster",
+      "✓ Apply kustomize/overlays/dev",
+      "✓ Start NATS",
+      "✓ Start the HyperFleet API",
+      "✓ Start the manager as its ServiceAccount",
+      "✓ Apply kustomize/samples",
+      "✓ Create sample clusters and node pools",
+      "✓ Watch the pulses until every sample is Ready",
+      "✓ See the same in the status of every SentinelConfig",
+      "✓ Stopping the manager",
+      "✓ Stopping the HyperFleet API",
+      "✓ Stopping NATS",
+      "✓ Stopping the cluster",
+    ]
+  `)
   expect(run.output()).toMatch(/pulse 1 of cluster\/boston: New \(.*cluster-sentinel-us-east\), now NotReady/)
   expect(run.output()).toMatch(
     /pulse 2 of cluster\/nowhere: NotReadyBackoffExpired \(.*cluster-sentinel-default\), now Ready/,
@@ -83,25 +114,25 @@ test.for([
   ['SIGINT', 130, 'Start the manager'],
   ['SIGTERM', 130, 'Create sample clusters'],
 ] as const)('%s in the middle takes down what is up', { timeout: TIMEOUT }, async ([signal, code, step]) => {
-  const run = await up('--once')
+  const run = await scriptOfUp('--once')
   await said(run, `… ${step}`)
-  run.child.kill(signal)
+  run.interrupt(signal)
   expect(await run.exited, run.output()).toBe(code)
   expect(run.output()).toContain('✓ Stopping the cluster')
   await expect.poll(run.left).toEqual([])
 })
 
 test('Ctrl-C after the samples are up is the ordinary end', { timeout: TIMEOUT }, async () => {
-  const run = await up()
+  const run = await scriptOfUp()
   await said(run, 'Pulses go on; Ctrl-C ends')
   expect(run.output()).toContain('kubectl get sentinelconfigs -A')
-  run.child.kill('SIGINT')
+  run.interrupt('SIGINT')
   expect(await run.exited, run.output()).toBe(0)
   await expect.poll(run.left).toEqual([])
 })
 
 test('a bad flag is refused with the way to the right ones', { timeout: TIMEOUT }, async () => {
-  const run = await up('--onec')
+  const run = await npmRunUp('--onec')
   expect(await run.exited).not.toBe(0)
   expect(run.output()).toContain("unknown option '--onec'")
   expect(run.output()).toContain('--once')
