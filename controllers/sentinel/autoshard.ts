@@ -15,7 +15,7 @@ export interface SlotOptions {
   readonly namespace: string
   /** Of the SentinelConfig; its slots are the Leases `<name>-slot-<n>`. */
   readonly name: string
-  readonly slots: number
+  slots(): number
   /** Of this process. */
   readonly identity: string
   readonly clock: Clock
@@ -30,56 +30,85 @@ const LOOK_EVERY = 5_000
 /** Claims one slot and follows who else has one, until the signal aborts. After losing a slot it claims the next free one. */
 export const claimSlot = async (options: SlotOptions, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
-    const candidacy = new AbortController()
-    const trying = AbortSignal.any([signal, candidacy.signal])
-    let won = false
-    const claims = slotsOf(options.slots).map(async (slot) => {
-      const own = new AbortController()
-      trying.addEventListener('abort', () => won || own.abort(), { once: true })
-      await hold(
-        { ...options, name: slotLease(options.name, slot), signal: AbortSignal.any([own.signal, signal]) },
-        async (held) => {
-          // Two slots may fall to us at the same moment: the second is given back.
-          if (won) return
-          won = true
-          candidacy.abort()
-          await follow(options, slot, held)
-          own.abort()
-        },
-      )
-    })
-    await Promise.all(claims)
+    const slots = slotsOf(options.slots())
+    const round = new AbortController()
+    const both = AbortSignal.any([signal, round.signal])
+    void endWhenResized(options, slots.length, both, round)
+    await oneOf(slots, both, (slot, until, work) =>
+      hold({ ...options, name: slotLease(options.name, slot), signal: until }, work),
+    )((slot, held) => follow(options, slots, slot, held))
+    round.abort()
   }
 }
 
 const slotLease = (name: string, slot: number): string => `${name}-slot-${slot}`
 
+/** A round ends when the spec asks for another number of slots: then everyone claims anew. */
+const endWhenResized = async (
+  { slots, clock }: SlotOptions,
+  size: number,
+  signal: AbortSignal,
+  round: AbortController,
+): Promise<void> => {
+  while (!signal.aborted && slots() === size) await clock.sleep(LOOK_EVERY, signal)
+  round.abort()
+}
+
+type Hold = (slot: number, until: AbortSignal, work: (held: AbortSignal) => Promise<void>) => Promise<void>
+
+/** Competes for all slots, works on the first that is won, and gives up the others. */
+const oneOf =
+  (slots: readonly number[], signal: AbortSignal, holdSlot: Hold) =>
+  async (work: (slot: number, held: AbortSignal) => Promise<void>): Promise<void> => {
+    const others = new AbortController()
+    let won: number | undefined
+    await Promise.all(
+      slots.map(async (slot) => {
+        const own = new AbortController()
+        others.signal.addEventListener('abort', () => slot !== won && own.abort())
+        await holdSlot(slot, AbortSignal.any([signal, own.signal]), async (held) => {
+          // Two slots may fall to us at the same moment: the second is given back.
+          if (won !== undefined) return
+          won = slot
+          others.abort()
+          await work(slot, held)
+          own.abort()
+        })
+      }),
+    )
+  }
+
 /** Tells the part of the slot and every change of it, for as long as the slot is held. */
-const follow = async (options: SlotOptions, slot: number, held: AbortSignal): Promise<void> => {
-  const { clock, onPart } = options
+const follow = async (
+  options: SlotOptions,
+  slots: readonly number[],
+  slot: number,
+  held: AbortSignal,
+): Promise<void> => {
   const seen = new Map<number, Observation>()
   let told = ''
-  // The others must see this slot before it takes their share, or both would pulse it.
   for (let look = 0; !held.aborted; look++) {
-    const members = await claimedSlots(options, seen, held)
+    const members = await claimedSlots(options, slots, seen, held)
     const part = { slot, members: [...new Set([...members, slot])].toSorted((a, b) => a - b) }
-    if (look >= 2 && String(part.members) !== told) {
+    // The others must have seen this slot before it takes its share from them, or both would pulse it.
+    if (look >= 2 && !held.aborted && String(part.members) !== told) {
       told = String(part.members)
-      onPart(part)
+      options.onPart(part)
     }
-    await clock.sleep(LOOK_EVERY, held)
+    await options.clock.sleep(LOOK_EVERY, held)
   }
-  onPart(undefined)
+  options.onPart(undefined)
 }
 
 /** The slots that somebody holds. A lease that can't be read now counts as it did before. */
 const claimedSlots = async (
-  { api, name, namespace, slots, clock, log }: SlotOptions,
+  { api, name, namespace, clock, log }: SlotOptions,
+  slots: readonly number[],
   seen: Map<number, Observation>,
   signal: AbortSignal,
 ): Promise<number[]> => {
   const bounded = api.bound({ signal, timeout: LOOK_EVERY })
-  for (const slot of slotsOf(slots)) {
+  for (const slot of slots) {
     try {
       const lease = await bounded.get(LEASES, slotLease(name, slot), namespace)
       if (lease !== undefined) seen.set(slot, observe(seen.get(slot), lease, monotonic(clock)))

@@ -13,7 +13,7 @@ import type { Clock } from '#operator/model/clock.ts'
 import { claimCheck } from './claims.ts'
 import type { PulseLoop } from './loop.ts'
 import { createMetrics } from './metrics.ts'
-import { leaseOf, pulse } from './pulse.ts'
+import { claimsSlots, leaseOf, pulse } from './pulse.ts'
 import { refuseOverlap } from './refusal.ts'
 
 export interface SentinelDeps {
@@ -39,14 +39,16 @@ export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
   const loops = new Map<string, PulseLoop>()
   const metrics = createMetrics(deps.registry)
   const check = claimCheck({ loops, siblings, metrics, clock: deps.clock })
-  const ours = { when: ({ metadata }: SentinelConfig) => deps.config === undefined || metadata.name === deps.config }
+  const ours = ({ metadata }: SentinelConfig) => deps.config === undefined || metadata.name === deps.config
+  const run = pulse({ ...deps, metrics, loops, check })
 
-  configs.daemon('pulse', pulse({ ...deps, metrics, loops, check }), { ...ours, lease: leaseOf })
-  configs.on.field('spec', 'reload', ({ object }) => loops.get(object.metadata.uid)?.reload(), ours)
+  configs.daemon('pulse', run, { when: (config) => ours(config) && !claimsSlots(config), lease: leaseOf })
+  configs.daemon('pulse-slot', run, { when: (config) => ours(config) && claimsSlots(config) })
+  configs.on.field('spec', 'reload', ({ object }) => loops.get(object.metadata.uid)?.reload(), { when: ours })
   configs.on.field('spec', 'claims', async (context) => {
     for (const sibling of siblings.get(context.spec.resourceType)) await check(sibling, context)
   })
-  configs.timer('ownership', { every: '1m', ...ours }, (context) => check(context.object, context))
+  configs.timer('ownership', { every: '1m', when: ours }, (context) => check(context.object, context))
   if (deps.denyOverlap) configs.on.validate('shard', refuseOverlap(siblings))
 
   return configs

@@ -1,26 +1,23 @@
 /**
- * The loop of one SentinelConfig. Two tasks that never wait for each other: a slow poll delays no pulse, a refused pulse no poll.
+ * The loop of one SentinelConfig. Two tasks that never wait for each other:
  *
- *   follow:    source ─► intake ─► schedule            (a failure: again at the next poll interval)
- *   dispatch:  schedule: who is due ─► publisher ─► POST /events   (a failure: that resource again, at the next poll interval)
+ *   follow:    source ─► intake ─► schedule             (a failure: again at the next poll interval)
+ *   dispatch:  schedule: who is due ─► POST /events     (a failure: that resource again, at the next poll interval)
  */
 import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { Bell } from './bell.ts'
 import { type Config, ConfigError, fixedPart, type Part, parseConfig, sameResources, shardText } from './config.ts'
+import { type Connection, openConnection } from './connection.ts'
+import { type Dispatch, Dispatcher } from './dispatcher.ts'
 import { Failure } from './failure.ts'
 import type { HyperFleet } from './hyperfleet.ts'
 import { Intake } from './intake.ts'
 import { type Metrics, type ShardMetrics, shardMetrics } from './metrics.ts'
 import type { Findings } from './ownership.ts'
-import { createPublisher } from './publish.ts'
 import { type Due, Schedule } from './schedule.ts'
-import { Dialect, type Listing } from './source/pages.ts'
-import { poll } from './source/poll.ts'
-import { selectionOf } from './source/selection.ts'
-import type { Change, Source } from './source/source.ts'
-import { watch } from './source/watch.ts'
+import type { Listing } from './source/pages.ts'
+import type { Change } from './source/source.ts'
 import type { Situation } from './status.ts'
 import { together } from './together.ts'
 import { newTraceparent, traceIdOf } from './trace.ts'
@@ -33,10 +30,10 @@ export interface LoopOptions {
   spec(): { readonly spec: SentinelConfigSpec; readonly generation: number | undefined }
   /** Until when an earlier Sentinel watched this shard (its text is given), in milliseconds since the epoch. */
   covered(shard: string): number | undefined
-  /** Who asks for events, as they tell it. */
-  readonly source: string
   /** Events that earlier Sentinels created for this object. */
   readonly pulsesBefore: number
+  /** Who asks for events, as they tell it. */
+  readonly source: string
   connect(config: Config): HyperFleet
   /** Something that the status tells has changed. */
   changed(): void
@@ -48,46 +45,47 @@ export interface LoopOptions {
   readonly log: Logger
 }
 
-/** What is open towards one API. */
-interface Connection {
-  readonly api: HyperFleet
-  readonly listing: Listing
-  readonly source: Source
+/** What a spec brings with it. */
+interface Running {
+  readonly config: Config
+  readonly metrics: ShardMetrics
+  readonly schedule: Schedule
+  readonly intake: Intake
 }
 
 export class PulseLoop {
   readonly #options: LoopOptions
-  readonly #bell: Bell
-  #config: Config | undefined
+  readonly #dispatcher: Dispatcher
+  #running: Running | undefined
   #generation: number | undefined
   #specProblem: string | undefined
   #part: Part | undefined
-  #schedule = new Schedule({ notReady: 0, ready: 0 })
-  #intake: Intake
-  #metrics: ShardMetrics | undefined
   #connection: Connection | undefined
-  /** Ends the current reading, to begin anew with another config or part. */
+  /** Ends the current reading, to begin anew with another spec or part. */
   #reading = new AbortController()
+  /** The whole shard was read once with this spec. */
   #complete = false
   /** The facts in the schedule are true at any moment, not only when they are told. */
   #live = false
-  /** Seen by the last polls and not decided yet. */
-  #fresh = new Set<string>()
-  /** Pulses that the API refused and that are still owed. */
-  #unsent = new Set<string>()
   #fetchFailure: Failure | undefined
-  #eventFailure: Failure | undefined
-  #pulses: number
   #lookBegan = 0
+  /** Until when an earlier Sentinel watched. */
   #coveredBefore: number | undefined
+  /** Until when everything that was due has been pulsed: what a successor may rely on. */
   #coveredUntil: number | undefined
   #findings: Findings | undefined
 
   constructor(options: LoopOptions) {
     this.#options = options
-    this.#bell = new Bell(options.clock)
-    this.#pulses = options.pulsesBefore
-    this.#intake = this.#newIntake()
+    const { clock, log, changed, pulsesBefore } = options
+    this.#dispatcher = new Dispatcher({
+      dispatch: () => this.#dispatch(),
+      turned: () => this.#turned(),
+      changed,
+      pulsesBefore,
+      clock,
+      log,
+    })
     this.reload()
   }
 
@@ -97,10 +95,10 @@ export class PulseLoop {
       await together(
         signal,
         (both) => this.#follow(both),
-        (both) => this.#dispatch(both),
+        (both) => this.#dispatcher.run(both),
       )
     } finally {
-      this.#metrics?.end()
+      this.#running?.metrics.end()
       await this.#disconnect()
     }
   }
@@ -112,12 +110,13 @@ export class PulseLoop {
     try {
       const config = parseConfig(spec)
       this.#specProblem = undefined
-      if (JSON.stringify(config) !== JSON.stringify(this.#config)) this.#apply(config)
+      if (JSON.stringify(config) !== JSON.stringify(this.#running?.config)) this.#apply(config)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       if (this.#specProblem !== error.message) this.#options.log.warn('spec is invalid', { problem: error.message })
       this.#specProblem = error.message
-      const metrics = this.#metrics ?? shardMetrics(this.#options.metrics, 'invalid', String(spec.resourceType))
+      const metrics =
+        this.#running?.metrics ?? shardMetrics(this.#options.metrics, 'invalid', String(spec.resourceType))
       metrics.error('config_load')
     }
     this.#options.changed()
@@ -126,7 +125,8 @@ export class PulseLoop {
   /** Another part of the selected resources is this replica's own now; undefined while it has none. */
   divide(part: Part | undefined): void {
     this.#part = part
-    if (this.#config !== undefined) this.#nameShard(this.#config)
+    if (this.#running !== undefined)
+      this.#running = { ...this.#running, metrics: this.#metricsOf(this.#running.config) }
     this.#begin()
   }
 
@@ -137,11 +137,6 @@ export class PulseLoop {
     this.#options.changed()
   }
 
-  /** The spec that runs. */
-  get config(): Config | undefined {
-    return this.#config
-  }
-
   /** How to list what this Sentinel's API has; undefined before the API answered. */
   get listing(): Listing | undefined {
     return this.#connection?.listing
@@ -149,95 +144,105 @@ export class PulseLoop {
 
   /** Of replicas that share a SentinelConfig, the one on the lowest slot writes its status. */
   get speaks(): boolean {
-    return this.#part === undefined
-      ? this.#config?.autoShard.kind !== 'claimed'
-      : this.#config?.autoShard.kind === 'fixed' || Math.min(...this.#part.members) === this.#part.slot
+    if (this.#running?.config.autoShard.kind !== 'claimed') return true
+    return this.#part !== undefined && Math.min(...this.#part.members) === this.#part.slot
   }
 
   get situation(): Situation {
-    const config = this.#config
+    const config = this.#running?.config
     return {
       generation: this.#generation,
       specProblem: this.#specProblem,
-      running: config && {
-        shard: this.#shard(config),
-        resourceType: config.resourceType,
-        pollInterval: config.pollInterval,
-      },
+      running: config && { ...config, shard: this.#shard(config) },
       source: this.#connection?.source.kind,
       complete: this.#complete,
       fetchFailure: this.#fetchFailure,
-      eventFailure: this.#eventFailure,
-      counts: this.#schedule.counts(),
-      pulses: this.#pulses,
+      eventFailure: this.#dispatcher.failure,
+      counts: this.#running?.schedule.counts() ?? { ready: 0, notReady: 0 },
+      pulses: this.#dispatcher.pulses,
       coveredUntil: this.#coveredUntil,
       findings: this.#findings,
     }
   }
 
   #apply(config: Config): void {
-    const before = this.#config
-    this.#config = config
-    this.#nameShard(config)
-    if (before !== undefined) {
-      this.#metrics?.reload()
-      this.#options.log.info('spec applied', { shard: this.#shard(config), resourceType: config.resourceType })
-    }
-    const known = before !== undefined && before.resourceType === config.resourceType && before.url === config.url
-    if (known) this.#schedule.retune(config.backoff)
-    else this.#forgetAll(config, before === undefined)
-    const divided = JSON.stringify(before?.autoShard) !== JSON.stringify(config.autoShard)
+    const before = this.#running
+    const divided = JSON.stringify(before?.config.autoShard) !== JSON.stringify(config.autoShard)
     if (divided) this.#part = fixedPart(config)
-    const same = before !== undefined && sameResources(before, config) && before.timeout === config.timeout && !divided
-    if (same) this.#bell.ring()
-    else this.#begin()
+    if (before === undefined) this.#first(config)
+    else this.#change(before, config, divided)
   }
 
-  #forgetAll(config: Config, first: boolean): void {
-    this.#schedule = new Schedule(config.backoff)
-    this.#intake = this.#newIntake()
-    this.#unsent.clear()
-    this.#coveredBefore = first ? this.#options.covered(this.#shard(config)) : undefined
+  #first(config: Config): void {
+    this.#coveredBefore = this.#options.covered(this.#shard(config))
     this.#coveredUntil = this.#coveredBefore
+    this.#running = { config, metrics: this.#metricsOf(config), ...this.#emptySchedule(config) }
+    this.#begin()
   }
 
-  #newIntake(): Intake {
-    return new Intake({
-      schedule: this.#schedule,
-      config: () => this.#running(),
+  #change(before: Running, config: Config, divided: boolean): void {
+    const sameType = before.config.resourceType === config.resourceType && before.config.url === config.url
+    if (sameType) before.schedule.retune(config.backoff)
+    const known = sameType ? before : this.#emptySchedule(config)
+    this.#running = { config, metrics: this.#metricsOf(config), schedule: known.schedule, intake: known.intake }
+    this.#running.metrics.reload()
+    this.#options.log.info('spec applied', { shard: this.#shard(config), resourceType: config.resourceType })
+    if (!divided && sameResources(before.config, config) && before.config.timeout === config.timeout)
+      this.#dispatcher.wake()
+    else {
+      this.#coveredBefore = undefined
+      this.#begin()
+    }
+  }
+
+  #emptySchedule(config: Config): Pick<Running, 'schedule' | 'intake'> {
+    const schedule = new Schedule(config.backoff)
+    const intake = new Intake({
+      schedule,
+      config: () => this.#running?.config ?? config,
       part: () => this.#part,
-      covered: () => this.#coveredBefore,
-      malformed: () => this.#metrics?.malformed(),
+      covered: () => (this.#complete ? undefined : this.#coveredBefore),
+      malformed: () => this.#running?.metrics.malformed(),
       complain: (reason, sentence) => {
         this.#options.log.warn(sentence, { reason })
         this.#options.warn(reason, sentence)
       },
     })
+    return { schedule, intake }
+  }
+
+  /** The same metrics for the same shard; another shard's end where they are. */
+  #metricsOf(config: Config): ShardMetrics {
+    const before = this.#running?.metrics
+    const [shard, resourceType] = [this.#shard(config), config.resourceType]
+    if (before?.shard === shard && before.resourceType === resourceType) return before
+    before?.end()
+    const metrics = shardMetrics(this.#options.metrics, shard, resourceType)
+    metrics.begin()
+    return metrics
   }
 
   /** Reads from the start: what is known stays, but decides nothing until it was seen again. */
   #begin(): void {
     this.#live = false
     this.#complete = false
-    this.#fresh.clear()
+    this.#dispatcher.forgetAll()
     const reading = this.#reading
     this.#reading = new AbortController()
-    this.#connection = this.#retire()
+    void this.#disconnect()
     reading.abort()
-    this.#bell.ring()
+    this.#dispatcher.wake()
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const both = AbortSignal.any([signal, this.#reading.signal])
-      if (this.#config === undefined) {
+      const config = this.#running?.config
+      const waits = config?.autoShard.kind === 'claimed' && this.#part === undefined
+      if (config !== undefined && !waits) await this.#options.clock.sleep(await this.#read(config, both), both)
+      else {
         await this.#options.clock.sleep(CONFIG_RETRY, both)
         if (!both.aborted) this.reload()
-      } else if (this.#config.autoShard.kind === 'claimed' && this.#part === undefined) {
-        await this.#options.clock.sleep(CONFIG_RETRY, both)
-      } else {
-        const pause = await this.#read(this.#config, both)
-        await this.#options.clock.sleep(pause, both)
       }
     }
   }
@@ -255,61 +260,47 @@ export class PulseLoop {
       if (signal.aborted) return 0
       if (!(error instanceof Failure)) throw error
       this.#failedToFetch(error)
-      return error.retryAfter ?? this.#running().pollInterval
+      return error.retryAfter ?? this.#pollInterval()
     }
   }
 
-  async #connect(config: Config, signal: AbortSignal): Promise<Connection> {
-    const { clock } = this.#options
-    const { resourceType } = config
-    const api = this.#options.connect(config)
-    try {
-      const dialect = new Dialect()
-      const selection = selectionOf(config.selector)
-      const { features } = await api.list(resourceType, { labels: selection.labels, size: '1' }, signal)
-      dialect.features = features
-      const listing = { api, dialect, resourceType, selection }
-      const source = features.has('watch')
-        ? watch({ listing, clock })
-        : poll({
-            listing,
-            clock,
-            pollInterval: () => this.#running().pollInterval,
-            question: (since) => (this.#unsent.size > 0 ? undefined : this.#intake.question(this.#now(), since)),
-          })
-      return { api, listing, source }
-    } catch (error) {
-      await api.close()
-      throw error
-    }
+  #connect(config: Config, signal: AbortSignal): Promise<Connection> {
+    const { clock, connect } = this.#options
+    const pollInterval = () => this.#pollInterval()
+    const question = (since: number) =>
+      this.#dispatcher.refused ? undefined : this.#running?.intake.question(this.#now(), since)
+    return openConnection(connect(config), config, { clock, pollInterval, question }, signal)
   }
 
   #take(change: Change): void {
+    if (this.#running === undefined) return
+    const { intake, schedule } = this.#running
     const now = this.#now()
     switch (change.kind) {
       case 'look':
         this.#lookBegan = now
-        if (change.whole) this.#intake.beginSweep()
+        if (change.whole) intake.beginSweep()
         return
       case 'items': {
-        const ids = this.#intake.take(change.items, now)
-        if (!this.#live) for (const id of ids) this.#fresh.add(id)
+        const ids = intake.take(change.items, now)
+        if (!this.#live) this.#dispatcher.decide(ids)
         break
       }
       case 'gone':
-        this.#schedule.forget(change.id)
-        this.#unsent.delete(change.id)
+        schedule.forget(change.id)
+        this.#dispatcher.forget(change.id)
         break
       case 'swept':
-        this.#schedule.endSweep(change.exact)
+        schedule.endSweep(change.exact)
         if (!this.#complete) this.#options.completed()
         this.#complete = true
+        this.#upToDate(now)
         break
       case 'current':
+        this.#upToDate(now)
         break
     }
-    if (change.kind === 'swept' || change.kind === 'current') this.#upToDate(now)
-    this.#bell.ring()
+    this.#dispatcher.wake()
     this.#options.changed()
   }
 
@@ -321,7 +312,7 @@ export class PulseLoop {
   }
 
   #failedToFetch(failure: Failure): void {
-    this.#metrics?.error('fetch_resources')
+    this.#running?.metrics.error('fetch_resources')
     if (this.#fetchFailure?.message !== failure.message)
       this.#options.log.warn('resources could not be fetched', { reason: failure.reason, problem: failure.message })
     this.#fetchFailure = failure
@@ -329,120 +320,67 @@ export class PulseLoop {
     this.#options.changed()
     // A stream goes on where it broke off; anything else asks anew what the API can do.
     const resumes = this.#connection?.source.kind === 'Watch' && failure.status === undefined
-    if (!resumes) this.#connection = this.#retire()
+    if (!resumes) void this.#disconnect()
   }
 
-  async #dispatch(signal: AbortSignal): Promise<void> {
-    const publisher = createPublisher(
-      {
-        send: (due) => this.#send(due, signal),
-        sent: (due) => this.#sent(due),
-        failed: (due, error) => this.#refused(due, error),
-        room: () => this.#bell.ring(),
-      },
-      this.#options.clock,
-      signal,
-    )
-    let passed = this.#now()
-    while (!signal.aborted) {
-      const now = this.#now()
-      while (publisher.hasRoom && this.#connection !== undefined) {
-        const due = this.#nextDue(now)
-        if (due === undefined) break
-        publisher.send(due)
-      }
-      this.#cover(now)
-      const tick = this.#config?.pollInterval ?? CONFIG_RETRY
-      if (this.#live && (now - passed >= tick || now < passed)) {
-        this.#lookBegan = now
-        this.#pass(now)
-        passed = now
-      }
-      const due = this.#live && publisher.hasRoom ? this.#schedule.nextDue() : undefined
-      await this.#bell.wait(due === undefined ? tick : Math.min(Math.max(due - now, 0), tick), signal)
+  #dispatch(): Dispatch | undefined {
+    if (this.#running === undefined) return undefined
+    const { schedule, metrics, config } = this.#running
+    return {
+      open: this.#connection !== undefined,
+      live: this.#live,
+      schedule,
+      metrics,
+      pollInterval: config.pollInterval,
+      send: (due, signal) => this.#send(due, signal),
     }
-  }
-
-  /** While facts are live, time makes pulses due; otherwise only what was just seen may be pulsed. */
-  #nextDue(now: number): Due | undefined {
-    if (this.#live) return this.#schedule.take(now)
-    for (const id of this.#fresh) {
-      this.#fresh.delete(id)
-      const due = this.#schedule.takeIfDue(id, now)
-      if (due !== undefined) return due
-    }
-    return undefined
   }
 
   async #send({ id, reason, generation }: Due, signal: AbortSignal): Promise<void> {
-    const connection = this.#connection
-    if (connection === undefined) throw new Failure('APIUnreachable', 'the connection to the API was given up')
+    if (this.#connection === undefined) throw new Failure('APIUnreachable', 'the API is not connected')
+    const { resourceType, dialect, api } = this.#connection.listing
     const traceparent = newTraceparent()
-    const { resourceType, dialect } = connection.listing
     const source = dialect.features.has('events') ? { source: this.#options.source } : {}
-    await connection.api.createEvent({ resourceType, resourceId: id, reason, ...source }, traceparent, signal)
+    await api.createEvent({ resourceType, resourceId: id, reason, ...source }, traceparent, signal)
     this.#options.log.info('pulsed', { resourceType, id, reason, generation, traceId: traceIdOf(traceparent) })
   }
 
-  #sent(due: Due): void {
-    this.#schedule.pulsed(due, this.#now())
-    this.#unsent.delete(due.id)
-    this.#eventFailure = undefined
-    this.#pulses++
-    this.#metrics?.pulse(due.reason)
-    this.#options.changed()
+  /** After every turn of the dispatcher: how far everything is done, and whether a look's time has come. */
+  #turned(): void {
+    if (this.#running === undefined || !this.#complete || this.#fetchFailure !== undefined) return
+    const { schedule, config, metrics } = this.#running
+    const now = this.#now()
+    if (this.#dispatcher.settled && schedule.inFlight === 0) {
+      this.#coveredUntil = this.#live ? now : this.#lookBegan
+      metrics.state(schedule, this.#coveredUntil)
+    }
+    const sinceLook = now - this.#lookBegan
+    if (!this.#live || (sinceLook < config.pollInterval && sinceLook >= 0)) return
+    this.#lookBegan = now
+    this.#pass(now)
   }
 
-  #refused(due: Due, error: unknown): void {
-    const failure = error instanceof Failure ? error : new Failure('APIUnreachable', String(error), { cause: error })
-    this.#metrics?.error('create_event')
-    if (this.#eventFailure?.message !== failure.message)
-      this.#options.log.warn('a pulse was not taken', { id: due.id, reason: due.reason, problem: failure.message })
-    this.#eventFailure = failure
-    this.#unsent.add(due.id)
-    // A poll looks again anyway; without polls the schedule has to.
-    this.#schedule.failed(due, this.#live ? this.#now() + this.#running().pollInterval : this.#now())
-    this.#options.changed()
-  }
-
-  /** Moves on how far everything that was due has been pulsed: what a successor may rely on. */
-  #cover(now: number): void {
-    const owed = this.#fresh.size + this.#unsent.size + this.#schedule.inFlight
-    if (owed > 0 || this.#fetchFailure !== undefined || !this.#complete) return
-    this.#coveredUntil = this.#live ? now : this.#lookBegan
-    this.#metrics?.state(this.#schedule, this.#coveredUntil)
-  }
-
-  /** One look at the whole shard is over (seed: sentinel, Main Reconciler). */
+  /** One look at the whole shard is over (seed: sentinel, Main Reconciler): with a live schedule that takes no time. */
   #pass(now: number): void {
-    this.#metrics?.pass(Math.max(0, this.#now() - this.#lookBegan) / 1_000, this.#schedule.waiting(now))
-    this.#metrics?.state(this.#schedule, this.#coveredUntil)
+    if (this.#running === undefined) return
+    const { metrics, schedule } = this.#running
+    metrics.pass(Math.max(0, now - this.#lookBegan) / 1_000, schedule.waiting(now))
+    metrics.state(schedule, this.#coveredUntil)
   }
 
-  #nameShard(config: Config): void {
-    this.#metrics?.end()
-    this.#metrics = shardMetrics(this.#options.metrics, this.#shard(config), config.resourceType)
-    this.#metrics.begin()
+  #pollInterval(): number {
+    return this.#running?.config.pollInterval ?? CONFIG_RETRY
   }
 
   #shard(config: Config): string {
     return shardText(config, this.#part?.slot)
   }
 
-  #running(): Config {
-    if (this.#config === undefined) throw new Error('nothing runs before a spec was applied')
-    return this.#config
-  }
-
   #now(): number {
     return this.#options.clock.now().getTime()
   }
 
-  /** Gives the connection up, in the background: it may hang. */
-  #retire(): undefined {
-    void this.#disconnect()
-  }
-
+  /** Gives the connection up; resolves when what is under way on it has ended. */
   async #disconnect(): Promise<void> {
     const connection = this.#connection
     this.#connection = undefined

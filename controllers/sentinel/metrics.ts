@@ -79,6 +79,8 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 /** The metrics of one shard. */
 export interface ShardMetrics {
+  readonly shard: string
+  readonly resourceType: string
   /** Every series of the shard exists from the start, so that rates and alerts see the first increase. */
   begin(): void
   pulse(reason: Reason): void
@@ -96,6 +98,8 @@ export interface ShardMetrics {
 export const shardMetrics = (metrics: Metrics, shard: string, resourceType: string): ShardMetrics => {
   const labels = { shard, resource_type: resourceType }
   return {
+    shard,
+    resourceType,
     begin() {
       metrics.eventsCreated.inc(labels, 0)
       metrics.configReloads.inc(labels, 0)

@@ -1,5 +1,5 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
-import type { SentinelConfig, SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
@@ -29,11 +29,14 @@ export interface PulseDeps {
   readonly loops: Map<string, PulseLoop>
 }
 
-/** Claimed slots are leases of their own; every other SentinelConfig has one, so that a second replica stands by. */
-export const leaseOf = ({ metadata, spec }: SentinelConfig): { name: string; namespace: string } | undefined =>
-  spec.autoShard?.replicas === undefined
-    ? { name: `sentinel-${metadata.name}`, namespace: metadata.namespace ?? 'default' }
-    : undefined
+/** The replicas of this SentinelConfig work side by side, each on a slot of its own. */
+export const claimsSlots = ({ spec }: SentinelConfig): boolean => spec.autoShard?.replicas !== undefined
+
+/** Otherwise one works and the others stand by. */
+export const leaseOf = ({ metadata }: SentinelConfig): { name: string; namespace: string } => ({
+  name: `sentinel-${metadata.name}`,
+  namespace: metadata.namespace ?? 'default',
+})
 
 export const pulse =
   (deps: PulseDeps) =>
@@ -41,7 +44,9 @@ export const pulse =
     const { uid, name } = context.object.metadata
     const { clock, metrics, version, loops } = deps
     const bell = new Bell(context.clock)
-    const { log, signal, status: before } = context
+    const { log, signal } = context
+    // Not from the cache: what the Sentinel before us wrote last says what it has already pulsed.
+    const before = (await context.api.get(SentinelConfig, name, context.namespace))?.status
     const loop = new PulseLoop({
       spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
       covered: (shard) =>
@@ -81,15 +86,16 @@ export const pulse =
     }
   }
 
-/** Claims a slot while the spec asks for claimed slots. */
+/** Claims a slot where the spec asks for claimed slots. */
 const claim = async (
-  { name, namespace = 'default', spec, api, log, clock }: DaemonContext<SentinelConfig>,
+  context: DaemonContext<SentinelConfig>,
   { identity }: PulseDeps,
   loop: PulseLoop,
   signal: AbortSignal,
 ): Promise<void> => {
-  const slots = spec.autoShard?.replicas
-  if (slots === undefined) return aborted(signal)
+  if (!claimsSlots(context.object)) return aborted(signal)
+  const { name, namespace = 'default', api, log, clock } = context
+  const slots = () => context.spec.autoShard?.replicas ?? 0
   await claimSlot({ api, name, namespace, slots, identity, clock, log, onPart: (part) => loop.divide(part) }, signal)
 }
 
@@ -102,11 +108,11 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 type Status = DeepPartial<SentinelConfigStatus>
 
 /** How long a status waits for the next change before it is written, in milliseconds since the last one. */
-const WAIT = { change: 1_000, pulses: 10_000, lastPollTime: 60_000, never: Number.POSITIVE_INFINITY }
+const WAIT = { change: 1_000, lastPollTime: 60_000, never: Number.POSITIVE_INFINITY }
 /** After a status could not be written. */
 const RETRY = 5_000
 
-/** Writes the status when it has changed: at once, but at most once a second; counters alone less often. */
+/** Writes the status when it has changed: at once, but at most once a second; that time has passed is news once a minute. */
 const report = async (
   context: DaemonContext<SentinelConfig>,
   clock: Clock,
@@ -130,9 +136,8 @@ const report = async (
 }
 
 const waitFor = (status: Status, written: Status | undefined): number => {
-  const without = ({ pulses: _, lastPollTime: __, ...rest }: Status) => JSON.stringify(rest)
-  if (written === undefined || without(status) !== without(written)) return WAIT.change
-  if (status.pulses !== written.pulses) return WAIT.pulses
+  const news = ({ lastPollTime: _, ...rest }: Status) => JSON.stringify(rest)
+  if (written === undefined || news(status) !== news(written)) return WAIT.change
   return status.lastPollTime === written.lastPollTime ? WAIT.never : WAIT.lastPollTime
 }
 

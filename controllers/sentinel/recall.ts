@@ -6,13 +6,17 @@ import { type Backoff, NEVER_SEEN, type Seen } from './decision.ts'
 import { readinessOf } from './readiness.ts'
 import type { ResourceBody } from './resource.ts'
 
-/** Clocks of the API and of Sentinels may differ by this much, in milliseconds. */
+/**
+ * Clocks of the API and of Sentinels may differ by this much, in milliseconds. It only matters where nobody reports: with
+ * adapters, what is missed is not ready and pulsed within seconds; without, a pulse too many is better than one in half an hour.
+ */
 const CLOCK_SKEW = 30_000
 
 /**
  * Judges a resource that this process meets for the first time.
  *
- * @param covered until when an earlier Sentinel watched this shard (ms since the epoch); undefined when none did
+ * @param covered until when an earlier Sentinel watched this shard (ms since the epoch); undefined when none did, or when
+ *   the resource was not there at the first look
  */
 export const recall = (body: ResourceBody, covered: number | undefined, backoff: Backoff): Seen => {
   const { ready, reference, reported, observedGeneration } = readinessOf(body)
@@ -24,7 +28,8 @@ export const recall = (body: ResourceBody, covered: number | undefined, backoff:
       pulsedAt: undefined,
     }
   }
-  const missed = (moment: number) => moment > covered - CLOCK_SKEW
+  const slack = observedGeneration === undefined ? CLOCK_SKEW : 0
+  const missed = (moment: number) => moment > covered - slack
   if (!reported && missed(body.createdAt)) return NEVER_SEEN
   const seenGeneration = missed(body.changedAt) ? body.generation - 1 : body.generation
   return {

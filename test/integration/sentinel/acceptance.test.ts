@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
 import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
-import { PATIENCE, type SentinelWorld, sentinelWorld } from './world.ts'
+import { PATIENCE, type RunningSentinel, type SentinelWorld, sentinelWorld } from './world.ts'
 
 let clock: ManualClock
 let world: SentinelWorld
@@ -26,6 +26,9 @@ const declare = (name: string, spec: object = {}) =>
   world.declare(name, { resourceType: 'clusters', hyperfleetAPI: { url: api.url }, ...spec })
 
 const region = (value: string) => ({ shardSelector: { matchLabels: { region: value } } })
+
+/** Claimed slots look at each other every few seconds, by the machine's time. */
+const LONG = { timeout: 60_000, interval: 50 }
 
 /** Long enough for a wrong pulse to come. */
 const quiet = () => new Promise((resolve) => setTimeout(resolve, 60))
@@ -278,26 +281,6 @@ describe('configuration', () => {
     await api.expect('in-west New')
   })
 
-  test('an invalid spec keeps the last good one running and says so', async () => {
-    await declare('all')
-    const { registry } = await world.start(clock)
-    await world.until('all', 'Watching')
-    // The schema refuses most of it; the loop must stand what an older schema let pass.
-    await world.change('all', { pollInterval: '1ms' })
-    const { status } = await world.until('all', 'InvalidSpec')
-    expect(status?.conditions?.[0]).toMatchObject({
-      status: 'False',
-      message: 'spec.pollInterval: "1ms" is too short: write 100ms or more; the last good spec keeps running',
-    })
-    expect(await registry.metrics()).toContain(
-      'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="config_load"} 1',
-    )
-    await api.create('one')
-    await api.expect('one New')
-    await world.change('all', { pollInterval: '5s' })
-    await world.until('all', 'Watching')
-  })
-
   test('an unknown resource type is told, and tried again', async () => {
     await declare('typo', { resourceType: 'clutsers' })
     await world.start(clock)
@@ -305,6 +288,57 @@ describe('configuration', () => {
     expect(status?.conditions?.[0]?.message).toContain('the API serves no clutsers')
     await world.change('typo', { resourceType: 'clusters' })
     await world.until('typo', 'Watching')
+  })
+})
+
+describe('stopping', () => {
+  /** Stops, and proves that nothing had to be abandoned: the runtime gives everything 1.5 s, and says so when that was not enough. */
+  const stops = async (running: RunningSentinel) => {
+    await running.stop()
+    expect(running.lines.filter((line) => line.includes('abandoned'))).toEqual([])
+  }
+  const asked = (what: string) => vi.waitFor(() => expect(api.requests.join('\n')).toContain(what), PATIENCE)
+
+  test('while it follows a quiet stream', async () => {
+    await declare('all')
+    const running = await world.start(clock)
+    await world.until('all', 'Watching')
+    await stops(running)
+  })
+
+  test('while the API does not answer its first question', async () => {
+    api.fault = () => 'hang'
+    await declare('all', { hyperfleetAPI: { url: api.url, timeout: '1h' } })
+    const running = await world.start(clock)
+    await asked('GET /api/hyperfleet/v1/clusters')
+    await stops(running)
+  })
+
+  test('while pulses are on their way and more are due', async () => {
+    for (let number = 0; number < 20; number++) await api.create(`cluster-${number}`)
+    api.fault = ({ method }) => (method === 'POST' ? 'hang' : undefined)
+    await declare('all', { hyperfleetAPI: { url: api.url, timeout: '1h' } })
+    const running = await world.start(clock)
+    await asked('POST /api/hyperfleet/v1/events')
+    await stops(running)
+    expect(api.pulses).toEqual([])
+  })
+
+  test('while it waits as long as the API asked it to', async () => {
+    api.fault = () => ({ status: 429, retryAfter: '3600' })
+    await declare('all')
+    const running = await world.start(clock)
+    await world.until('all', 'APIUnreachable')
+    await stops(running)
+  })
+
+  test('while it stands by', async () => {
+    await declare('all')
+    await world.start(clock)
+    await world.until('all', 'Watching')
+    const standby = await world.start(manualClock())
+    await standby.stop()
+    expect(standby.lines.filter((line) => line.includes('abandoned'))).toEqual([])
   })
 })
 
@@ -373,6 +407,27 @@ describe('failures', () => {
   })
 })
 
+describe('clocks', () => {
+  test('one that jumps a day ahead and back does not stop the pulses', async () => {
+    let ahead = 0
+    const DAY = 86_400_000
+    const jumping = { now: () => new Date(clock.now().getTime() + ahead), sleep: clock.sleep }
+    await declare('all')
+    await world.start(jumping)
+    await world.until('all', 'Watching')
+    await reported('one', 'False')
+    ahead = DAY
+    await clock.advance('5s')
+    await api.expect('one NotReadyBackoffExpired')
+    ahead = 0
+    await clock.advance('5s')
+    await quiet()
+    await api.expect()
+    await clock.advance('10s')
+    await api.expect('one NotReadyBackoffExpired')
+  })
+})
+
 describe('metrics', () => {
   test('the six of the seed have their names and labels, and shard is never empty', async () => {
     await declare('all')
@@ -413,17 +468,44 @@ describe('replicas', () => {
     await clock.advance('30m')
     await api.expect('one ReadyBackoffExpired')
     await first.stop()
+    await clock.advance('1s')
     await api.create('two')
     await api.expect('two New')
     await clock.advance('29m')
     await quiet()
     expect(api.told().filter((pulse) => pulse.startsWith('one'))).toEqual([])
-    await clock.advance('1m')
+    await clock.advance('59s')
     await vi.waitFor(
       () => expect(api.told().filter((pulse) => pulse.startsWith('one'))).toEqual(['one ReadyBackoffExpired']),
       PATIENCE,
     )
   })
+
+  test('replicas that claim slots share the resources, and the ones of a replica that stops move to the others', async () => {
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, number) => api.create(`cluster-${number}`)))
+    await declare('all', { autoShard: { replicas: 2 } })
+    const first = await world.start(clock)
+    await world.until('all', 'Watching')
+    await vi.waitFor(() => expect(api.pulses).toHaveLength(ids.length), LONG)
+    const second = await world.start(clock)
+    const sizes = async () => {
+      const gauges = await Promise.all(
+        [first, second].map(({ registry }) => registry.getSingleMetric('hyperfleet_sentinel_pending_resources')?.get()),
+      )
+      return gauges.map((gauge) => gauge?.values.reduce((sum, { value }) => sum + value, 0) ?? 0)
+    }
+    await vi.waitFor(async () => {
+      const [a = 0, b = 0] = await sizes()
+      expect(Math.min(a, b)).toBeGreaterThan(0)
+      expect(a + b).toBe(ids.length)
+    }, LONG)
+    api.pulses.length = 0
+    await clock.advance('10s')
+    await vi.waitFor(() => expect(api.pulses).toHaveLength(ids.length), PATIENCE)
+    expect(new Set(api.pulses.map(({ id }) => id)).size).toBe(ids.length)
+    await first.stop()
+    await vi.waitFor(async () => expect((await sizes())[1]).toBe(ids.length), LONG)
+  }, 120_000)
 
   test('a restart is no storm: what was pulsed and waits is not pulsed again', async () => {
     await declare('all')

@@ -38,8 +38,9 @@ export interface SentinelWorld extends AsyncDisposable {
 /** Long enough for a busy machine; nothing waits so long when all is well. */
 export const PATIENCE = { timeout: 20_000, interval: 20 }
 
-export const sentinelWorld = async (): Promise<SentinelWorld> => {
-  const plane = await sharedControlPlane()
+/** @param given a control plane of the test's own; the shared one when absent */
+export const sentinelWorld = async (given?: ControlPlane): Promise<SentinelWorld> => {
+  const plane = given ?? (await sharedControlPlane())
   const namespace = await plane.namespace('sentinel')
   await grantRights(plane, namespace)
   const kubeconfig = await plane.kubeconfigFor('hyperfleet-sentinel', namespace)

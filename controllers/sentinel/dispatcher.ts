@@ -1,0 +1,163 @@
+/**
+ * Hands due pulses to the publisher and keeps account of what became of them. It waits for nothing but time, room and news,
+ * never for the source: a slow poll delays no pulse.
+ */
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { Bell } from './bell.ts'
+import { Failure } from './failure.ts'
+import type { ShardMetrics } from './metrics.ts'
+import { createPublisher } from './publish.ts'
+import type { Due, Schedule } from './schedule.ts'
+
+/** What the loop decides for the dispatcher. Times in milliseconds. */
+export interface Dispatch {
+  /** Whether the API is connected, so that something can be sent. */
+  readonly open: boolean
+  readonly schedule: Schedule
+  readonly metrics: ShardMetrics
+  /** The schedule's facts are true at any moment, so that time alone makes a pulse due. */
+  readonly live: boolean
+  readonly pollInterval: number
+  /** @throws Failure */
+  send(due: Due, signal: AbortSignal): Promise<void>
+}
+
+export interface DispatcherOptions {
+  /** As it is now; undefined before a spec was applied. */
+  dispatch(): Dispatch | undefined
+  /** Everything that was due has been looked at; called at every turn. */
+  turned(): void
+  /** Something that the status tells has changed. */
+  changed(): void
+  /** Events that earlier Sentinels created for this object. */
+  readonly pulsesBefore: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How long a turn lasts while nothing may be sent, in milliseconds; news wakes it. */
+const IDLE = 30_000
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #bell: Bell
+  /** Told by polls and not decided yet. */
+  readonly #fresh = new Set<string>()
+  /** Pulses that the API refused and that are still owed. */
+  readonly #unsent = new Set<string>()
+  #pulses: number
+  #failure: Failure | undefined
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+    this.#bell = new Bell(options.clock)
+    this.#pulses = options.pulsesBefore
+  }
+
+  /** Events created for this object. */
+  get pulses(): number {
+    return this.#pulses
+  }
+
+  /** What the last pulse failed with; undefined when it was taken. */
+  get failure(): Failure | undefined {
+    return this.#failure
+  }
+
+  /** Whether the API still owes us the acceptance of a pulse. */
+  get refused(): boolean {
+    return this.#unsent.size > 0
+  }
+
+  /** Whether nothing is left to be decided or sent. */
+  get settled(): boolean {
+    return this.#fresh.size + this.#unsent.size === 0
+  }
+
+  /** There is something new to look at. */
+  wake(): void {
+    this.#bell.ring()
+  }
+
+  /** A poll told how these are now: the moment to decide about them. */
+  decide(ids: readonly string[]): void {
+    for (const id of ids) this.#fresh.add(id)
+    this.wake()
+  }
+
+  /** The resource is gone: nothing is owed to it. */
+  forget(id: string): void {
+    this.#fresh.delete(id)
+    this.#unsent.delete(id)
+  }
+
+  /** Other resources from now on. */
+  forgetAll(): void {
+    this.#fresh.clear()
+    this.#unsent.clear()
+    this.#failure = undefined
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    const publisher = createPublisher(
+      {
+        send: async (due) => this.#options.dispatch()?.send(due, signal),
+        sent: (due) => this.#sent(due),
+        failed: (due, error) => this.#failed(due, error),
+        room: () => this.wake(),
+      },
+      clock,
+      signal,
+    )
+    while (!signal.aborted) {
+      const now = clock.now().getTime()
+      const dispatch = this.#options.dispatch()
+      while (dispatch?.open && publisher.hasRoom) {
+        const due = this.#next(dispatch, now)
+        if (due === undefined) break
+        publisher.send(due)
+      }
+      this.#options.turned()
+      const tick = dispatch?.pollInterval ?? IDLE
+      const due = dispatch?.live && publisher.hasRoom ? dispatch.schedule.nextDue() : undefined
+      await this.#bell.wait(due === undefined ? tick : Math.min(Math.max(due - now, 0), tick), signal)
+    }
+  }
+
+  /** While facts are live, time makes pulses due; otherwise only what was just told may be pulsed. */
+  #next({ live, schedule }: Dispatch, now: number): Due | undefined {
+    if (live) return schedule.take(now)
+    for (const id of this.#fresh) {
+      this.#fresh.delete(id)
+      const due = schedule.takeIfDue(id, now)
+      if (due !== undefined) return due
+    }
+    return undefined
+  }
+
+  #sent(due: Due): void {
+    const dispatch = this.#options.dispatch()
+    dispatch?.schedule.pulsed(due, this.#options.clock.now().getTime())
+    dispatch?.metrics.pulse(due.reason)
+    this.#unsent.delete(due.id)
+    this.#failure = undefined
+    this.#pulses++
+    this.#options.changed()
+  }
+
+  #failed(due: Due, error: unknown): void {
+    const { log, changed, clock } = this.#options
+    const failure = error instanceof Failure ? error : new Failure('APIUnreachable', String(error), { cause: error })
+    if (this.#failure?.message !== failure.message)
+      log.warn('a pulse was not taken', { id: due.id, reason: due.reason, problem: failure.message })
+    this.#failure = failure
+    this.#unsent.add(due.id)
+    const dispatch = this.#options.dispatch()
+    dispatch?.metrics.error('create_event')
+    // A poll looks again anyway; where nobody polls, the schedule has to.
+    dispatch?.schedule.failed(due, clock.now().getTime() + (dispatch.live ? dispatch.pollInterval : 0))
+    changed()
+  }
+}

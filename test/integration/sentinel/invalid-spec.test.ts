@@ -1,0 +1,72 @@
+/** A spec that can't be run although the API server took it: its CRD may be older or laxer than this Sentinel. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { manualClock, type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
+import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
+import { type SentinelWorld, sentinelWorld } from './world.ts'
+
+const clock = manualClock()
+let plane: OwnControlPlane
+let world: SentinelWorld
+let api: HyperFleetApi
+
+beforeEach(async () => {
+  plane = await startControlPlane({ parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
+  const patch = [
+    {
+      op: 'remove',
+      path: '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/pollInterval/x-kubernetes-validations',
+    },
+  ]
+  await plane.kubectl(
+    'patch',
+    'crd',
+    'sentinelconfigs.hyperfleet.redhat.com',
+    '--type=json',
+    `--patch=${JSON.stringify(patch)}`,
+  )
+  api = await startHyperFleet(clock)
+  world = await sentinelWorld(plane)
+})
+
+afterEach(async () => {
+  await world[Symbol.asyncDispose]()
+  await api[Symbol.asyncDispose]()
+  await plane.stop()
+})
+
+test('an invalid spec keeps the last good one running, says so, and the next good one applies', async () => {
+  await world.declare('all', { resourceType: 'clusters', hyperfleetAPI: { url: api.url } })
+  const { registry } = await world.start(clock)
+  await world.until('all', 'Watching')
+
+  await world.change('all', { pollInterval: 'soon' })
+  const { status } = await world.until('all', 'InvalidSpec')
+  expect(status?.conditions?.[0]).toMatchObject({
+    type: 'Ready',
+    status: 'False',
+    message:
+      'spec.pollInterval: "soon" is not a duration: write a number and a unit, such as 500ms, 10s, 30m or 1h30m; ' +
+      'the last good spec keeps running',
+  })
+  expect(await registry.metrics()).toContain(
+    'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="config_load"} 1',
+  )
+  await api.create('one-cluster')
+  await api.expect('one-cluster New')
+
+  await world.change('all', { pollInterval: '7s' })
+  await world.until('all', 'Watching')
+})
+
+test('a SentinelConfig that was never valid pulses nothing and starts once it is mended', async () => {
+  await world.declare('all', {
+    resourceType: 'clusters',
+    hyperfleetAPI: { url: api.url },
+    pollInterval: 'soon' as '5s',
+  })
+  await world.start(clock)
+  const { status } = await world.until('all', 'InvalidSpec')
+  expect(status?.conditions?.[0]?.message).toContain('nothing is pulsed until it is mended')
+  await world.change('all', { pollInterval: '5s' })
+  await world.until('all', 'Watching')
+})
