@@ -96,3 +96,148 @@ test('a selector that the API ignores never widens the shard', async () => {
   const unlimited = peer.requests.filter((request) => request.startsWith('GET') && !request.includes('labels=region'))
   expect(unlimited).toHaveLength(1)
 })
+
+test('between sweeps it asks only for what may be due', async () => {
+  for (let number = 0; number < 250; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(peer.events).toHaveLength(250), PATIENCE)
+  for (let number = 0; number < 250; number++) peer.report(`c${number}`, true)
+  // Everything changed a moment ago, so the first polls still see it.
+  for (let number = 0; number < 9; number++) await poll()
+  peer.requests.length = 0
+  peer.events.length = 0
+  peer.patch('c7')
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(['c7 SpecChanged']), PATIENCE)
+  const lists = peer.requests.filter((request) => request.startsWith('GET'))
+  expect(lists).toHaveLength(3)
+  expect(lists.every((request) => /search=.*(updated_time|last_updated_time)/.test(request))).toBe(true)
+})
+
+test('a ready resource that an adapter reports as broken is pulsed within a poll after 10 s, not after 30 min', async () => {
+  peer.create('clusters', { id: 'a', labels: EAST })
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(pulses()).toEqual(['a New']), PATIENCE)
+  peer.report('a', true)
+  await poll()
+  peer.events.length = 0
+  peer.report('a', false)
+  await poll()
+  expect(pulses()).toEqual([])
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(['a NotReadyBackoffExpired']), PATIENCE)
+})
+
+test('a resource that is deleted between two pages costs no other its pulse', async () => {
+  for (let number = 100; number < 350; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
+  peer.fault = ({ url }) => {
+    if (url.searchParams.get('search')?.includes("id > 'c199'")) peer.remove('c150')
+    return undefined
+  }
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(peer.events.length).toBeGreaterThanOrEqual(249), PATIENCE)
+  const told = new Set(peer.events.map(({ resourceId }) => resourceId))
+  for (let number = 100; number < 350; number++) if (number !== 150) expect(told).toContain(`c${number}`)
+})
+
+test('an API that ignores search is paged by number: a doubled resource is pulsed once, a shifted one is not forgotten', async () => {
+  await peer.stop()
+  peer = await startPeerDialect({ clock, search: false })
+  for (let number = 100; number < 350; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
+  let shifted = false
+  peer.fault = ({ url }) => {
+    // An insert at the front shifts what was last on the first page onto the second.
+    if (!shifted && url.searchParams.get('page') === '2') {
+      shifted = true
+      peer.create('clusters', { id: 'c000', labels: EAST })
+    }
+    return undefined
+  }
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(peer.events).toHaveLength(250), PATIENCE)
+  expect(new Set(peer.events.map(({ resourceId }) => resourceId)).size).toBe(250)
+  peer.events.length = 0
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(['c000 New']), PATIENCE)
+})
+
+test('a malformed item is skipped and counted, and the others of its page are pulsed', async () => {
+  peer.create('clusters', { id: 'good', labels: EAST })
+  const bad = peer.create('clusters', { id: 'bad', labels: EAST })
+  Object.assign(bad, { generation: 'three' })
+  await declare('east')
+  const { registry, lines } = await world.start(clock)
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(pulses()).toEqual(['good New']), PATIENCE)
+  expect(await registry.metrics()).toMatch(
+    /malformed_items_total\{shard="region=us-east",resource_type="clusters"\} [1-9]/,
+  )
+  expect(lines.filter((line) => line.includes('item bad: generation must be a whole number'))).toHaveLength(1)
+  Object.assign(bad, { generation: 3 })
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(['bad New', 'good New']), PATIENCE)
+})
+
+test('a 5xx in the middle of a sweep forgets nobody, and the next poll goes on', async () => {
+  for (let number = 100; number < 350; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
+  let broken = true
+  peer.fault = ({ url }) =>
+    broken && url.searchParams.get('search')?.includes("id > 'c199'") ? { status: 502, body: 'bad gateway' } : undefined
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'APIUnreachable')
+  broken = false
+  await clock.advance('5s')
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(new Set(peer.events.map(({ resourceId }) => resourceId)).size).toBe(250), PATIENCE)
+  expect(peer.events).toHaveLength(250)
+})
+
+test('an answer that does not come within the timeout is a failure, and the next poll goes on', async () => {
+  peer.create('clusters', { id: 'a', labels: EAST })
+  let slow = true
+  peer.fault = async () => {
+    if (slow) await new Promise((resolve) => setTimeout(resolve, 2_000))
+    return undefined
+  }
+  await declare('east', { hyperfleetAPI: { url: peer.url, timeout: '300ms' } })
+  await world.start(clock)
+  const { status } = await world.until('east', 'APIUnreachable')
+  expect(status?.lastError).toContain('no answer within 0.3 s')
+  slow = false
+  await clock.advance('5s')
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(pulses()).toEqual(['a New']), PATIENCE)
+})
+
+test('an answer that is no list is a failure that says so', async () => {
+  peer.fault = () => ({ status: 200, body: '<html>welcome</html>' })
+  await declare('east')
+  await world.start(clock)
+  const { status } = await world.until('east', 'APIMalformed')
+  expect(status?.lastError).toContain('no JSON')
+})
+
+test('Retry-After of the event gateway holds for all pulses, and each is sent once it is over', async () => {
+  for (const id of ['a', 'b', 'c']) peer.create('clusters', { id, labels: EAST })
+  let busy = true
+  peer.fault = ({ method }) =>
+    busy && method === 'POST' ? { status: 429, headers: { 'retry-after': '7' } } : undefined
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'EventsRefused')
+  busy = false
+  const asked = peer.requests.filter((request) => request.startsWith('POST')).length
+  await poll()
+  expect(peer.requests.filter((request) => request.startsWith('POST'))).toHaveLength(asked)
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(['a New', 'b New', 'c New']), PATIENCE)
+})
