@@ -2,6 +2,7 @@
  * The handler runtime: declare controllers with `controller(kind)`, run them with `operator({ controllers })`.
  * How it works: docs/runtime.md.
  */
+export type { AdmissionOptions } from './admission/index.ts'
 export type { Api } from './client/api.ts'
 export { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, NetworkError } from './client/errors.ts'
 export type { EventRecorder } from './client/events.ts'

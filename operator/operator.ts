@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as realDelay } from 'node:timers/promises'
+import type { Admission, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
 import { hold } from './client/lease.ts'
 import { loadTransport, type Transport } from './client/transport.ts'
@@ -53,6 +54,8 @@ export interface OperatorOptions {
   readonly metrics?: RuntimeMetrics
   /** Gets a readiness check 'caches' and a heartbeat for the watches. */
   readonly health?: Health
+  /** Serves the validate and mutate handlers, on every replica. Default: they are not served. */
+  readonly admission?: AdmissionOptions
   /** Of this process, for leases. Default: `<host name>_<random>`. */
   readonly identity?: string
   /** In [0, 1), for jitter. Default: Math.random. */
@@ -66,7 +69,7 @@ export interface Operator {
   start(signal?: AbortSignal): Promise<void>
   /** Resolves within 2 s, when nothing is left running: no watch, timer, lease or handler that heeds its signal. */
   stop(): Promise<void>
-  /** Resolves when all caches are filled, so that handlers run as soon as this process leads. Never rejects. */
+  /** Resolves when all caches are filled and webhooks are served; handlers run if this process leads. Never rejects. */
   readonly ready: Promise<void>
   status(): OperatorStatus
 }
@@ -130,9 +133,11 @@ export const operator = (options: OperatorOptions): Operator => {
     })
     const prepared = definitions.map((definition) => prepare(definition, sources as Sources, namespaces))
     options.health?.check('caches', () => unready(status(), options.mend))
+    let admission: Admission | undefined
     try {
       if (!(await sources.synced())) return
       synced = true
+      admission = await admit(api)
       ready.resolve()
       const { election } = settings
       if (election === undefined) await term(api, prepared, signal)
@@ -149,6 +154,23 @@ export const operator = (options: OperatorOptions): Operator => {
       }
     } finally {
       beat?.stop()
+      await admission?.stop()
+    }
+  }
+
+  /** Loaded only when it is asked for: the certificates bring a library along. */
+  const admit = async (api: Api): Promise<Admission | undefined> => {
+    if (options.admission === undefined) return undefined
+    const { serveAdmission } = await import('./admission/index.ts')
+    const admission = serveAdmission(definitions, options.admission, { api, clock, log })
+    const stop = () => void admission.stop()
+    stopping.signal.addEventListener('abort', stop, { once: true })
+    try {
+      await admission.serving
+      return admission
+    } catch (error) {
+      await admission.stop()
+      throw error
     }
   }
 

@@ -1,0 +1,62 @@
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Definition } from '../engine/definition.ts'
+import { lineLog } from '../linelog.ts'
+import { createAuthority, type KeyPair, signLeaf } from './authority.ts'
+import { createWebhookServer } from './server.ts'
+
+const log = lineLog(() => {})
+const definition = { name: 'widgets', validators: [], mutators: [] } as unknown as Definition
+const server = createWebhookServer([definition], { host: '127.0.0.1', port: 0 }, log)
+let authority: KeyPair
+let port = 0
+
+const post = (path: string, body: string, ca = authority.certificate): Promise<{ code?: number; body: string }> =>
+  new Promise((resolve, reject) => {
+    const call = request({ host: '127.0.0.1', port, path, method: 'POST', ca, agent: false }, (response) => {
+      text(response).then(
+        (said) => resolve({ ...(response.statusCode && { code: response.statusCode }), body: said }),
+        reject,
+      )
+    })
+    call.on('error', reject)
+    call.end(body)
+  })
+
+beforeAll(async () => {
+  authority = await createAuthority('muster', Date.now())
+  server.serve(await signLeaf(authority, ['127.0.0.1'], Date.now()))
+  port = await server.listening
+})
+afterAll(() => server.stop())
+
+describe('the webhook server', () => {
+  it('answers a review with its uid', async () => {
+    const review = {
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      request: { uid: 'r', operation: 'CREATE', object: { metadata: {} }, oldObject: null, userInfo: {} },
+    }
+    expect(await post('/validate/widgets', JSON.stringify(review))).toEqual({
+      code: 200,
+      body: '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"r","allowed":true}}',
+    })
+  })
+
+  it.each([
+    ['/validate/widgets', '{}', 400],
+    ['/validate/others', '{}', 404],
+    ['/convert/widgets', '{}', 404],
+    ['/mutate/widgets', `"${'x'.repeat(3 * 1024 * 1024)}"`, 413],
+  ])('answers %s with a bad body or path by an error', async (path, body, code) => {
+    expect((await post(path, body)).code).toBe(code)
+  })
+
+  it('takes a new certificate while it serves', async () => {
+    const next = await createAuthority('muster', Date.now())
+    server.serve(await signLeaf(next, ['127.0.0.1'], Date.now()))
+    await expect(post('/validate/widgets', '{}')).rejects.toThrow('certificate')
+    expect((await post('/validate/widgets', '{}', next.certificate)).code).toBe(400)
+  })
+})
