@@ -43,7 +43,7 @@ export const createRegistry = (): Registry => {
   return registry
 }
 
-/** client-go's: 10 ns to 1000 s, by powers of ten; below a millisecond nothing is told apart here. */
+/** client-go's powers of ten up to 1000 s, without those below a millisecond, which nobody would look at. */
 const QUEUE_BUCKETS = [0.001, 0.01, 0.1, 1, 10, 100, 1000]
 /** controller-runtime's. */
 const RECONCILE_BUCKETS = [

@@ -82,7 +82,8 @@ const codeOf = (cause: unknown): string => {
   return typeof code === 'string' ? code : ''
 }
 
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+/** What an error says, whatever was thrown. */
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 /** Is this the answer that an object (or its kind) does not exist? */
 export const isNotFound = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 404

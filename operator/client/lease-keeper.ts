@@ -1,7 +1,7 @@
 import { monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Api } from './api.ts'
-import { isAlreadyExists, isConflict } from './errors.ts'
+import { isAlreadyExists, isConflict, messageOf } from './errors.ts'
 import type { LeaseOptions, LeaseTimes } from './lease.ts'
 import { acquired, isFree, LEASES, type Lease, type Observation, observe, released, renewed } from './lease-record.ts'
 
@@ -148,5 +148,3 @@ const checked = ({ leaseDuration = '15s', renewDeadline = '10s', retryPeriod = '
   }
   return times
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

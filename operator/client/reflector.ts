@@ -1,10 +1,11 @@
 import type { Clock } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
-import { apiVersionOf, type KubeObject, keyOf, pathOf, type Resource } from '../model/resource.ts'
+import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/resource.ts'
 import type { Page } from './api.ts'
 import { ApiError } from './errors.ts'
-import { createStore, type Store } from './store.ts'
+import { createMirror, type ReflectorEvent } from './mirror.ts'
+import type { Store } from './store.ts'
 import type { Transport } from './transport.ts'
 import {
   delayAfter,
@@ -18,19 +19,7 @@ import {
   watchQuery,
 } from './watch.ts'
 
-/**
- * What changed. The store already shows it when the event is emitted.
- * A change that happened while the watch was away is emitted once it is back; several to one object become one event.
- */
-export type ReflectorEvent<O extends KubeObject> =
-  /** It was there before we looked: only before `synced`. */
-  | { readonly type: 'listed'; readonly object: O }
-  | { readonly type: 'added'; readonly object: O }
-  | { readonly type: 'modified'; readonly object: O; readonly old: O }
-  /** As the watch last saw it. */
-  | { readonly type: 'deleted'; readonly object: O }
-  /** The first list is complete. Emitted once. */
-  | { readonly type: 'synced' }
+export type { ReflectorEvent }
 
 export interface ReflectorOptions<O extends KubeObject> {
   /** All namespaces when undefined. */
@@ -82,31 +71,28 @@ export const reflect = <O extends KubeObject>(
   options: ReflectorOptions<O>,
 ): Reflector<O> => {
   const { namespace, labelSelector, fieldSelector, clock, signal, inactivityTimeout, random = Math.random } = options
-  const { keep = (object: O) => object, initialList = 'stream', serverTimeout = '290s', beat = () => {} } = options
+  const { keep, onEvent, initialList = 'stream', serverTimeout = '290s', beat = () => {} } = options
   const log = options.log.child({
     resource: `${resource.plural}.${apiVersionOf(resource)}`,
     ...(namespace && { namespace }),
   })
   const path = pathOf(resource, { namespace })
   const selectors = { labelSelector, fieldSelector }
-  const store = createStore<O>((key, error) => log.error('an index function threw', { key, err: error }))
   const synced = Promise.withResolvers<boolean>()
 
+  const mirror = createMirror<O>({
+    keep,
+    log,
+    onEvent: (event) => {
+      if (event.type === 'synced') synced.resolve(true)
+      onEvent(event)
+    },
+  })
+
   let state: WatchState = { phase: 'empty' }
-  let isSynced = false
-  /** While listing: keys in the store that the list has not shown yet. What is left at its end is gone. */
-  let unseen = new Set<string>()
-  /** Attempts in a row that brought no event. */
+  /** Attempts in a row that brought nothing new. */
   let idle = 0
   let failing = false
-
-  const emit = (event: ReflectorEvent<O>): void => {
-    try {
-      options.onEvent(event)
-    } catch (error) {
-      log.error('a watch handler threw', { event: event.type, err: error })
-    }
-  }
 
   const report = (failure: WatchFailure | undefined): void => {
     try {
@@ -130,42 +116,9 @@ export const reflect = <O extends KubeObject>(
     log[level](message, { phase: state.phase, delay })
   }
 
-  const put = (received: O): void => {
-    const key = keyOf(received.metadata)
-    const old = store.get(key)
-    unseen.delete(key)
-    if (old?.metadata.resourceVersion === received.metadata.resourceVersion && sameObject(old, received)) return
-    // Another object of the same name: the end of the old one was missed.
-    if (old !== undefined && !sameObject(old, received)) remove(old)
-    const object = keep(withoutManagedFields(received))
-    store.set(object)
-    if (old !== undefined && sameObject(old, received)) emit({ type: 'modified', object, old })
-    else emit({ type: isSynced ? 'added' : 'listed', object })
-  }
-
-  const remove = (object: O): void => {
-    const key = keyOf(object.metadata)
-    unseen.delete(key)
-    if (store.get(key) === undefined) return
-    store.delete(key)
-    emit({ type: 'deleted', object })
-  }
-
-  const beginList = (): void => {
-    unseen = new Set(Iterator.from(store.values()).map(({ metadata }) => keyOf(metadata)))
-  }
-
-  const endList = (resourceVersion: string): void => {
-    for (const key of unseen) {
-      const gone = store.get(key)
-      if (gone !== undefined) remove(gone)
-    }
+  const listed = (resourceVersion: string): void => {
+    mirror.endList()
     state = { phase: 'watching', resourceVersion }
-    if (isSynced) return
-    isSynced = true
-    log.debug('synced', { objects: store.size })
-    emit({ type: 'synced' })
-    synced.resolve(true)
   }
 
   const followWatch = async (): Promise<void> => {
@@ -178,20 +131,20 @@ export const reflect = <O extends KubeObject>(
       switch (message.type) {
         case 'ADDED':
         case 'MODIFIED':
-          put(message.object)
+          mirror.put(message.object)
           break
         case 'DELETED':
-          remove(keep(withoutManagedFields(message.object)))
+          mirror.remove(message.object)
           break
         case 'BOOKMARK':
-          if (endsInitialEvents(message.object.metadata)) endList(message.object.metadata.resourceVersion)
+          if (endsInitialEvents(message.object.metadata)) listed(message.object.metadata.resourceVersion)
           break
         case 'ERROR':
           throw new ApiError({ ...message.object, code: message.object.code ?? 500 })
       }
-      idle = 0
       if (state.phase === 'watching') {
         state = { phase: 'watching', resourceVersion: message.object.metadata.resourceVersion }
+        idle = 0
       }
     }
   }
@@ -203,9 +156,9 @@ export const reflect = <O extends KubeObject>(
       const page = await transport.request<Page<O>>({ method: 'GET', path, query, signal })
       if (signal.aborted) return
       heard()
-      for (const item of page.items) put({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind })
+      for (const item of page.items) mirror.put({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind })
       token = page.metadata.continue
-      if (!token) endList(page.metadata.resourceVersion)
+      if (!token) listed(page.metadata.resourceVersion)
     } while (token)
     idle = 0
   }
@@ -215,7 +168,7 @@ export const reflect = <O extends KubeObject>(
     beat()
     idle += 1
     if (state.phase === 'empty') state = { phase: initialList === 'stream' ? 'streaming' : 'paging' }
-    if (state.phase !== 'watching') beginList()
+    if (state.phase !== 'watching') mirror.beginList()
     try {
       if (state.phase === 'paging') {
         await listPages()
@@ -238,16 +191,8 @@ export const reflect = <O extends KubeObject>(
       state = stateAfter(failure, state)
       if (delay > 0) await clock.sleep(delay, signal)
     }
-    synced.resolve(isSynced)
+    synced.resolve(false) // without effect when it was true
   }
 
-  return { store, synced: synced.promise, stopped: run() }
-}
-
-const sameObject = (a: KubeObject, b: KubeObject): boolean => a.metadata.uid === b.metadata.uid
-
-/** Who wrote which field is often a third of an object, and no controller reads it from a cache. */
-const withoutManagedFields = <O extends KubeObject>(object: O): O => {
-  const { managedFields: _, ...metadata } = object.metadata as O['metadata'] & { readonly managedFields?: unknown }
-  return { ...object, metadata }
+  return { store: mirror.store, synced: synced.promise, stopped: run() }
 }

@@ -34,6 +34,12 @@ test.each<[number, WatchState, WatchFailure['cause'], WatchState['phase']]>([
   expect([failure.cause, stateAfter(failure, state).phase]).toEqual([cause, phase])
 })
 
+test('a server that went back in history, restored from a backup, is listed again', () => {
+  const details = { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] }
+  const error = new ApiError({ kind: 'Status', code: 504, reason: 'Timeout', details })
+  expect(failureOf(error, watching)).toEqual({ cause: 'expired' })
+})
+
 test('a cut or ended watch goes on from its last resourceVersion, a cut list starts over', () => {
   expect(stateAfter(failureOf(new Error('cut'), watching), watching)).toBe(watching)
   expect(stateAfter({ cause: 'ended' }, watching)).toBe(watching)

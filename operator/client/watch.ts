@@ -1,6 +1,6 @@
 /** The list and watch protocol of the API server as data: its states, its messages, its failures, and what follows on each. */
 import type { KubeObject } from '../model/resource.ts'
-import { ApiError, type Status } from './errors.ts'
+import { ApiError, messageOf, type Status } from './errors.ts'
 import type { Query } from './transport.ts'
 
 /**
@@ -33,7 +33,7 @@ interface Bookmark {
 
 /** Why listing or watching stopped before the signal did. */
 export type WatchFailure =
-  /** 410, as an answer or as an ERROR event: the server no longer has the history we asked for. */
+  /** 410, as an answer or as an ERROR event: the server no longer has the history we asked for, or has gone back in it. */
   | { readonly cause: 'expired' }
   /** 400 or 422 for `sendInitialEvents`: the server has no WatchList. */
   | { readonly cause: 'unsupported' }
@@ -82,10 +82,14 @@ export const watchQuery = (state: WatchState, seconds: number): Query => ({
 /** What an error thrown while in a state means. */
 export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
   if (!(error instanceof ApiError)) return { cause: 'broken', error }
-  if (error.status === 410) return { cause: 'expired' }
+  if (error.status === 410 || isFromTheFuture(error)) return { cause: 'expired' }
   const unsupported = state.phase === 'streaming' && (error.status === 400 || error.status === 422)
   return unsupported ? { cause: 'unsupported' } : { cause: 'refused', error }
 }
+
+/** Is our resourceVersion newer than the server's newest? Its data were restored from a backup. */
+const isFromTheFuture = ({ details }: ApiError): boolean =>
+  details.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false
 
 /** Where to go on after a failure: an interrupted list starts over, an interrupted watch goes on where it was. */
 export const stateAfter = (failure: WatchFailure, state: WatchState): WatchState => {
@@ -123,9 +127,6 @@ export const describe = (failure: WatchFailure): readonly ['debug' | 'info' | 'w
     case 'ended':
       return ['debug', 'the watch ended, starting the next']
     case 'broken':
-      return [
-        'warn',
-        `the watch broke: ${failure.error instanceof Error ? failure.error.message : String(failure.error)}`,
-      ]
+      return ['warn', `the watch broke: ${messageOf(failure.error)}`]
   }
 }

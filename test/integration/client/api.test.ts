@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
 import { ApiError, isAlreadyExists, isConflict, NetworkError } from '#operator/client/errors.ts'
 import { sharedControlPlane, tcpProxy } from '#test/harness/index.ts'
@@ -145,6 +148,44 @@ test('two hundred requests in a row share their connections, two hundred at once
   await Promise.all(Array.from({ length: 200 }, () => api.get(CONFIG_MAPS, 'a', namespace)))
   expect(proxy.connections()).toBeGreaterThan(2)
   expect(proxy.connections()).toBeLessThanOrEqual(64)
+})
+
+test('a proxy-url in the kubeconfig is gone through', async () => {
+  const { controlPlane, namespace } = await world()
+  const tunnels: string[] = []
+  const proxy = createServer()
+  proxy.on('connect', (request, client) => {
+    tunnels.push(request.url ?? '')
+    const upstream = connect(Number(request.url?.split(':')[1]), '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connected\r\n\r\n')
+      client.pipe(upstream).pipe(client)
+    })
+    upstream.on('error', () => client.destroy())
+    client.on('error', () => upstream.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const api = createApi(transportOf(controlPlane.kubeconfig, { proxyUrl }))
+  expect(await api.get(CONFIG_MAPS, 'a', namespace)).toBeUndefined()
+  expect(tunnels).toEqual([new URL(controlPlane.server).host])
+})
+
+test('many requests may share one signal', async () => {
+  const { namespace, api } = await world()
+  const warnings: Error[] = []
+  const note = (warning: Error) => warnings.push(warning)
+  process.on('warning', note)
+  onTestFinished(() => {
+    process.off('warning', note)
+  })
+  const bound = api.bound({ signal: new AbortController().signal })
+  await Promise.all(Array.from({ length: 200 }, () => bound.get(CONFIG_MAPS, 'a', namespace)))
+  expect(warnings).toEqual([])
 })
 
 test('a bound Api ends its requests with its signal', async () => {
