@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { createFeed } from './feed/feed.ts'
-import { startTrimming } from './feed/trim.ts'
 import { createWakeup } from './feed/wakeup.ts'
 import { openApiDocument } from './http/openapi.ts'
 import type { Operation } from './http/operation.ts'
@@ -17,6 +17,7 @@ import { createMetrics } from './metrics.ts'
 import { builtinEntities, defineEntities, type EntityConfig } from './model/entity.ts'
 import { identifiers } from './model/identifier.ts'
 import { openDatabase } from './storage/database.ts'
+import { startRetention } from './storage/retention.ts'
 
 /**
  * The HyperFleet API: resources of configured kinds, adapter reports and what they add up to, events for consumers,
@@ -94,7 +95,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(() => wakeup.close())
     const feed = await createFeed(database, wakeup, log)
     closers.push(() => feed.close())
-    closers.push(startTrimming(database, clock, log))
+    closers.push(startRetention(database, clock, log))
 
     const now = () => clock.now()
     if (options.natsUrl !== undefined) {
@@ -120,11 +121,11 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const operations = operationsOf(service)
     const openApi = openApiDocument(operations, version)
     const server = createServer({ operations, openApi, version, newId, now, stopping: stopping.signal, metrics, log })
-    closers.push(() => server.close())
     const health = options.health && (await listenOn(healthServer(database, stopping.signal), options.health))
     if (health) closers.push(health.close)
     const scraped = options.metrics && (await listenOn(metricsServer(metrics.registry), options.metrics))
     if (scraped) closers.push(scraped.close)
+    closers.push(() => drain(server))
     await server.listen({ host: listen.host ?? '::', port: listen.port })
     closers.push(async () => stopping.abort())
 
@@ -147,6 +148,15 @@ const operationsOf = (service: Service): Operation[] => [
     .flatMap((place) => [...resourceOperations(service, place), ...statusOperations(service, place)]),
   ...eventOperations(service),
 ]
+
+/** Milliseconds that requests under way have to finish when the server stops. */
+const DRAIN = 10_000
+
+const drain = async (server: FastifyInstance): Promise<void> => {
+  const cut = setTimeout(() => server.server.closeAllConnections(), DRAIN)
+  await server.close()
+  clearTimeout(cut)
+}
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 

@@ -66,6 +66,10 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     for (const value of Object.values(request.params as object)) checkText(String(value))
     if (request.body !== undefined) checkDocument(request.body)
   })
+  app.addHook('onSend', async (_request, reply) => {
+    // A connection that is kept would keep the server from closing.
+    if (stopping.aborted) reply.header('Connection', 'close')
+  })
   app.addHook('onResponse', async (request, reply) => {
     const template = request.routeOptions.url?.replace(/:\w+/g, '-') ?? 'unknown'
     metrics.observe(request.method, template, reply.statusCode, reply.elapsedTime / SECOND)
@@ -131,7 +135,12 @@ const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date): 
 
 const send = async (request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<FastifyReply> => {
   if ('stream' in answer) {
-    const headers = { ...reply.getHeaders(), 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' }
+    const headers = {
+      ...reply.getHeaders(),
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      Connection: 'close',
+    }
     reply.hijack()
     reply.raw.writeHead(200, headers as Record<string, string>)
     reply.raw.flushHeaders()

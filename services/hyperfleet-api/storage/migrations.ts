@@ -54,6 +54,7 @@ export const migrations: readonly Migration[] = [
         received_time ${time(dialect)} not null, reason text not null, report text not null
       )`,
       sql`create index status_log_by_resource on status_log (resource_id, id)`,
+      sql`create index status_log_by_time on status_log (received_time)`,
     ],
   },
   {

@@ -2,7 +2,6 @@ import { type Compilable, sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
-import { nextVisible } from '#services/hyperfleet-api/events/claims.ts'
 import { parseSearch } from '#services/hyperfleet-api/search/parse.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import type { Filter } from '#services/hyperfleet-api/storage/filter.ts'
@@ -109,10 +108,5 @@ for (const { name, skip, choice } of databases)
         if (whole.length > 0) found[what] = whole
       }
       expect(found).toEqual({})
-    })
-
-    test('a group with nothing to claim is asked without reading the others’ deliveries', async () => {
-      const database = await open()
-      expect(await nextVisible(database, 'nobody')).toBeUndefined()
     })
   })
