@@ -22,10 +22,8 @@ const GROUPS = [...new Set(SAMPLES.map(({ type }) => type))].map((type) => ({ ty
  */
 export const availableAfter = (pulses: number): ConditionStatus => (pulses < 2 ? 'Unknown' : 'True')
 
-/** Every sample was pulsed when it was new, again when its backoff was over, and is Ready since. */
-export const reachedGoal = (sightings: readonly Sighting[]): boolean =>
-  sightings.length === SAMPLES.length &&
-  sightings.every(({ pulses, resource }) => pulses >= 2 && resource.status.phase === 'Ready')
+/** It was pulsed when it was new, again when its backoff was over, and is Ready since: the goal for each sample. */
+export const isDone = ({ pulses, resource }: Sighting): boolean => pulses >= 2 && resource.status.phase === 'Ready'
 
 /** Makes the consumer groups; a new one gets only what is posted from then on, so this comes before the samples. */
 export const prepareToObserve = async (api: Hyperfleet): Promise<void> => {

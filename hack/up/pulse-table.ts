@@ -7,12 +7,15 @@ const labelsOf = ({ labels = {} }: Sighting['resource']): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(',') || '-'
 
+/** `hyperfleet-sentinel/<SentinelConfig>` → the SentinelConfig. */
+const nameIn = (source: string): string => source.slice(source.lastIndexOf('/') + 1)
+
 const cellsOf = ({ resource, pulses, reason = '-', source = '-' }: Sighting): readonly string[] => [
   `${resource.kind.toLowerCase()}/${resource.name}`,
   labelsOf(resource),
   String(pulses),
   reason,
-  source,
+  nameIn(source),
   resource.status.phase,
 ]
 

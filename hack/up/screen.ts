@@ -43,7 +43,8 @@ export const liveScreen = (terminal: NodeJS.WriteStream): Screen => {
   let below: readonly string[] = []
   let frame = 0
   const draw = () => {
-    const head = title === undefined ? [] : [`${styleText('cyan', SPINNER[frame++ % SPINNER.length] ?? '')} ${title}`]
+    if (title === undefined) return
+    const head = [`${styleText('cyan', SPINNER[frame++ % SPINNER.length] ?? '')} ${title}`]
     update([...head, ...below.map((line) => `    ${styleText('dim', line)}`)].join('\n'))
   }
   const timer = setInterval(draw, FRAME)
@@ -71,16 +72,14 @@ export const liveScreen = (terminal: NodeJS.WriteStream): Screen => {
       draw()
     },
     print: (...lines) => {
-      const kept = { title, below }
-      title = undefined
-      below = []
-      update(lines.join('\n'))
-      update.done()
-      title = kept.title
-      below = kept.below
+      update.clear()
+      terminal.write(`${lines.join('\n')}\n`)
     },
   }
 }
 
+/** A terminal of no size, as some runners have, can't be drawn on. */
 export const screenFor = (terminal: NodeJS.WriteStream): Screen =>
-  terminal.isTTY && process.env.CI === undefined ? liveScreen(terminal) : plainScreen((line) => console.log(line))
+  terminal.isTTY && terminal.columns > 0 && terminal.rows > 0 && process.env.CI === undefined
+    ? liveScreen(terminal)
+    : plainScreen((line) => console.log(line))

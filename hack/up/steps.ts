@@ -11,7 +11,7 @@ import { freePort } from '../process/ports.ts'
 import { type Hyperfleet, hyperfleet, type Resource } from './hyperfleet.ts'
 import { apply, type Manifest, pointedAt, remove, render, resting } from './manifests.ts'
 import { startMuster } from './muster.ts'
-import { observe, prepareToObserve, reachedGoal } from './observer.ts'
+import { isDone, observe, prepareToObserve, type Sighting } from './observer.ts'
 import { pulseLine, pulseTable } from './pulse-table.ts'
 import type { Run } from './run.ts'
 import { SAMPLES, type Sample } from './samples.ts'
@@ -22,6 +22,7 @@ export interface Up {
   readonly cluster: Cluster
   readonly apiUrl: string
   readonly metricsUrl: string
+  readonly sightings: readonly Sighting[]
 }
 
 export interface Settings {
@@ -114,13 +115,15 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
     ({ length }) => `${length} resources`,
   )
 
-  await run.step('Watch the pulses until every sample is Ready', () => untilGoal(run, screen, api, resources))
+  const sightings = await run.step('Watch the pulses until every sample is Ready', () =>
+    untilGoal(run, screen, api, resources),
+  )
 
   await run.step('See the same in the status of every SentinelConfig', async () => {
     const satisfied = ['--for=jsonpath={.status.notReady}=0', '--timeout=60s']
     await cluster.kubectl(['wait', 'sentinelconfigs', '--all', `--namespace=${NAMESPACE}`, ...satisfied])
   })
-  return { cluster, apiUrl, metricsUrl }
+  return { cluster, apiUrl, metricsUrl, sightings }
 }
 
 /** Objects of a cluster that goes away need not be removed one by one. */
@@ -152,8 +155,13 @@ const createSamples = async (api: Hyperfleet): Promise<readonly Resource[]> => {
   return [...created.values()]
 }
 
-/** Observes for the rest of the run; resolves as soon as the goal is reached. */
-const untilGoal = (run: Run, screen: Screen, api: Hyperfleet, resources: readonly Resource[]): Promise<void> =>
+/** Observes for the rest of the run; resolves as soon as the goal is reached, with what was seen until then. */
+const untilGoal = (
+  run: Run,
+  screen: Screen,
+  api: Hyperfleet,
+  resources: readonly Resource[],
+): Promise<readonly Sighting[]> =>
   new Promise((resolve, reject) => {
     let missing = resources.map(({ name }) => name)
     const timer = setTimeout(() => {
@@ -163,10 +171,10 @@ const untilGoal = (run: Run, screen: Screen, api: Hyperfleet, resources: readonl
     run.signal.addEventListener('abort', () => clearTimeout(timer))
     observe(api, resources, run.signal, (all, latest) => {
       screen.news([pulseLine(latest)], pulseTable(all))
-      missing = all.filter((sighting) => !reachedGoal([sighting])).map(({ resource }) => resource.name)
-      if (!reachedGoal(all)) return
+      missing = all.filter((sighting) => !isDone(sighting)).map(({ resource }) => resource.name)
+      if (missing.length > 0) return
       clearTimeout(timer)
-      resolve()
+      resolve(all)
     }).catch((error: Error) => {
       reject(error)
       run.abort(error)

@@ -8,6 +8,7 @@ import { Command } from 'commander'
 import { stateFolder } from '../cluster/named/state.ts'
 import { findKubectl, onPath } from '../cluster/programs.ts'
 import { hints, standing } from './hints.ts'
+import { pulseTable } from './pulse-table.ts'
 import { createRun, Interrupted } from './run.ts'
 import { screenFor } from './screen.ts'
 import { bringUp } from './steps.ts'
@@ -72,7 +73,7 @@ const main = async (): Promise<number> => {
   await mkdir(logs, { recursive: true, mode: 0o700 })
 
   const up = await bringUp(run, screen, { wanted, logs })
-  screen.print('', (await standing(up.cluster)).trimEnd())
+  screen.print('', ...pulseTable(up.sightings), '', (await standing(up.cluster)).trimEnd())
   if (once) return 0
   screen.print(...hints(up, logs, onPath('kubectl') === undefined ? (findKubectl() ?? 'kubectl') : 'kubectl'))
 
