@@ -78,6 +78,7 @@ export class ControllerHost extends dotI.default {
   }
 
   /** Resolves within 2 s, when no watch, handler or connection is left. */
+  // oxlint-disable-next-line typescript/no-misused-promises -- the base class stops without waiting; whoever waits may
   override async stop(): Promise<void> {
     this.#stopping.abort(new Error('the operator is stopping'))
     const patience = new AbortController()

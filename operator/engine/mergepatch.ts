@@ -36,7 +36,8 @@ export const patchBetween = (old: Json, now: Json): Json | undefined => {
 }
 
 /**
- * A patch without what is true already; undefined when nothing remains.
+ * A patch without what is true already; undefined when nothing remains. A removal inside a map that is not there would
+ * make an empty map of it; that is nobody's wish, so it goes as well.
  * @param whole false when `current` is a projection: what it lacks may be there, so removals stay
  */
 export const prune = (patch: Json, current: unknown, whole = true): Json | undefined => {

@@ -15,7 +15,11 @@ describe('changes of an object reach their handlers', () => {
       patch.status({ ready: true })
     })
     widgets.on.update('change', ({ diff }) => {
-      calls.push(`update ${diff.map(({ path, old, new: now }) => `${path.join('.')} ${old}→${now}`)}`)
+      calls.push(
+        ['update', ...diff.map(({ path, old, new: now }) => `${path.join('.')} ${String(old)} ${String(now)}`)].join(
+          ' ',
+        ),
+      )
     })
     widgets.on.delete('unmake', ({ name }) => {
       calls.push(`delete ${name}`)
@@ -34,7 +38,7 @@ describe('changes of an object reach their handlers', () => {
     await eventually(() => expect(calls).toHaveLength(2))
     await the.remove('one')
     await eventually(async () => expect(await the.get('one')).toBeUndefined())
-    expect(calls).toEqual(['create 3', 'update spec.size 3→5', 'delete one'])
+    expect(calls).toEqual(['create 3', 'update spec.size 3 5', 'delete one'])
   })
 
   it('a status change is no update, and a change of a label is one', async () => {
