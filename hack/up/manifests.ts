@@ -37,16 +37,19 @@ export const missingFrom = (there: readonly Manifest[], manifests: readonly Mani
 export const render = async ({ kubectl }: Cluster, folder: string): Promise<readonly Manifest[]> =>
   loadAll(await kubectl(['kustomize', folder])) as Manifest[]
 
-/** Applies manifests, waits until new kinds are served, and gives those that were not there before. */
-export const apply = async ({ kubectl }: Cluster, manifests: readonly Manifest[]): Promise<readonly Manifest[]> => {
-  const input = asYaml(manifests)
-  const found = await kubectl(['get', '-f', '-', '--ignore-not-found', '-o', 'json'], { input })
-  await kubectl(['apply', '--server-side', '--field-manager=muster-up', '-f', '-'], { input })
+/** Those of the manifests that the cluster does not have yet. */
+export const missing = async ({ kubectl }: Cluster, manifests: readonly Manifest[]): Promise<readonly Manifest[]> => {
+  const found = await kubectl(['get', '-f', '-', '--ignore-not-found', '-o', 'json'], { input: asYaml(manifests) })
+  return missingFrom(itemsOf(found), manifests)
+}
+
+/** Applies manifests and waits until new kinds are served. Fields that somebody else set otherwise are a conflict. */
+export const apply = async ({ kubectl }: Cluster, manifests: readonly Manifest[]): Promise<void> => {
+  await kubectl(['apply', '--server-side', '--field-manager=muster-up', '-f', '-'], { input: asYaml(manifests) })
   const kinds = manifests.filter(({ kind }) => kind === 'CustomResourceDefinition').map(({ metadata }) => metadata.name)
   if (kinds.length > 0) {
     await kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', ...kinds])
   }
-  return missingFrom(itemsOf(found), manifests)
 }
 
 /** Deletes manifests, the last one first, and waits until they are gone. */

@@ -9,7 +9,7 @@ import { startNats } from '../nats/nats.ts'
 import { temporaryFolder } from '../process/folder.ts'
 import { freePort } from '../process/ports.ts'
 import { type Hyperfleet, hyperfleet, type Resource } from './hyperfleet.ts'
-import { apply, type Manifest, pointedAt, remove, render, resting } from './manifests.ts'
+import { apply, type Manifest, missing, pointedAt, remove, render, resting } from './manifests.ts'
 import { startMuster } from './muster.ts'
 import { isDone, observe, prepareToObserve, type Sighting } from './observer.ts'
 import { pulseLine, pulseTable } from './pulse-table.ts'
@@ -55,7 +55,7 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
 
   await run.step('Apply kustomize/overlays/dev', async () => {
     const overlay = (await render(cluster, join(KUSTOMIZE, 'overlays', 'dev'))).map(resting)
-    undoing(run, cluster, 'Removing what kustomize/overlays/dev added', await apply(cluster, overlay))
+    await applyForNow(run, cluster, 'Removing what kustomize/overlays/dev added', overlay)
   })
 
   const natsUrl = await run.step(
@@ -102,7 +102,7 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
 
   await run.step('Apply kustomize/samples', async () => {
     const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl))
-    undoing(run, cluster, 'Removing the samples', await apply(cluster, samples))
+    await applyForNow(run, cluster, 'Removing the samples', samples)
   })
 
   const api = hyperfleet(apiUrl, run.signal)
@@ -126,9 +126,13 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
   return { cluster, apiUrl, metricsUrl, sightings }
 }
 
-/** Objects of a cluster that goes away need not be removed one by one. */
-const undoing = (run: Run, cluster: Cluster, title: string, added: readonly Manifest[]): void => {
-  if (!cluster.ours) run.undo(title, () => remove(cluster, added))
+/** Applies manifests; the undo removes those that were not there. Objects of a cluster that goes away need no removing. */
+const applyForNow = async (run: Run, cluster: Cluster, undo: string, manifests: readonly Manifest[]): Promise<void> => {
+  if (!cluster.ours) {
+    const added = await missing(cluster, manifests)
+    run.undo(undo, () => remove(cluster, added))
+  }
+  await apply(cluster, manifests)
 }
 
 const startBroker = async (run: Run, logs: string, note: (line: string) => void): Promise<string | undefined> => {
@@ -163,16 +167,16 @@ const untilGoal = (
   resources: readonly Resource[],
 ): Promise<readonly Sighting[]> =>
   new Promise((resolve, reject) => {
-    let missing = resources.map(({ name }) => name)
+    let waiting = resources.map(({ name }) => name)
     const timer = setTimeout(() => {
-      const names = missing.join(', ')
+      const names = waiting.join(', ')
       reject(new Error(`after ${GOAL_TIMEOUT / 60_000} minutes these have not become Ready by pulses: ${names}`))
     }, GOAL_TIMEOUT)
     run.signal.addEventListener('abort', () => clearTimeout(timer))
     observe(api, resources, run.signal, (all, latest) => {
       screen.news([pulseLine(latest)], pulseTable(all))
-      missing = all.filter((sighting) => !isDone(sighting)).map(({ resource }) => resource.name)
-      if (missing.length > 0) return
+      waiting = all.filter((sighting) => !isDone(sighting)).map(({ resource }) => resource.name)
+      if (waiting.length > 0) return
       clearTimeout(timer)
       resolve(all)
     }).catch((error: Error) => {

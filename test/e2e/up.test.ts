@@ -7,16 +7,22 @@ import { expect, test } from 'vitest'
 import { signalGroup } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
+import { startControlPlane } from '#test/harness/index.ts'
 
 const REPOSITORY = join(import.meta.dirname, '..', '..')
 const TIMEOUT = 300_000
+
+interface Running {
+  readonly pid: number
+  readonly command: string
+}
 
 interface Up {
   /** Everything it has printed so far. */
   output(): string
   readonly exited: Promise<number>
   /** Processes, on this machine, that it or its children started and that still run. */
-  left(): readonly string[]
+  left(): readonly Running[]
   /** Sends a signal as a terminal does: to all of the group. */
   interrupt(signal: NodeJS.Signals): void
 }
@@ -52,11 +58,12 @@ const npmRunUp = (...args: readonly string[]): Promise<Up> => up('npm', ['run', 
 /** As npm does it, but npm has an exit code of its own when it is interrupted. */
 const scriptOfUp = (...args: readonly string[]): Promise<Up> => up('node', ['hack/run.mjs', 'hack/up/up.ts', ...args])
 
-const processesWith = (text: string): readonly string[] =>
+const processesWith = (text: string): readonly Running[] =>
   globSync('/proc/[0-9]*/environ').flatMap((file) => {
     try {
       if (!readFileSync(file, 'utf8').includes(text)) return []
-      return [readFileSync(file.replace('environ', 'cmdline'), 'utf8').replaceAll('\0', ' ')]
+      const command = readFileSync(file.replace('environ', 'cmdline'), 'utf8').replaceAll('\0', ' ')
+      return [{ pid: Number(file.split('/')[2]), command }]
     } catch {
       // It has just ended.
       return []
@@ -129,6 +136,41 @@ test('Ctrl-C after the samples are up is the ordinary end', { timeout: TIMEOUT }
   run.interrupt('SIGINT')
   expect(await run.exited, run.output()).toBe(0)
   await expect.poll(run.left).toEqual([])
+})
+
+test('SIGKILL in the middle leaves nothing either', { timeout: TIMEOUT }, async () => {
+  const run = await scriptOfUp('--once')
+  await said(run, '✓ Start the manager')
+  run.interrupt('SIGKILL')
+  await run.exited
+  await expect.poll(run.left, { timeout: 20_000 }).toEqual([])
+})
+
+test('a manager that dies ends the run with its last words', { timeout: TIMEOUT }, async () => {
+  const run = await scriptOfUp()
+  await said(run, '… Watch the pulses')
+  const manager = run.left().find(({ command }) => command.includes('muster.ts manager'))
+  process.kill(manager?.pid ?? 0, 'SIGKILL')
+  expect(await run.exited, run.output()).toBe(1)
+  expect(run.output()).toMatch(
+    /"Watch the pulses[^"]*" failed: muster manager ended \(SIGKILL\)\. Its log, .*manager\.log, ends with:\n\{/,
+  )
+  expect(run.output()).toContain('✓ Stopping the cluster')
+  await expect.poll(run.left).toEqual([])
+})
+
+test('on a cluster that was there before, what was there stays and what was added goes', {
+  timeout: TIMEOUT,
+}, async () => {
+  await using controlPlane = await startControlPlane()
+  const objects = () => controlPlane.kubectl('get', 'crds,namespaces,clusterroles', '-o', 'name')
+  await controlPlane.kubectl('create', 'namespace', 'hyperfleet-system')
+  const before = await objects()
+
+  const run = await scriptOfUp('--once', `--kubeconfig=${controlPlane.kubeconfig}`)
+
+  expect(await run.exited, run.output()).toBe(0)
+  expect(await objects()).toBe(before)
 })
 
 test('a bad flag is refused with the way to the right ones', { timeout: TIMEOUT }, async () => {

@@ -216,7 +216,8 @@ const problem = (status: number, detail: string): Answer => ({
 })
 
 /** Keys that `fields` knows; anything else is a 400. */
-const FIELDS = /^(id|kind|name|href|generation|labels|spec|created_time|updated_time|deleted_time|status\.conditions)$/
+const FIELDS =
+  /^(id|kind|name|href|generation|labels|spec|created_time|updated_time|deleted_time|status\.conditions(\.[a-z_]+)?)$/
 
 const list = (all: readonly PeerResource[], query: URLSearchParams, searches: boolean): Answer => {
   const page = Number(query.get('page') ?? 1)
