@@ -12,6 +12,7 @@ import { catalogue } from './catalogue.ts'
 import type { ManagerOptions } from './command.ts'
 import { type Deps, load } from './controllers.ts'
 import { electionOf } from './election.ts'
+import { staySmall } from './memory.ts'
 import { mend } from './mend.ts'
 import { type Needs, preflight } from './preflight.ts'
 
@@ -21,6 +22,7 @@ import { type Needs, preflight } from './preflight.ts'
  */
 export const runManager = async (options: ManagerOptions): Promise<void> => {
   const signal = stopOnSignals()
+  staySmall()
   try {
     await manage(options, signal)
   } catch (error) {

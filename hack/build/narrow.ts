@@ -2,39 +2,46 @@ import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 
 interface Narrowing {
-  /** The module as it is imported. */
-  readonly specifier: string
-  /** Only when imported from a path that ends so; anywhere when undefined. */
+  /** The modules as they are imported. */
+  readonly specifiers: readonly string[]
+  /** Only when imported from a file whose path ends so; anywhere when undefined. */
   readonly importer?: string
   /** File under narrow/ that stands in. */
   readonly instead: string
 }
 
-/** Modules of which the product uses a corner, and the module of ours that holds this corner. */
+const KUBECONFIG = '/@kubernetes/client-node/dist/config.js'
+
+/** Modules of which the product uses a corner, and the module of ours that holds this corner. Why: docs/decisions/bundle.md. */
 const NARROWINGS: readonly Narrowing[] = [
-  { specifier: 'undici', instead: 'undici.ts' },
+  { specifiers: ['undici'], instead: 'undici.mjs' },
+  { specifiers: ['./client-h2.js'], importer: '/undici/lib/dispatcher/client.js', instead: 'http2.ts' },
+  { specifiers: ['prom-client'], instead: 'prom-client.mjs' },
+  { specifiers: ['thread-stream'], importer: '/pino/lib/transport.js', instead: 'thread-stream.ts' },
+  { specifiers: ['./gen/index.js'], importer: KUBECONFIG, instead: 'client-node-generated.ts' },
+  { specifiers: ['socks-proxy-agent', 'socks', 'hpagent'], importer: KUBECONFIG, instead: 'proxy-agents.ts' },
   {
-    specifier: './gen/index.js',
-    importer: '/@kubernetes/client-node/dist/config.js',
-    instead: 'client-node-generated.ts',
+    specifiers: ['./azure_auth.js', './gcp_auth.js', './oidc_auth.js'],
+    importer: KUBECONFIG,
+    instead: 'auth-providers.ts',
   },
 ]
 
+const SPECIFIERS = NARROWINGS.flatMap(({ specifiers }) => specifiers)
+
 /**
- * esbuild plugin that puts the narrow modules in place of the wide ones. A name that the narrow one lacks fails the build, so
- * nothing is lost in silence.
+ * esbuild plugin that puts the narrow modules in place of the wide ones. An import of a name that the narrow one lacks fails the
+ * build, so nothing is lost in silence.
  */
 export const narrow: Plugin = {
   name: 'narrow',
   setup(build) {
-    build.onResolve(
-      { filter: new RegExp(`^(${NARROWINGS.map(({ specifier }) => specifier).join('|')})$`) },
-      (request) => {
-        const narrowing = NARROWINGS.find(
-          ({ specifier, importer = '' }) => specifier === request.path && request.importer.endsWith(importer),
-        )
-        return narrowing === undefined ? undefined : { path: join(import.meta.dirname, 'narrow', narrowing.instead) }
-      },
-    )
+    const filter = new RegExp(`^(${SPECIFIERS.map((specifier) => RegExp.escape(specifier)).join('|')})$`)
+    build.onResolve({ filter }, (request) => {
+      const narrowing = NARROWINGS.find(
+        ({ specifiers, importer = '' }) => specifiers.includes(request.path) && request.importer.endsWith(importer),
+      )
+      return narrowing && { path: join(import.meta.dirname, 'narrow', narrowing.instead) }
+    })
   },
 }

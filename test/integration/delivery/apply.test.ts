@@ -75,6 +75,12 @@ describe('on a cluster that is not for trying out', () => {
       '--output=jsonpath={range .items[*]}--config={.metadata.name}{"\\n"}{end}',
     )
     expect(flags.split('\n').toSorted()).toEqual(configs.split('\n').toSorted())
-    expect(configs).toMatchInlineSnapshot()
+    expect(configs).toMatchInlineSnapshot(`
+      "--config=cluster-sentinel-default
+      --config=cluster-sentinel-us-east
+      --config=cluster-sentinel-us-west
+      --config=nodepool-sentinel
+      "
+    `)
   })
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { catalogue } from '#cmd/manager/catalogue.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { kubectl } from './kustomize.ts'
@@ -57,8 +57,8 @@ describe('people', () => {
       await cluster.kubectl('create', 'rolebinding', role, `--clusterrole=${role}`, `--user=${role}er`, '-n', NAMESPACE)
     }
     // The controller manager adds our roles to Kubernetes' own a moment after they are there.
-    await expect.poll(() => can('editer', 'create', 'sentinelconfigs'), { timeout: 30_000 }).toBe('yes')
-    await expect.poll(() => can('viewer', 'list', 'sentinelconfigs'), { timeout: 30_000 }).toBe('yes')
+    await vi.waitUntil(async () => (await can('editer', 'create', 'sentinelconfigs')) === 'yes', { timeout: 30_000 })
+    await vi.waitUntil(async () => (await can('viewer', 'list', 'sentinelconfigs')) === 'yes', { timeout: 30_000 })
   })
 
   test('who may edit a namespace may write SentinelConfigs, but not their status', async () => {
