@@ -1,4 +1,7 @@
-/** prom-client without what aggregates over a Node.js cluster or pushes to a gateway: these load `cluster` and `https`. */
+/**
+ * prom-client without what aggregates over a Node.js cluster or pushes to a gateway: these load `cluster` and `https`.
+ * JavaScript, because a package's inner files have no types.
+ */
 export { default as Counter } from 'prom-client/lib/counter.js'
 export { default as collectDefaultMetrics } from 'prom-client/lib/defaultMetrics.js'
 export { default as Gauge } from 'prom-client/lib/gauge.js'

@@ -1,6 +1,6 @@
 /**
  * undici's connections without its fetch, WebSocket, cache, cookies, SOCKS and mocks, which the product doesn't use:
- * the bundle takes this file for `undici`.
+ * the bundle takes this file for `undici`. JavaScript, because a package's inner files have no types.
  */
 import api from 'undici/lib/api/index.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
