@@ -11,7 +11,10 @@ import type { Selection } from './selection.ts'
 export const PAGE_SIZE = 100
 
 /** All that the Sentinel reads of a resource; specs can be large. */
-export const FIELDS = 'id,generation,labels,created_time,updated_time,deleted_time,status.conditions'
+export const FIELDS = [
+  ...['id', 'generation', 'labels', 'created_time', 'updated_time', 'deleted_time'],
+  ...['type', 'status', 'observed_generation', 'last_updated_time'].map((field) => `status.conditions.${field}`),
+].join()
 
 /** What was learned of an API; one is kept as long as its client. */
 export class Dialect {
