@@ -1,6 +1,6 @@
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build, type Metafile } from 'esbuild'
+import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
 import { narrow } from './narrow.ts'
 import { requireBuiltins } from './require-builtins.ts'
@@ -10,6 +10,23 @@ const root = join(import.meta.dirname, '../..')
 
 /** Bundled CommonJS packages call require(), which ES modules don't have. */
 const REQUIRE = `import { createRequire as musterRequire } from 'node:module'; const require = musterRequire(import.meta.url);`
+
+/** How everything that ships is bundled; the benches bundle their operator the same way. */
+export const SHIPPED = {
+  absWorkingDir: root,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  keepNames: true,
+  logLevel: 'warning',
+  banner: { js: REQUIRE },
+  plugins: [requireBuiltins, narrow, sideEffectFree],
+  // Optional and native: pg falls back to its own protocol code.
+  external: ['pg-native'],
+} satisfies BuildOptions
 
 export interface Bundle {
   /** What `muster version` will say. */
@@ -26,26 +43,14 @@ export const bundle = async (folder: string): Promise<Bundle> => {
   const info = checkoutInfo(root)
   await rm(folder, { recursive: true, force: true })
   const { metafile } = await build({
-    absWorkingDir: root,
+    ...SHIPPED,
     entryPoints: { muster: 'cmd/muster.ts' },
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     chunkNames: '[name]-[hash]',
-    bundle: true,
     splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node24',
-    minifySyntax: true,
-    minifyWhitespace: true,
-    keepNames: true,
     metafile: true,
-    logLevel: 'warning',
     define: { 'globalThis.MUSTER_BUILD': JSON.stringify(info) },
-    banner: { js: REQUIRE },
-    plugins: [requireBuiltins, narrow, sideEffectFree],
-    // Optional and native: pg falls back to its own protocol code.
-    external: ['pg-native'],
   })
   await cp(join(root, 'manifests/crds'), join(folder, 'crds'), { recursive: true })
   return { info, metafile }

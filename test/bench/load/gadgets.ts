@@ -61,8 +61,10 @@ export const openGadgets = async (server: ApiServer, namespace: string, signal: 
     const name = nameOf(index)
     const sentAt = moment()
     const answer = (await server.request('PATCH', pathOfGadget(name), { spec: { size: ++size } })) as KubeObject
-    const servedAt = seen.served(name, answer.metadata.generation ?? 0)
-    return { served: servedAt.then((at) => ({ sentAt, servedAt: at })) }
+    const served = seen.served(name, answer.metadata.generation ?? 0).then((servedAt) => ({ sentAt, servedAt }))
+    // Awaited only when all are sent: until then a failed watch must not end the process unheard.
+    served.catch(() => undefined)
+    return { served }
   }
   let pending: readonly { served: Promise<Served> }[] = []
   const changeAll = async (indexes: readonly number[]): Promise<void> => {

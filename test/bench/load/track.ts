@@ -46,6 +46,7 @@ const readyGeneration = ({ status }: GadgetObject): number =>
 export const track = async (server: ApiServer, collection: string, signal: AbortSignal): Promise<Tracked> => {
   const gadgets = new Map<string, Seen>()
   const waiters = new Map<string, Waiter[]>()
+  let resourceVersion = ''
   let lastEvent = moment()
   let failure: unknown
 
@@ -64,6 +65,7 @@ export const track = async (server: ApiServer, collection: string, signal: Abort
   const onLine = (line: string): void => {
     const { type, object } = JSON.parse(line) as WatchEvent
     if (type === 'ERROR') throw new Error(`the load generator's watch failed: ${line}`)
+    resourceVersion = object.metadata.resourceVersion
     if (type === 'BOOKMARK') return
     const at = moment()
     lastEvent = at
@@ -80,20 +82,19 @@ export const track = async (server: ApiServer, collection: string, signal: Abort
   }
 
   const list = (await server.request('GET', `${collection}?limit=1`)) as { metadata: { resourceVersion: string } }
-  const query = new URLSearchParams({
-    watch: 'true',
-    allowWatchBookmarks: 'true',
-    resourceVersion: list.metadata.resourceVersion,
-    timeoutSeconds: '3600',
-  })
-  const ended = (reason: unknown): void => {
+  resourceVersion = list.metadata.resourceVersion
+  const watch = async (): Promise<never> => {
+    for (;;) {
+      // A busy API server cuts watchers that fall behind; the next one continues where this one ended.
+      const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion })
+      await server.lines(`${collection}?${query.toString()}`, onLine, signal)
+    }
+  }
+  watch().catch((reason: unknown) => {
     failure = reason
     for (const { reject } of [...waiters.values()].flat()) reject(reason)
     waiters.clear()
-  }
-  server
-    .lines(`${collection}?${query.toString()}`, onLine, signal)
-    .then(() => ended(new Error("the load generator's watch ended early")), ended)
+  })
 
   const wait = (name: string, until: Waiter['until']): Promise<number> =>
     new Promise((resolve, reject) => {

@@ -5,6 +5,7 @@
  *   MODE=cache-whole      only keeps the objects in the cache
  *   MODE=cache-projected  the same, with only the metadata's names and labels and the status
  */
+import { staySmall } from '#cmd/manager/memory.ts'
 import { type Context, type Controller, controller, type KubeObject, type Logger, operator } from '#operator/index.ts'
 import { FINALIZER, Gadget, type GadgetSpec, type GadgetStatus } from '../gadget.ts'
 
@@ -74,6 +75,7 @@ const modes: Readonly<Record<string, () => Controller<GadgetObject>>> = {
 const mode = process.env.MODE ?? 'serve'
 const declare = modes[mode]
 if (declare === undefined) throw new Error(`MODE=${mode}: write ${Object.keys(modes).join(', ')}`)
+staySmall()
 const running = operator({ controllers: [declare()], log: quiet })
 process.on('SIGTERM', () => void running.stop())
 const stopped = running.start()
