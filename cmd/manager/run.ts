@@ -31,6 +31,7 @@ export const runManager = async (options: ManagerOptions): Promise<void> => {
 }
 
 const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<void> => {
+  const election = electionOf(options)
   const { version, commit } = buildInfo()
   const log = createLogger(options)
   const clock = systemClock
@@ -58,8 +59,9 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
 
   const deps: Deps = { clock, registry, version, identity, options }
   const controllers = await Promise.all(options.controllers.map((name) => load(name, deps)))
-  const election = electionOf(options)
-  const manager = operator({
+  // Only a process with several controllers runs in the host: it brings a library and its memory along.
+  const build = controllers.length > 1 ? (await import('#operator/host.ts')).hosted : operator
+  const manager = build({
     controllers,
     ...(options.namespace !== undefined && { namespaces: [options.namespace] }),
     ...(election !== undefined && { settings: { election } }),
