@@ -1,8 +1,8 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, type Option } from 'commander'
 import { apiCommand } from './api/command.ts'
 import { crdsCommand } from './crds/command.ts'
-import { UsageError } from './failure.ts'
 import { managerCommand } from './manager/command.ts'
+import { usageError } from './usage.ts'
 import { versionCommand } from './version/command.ts'
 
 const ENVIRONMENT = `
@@ -21,26 +21,16 @@ export const program = (): Command => {
     command
       .exitOverride()
       .configureOutput({ writeErr: () => {} })
-      .allowExcessArguments(false)
+      .configureHelp({ optionDescription })
   }
   return muster
 }
 
-/** Commander's words for a problem in ours: one line, with the nearest valid choice or the way to the valid ones. */
-const usage = (error: CommanderError, muster: Command, args: readonly string[]): UsageError => {
-  const names = muster.commands.map((command) => command.name())
-  const valid = `valid: ${names.join(', ')}`
-  const command = names.find((name) => args.includes(name))
-  const help = `"muster${command === undefined ? '' : ` ${command}`} --help" lists what is`
-  if (error.code === 'commander.help') return new UsageError(`name a command (${valid})`, { cause: error })
-
-  const text = error.message
-    .replace(/^error: /, '')
-    .replace('unknown option', 'unknown flag')
-    .replace(/^option '(\S+).*' argument missing$/, '$1 needs a value')
-    .replace(/\n?\(Did you mean (.*)\?\)/, '; did you mean $1?')
-  const choices = error.code === 'commander.unknownCommand' ? valid : help
-  return new UsageError(`${text} (${choices})`, { cause: error })
+/** `what it does (default: x; MUSTER_X)`. */
+const optionDescription = ({ description, defaultValue, defaultValueDescription, envVar }: Option): string => {
+  const otherwise = defaultValue === undefined ? [] : [`default: ${defaultValueDescription}`]
+  const extra = [...otherwise, ...(envVar === undefined ? [] : [envVar])]
+  return extra.length === 0 ? description : `${description} (${extra.join('; ')})`
 }
 
 /**
@@ -55,6 +45,6 @@ export const run = async (args: readonly string[]): Promise<void> => {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     // `--help` arrives as an error too, after the text is out.
-    if (error.exitCode !== 0) throw usage(error, muster, args)
+    if (error.exitCode !== 0) throw usageError(error, muster, args)
   }
 }

@@ -1,6 +1,6 @@
 /** How the values of flags are written. Each parser throws an Error whose message says what to write instead. */
 import { type Binding, parseBinding } from '#operator/binding.ts'
-import { nearest } from '#operator/model/nearest.ts'
+import { hintAt } from './usage.ts'
 
 const quoted = (text: string) => JSON.stringify(text)
 
@@ -27,10 +27,7 @@ export const oneOf =
   (value: string): T => {
     const found = choices.find((choice) => choice === value)
     if (found !== undefined) return found
-    const close = nearest(value, choices)
-    throw new Error(
-      `${quoted(value)} is not known${close === undefined ? '' : `; did you mean ${close}?`} (valid: ${choices.join(', ')})`,
-    )
+    throw new Error(`${quoted(value)} is not known${hintAt(value, choices)} (valid: ${choices.join(', ')})`)
   }
 
 /** Some of a fixed set, separated by commas; at least one, each once. */

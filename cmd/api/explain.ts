@@ -1,4 +1,5 @@
 import type { Binding } from '#operator/binding.ts'
+import { RelayError } from '#services/hyperfleet-api/events/relay.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/start.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { spelled } from '../flag.ts'
@@ -30,6 +31,7 @@ const DATA_DIR = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']
 export const explain = (error: unknown, options: ApiOptions): unknown => {
   if (error instanceof ApiOptionsError)
     return new UsageError(`--bind-address: ${error.message} (--allow-unauthenticated)`, { cause: error })
+  if (error instanceof RelayError) return new Failure(`--nats-url: ${error.message}`, { cause: error })
   const coded = codedOf(error)
   if (coded === undefined) return error
   if (coded.code === 'EADDRINUSE' || coded.code === 'EADDRNOTAVAIL') {
@@ -42,9 +44,12 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
       cause: error,
     })
   if (options.databaseUrl === undefined && DATA_DIR.includes(coded.code))
-    return new Failure(`--data-dir: ${options.dataDir} can't be written (${coded.code}): name a folder of ours`, {
-      cause: error,
-    })
+    return new Failure(
+      `--data-dir: ${options.dataDir} can't be written (${coded.code}): name a folder that we may write to`,
+      {
+        cause: error,
+      },
+    )
   return error
 }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { nearest } from '#operator/model/nearest.ts'
 import { UsageError } from '../failure.ts'
+import { hintAt } from '../usage.ts'
 
 /** The generated manifests: beside the bundle, or in the checkout. */
 const folder = () =>
@@ -35,7 +35,7 @@ export const crds = (wanted?: string): string => {
   if (wanted === undefined || chosen.length > 0) return chosen.map(({ text }) => text).join('---\n')
 
   const kinds = all.map(({ kind }) => kind)
-  const close = nearest(wanted, kinds)
-  const hint = close === undefined ? '' : `; did you mean ${close}?`
-  throw new UsageError(`--kind: ${JSON.stringify(wanted)} is not a kind of ours${hint} (valid: ${kinds.join(', ')})`)
+  throw new UsageError(
+    `--kind: ${JSON.stringify(wanted)} is not a kind of ours${hintAt(wanted, kinds)} (valid: ${kinds.join(', ')})`,
+  )
 }

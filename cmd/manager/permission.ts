@@ -7,9 +7,9 @@ export interface Permission {
   readonly verbs: readonly string[]
 }
 
-/** `patch sentinelconfigs.hyperfleet.redhat.com/status`, for messages. */
-export const describePermission = ({ group, resource }: Permission, verb: string): string => {
+/** `get, patch sentinelconfigs.hyperfleet.redhat.com/status`, for messages. */
+export const describePermission = ({ group, resource, verbs }: Permission): string => {
   const [plural, subresource] = resource.split('/')
   const name = group === '' ? plural : `${plural}.${group}`
-  return `${verb} ${name}${subresource === undefined ? '' : `/${subresource}`}`
+  return `${verbs.join(', ')} ${name}${subresource === undefined ? '' : `/${subresource}`}`
 }

@@ -69,14 +69,16 @@ const mustBeAllowed = async (ask: Ask, { permissions, namespace }: Needs): Promi
     return status.allowed
   }
   // One after the other, over one connection: a dozen at once would open a dozen, and each TLS connection takes a megabyte for good.
-  const missing: string[] = []
-  for (const permission of permissions)
-    for (const verb of permission.verbs)
-      if (!(await isAllowed(permission, verb))) missing.push(describePermission(permission, verb))
+  const missing: Permission[] = []
+  for (const permission of permissions) {
+    const verbs: string[] = []
+    for (const verb of permission.verbs) if (!(await isAllowed(permission, verb))) verbs.push(verb)
+    if (verbs.length > 0) missing.push({ ...permission, verbs })
+  }
   if (missing.length === 0) return
   const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
   const mend = 'grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted'
-  throw new Failure(`${await whoWeAre(ask)} may not ${missing.join(', ')} in ${where}: ${mend}`)
+  throw new Failure(`${await whoWeAre(ask)} may not ${missing.map(describePermission).join('; ')} in ${where}: ${mend}`)
 }
 
 /** Kubernetes: SelfSubjectReview. `ServiceAccount ns/name`, or the user's name. */

@@ -55,7 +55,7 @@ const fieldTable = (fields: readonly Field[]): string =>
       row(
         `\`${field.path}\``,
         typeOf(field.schema),
-        field.schema.default === undefined ? '' : `\`${String(field.schema.default)}\``,
+        field.schema.default === undefined ? '' : `\`${JSON.stringify(field.schema.default)}\``,
         cell(rulesOf(field).join('; ')),
         cell(field.schema.description ?? ''),
       ),

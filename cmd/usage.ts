@@ -1,0 +1,46 @@
+import type { Command, CommanderError } from 'commander'
+import { nearest } from '#operator/model/nearest.ts'
+import { UsageError } from './failure.ts'
+
+/** `; did you mean x?`, or nothing when no choice is near. */
+export const hintAt = (text: string, choices: readonly string[]): string => {
+  const close = nearest(text, choices)
+  return close === undefined ? '' : `; did you mean ${close}?`
+}
+
+/** The quoted word of one of commander's messages: `error: unknown option '--confg=x'` → `--confg=x`. */
+const quotedIn = (message: string): string => /'([^']*)'/.exec(message)?.[1] ?? ''
+
+/** Commander's problem with the arguments in our words: what is wrong, and the nearest valid choice or where the valid ones are. */
+export const usageError = (error: CommanderError, muster: Command, args: readonly string[]): UsageError => {
+  const command = muster.commands.find((candidate) => args.includes(candidate.name()))
+  const commands = muster.commands.map((candidate) => candidate.name())
+  const flags = (command ?? muster).options.map(({ long }) => long ?? '')
+  const help = `"muster${command === undefined ? '' : ` ${command.name()}`} --help" lists what is`
+  return new UsageError(problem(error, commands, flags, help), { cause: error })
+}
+
+const problem = (
+  { code, message }: CommanderError,
+  commands: readonly string[],
+  flags: readonly string[],
+  help: string,
+): string => {
+  const word = quotedIn(message)
+  switch (code) {
+    case 'commander.help':
+      return `name a command (valid: ${commands.join(', ')})`
+    case 'commander.unknownCommand':
+      return `unknown command ${word}${hintAt(word, commands)} (valid: ${commands.join(', ')})`
+    case 'commander.unknownOption': {
+      const [flag = word] = word.split('=')
+      return `unknown flag ${flag}${hintAt(flag, flags)} (${help})`
+    }
+    case 'commander.optionMissingArgument':
+      return `${word.split(' ')[0]} needs a value (${help})`
+    case 'commander.excessArguments':
+      return `unexpected argument ${/: (.*)\.$/.exec(message)?.[1]}: everything is said by flags (${help})`
+    default:
+      return `${message.replace(/^error: /, '')} (${help})`
+  }
+}

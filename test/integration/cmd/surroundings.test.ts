@@ -1,0 +1,201 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
+import { muster } from './run.ts'
+
+let cluster: OwnControlPlane
+let folder: string
+
+beforeAll(async () => {
+  cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
+  folder = await mkdtemp(join(tmpdir(), 'muster-cmd-'))
+})
+
+afterAll(async () => {
+  await cluster?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Ports and folders differ from run to run. */
+const stable = (output: string) =>
+  output
+    .replaceAll(folder, 'FOLDER')
+    .replaceAll(cluster.kubeconfig, 'KUBECONFIG')
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
+    .replaceAll(/\bport \d+/g, 'port PORT')
+
+const manager = async (...args: readonly string[]) => {
+  const { code, output } = await muster([
+    'manager',
+    '--metrics-bind-address=0',
+    '--health-probe-bind-address=0',
+    ...args,
+  ])
+  return { code, output: stable(output) }
+}
+
+/** Someone else's port. */
+const occupy = async (): Promise<{ port: number; server: Server }> => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port')
+  return { port: address.port, server }
+}
+
+const kubeconfig = async (server: string, token: string): Promise<string> => {
+  const file = join(await mkdtemp(join(folder, 'kubeconfig-')), 'config')
+  const config = {
+    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { token } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  }
+  await writeFile(file, JSON.stringify(config))
+  return file
+}
+
+describe('a manager that can’t begin ends with code 1 and one line that says how to mend it', () => {
+  test('no kubeconfig', async () => {
+    expect(await manager(`--kubeconfig=${folder}/nosuch`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: kubeconfig FOLDER/nosuch does not exist",
+      }
+    `)
+  })
+
+  test('no such context', async () => {
+    expect(await manager(`--kubeconfig=${cluster.kubeconfig}`, '--context=prodution')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: context "prodution" is not in KUBECONFIG (valid: muster-local)",
+      }
+    `)
+  })
+
+  test('no API server', async () => {
+    const { port, server } = await occupy()
+    server.close()
+    expect(await manager(`--kubeconfig=${await kubeconfig(`https://127.0.0.1:${port}`, 'x')}`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: the API server does not answer (GET https://127.0.0.1:PORT/apis/hyperfleet.redhat.com/v1alpha1: connection refused: no API server listens there): start it, or name another one with --kubeconfig or --context",
+      }
+    `)
+  })
+
+  test('a token that the API server does not know', async () => {
+    expect(await manager(`--kubeconfig=${await kubeconfig(cluster.server, 'expired')}`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: the API server https://127.0.0.1:PORT does not know us: the token or certificate of the kubeconfig is wrong or has expired: get a new one",
+      }
+    `)
+  })
+
+  test('a ServiceAccount without rights', async () => {
+    await cluster.kubectl('create', 'serviceaccount', 'powerless', '--namespace=default')
+    const own = await cluster.kubeconfigFor('powerless', 'default')
+    expect(await manager(`--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: ServiceAccount default/powerless may not get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+      }
+    `)
+  })
+
+  test('a ServiceAccount with almost all rights', async () => {
+    await cluster.kubectl('create', 'serviceaccount', 'reader', '--namespace=default')
+    const rules = ['--verb=get,list,watch', '--resource=sentinelconfigs.hyperfleet.redhat.com']
+    await cluster.kubectl('create', 'role', 'reader', ...rules, '--namespace=default')
+    const subject = ['--role=reader', '--serviceaccount=default:reader']
+    await cluster.kubectl('create', 'rolebinding', 'reader', ...subject, '--namespace=default')
+    const own = await cluster.kubeconfigFor('reader', 'default')
+    expect(await manager(`--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: ServiceAccount default/reader may not get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+      }
+    `)
+  })
+
+  test('a port that is taken', async () => {
+    const { port, server } = await occupy()
+    const taken = [`--metrics-bind-address=127.0.0.1:${port}`, `--kubeconfig=${cluster.kubeconfig}`]
+    const ending = await manager(...taken)
+    server.close()
+    expect(ending).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: --metrics-bind-address: 127.0.0.1:PORT is taken by another process: choose another port, or 0 for none",
+      }
+    `)
+  })
+
+  test('no CRD', async () => {
+    await using bare = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
+    await bare.kubectl('delete', 'customresourcedefinition', 'sentinelconfigs.hyperfleet.redhat.com')
+    expect(await manager(`--kubeconfig=${bare.kubeconfig}`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: the API server https://127.0.0.1:PORT has no sentinelconfigs.hyperfleet.redhat.com: run "muster crds | kubectl apply --server-side -f -"",
+      }
+    `)
+  })
+})
+
+describe('an API that can’t begin ends with code 1 and one line that says how to mend it', () => {
+  const api = async (...args: readonly string[]) => {
+    const nowhere = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
+    const { code, output } = await muster(['api', '--bind-address=127.0.0.1:0', ...nowhere, ...args])
+    return { code, output: stable(output) }
+  }
+
+  test('a port that is taken', async () => {
+    const { port, server } = await occupy()
+    const ending = await api(`--bind-address=127.0.0.1:${port}`, `--data-dir=${folder}/taken`)
+    server.close()
+    expect(ending).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: --bind-address: port PORT is taken by another process: choose another",
+      }
+    `)
+  })
+
+  test('no database', async () => {
+    const { port, server } = await occupy()
+    server.close()
+    expect(await api(`--database-url=postgres://muster:hunter2@127.0.0.1:${port}/muster`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: --database-url: the database 127.0.0.1:PORT/muster can't be used: nothing listens there: start PostgreSQL or mend the host and port",
+      }
+    `)
+  })
+
+  test('a data folder that is a file', async () => {
+    await writeFile(join(folder, 'file'), '')
+    expect(await api(`--data-dir=${folder}/file`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: --data-dir: FOLDER/file can't be written (EEXIST): name a folder that we may write to",
+      }
+    `)
+  })
+
+  test('no NATS', async () => {
+    const { port, server } = await occupy()
+    server.close()
+    expect(await api(`--data-dir=${folder}/nats`, `--nats-url=nats://127.0.0.1:${port}`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: --nats-url: NATS at nats://127.0.0.1:PORT can't be reached: start it, or leave its URL away",
+      }
+    `)
+  })
+})

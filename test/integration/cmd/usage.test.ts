@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { muster } from './run.ts'
+
+const root = join(import.meta.dirname, '../../..')
+
+describe('what can’t be meant ends with code 2 and one line that says what to write', () => {
+  test('no command', async () => {
+    expect(await muster([])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: name a command (valid: manager, api, crds, version)",
+      }
+    `)
+  })
+
+  test('an unknown command', async () => {
+    expect(await muster(['managr'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, crds, version)",
+      }
+    `)
+    expect(await muster(['frobnicate'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: unknown command frobnicate (valid: manager, api, crds, version)",
+      }
+    `)
+  })
+
+  test('an unknown flag', async () => {
+    expect(await muster(['manager', '--confg=us-east'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: unknown flag --confg; did you mean --config? ("muster manager --help" lists what is)",
+      }
+    `)
+    expect(await muster(['manager', '--frobnicate'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: unknown flag --frobnicate ("muster manager --help" lists what is)",
+      }
+    `)
+  })
+
+  test('a flag without its value', async () => {
+    expect(await muster(['manager', '--config'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --config needs a value ("muster manager --help" lists what is)",
+      }
+    `)
+  })
+
+  test('an argument that is no flag', async () => {
+    expect(await muster(['manager', 'sentinel'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: everything is said by flags, and there is an argument that is none ("muster manager --help" lists what is)",
+      }
+    `)
+  })
+
+  test('an unknown controller', async () => {
+    expect(await muster(['manager', '--controllers=sentinal'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --controllers: "sentinal" is not known; did you mean sentinel? (valid: sentinel)",
+      }
+    `)
+    expect(await muster(['manager', '--controllers='])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --controllers: must name at least one (valid: sentinel)",
+      }
+    `)
+  })
+
+  test('a bad value by variable names the variable', async () => {
+    expect(await muster(['manager'], { MUSTER_LOG_LEVEL: 'loud' })).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: MUSTER_LOG_LEVEL: "loud" is not known (valid: debug, info, warn, error)",
+      }
+    `)
+    expect(await muster(['manager'], { MUSTER_LEADER_ELECT: 'maybe' })).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: MUSTER_LEADER_ELECT: "maybe" is neither true nor false",
+      }
+    `)
+  })
+
+  test('a bad address', async () => {
+    expect(await muster(['manager', '--metrics-bind-address=8080'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --metrics-bind-address "8080" is not an address: write :8081, 127.0.0.1:8081, or 0 for none",
+      }
+    `)
+  })
+
+  test('a bad name', async () => {
+    expect(await muster(['manager', '--config=US_East'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --config: "US_East" is not an object's name: write lower-case letters, digits, "-" and "."",
+      }
+    `)
+  })
+
+  test('a Lease without a namespace', async () => {
+    expect(await muster(['manager', '--leader-elect'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --leader-elect: a Lease needs a namespace: give --namespace or POD_NAMESPACE",
+      }
+    `)
+  })
+
+  test('a database URL, whose password is kept out of the message', async () => {
+    expect(await muster(['api', '--database-url=mysql://muster:hunter2@db/muster'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --database-url: must be a URL that begins with postgres:// or postgresql://",
+      }
+    `)
+  })
+
+  test('an API that strangers could reach', async () => {
+    expect(await muster(['api', '--bind-address=:0', '--data-dir=/nonexistent'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --bind-address: the API has no authentication yet and would be open to the network on every interface: listen on 127.0.0.1, or allow unauthenticated callers on purpose (--allow-unauthenticated)",
+      }
+    `)
+  })
+
+  test('an unknown kind', async () => {
+    expect(await muster(['crds', '--kind=sentinelconfg'])).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: SentinelConfig)",
+      }
+    `)
+  })
+})
+
+describe('what is asked for is printed', () => {
+  test('the CRDs, as they were generated', async () => {
+    const all = await muster(['crds'])
+    expect(all.code).toBe(0)
+    expect(await muster(['crds', '--kind=sentinelconfigs'])).toEqual(all)
+    expect(all.output).toContain('name: sentinelconfigs.hyperfleet.redhat.com')
+  })
+
+  test('the version, also as JSON', async () => {
+    const { code, output } = await muster(['version', '--output=json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(output)).toEqual({
+      version: '0.1.0',
+      commit: expect.stringMatching(/^([0-9a-f]{40}(-dirty)?|unknown)$/),
+      node: process.version,
+    })
+    expect((await muster(['version'])).output).toMatch(/^muster 0\.1\.0 \(commit .+, Node\.js v24\..+\)$/)
+  })
+
+  test('every flag of the manager with its default and its variable', async () => {
+    const { code, output } = await muster(['manager', '--help'])
+    expect(code).toBe(0)
+    expect(output).toMatchInlineSnapshot(`
+      "Usage: muster manager [options]
+
+      run controllers against a Kubernetes API server
+
+      Options:
+        --controllers <NAMES>                  which controllers to run, separated by commas: sentinel (default: sentinel; MUSTER_CONTROLLERS)
+        --config <NAME>                        the one SentinelConfig to work on (default: all of the namespace) (MUSTER_CONFIG)
+        --namespace <NAME>                     the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty (default: none; MUSTER_NAMESPACE)
+        --metrics-bind-address <ADDRESS>       where /metrics is served; 0 for nowhere (default: :8080; MUSTER_METRICS_BIND_ADDRESS)
+        --health-probe-bind-address <ADDRESS>  where /healthz and /readyz are served; 0 for nowhere (default: :8081; MUSTER_HEALTH_PROBE_BIND_ADDRESS)
+        --kubeconfig <FILE>                    kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account) (MUSTER_KUBECONFIG)
+        --context <NAME>                       context of the kubeconfig to use (default: its current one) (MUSTER_CONTEXT)
+        --leader-elect [BOOL]                  work only while holding a lease, so that further replicas stand by (default: false; MUSTER_LEADER_ELECT)
+        --hyperfleet-api-token-file <FILE>     file with the bearer token for the HyperFleet API, read for every request (MUSTER_HYPERFLEET_API_TOKEN_FILE)
+        --log-level <LEVEL>                    how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
+        --log-format <FORMAT>                  json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
+        -h, --help                             display help for command
+
+      Examples:
+        muster manager                                     every controller, in every namespace
+        muster manager --controllers=sentinel --config=cluster-sentinel-us-east --namespace=hyperfleet-system
+        MUSTER_LOG_FORMAT=text muster manager --context=kind-muster
+      "
+    `)
+  })
+
+  test('by npm exec from a checkout, on whatever Node.js the machine has', async () => {
+    const { stdout } = await promisify(execFile)('npm', ['exec', '--', 'muster', 'version'], { cwd: root })
+    expect(stdout).toMatch(/^muster 0\.1\.0 .*Node\.js v24\./)
+  })
+})
