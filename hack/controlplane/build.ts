@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import lockfile from 'proper-lockfile'
+import { signalGroup } from '../process/child.ts'
+import { forgetGroup, guardGroup } from '../process/reaper.ts'
 import { BINARIES, type Binary, BUILD_FLAGS, binaryNames } from './binaries.ts'
 import { binariesFolder } from './cache.ts'
 
@@ -64,22 +67,33 @@ const buildInto = async (folder: string, say: Say, signal?: AbortSignal): Promis
   await rename(draft, folder)
 }
 
+/** Go and its compilers are a process group of their own, so that they all end with us. */
 const goBuild = async (name: Binary, output: string, signal?: AbortSignal): Promise<void> => {
+  signal?.throwIfAborted()
   const go = spawn('go', ['build', ...BUILD_FLAGS, '-o', output, BINARIES[name]], {
     cwd: import.meta.dirname,
     env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
     stdio: ['ignore', 'ignore', 'pipe'],
-    ...(signal === undefined ? {} : { signal }),
+    detached: true,
   })
-  let errors = ''
-  go.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text
-  })
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const closed = new Promise<number | null>((resolve, reject) => {
     go.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'ENOENT' ? noGo(error) : error))
     go.once('close', resolve)
   })
-  if (code !== 0) throw new BuildError(`go build of ${name} failed (exit ${code}):\n${errors.trim().slice(-2000)}`)
+  const group = go.pid
+  if (group === undefined) return void (await closed)
+  const kill = () => signalGroup(group, 'SIGKILL')
+  guardGroup(group)
+  signal?.addEventListener('abort', kill)
+  try {
+    const errors = await text(go.stderr)
+    const code = await closed
+    signal?.throwIfAborted()
+    if (code !== 0) throw new BuildError(`go build of ${name} failed (exit ${code}):\n${errors.trim().slice(-2000)}`)
+  } finally {
+    signal?.removeEventListener('abort', kill)
+    forgetGroup(group)
+  }
 }
 
 const noGo = (cause: Error) =>

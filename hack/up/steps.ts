@@ -2,10 +2,10 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startCluster } from '../cluster/choose.ts'
 import type { Cluster, Wanted } from '../cluster/cluster.ts'
-import { kind } from '../cluster/kind/provider.ts'
 import { writeTokenKubeconfig } from '../cluster/kubeconfig.ts'
 import { findNats } from '../nats/find.ts'
 import { startNats } from '../nats/nats.ts'
+import { noContainers } from '../process/containers.ts'
 import { temporaryFolder } from '../process/folder.ts'
 import { freePort } from '../process/ports.ts'
 import { type Hyperfleet, hyperfleet, type Resource } from './hyperfleet.ts'
@@ -142,7 +142,7 @@ const startBroker = async (run: Run, logs: string, note: (line: string) => void)
     run.undo('Stopping NATS', nats.stop)
     return nats.url
   }
-  if ((await kind.unavailable({})) !== undefined) return undefined
+  if ((await noContainers()) !== undefined) return undefined
   note('There is no nats-server on this machine: starting one in a container')
   const { startNatsContainer } = await import('../nats/container.ts')
   const nats = await startNatsContainer()

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { noContainers } from '../../process/containers.ts'
 import { temporaryFolder } from '../../process/folder.ts'
 import type { Cluster, ClusterProvider } from '../cluster.ts'
 import { currentContextOf, writeKubeconfig } from '../kubeconfig.ts'
@@ -17,15 +18,7 @@ const REPOSITORY = join(import.meta.dirname, '..', '..', '..')
 /** kind's node image in Docker, or whatever else testcontainers finds. Its packages are loaded only when it is asked. */
 export const kind: ClusterProvider = {
   title: `kind in Docker (${IMAGE})`,
-  unavailable: async () => {
-    try {
-      const { getContainerRuntimeClient } = await import('testcontainers')
-      await getContainerRuntimeClient()
-      return undefined
-    } catch (error) {
-      return `No container runtime answers (${(error as Error).message}): start Docker`
-    }
-  },
+  unavailable: noContainers,
   start: async ({ say, signal }): Promise<Cluster> => {
     const { KindContainer } = await import('./container.ts')
     await pull(say)
