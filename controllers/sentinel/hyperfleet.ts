@@ -171,7 +171,7 @@ type Limits = Pick<Dispatcher.RequestOptions, 'signal' | 'headersTimeout' | 'bod
 const queryText = (query: Query): string => {
   const given = new URLSearchParams()
   for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, value)
-  return given.size === 0 ? '' : `?${given}`
+  return given.size === 0 ? '' : `?${given.toString()}`
 }
 
 /** Decoded as it comes: joining the bytes first would take twice the memory, page after page. */

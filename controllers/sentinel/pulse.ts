@@ -136,7 +136,7 @@ const report = async (
 }
 
 const waitFor = (status: Status, written: Status | undefined): number => {
-  const news = ({ lastPollTime: _, ...rest }: Status) => JSON.stringify(rest)
+  const news = (one: Status) => JSON.stringify({ ...one, lastPollTime: undefined })
   if (written === undefined || news(status) !== news(written)) return WAIT.change
   return status.lastPollTime === written.lastPollTime ? WAIT.never : WAIT.lastPollTime
 }

@@ -12,9 +12,17 @@ export const PAGE_SIZE = 100
 
 /** All that the Sentinel reads of a resource; specs can be large. */
 export const FIELDS = [
-  ...['id', 'generation', 'labels', 'created_time', 'updated_time', 'deleted_time'],
-  ...['type', 'status', 'observed_generation', 'last_updated_time'].map((field) => `status.conditions.${field}`),
-].join()
+  'id',
+  'generation',
+  'labels',
+  'created_time',
+  'updated_time',
+  'deleted_time',
+  'status.conditions.type',
+  'status.conditions.status',
+  'status.conditions.observed_generation',
+  'status.conditions.last_updated_time',
+].join(',')
 
 /** What was learned of an API; one is kept as long as its client. */
 export class Dialect {

@@ -23,6 +23,6 @@ const searchOf = (selector: Selector): string[] =>
     if (requirement.operator !== 'In' || !SEARCHABLE_KEY.test(requirement.key)) return []
     const { key, values } = requirement
     if (!values.every((value) => SEARCHABLE_VALUE.test(value))) return []
-    const quoted = values.map((value) => `'${value}'`)
-    return [quoted.length === 1 ? `labels.${key}=${quoted}` : `labels.${key} in [${quoted}]`]
+    const quoted = values.map((value) => `'${value}'`).join(',')
+    return [values.length === 1 ? `labels.${key}=${quoted}` : `labels.${key} in [${quoted}]`]
   })

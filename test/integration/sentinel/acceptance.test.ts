@@ -162,7 +162,7 @@ describe('shards', () => {
     await api.create('in-west', { region: 'us-west' })
     await api.create('elsewhere')
     await vi.waitFor(() => expect(api.pulses).toHaveLength(3), PATIENCE)
-    expect(api.pulses.map(({ source }) => source?.split('/')[1]).toSorted()).toEqual(['east', 'rest', 'west'])
+    expect(new Set(api.pulses.map(({ source }) => source?.split('/')[1]))).toEqual(new Set(['east', 'rest', 'west']))
     await api.expect('elsewhere New', 'in-east New', 'in-west New')
   })
 
@@ -489,10 +489,11 @@ describe('replicas', () => {
     await vi.waitFor(() => expect(api.pulses).toHaveLength(ids.length), LONG)
     const second = await world.start(clock)
     const sizes = async () => {
-      const gauges = await Promise.all(
-        [first, second].map(({ registry }) => registry.getSingleMetric('hyperfleet_sentinel_pending_resources')?.get()),
-      )
-      return gauges.map((gauge) => gauge?.values.reduce((sum, { value }) => sum + value, 0) ?? 0)
+      const sizeOf = async ({ registry }: RunningSentinel) => {
+        const gauge = await registry.getSingleMetric('hyperfleet_sentinel_pending_resources')?.get()
+        return gauge?.values.reduce((sum, { value }) => sum + value, 0) ?? 0
+      }
+      return Promise.all([first, second].map(sizeOf))
     }
     await vi.waitFor(async () => {
       const [a = 0, b = 0] = await sizes()
