@@ -5,6 +5,17 @@ import { latency } from './runtime/latency.ts'
 import { restart } from './runtime/restart.ts'
 import { start } from './runtime/start.ts'
 import { throughput } from './runtime/throughput.ts'
+import { sentinelPolling } from './sentinel/polling.ts'
+import { sentinelStream } from './sentinel/stream.ts'
 
 /** Every bench, in the order in which `npm run bench` plays them. */
-export const catalogue: readonly Bench[] = [throughput, latency, restart, idle, start, cache]
+export const catalogue: readonly Bench[] = [
+  throughput,
+  latency,
+  restart,
+  idle,
+  start,
+  cache,
+  sentinelStream,
+  sentinelPolling,
+]

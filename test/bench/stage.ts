@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import { ensureBinaries } from '#hack/controlplane/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { pathOf } from '#operator/model/resource.ts'
+import { pathOf, type Resource } from '#operator/model/resource.ts'
 import type { Say } from './definition.ts'
 import { Gadget, gadgetCrd } from './gadget.ts'
 import { type ApiServer, connect, StatusError } from './load/client.ts'
@@ -16,6 +16,8 @@ export interface Stage extends AsyncDisposable {
   readonly server: ApiServer
   /** The folder for logs, removed at the end. */
   readonly folder: string
+  /** Creates a CustomResourceDefinition; resolves when its kind is served. */
+  install(crd: object, resource: Resource): Promise<void>
   /** A load generator on a namespace of its own. */
   load(): Promise<Load>
 }
@@ -28,12 +30,16 @@ export const openStage = async (say: Say): Promise<Stage> => {
   const folder = await temporaryFolder('bench')
   const plane = await startLocalControlPlane({ binaries, folder, guarded: true, parts: ['etcd', 'kube-apiserver'] })
   const server = connect(plane.kubeconfig, 4)
-  await server.request('POST', CRD_PATH, gadgetCrd)
-  await untilServed(server)
+  const install = async (crd: object, resource: Resource): Promise<void> => {
+    await server.request('POST', CRD_PATH, crd)
+    await untilServed(server, resource)
+  }
+  await install(gadgetCrd, Gadget)
   return {
     kubeconfig: plane.kubeconfig,
     server,
     folder,
+    install,
     load: async () => {
       const name = `bench-${randomBytes(4).toString('hex')}`
       await server.request('POST', '/api/v1/namespaces', { metadata: { name } })
@@ -50,9 +56,9 @@ export const openStage = async (say: Say): Promise<Stage> => {
 const NOT_YET: readonly number[] = [404, 429]
 
 /** A kind is served a moment after its definition is accepted. */
-const untilServed = async (server: ApiServer): Promise<void> => {
+const untilServed = async (server: ApiServer, resource: Resource): Promise<void> => {
   for (let attempt = 0; attempt < 100; attempt++) {
-    const served = await server.request('GET', pathOf(Gadget)).then(
+    const served = await server.request('GET', pathOf(resource)).then(
       () => true,
       (error: unknown) => {
         if (error instanceof StatusError && NOT_YET.includes(error.status)) return false
@@ -62,5 +68,5 @@ const untilServed = async (server: ApiServer): Promise<void> => {
     if (served) return
     await sleep(100)
   }
-  throw new Error(`the API server does not serve ${Gadget.plural} 10 s after it was given their definition`)
+  throw new Error(`the API server does not serve ${resource.plural} 10 s after it was given their definition`)
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiVersionOf, type KubeObject, pathOf } from '#operator/model/resource.ts'
 import { Gadget } from '../gadget.ts'
+import { inParallel, upTo } from '../in-parallel.ts'
 import type { ApiServer } from './client.ts'
 import { moment } from './moment.ts'
 import { track } from './track.ts'
@@ -68,25 +69,25 @@ export const openGadgets = async (server: ApiServer, namespace: string, signal: 
   }
   let pending: readonly { served: Promise<Served> }[] = []
   const changeAll = async (indexes: readonly number[]): Promise<void> => {
-    pending = await inParallel(indexes, change)
+    pending = await inParallel(indexes, IN_FLIGHT, change)
   }
   const changed = (): Promise<readonly Served[]> => Promise.all(pending.map(({ served }) => served))
   const served = async (count: number): Promise<void> => {
     await Promise.all(upTo(count).map((index) => seen.served(nameOf(index), 1)))
   }
   const removeAll = async (names: readonly string[], remove: (name: string) => Promise<unknown>): Promise<void> => {
-    await inParallel(names, remove)
+    await inParallel(names, IN_FLIGHT, remove)
     await Promise.all(names.map(seen.gone))
   }
 
   return {
     create: async (count, payloadBytes) => {
-      await inParallel(upTo(count), (index) => create(index, payloadBytes))
+      await inParallel(upTo(count), IN_FLIGHT, (index) => create(index, payloadBytes))
     },
     served,
     lifecycle: async (count) => ({
       createMs: await timed(async () => {
-        await inParallel(upTo(count), (index) => create(index, 0))
+        await inParallel(upTo(count), IN_FLIGHT, (index) => create(index, 0))
         await served(count)
       }),
       patchMs: await timed(() => changeAll(upTo(count)).then(changed)),
@@ -116,8 +117,6 @@ export const openGadgets = async (server: ApiServer, namespace: string, signal: 
 
 const nameOf = (index: number): string => `g-${index}`
 
-const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
-
 const timed = async (work: () => Promise<unknown>): Promise<number> => {
   const start = moment()
   await work()
@@ -127,14 +126,3 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
 /** So many bytes in values of 64, as configuration looks. */
 const payload = (bytes: number): Record<string, string> =>
   Object.fromEntries(upTo(Math.ceil(bytes / 64)).map((index) => [`key-${index}`, 'x'.repeat(56)]))
-
-/** Works through the items with at most IN_FLIGHT under way; results in the items' order. */
-const inParallel = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
-  const results: R[] = []
-  const queue = items.entries()
-  const worker = async (): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item)
-  }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
-  return results
-}
