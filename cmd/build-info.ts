@@ -10,12 +10,15 @@ export interface BuildInfo {
 }
 
 declare global {
-  /** Written into the bundle by hack/build; a checkout has none. */
-  var MUSTER_BUILD: BuildInfo | undefined
+  /** BuildInfo as JSON, written into the bundle by hack/build; a checkout has none. */
+  var MUSTER_BUILD: string | undefined
 }
 
 /** Build info of the bundle, or of the checkout that runs. */
-export const buildInfo = (): BuildInfo => globalThis.MUSTER_BUILD ?? checkoutInfo(dirname(import.meta.dirname))
+export const buildInfo = (): BuildInfo =>
+  globalThis.MUSTER_BUILD === undefined
+    ? checkoutInfo(dirname(import.meta.dirname))
+    : JSON.parse(globalThis.MUSTER_BUILD)
 
 /** Build info of a checkout: the version of its package.json and the commit that Git has checked out. */
 export const checkoutInfo = (root: string): BuildInfo => {

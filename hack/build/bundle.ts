@@ -50,7 +50,7 @@ export const bundle = async (folder: string): Promise<Bundle> => {
     chunkNames: '[name]-[hash]',
     splitting: true,
     metafile: true,
-    define: { 'globalThis.MUSTER_BUILD': JSON.stringify(info) },
+    define: { 'globalThis.MUSTER_BUILD': JSON.stringify(JSON.stringify(info)) },
   })
   await cp(join(root, 'manifests/crds'), join(folder, 'crds'), { recursive: true })
   return { info, metafile }

@@ -4,20 +4,24 @@ import type { Plugin } from 'esbuild'
 interface Narrowing {
   /** The modules as they are imported. */
   readonly specifiers: readonly string[]
-  /** Only when imported from a file whose path ends so; anywhere when undefined. */
+  /** Only when imported from a file whose path has this in it; anywhere when undefined. */
   readonly importer?: string
   /** File under narrow/ that stands in. */
   readonly instead: string
 }
 
+const HOST = '/@dot-i/k8s-operator/dist/operator.js'
 const KUBECONFIG = '/@kubernetes/client-node/dist/config.js'
 
 /** Modules of which the product uses a corner, and the module of ours that holds this corner. Why: docs/decisions/bundle.md. */
 const NARROWINGS: readonly Narrowing[] = [
   { specifiers: ['undici'], instead: 'undici.mjs' },
   { specifiers: ['./client-h2.js'], importer: '/undici/lib/dispatcher/client.js', instead: 'http2.ts' },
+  { specifiers: ['typebox'], importer: join(import.meta.dirname, '../../apis/'), instead: 'typebox.ts' },
   { specifiers: ['prom-client'], instead: 'prom-client.mjs' },
   { specifiers: ['thread-stream'], importer: '/pino/lib/transport.js', instead: 'thread-stream.ts' },
+  { specifiers: ['@kubernetes/client-node'], importer: HOST, instead: 'client-node.ts' },
+  { specifiers: ['gaxios'], importer: HOST, instead: 'gaxios.ts' },
   { specifiers: ['./gen/index.js'], importer: KUBECONFIG, instead: 'client-node-generated.ts' },
   { specifiers: ['socks-proxy-agent', 'socks', 'hpagent'], importer: KUBECONFIG, instead: 'proxy-agents.ts' },
   {
@@ -39,7 +43,7 @@ export const narrow: Plugin = {
     const filter = new RegExp(`^(${SPECIFIERS.map((specifier) => RegExp.escape(specifier)).join('|')})$`)
     build.onResolve({ filter }, (request) => {
       const narrowing = NARROWINGS.find(
-        ({ specifiers, importer = '' }) => specifiers.includes(request.path) && request.importer.endsWith(importer),
+        ({ specifiers, importer = '' }) => specifiers.includes(request.path) && request.importer.includes(importer),
       )
       return narrowing && { path: join(import.meta.dirname, 'narrow', narrowing.instead) }
     })

@@ -83,16 +83,16 @@ describe('a spec that can’t be meant is refused, and the message says what to 
     expect(
       await refusal({ ...MINIMAL, backoffNotReady: '0s', backoffReady: 'soon', pollInterval: '-5s' }),
     ).toMatchInlineSnapshot(`
-      "spec.backoffNotReady: Invalid value: "0s": must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m
-      spec.backoffReady: Invalid value: "soon": must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m
-      spec.pollInterval: Invalid value: "-5s": must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m"
+      "spec.backoffNotReady: Invalid value: "0s": must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m
+      spec.backoffReady: Invalid value: "soon": must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m
+      spec.pollInterval: Invalid value: "-5s": must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m"
     `)
     expect(
       await refusal({ ...MINIMAL, backoffReady: '169h', pollInterval: '999999h999999h99999h', backoffNotReady: '10' }),
     ).toMatchInlineSnapshot(`
-      "spec.backoffNotReady: Invalid value: "10": must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m
-      spec.backoffReady: Invalid value: "169h": must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m
-      spec.pollInterval: Invalid value: "999999h999999h99999h": must be a duration above 0s and at most 168h, written as 500ms, 10s, 30m or 1h30m"
+      "spec.backoffNotReady: Invalid value: "10": must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m
+      spec.backoffReady: Invalid value: "169h": must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m
+      spec.pollInterval: Invalid value: "999999h999999h99999h": must be a duration from 100ms to 168h, written as 500ms, 10s, 30m or 1h30m"
     `)
   })
 
