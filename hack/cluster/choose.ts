@@ -34,22 +34,19 @@ export interface Facts {
  * Design: 00-product, Two commands.
  */
 export const candidates = ({ wanted, forced, assets: folder, built }: Facts): readonly Candidate[] => {
-  const only = (provider: ClusterProvider, because: string, asked = wanted): readonly Candidate[] => [
-    { provider, wanted: asked, because },
-  ]
+  const because = 'as MUSTER_CLUSTER says'
   if (wanted.kubeconfig !== undefined || wanted.context !== undefined)
-    return only(existing, 'as --kubeconfig or --context says')
-  if (forced === 'kind') return only(kind, 'as MUSTER_CLUSTER says')
-  if (forced === 'local') return only(local, 'as MUSTER_CLUSTER says')
-  if (forced) return only(existing, 'as MUSTER_CLUSTER says', { context: forced })
-  const build = { provider: local, wanted, because: 'built with Go' }
-  return [
-    ...(folder ? only(assets, 'as KUBEBUILDER_ASSETS is set') : []),
-    ...only(running, 'as it runs already'),
-    ...(built ? only(local, 'as its binaries are in the cache') : []),
-    ...only(kind, 'as Docker is here'),
-    ...(built ? [] : [build]),
-  ]
+    return [{ provider: existing, wanted, because: 'as --kubeconfig or --context says' }]
+  if (forced === 'kind') return [{ provider: kind, wanted, because }]
+  if (forced === 'local') return [{ provider: local, wanted, because }]
+  if (forced) return [{ provider: existing, wanted: { context: forced }, because }]
+
+  const inAssets = { provider: assets, wanted, because: 'as KUBEBUILDER_ASSETS is set' }
+  const thatRuns = { provider: running, wanted, because: 'as it runs already' }
+  const fromCache = { provider: local, wanted, because: 'as its binaries are in the cache' }
+  const inDocker = { provider: kind, wanted, because: 'as Docker is here' }
+  const builtNow = { provider: local, wanted, because: 'built with Go' }
+  return [...(folder ? [inAssets] : []), thatRuns, ...(built ? [fromCache, inDocker] : [inDocker, builtNow])]
 }
 
 /**
@@ -63,8 +60,9 @@ export const startCluster = async (start: Start): Promise<Cluster> => {
     assets: process.env.KUBEBUILDER_ASSETS,
     built: isBuilt(),
   }
+  const choices = candidates(facts)
   const reasons: string[] = []
-  for (const { provider, wanted, because } of candidates(facts)) {
+  for (const { provider, wanted, because } of choices) {
     let reason = await provider.unavailable(wanted)
     if (reason === undefined) {
       start.say(`Cluster: ${provider.title}, ${because}`)
@@ -73,9 +71,10 @@ export const startCluster = async (start: Start): Promise<Cluster> => {
       } catch (error) {
         start.signal?.throwIfAborted()
         reason = (error as Error).message
-        start.say(`Cluster: ${provider.title} did not start`)
       }
     }
+    // What somebody set up and can't be used deserves a word, even when something else serves.
+    if (choices.length > 1 && provider !== running) start.say(`Skipping ${provider.title}: ${reason.split('\n')[0]}`)
     reasons.push(`${provider.title}: ${reason}`)
   }
   throw new NoClusterError(`No cluster to work with:\n${reasons.map((reason) => `  - ${reason}`).join('\n')}`)
