@@ -46,10 +46,13 @@ export const contextOf = <O extends KubeObject>(
     get retry() {
       return { count: failures, startedAt: new Date(startedAt) }
     },
+    get memo() {
+      tended.memo ??= new Map()
+      return tended.memo
+    },
     name,
     namespace,
     patch,
-    memo: tended.memo,
     api: env.api,
     clock: env.clock,
   }

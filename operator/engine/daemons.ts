@@ -28,10 +28,11 @@ export interface DaemonEnvironment<O extends KubeObject> extends Environment<O> 
 export const startDaemons = <O extends KubeObject>(env: DaemonEnvironment<O>, tended: Tended<O>): void => {
   for (const daemon of env.definition.daemons) {
     if (!matches(daemon.filters, tended.object)) {
-      tended.finishedDaemons.delete(daemon.id)
+      tended.finishedDaemons?.delete(daemon.id)
       continue
     }
-    if (tended.daemons.has(daemon.id) || tended.finishedDaemons.has(daemon.id)) continue
+    if (tended.daemons?.has(daemon.id) || tended.finishedDaemons?.has(daemon.id)) continue
+    tended.daemons ??= new Set()
     tended.daemons.add(daemon.id)
     env.track(live(env, tended, daemon))
   }
@@ -57,6 +58,7 @@ const live = async <O extends KubeObject>(
     })
     report(env, tended, daemon.id, outcome)
     if (outcome.kind !== 'temporary') {
+      tended.finishedDaemons ??= new Set()
       tended.finishedDaemons.add(daemon.id)
       break
     }
@@ -65,7 +67,7 @@ const live = async <O extends KubeObject>(
   }
 
   stay.leave()
-  tended.daemons.delete(daemon.id)
+  tended.daemons?.delete(daemon.id)
   // Filtered out and in again while it wound down: nobody else would start it.
   if (stay.ended) env.wake(tended)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { matches } from '../model/filters.ts'
 import type { KubeObject } from '../model/resource.ts'
-import { beginLife } from './life.ts'
+import { Life } from './life.ts'
 
 const widget = (labels: Record<string, string>): KubeObject => ({
   apiVersion: 'test/v1',
@@ -12,7 +12,7 @@ const widget = (labels: Record<string, string>): KubeObject => ({
 
 describe('a life', () => {
   it('ends the stay of everybody in it, also of those who look at their signal later, or come later', () => {
-    const life = beginLife()
+    const life = new Life<KubeObject>()
     const early = life.enter({})
     const { signal } = early
     const lazy = life.enter({})
@@ -24,7 +24,7 @@ describe('a life', () => {
   })
 
   it('ends only the stay of those whom the object no longer concerns', () => {
-    const life = beginLife()
+    const life = new Life<KubeObject>()
     const gold = life.enter({ labels: { tier: 'gold' } })
     const anyone = life.enter({})
     life.changed(widget({ tier: 'gold' }), matches)
@@ -34,7 +34,7 @@ describe('a life', () => {
   })
 
   it('does not touch those who have left', () => {
-    const life = beginLife()
+    const life = new Life<KubeObject>()
     const stay = life.enter({})
     const { signal } = stay
     stay.leave()

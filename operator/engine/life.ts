@@ -16,53 +16,58 @@ export interface Stay {
   leave(): void
 }
 
-/**
- * The time during which an object is looked after: it ends when the object begins to be deleted, is gone, or the run
- * ends. Deletion is a life of its own. Whoever stays in it is told by a signal.
- */
-export interface Life<O extends KubeObject> {
-  enter(filters: Filters<O>): Stay
-  /** The object changed: ends the stay of those who are no longer for it. */
-  changed(object: O, isFor: (filters: Filters<O>, object: O) => boolean): void
-  end(reason: string): void
+interface Resident<O extends KubeObject> {
+  readonly filters: Filters<O>
+  end(reason: EndedError): void
 }
 
-export const beginLife = <O extends KubeObject>(): Life<O> => {
-  const stays = new Set<{ readonly filters: Filters<O>; end(reason: EndedError): void }>()
-  let over: EndedError | undefined
+/**
+ * The time during which an object is looked after: it ends when the object begins to be deleted, is gone, or the run
+ * ends. Deletion is a life of its own. Whoever stays in it is told by a signal. There is one for each object, so it is
+ * small while nobody stays in it.
+ */
+export class Life<O extends KubeObject> {
+  #residents: Set<Resident<O>> | undefined
+  #over: EndedError | undefined
 
-  return {
-    enter(filters) {
-      let controller: AbortController | undefined
-      let reason = over
-      const stay = {
-        filters,
-        end(why: EndedError) {
-          reason ??= why
-          controller?.abort(reason)
-        },
-      }
-      stays.add(stay)
-      return {
-        get signal() {
-          controller ??= new AbortController()
-          if (reason !== undefined) controller.abort(reason)
-          return controller.signal
-        },
-        get ended() {
-          return reason !== undefined
-        },
-        leave: () => {
-          stays.delete(stay)
-        },
-      }
-    },
-    changed(object, isFor) {
-      for (const stay of stays) if (!isFor(stay.filters, object)) stay.end(new EndedError('filtered out'))
-    },
-    end(reason) {
-      over ??= new EndedError(reason)
-      for (const stay of stays) stay.end(over)
-    },
+  enter(filters: Filters<O>): Stay {
+    this.#residents ??= new Set()
+    const residents = this.#residents
+    let controller: AbortController | undefined
+    let reason = this.#over
+    const resident: Resident<O> = {
+      filters,
+      end(why) {
+        reason ??= why
+        controller?.abort(reason)
+      },
+    }
+    residents.add(resident)
+    return {
+      get signal() {
+        controller ??= new AbortController()
+        if (reason !== undefined) controller.abort(reason)
+        return controller.signal
+      },
+      get ended() {
+        return reason !== undefined
+      },
+      leave: () => {
+        residents.delete(resident)
+        if (residents.size === 0 && this.#residents === residents) this.#residents = undefined
+      },
+    }
+  }
+
+  /** The object changed: ends the stay of those who are no longer for it. */
+  changed(object: O, isFor: (filters: Filters<O>, object: O) => boolean): void {
+    for (const resident of this.#residents ?? []) {
+      if (!isFor(resident.filters, object)) resident.end(new EndedError('filtered out'))
+    }
+  }
+
+  end(reason: string): void {
+    this.#over ??= new EndedError(reason)
+    for (const resident of this.#residents ?? []) resident.end(this.#over)
   }
 }

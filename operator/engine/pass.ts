@@ -10,7 +10,7 @@ import { createPatch, type PatchRecord } from './patch.ts'
 import { runReconcile, runTimer } from './recurring.ts'
 import { isAtLeast } from './revision.ts'
 import { needsFinalizer } from './select.ts'
-import type { Tended } from './tended.ts'
+import { noteNews, type Tended } from './tended.ts'
 
 /**
  * Looks at one object once: event → cause → handlers → outcomes → patch.
@@ -31,14 +31,15 @@ export const pass = async <O extends KubeObject>(
   }
   tended.awaiting = undefined
   const { news, echoed } = tended
-  tended.news = new Map()
+  tended.news = undefined
   tended.echoed = false
   tended.failed = false
   try {
     return await handle(env, tended, patch, { news, echoed })
   } catch (error) {
     // What was not answered for is still to be answered for.
-    tended.news = new Map([...news, ...tended.news, ['unanswered', false]])
+    for (const [mark, redeclared] of news ?? []) noteNews(tended, mark, redeclared)
+    noteNews(tended, 'unanswered', false)
     throw error
   }
 }
@@ -53,14 +54,14 @@ const handle = async <O extends KubeObject>(
   if (object === undefined) return undefined
   const { definition } = env
   const deleting = object.metadata.deletionTimestamp !== undefined
-  const stirred = news.size > 0
+  const stirred = news !== undefined
   const delays: (number | undefined)[] = []
 
   const cause = causeOf(env, tended, object)
-  const occasion = { stirred, redeclared: news.values().some(Boolean) }
+  const occasion = { stirred, redeclared: news?.values().some(Boolean) === true }
   delays.push(await runChanges(env, tended, { cause, object, occasion, patch }))
   if (deleting) await showDeletion(env, tended, object, patch)
-  const yielded = deleting && definition.changes.some(({ on }) => on === 'delete')
+  const yielded = deleting && definition.changes.some(({ on, filters }) => on === 'delete' && matches(filters, object))
   if (definition.reconcile !== undefined && !yielded) {
     const trigger = { stirred, echoed }
     delays.push(await runReconcile(env, tended, definition.reconcile, { object, trigger, patch }))
@@ -106,7 +107,10 @@ const withFinalizer = async <O extends KubeObject>(
   const there = hasFinalizer(object, finalizer)
   if (needed && !there) {
     const first = createPatch<O>()
-    first.finalizers((list) => (list.includes(finalizer) ? list : [...list, finalizer]))
+    // Somebody may delete the object just now: then no finalizer can be added any more, and none is needed.
+    first.finalizers((list, { metadata }) =>
+      list.includes(finalizer) || metadata.deletionTimestamp !== undefined ? list : [...list, finalizer],
+    )
     return env.write(tended, object, first)
   }
   if (!needed && there) patch.finalizers((list) => list.filter((other) => other !== finalizer))
@@ -130,7 +134,9 @@ const showEvents = async <O extends KubeObject>(
   tended: Tended<O>,
   patch: PatchRecord<O>,
 ): Promise<void> => {
-  for (const { type, object } of tended.unseen.splice(0)) {
+  const events = tended.unseen ?? []
+  tended.unseen = undefined
+  for (const { type, object } of events) {
     for (const handler of env.definition.events) {
       if (!matches(handler.filters, object)) continue
       await once(env, tended, handler.id, () =>

@@ -3,7 +3,7 @@ import type { Patch, Writable } from './context.ts'
 import type { MemoryPatch } from './memory.ts'
 import { combine, type Json } from './mergepatch.ts'
 
-type FinalizerEdit = (finalizers: readonly string[]) => readonly string[]
+type FinalizerEdit = (finalizers: readonly string[], object: KubeObject) => readonly string[]
 
 /** What handlers recorded, until it is sent. */
 export interface PatchRecord<O extends KubeObject> extends Patch<O>, Pick<MemoryPatch, 'afterwards'> {

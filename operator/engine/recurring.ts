@@ -57,10 +57,11 @@ export const runTimer = async <O extends KubeObject>(
   { object, patch }: { object: O; patch: PatchRecord<O> },
 ): Promise<number | undefined> => {
   if (!matches(timer.filters, object)) {
-    tended.timers.delete(timer.id)
+    tended.timers?.delete(timer.id)
     return undefined
   }
   const now = env.clock.now().getTime()
+  tended.timers ??= new Map()
   const state = tended.timers.get(timer.id) ?? { due: now + timer.initialDelay, failures: 0, startedAt: undefined }
   tended.timers.set(timer.id, state)
   const due = Math.max(state.due ?? now, timer.idle === 0 ? 0 : tended.quietSince + timer.idle)

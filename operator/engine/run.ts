@@ -14,7 +14,7 @@ import { type KubeObject, keyOf } from '../model/resource.ts'
 import type { EventContext } from './context.ts'
 import type { DaemonEnvironment } from './daemons.ts'
 import type { Definition, Watched } from './definition.ts'
-import { beginLife } from './life.ts'
+import { Life } from './life.ts'
 import { memoryOf } from './memory.ts'
 import { farewell, pass } from './pass.ts'
 import { limitsOf } from './policy.ts'
@@ -22,7 +22,7 @@ import { createQueue, type QueueMetrics } from './queue.ts'
 import { isAtLeast } from './revision.ts'
 import type { OperatorSettings } from './settings.ts'
 import type { Source } from './sources.ts'
-import { type Tended, tend } from './tended.ts'
+import { noteNews, type Tended, tend } from './tended.ts'
 import { write } from './write.ts'
 
 /** What is counted about a controller; the names are controller-runtime's. */
@@ -96,8 +96,13 @@ export const startRun = (options: RunOptions): Run => {
       const written = await write(api, resource, object, patch, definition.keep === undefined)
       for (const revision of written.revisions) {
         // The watch may be quicker than the answer to our own request.
-        if (tended.news.delete(revision)) tended.echoed = true
-        else if (!isAtLeast(tended.object.metadata.resourceVersion, revision)) tended.written.add(revision)
+        if (tended.news?.delete(revision)) {
+          tended.echoed = true
+          if (tended.news.size === 0) tended.news = undefined
+        } else if (!isAtLeast(tended.object.metadata.resourceVersion, revision)) {
+          tended.written ??= new Set()
+          tended.written.add(revision)
+        }
       }
       const last = written.revisions.at(-1)
       if (last !== undefined && !isAtLeast(tended.object.metadata.resourceVersion, last)) {
@@ -169,20 +174,29 @@ export const startRun = (options: RunOptions): Run => {
 
   const asksForEssence = definition.changes.length > 0 || definition.timers.some(({ idle }) => idle > 0)
 
+  const isRedeclared = (object: KubeObject, old: KubeObject): boolean =>
+    object.metadata.generation !== old.metadata.generation ||
+    (asksForEssence && !equal(essenceOf(old), essenceOf(object)))
+
   const observe = (tended: Tended, object: KubeObject, old: KubeObject): void => {
     const { resourceVersion, deletionTimestamp } = object.metadata
     tended.object = object
-    if (tended.written.delete(resourceVersion)) tended.echoed = true
+    if (tended.written?.delete(resourceVersion)) tended.echoed = true
     else {
-      const redeclared = asksForEssence && !equal(essenceOf(old), essenceOf(object))
-      if (redeclared) tended.quietSince = clock.now().getTime()
-      tended.news.set(resourceVersion, redeclared)
+      const redeclared = isRedeclared(object, old)
+      noteNews(tended, resourceVersion, redeclared)
+      if (redeclared) {
+        tended.quietSince = clock.now().getTime()
+        // What could not be written may be possible now.
+        queue.forget(tended.key)
+      }
     }
-    if (tended.awaiting !== undefined && isAtLeast(resourceVersion, tended.awaiting.revision)) tended.written.clear()
+    if (tended.awaiting !== undefined && isAtLeast(resourceVersion, tended.awaiting.revision))
+      tended.written = undefined
     if (deletionTimestamp === undefined) tended.life.changed(object, isFor)
     else if (old.metadata.deletionTimestamp === undefined) {
       tended.life.end('the object is being deleted')
-      tended.life = beginLife()
+      tended.life = new Life()
     }
   }
 
@@ -199,7 +213,10 @@ export const startRun = (options: RunOptions): Run => {
     const known = tendeds.get(key)
     const tended = known ?? take(key, object, type)
     if (event.type === 'modified' && known !== undefined) observe(known, object, event.old)
-    if (definition.events.length > 0) tended.unseen.push({ type, object })
+    if (definition.events.length > 0) {
+      tended.unseen ??= []
+      tended.unseen.push({ type, object })
+    }
     if (type === 'deleted') {
       tended.object = object
       tended.life.end('the object is gone')
@@ -218,7 +235,7 @@ export const startRun = (options: RunOptions): Run => {
         const key = keyOf({ name, ...(resource.scope === 'Namespaced' && namespace !== undefined && { namespace }) })
         const tended = tendeds.get(key)
         if (tended === undefined) continue
-        tended.news.set(`${keyOf(other.metadata)}@${other.metadata.resourceVersion}`, false)
+        noteNews(tended, `${keyOf(other.metadata)}@${other.metadata.resourceVersion}`, false)
         queue.add(key)
       }
     }

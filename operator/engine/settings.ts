@@ -44,7 +44,7 @@ const DEFAULTS: OperatorSettings = {
   watching: { inactivityTimeout: '70s' },
   queueing: {
     concurrency: 16,
-    errorDelays: ['1s', '1s', '2s', '3s', '5s', '8s', '13s', '21s', '34s', '55s', '89s', '144s'],
+    errorDelays: ['1s', '1s', '2s', '3s', '5s', '8s', '13s', '21s', '30s'],
   },
   execution: { defaultBackoff: { initial: '500ms', factor: 2, max: '5m' }, stopTimeout: '900ms' },
   persistence: { consistencyTimeout: '5s' },

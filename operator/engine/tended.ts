@@ -1,8 +1,11 @@
 import type { KubeObject } from '../model/resource.ts'
 import type { EventContext } from './context.ts'
-import { beginLife, type Life } from './life.ts'
+import { Life } from './life.ts'
 
-/** What a run knows about one object beside the object itself; lost when the process ends. Times in milliseconds since the epoch. */
+/**
+ * What a run knows about one object beside the object itself; lost when the process ends. Times in milliseconds since
+ * the epoch. There may be many thousands, so what most never need is made when it is needed.
+ */
 export interface Tended<O extends KubeObject = KubeObject> {
   readonly key: string
   /** As the watch last saw it. */
@@ -10,18 +13,18 @@ export interface Tended<O extends KubeObject = KubeObject> {
   /** Not handled yet since the run began, and there before it. */
   initial: boolean
   /** Events that the event handlers have not seen; stays empty when there are none. */
-  readonly unseen: { readonly type: EventContext<O>['type']; readonly object: O }[]
+  unseen: { readonly type: EventContext<O>['type']; readonly object: O }[] | undefined
   life: Life<O>
-  readonly memo: Map<string, unknown>
+  memo: Map<string, unknown> | undefined
   /** resourceVersions of our own writes that the watch has not shown yet. */
-  readonly written: Set<string>
+  written: Set<string> | undefined
   /** Handlers wait until the watch shows our last write, but not longer than `until`. */
   awaiting: { readonly revision: string; readonly until: number } | undefined
   /**
    * What happened since the handlers last ran, apart from our own writes: by resourceVersion (or a mark for a wake-up),
    * whether the essence changed.
    */
-  news: Map<string, boolean>
+  news: Map<string, boolean> | undefined
   /** Our own write came back since the handlers last ran. */
   echoed: boolean
   /** A handler failed in the pass at hand. */
@@ -29,11 +32,11 @@ export interface Tended<O extends KubeObject = KubeObject> {
   /** The essence changed last, as far as timers with `idle` are concerned. */
   quietSince: number
   readonly reconcile: Recurring
-  readonly timers: Map<string, Recurring>
+  timers: Map<string, Recurring> | undefined
   /** Running daemons by id. */
-  readonly daemons: Set<string>
+  daemons: Set<string> | undefined
   /** Daemons that ended well: they are not started again while the object is there and matches. */
-  readonly finishedDaemons: Set<string>
+  finishedDaemons: Set<string> | undefined
   /** Optional delete handlers were called. */
   deletionSeen: boolean
 }
@@ -51,18 +54,24 @@ export const tend = <O extends KubeObject>(key: string, object: O, now: number, 
   key,
   object,
   initial,
-  unseen: [],
-  life: beginLife(),
-  memo: new Map(),
-  written: new Set(),
+  unseen: undefined,
+  life: new Life(),
+  memo: undefined,
+  written: undefined,
   awaiting: undefined,
   news: new Map([[object.metadata.resourceVersion, true]]),
   echoed: false,
   failed: false,
   quietSince: now,
   reconcile: { due: undefined, failures: 0, startedAt: undefined },
-  timers: new Map(),
-  daemons: new Set(),
-  finishedDaemons: new Set(),
+  timers: undefined,
+  daemons: undefined,
+  finishedDaemons: undefined,
   deletionSeen: false,
 })
+
+/** @param mark the resourceVersion, or what woke us */
+export const noteNews = (tended: Tended, mark: string, redeclared: boolean): void => {
+  tended.news ??= new Map()
+  tended.news.set(mark, redeclared)
+}

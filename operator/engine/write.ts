@@ -12,7 +12,7 @@ const MOST_REDOS = 5
 export interface Written<O extends KubeObject> {
   /** The object is no longer there, or another one has its name: nothing left to write. */
   readonly gone: boolean
-  /** As the API server answered last; undefined when nothing was sent. */
+  /** As the API server answered last; undefined when it was not asked. */
   readonly object: O | undefined
   /** resourceVersions that our writes made, in order. */
   readonly revisions: readonly string[]
@@ -57,7 +57,7 @@ export const write = async <O extends KubeObject>(
       }
       const body = objectBody(changes, latest ?? base, record, whole)
       if (body !== undefined) latest = await send(body)
-      return { gone: false, object: latest, revisions }
+      return { gone: false, object: latest ?? (base === object ? undefined : base), revisions }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (isGone(error)) return { gone: true, object: undefined, revisions }
@@ -84,7 +84,7 @@ const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Chang
   }
   if (record.finalizerEdits.length > 0) {
     const before = base.metadata.finalizers ?? []
-    const after = record.finalizerEdits.reduce((list, edit) => edit(list), before)
+    const after = record.finalizerEdits.reduce((list, edit) => edit(list, base), before)
     if (!equal(before, after)) combine(changes, { metadata: { finalizers: after } })
   }
   return changes
