@@ -44,9 +44,17 @@ describe('the Sentinel’s ServiceAccount', () => {
 })
 
 describe('people', () => {
-  const can = async (user: string, verb: string, resource: string): Promise<string> => {
+  const can = async (user: string, verb: string, resource: string, subresource = ''): Promise<string> => {
     const admin = `--kubeconfig=${cluster.kubeconfig}`
-    const args = ['auth', 'can-i', verb, resource, `--as=${user}`, `--namespace=${NAMESPACE}`]
+    const args = [
+      'auth',
+      'can-i',
+      verb,
+      resource,
+      `--subresource=${subresource}`,
+      `--as=${user}`,
+      `--namespace=${NAMESPACE}`,
+    ]
     // kubectl answers "no" with exit code 1 as well.
     const { stdout } = await kubectl(admin, ...args).catch((refused: { stdout: string }) => refused)
     return stdout.trim()
@@ -63,7 +71,7 @@ describe('people', () => {
 
   test('who may edit a namespace may write SentinelConfigs, but not their status', async () => {
     expect(await can('editer', 'delete', 'sentinelconfigs')).toBe('yes')
-    expect(await can('editer', 'patch', 'sentinelconfigs/status')).toBe('no')
+    expect(await can('editer', 'patch', 'sentinelconfigs', 'status')).toBe('no')
   })
 
   test('who may view a namespace may read SentinelConfigs only', async () => {
