@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '#operator/model/log.ts'
 import type { Database } from '../storage/database.ts'
-import { type Change, readChanges, settledVersion } from './changes.ts'
+import { type Change, readChanges, readFloor, settledVersion } from './changes.ts'
 import { POLL, type Wakeup } from './wakeup.ts'
+
+/** One that is told of every change. */
+export interface Subscriber {
+  change(change: Change): void
+  /** Changes were forgotten before this process read them: what it has told so far can't be continued. */
+  lost(): void
+}
 
 /**
  * Reads the change table as it grows and hands every change to every subscriber once, in order of version.
@@ -16,8 +23,8 @@ import { POLL, type Wakeup } from './wakeup.ts'
 export interface Feed {
   /** The newest version that was handed out. */
   readonly head: number
-  /** From now on `listener` gets every change after `head`. Returns how to stop. */
-  subscribe(listener: (change: Change) => void): () => void
+  /** From now on the subscriber gets every change after `head`. Returns how to stop. */
+  subscribe(subscriber: Subscriber): () => void
   /** Resolves when everything committed before the call was handed out. */
   catchUp(): Promise<void>
   close(): Promise<void>
@@ -29,7 +36,7 @@ const LOOKS = 5
 const LOOK = 4
 
 export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger): Promise<Feed> => {
-  const listeners = new Set<(change: Change) => void>()
+  const subscribers = new Set<Subscriber>()
   let head = await settledVersion(database)
   let isClosed = false
   let isWanted = false
@@ -37,7 +44,7 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
 
   const handOut = (change: Change) => {
     head = change.version
-    for (const listener of listeners) listener(change)
+    for (const subscriber of subscribers) subscriber.change(change)
   }
 
   /** Hands out what is next without a gap. @returns whether a gap stopped it */
@@ -62,6 +69,7 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
       await delay(LOOK)
     }
     const settled = await settledVersion(database)
+    if ((await readFloor(database.kysely)) > head) for (const subscriber of subscribers) subscriber.lost()
     await drain(settled)
     head = Math.max(head, settled)
   }
@@ -95,9 +103,9 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
     get head() {
       return head
     },
-    subscribe: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
+    subscribe: (subscriber) => {
+      subscribers.add(subscriber)
+      return () => subscribers.delete(subscriber)
     },
     catchUp: async () => {
       // A run under way may have read before the caller's commit: the one after it has not.

@@ -75,9 +75,12 @@ const live = (feed: Feed, subscription: Subscription, sink: Sink): Promise<EndRe
       if (sink.write(bytes) > SLOW_BYTES) end('SlowConsumer')
     }
     const bookmark = () => write(frame('bookmark', feed.head, '{}'))
-    const unsubscribe = feed.subscribe((change) => {
-      const bytes = bytesFor(change, subscription)
-      if (bytes !== undefined) write(bytes)
+    const unsubscribe = feed.subscribe({
+      change: (change) => {
+        const bytes = bytesFor(change, subscription)
+        if (bytes !== undefined) write(bytes)
+      },
+      lost: () => end('ResourceVersionExpired'),
     })
     const bookmarks = setInterval(bookmark, BOOKMARK_EVERY)
     bookmark()

@@ -97,14 +97,14 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   app.setNotFoundHandler((request, reply) =>
     sendProblem(request, reply, new Problem('unknownPath', `no endpoint at ${request.url.split('?', 1)[0]}`)),
   )
-  for (const operation of operations) addRoute(app, operation, now)
+  for (const operation of operations) addRoute(app, operation, now, log)
   app.get(`${BASE_PATH}/openapi`, async (_request, reply) => reply.type('application/json').send(openApi))
   app.get('/api/hyperfleet', async () => ({ id: 'hyperfleet', href: '/api/hyperfleet', kind: 'API', version }))
   for (const [url, methods] of methodsByUrl(operations)) refuseOtherMethods(app, url, methods, sendProblem)
   return app
 }
 
-const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date): void => {
+const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date, log: Logger): void => {
   const { method, parameters, query, body } = operation
   app.route({
     method,
@@ -128,12 +128,17 @@ const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date): 
         time: timestampOf(now()),
         signal: request.gone,
       })
-      return send(request, reply, answer)
+      return send(request, reply, answer, log)
     },
   })
 }
 
-const send = async (request: FastifyRequest, reply: FastifyReply, answer: Answer): Promise<FastifyReply> => {
+const send = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  log: Logger,
+): Promise<FastifyReply> => {
   if ('stream' in answer) {
     const headers = {
       ...reply.getHeaders(),
@@ -144,8 +149,14 @@ const send = async (request: FastifyRequest, reply: FastifyReply, answer: Answer
     reply.hijack()
     reply.raw.writeHead(200, headers as Record<string, string>)
     reply.raw.flushHeaders()
-    await answer.stream(sinkOf(reply.raw, request.gone))
-    endStream(reply.raw)
+    try {
+      await answer.stream(sinkOf(reply.raw, request.gone))
+    } catch (error) {
+      // The status is sent already; the reader resumes from the last version it has.
+      log.warn('a stream broke', { requestId: request.id, error: error instanceof Error ? error.stack : String(error) })
+    } finally {
+      endStream(reply.raw)
+    }
     return reply
   }
   reply.code(answer.status).headers(answer.headers ?? {})

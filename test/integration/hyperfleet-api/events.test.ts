@@ -63,7 +63,10 @@ onBothDatabases((fresh) => {
     test('twenty times at once is one event', async () => {
       const { api, id } = await begin()
       const answers = await Promise.all(Array.from({ length: 20 }, () => post(api, id)))
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array(19).fill(200), 201])
+      expect(Object.groupBy(answers, ({ status }) => String(status))).toMatchObject({
+        200: { length: 19 },
+        201: { length: 1 },
+      })
       expect(await claim(api, { max: 10 })).toHaveLength(1)
     })
 

@@ -192,6 +192,19 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
     expect(summary(await stream.next())).toBe('added one')
   })
 
+  test('changes that were forgotten before this process read them end its streams, which would miss them', async () => {
+    const choice = await freshPostgres()
+    const api = await serve(choice)
+    const database = await openDatabase({ ...choice, onError: () => {} })
+    onTestFinished(() => database.close())
+    const stream = await openWatch(api, '/clusters?watch=true')
+    await stream.until(isBookmark)
+    await sql`select setval(pg_get_serial_sequence('changes', 'version'), 1000)`.execute(database.kysely)
+    await sql`update change_floor set version = 1000`.execute(database.kysely)
+    await api.cluster('one')
+    expect(await stream.next()).toMatchObject({ type: 'end', object: { reason: 'ResourceVersionExpired' } })
+  })
+
   test('starting at the same moment on an empty database both come up', async () => {
     const choice = await freshPostgres()
     const apis = await Promise.all([serve(choice), serve(choice), serve(choice)])
