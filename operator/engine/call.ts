@@ -88,23 +88,29 @@ export const report = <O extends KubeObject>(
   id: string,
   outcome: Outcome,
 ): void => {
-  const log = env.log.child({ object: tended.key, handler: id })
   if (outcome.kind === 'temporary' || outcome.kind === 'permanent') tended.failed = true
+  const about = { object: tended.key, handler: id }
   switch (outcome.kind) {
     case 'success':
-      log.debug('handled')
+      env.log.debug('handled', about)
       return
     case 'requeue':
-      log.debug('waiting', { delay: outcome.delay })
+      env.log.debug('waiting', { ...about, delay: outcome.delay })
       return
     case 'ignored':
-      log.warn(`failed, and that is ignored: ${outcome.error.message}`, { err: outcome.error })
+      env.log.warn(`failed, and that is ignored: ${outcome.error.message}`, { ...about, err: outcome.error })
       return
-    case 'temporary':
-      log.warn(`failed, trying again: ${outcome.error.message}`, { err: outcome.error, delay: outcome.delay })
+    case 'temporary': {
+      const { error, delay } = outcome
+      env.log.warn(`failed, trying again: ${error.message}`, { ...about, err: error, delay })
       return
+    }
     case 'permanent':
-      log.error(`failed for good: ${outcome.error.message}`, { err: outcome.error, reason: outcome.reason })
+      env.log.error(`failed for good: ${outcome.error.message}`, {
+        ...about,
+        err: outcome.error,
+        reason: outcome.reason,
+      })
       env.events(tended.object).warning(outcome.reason, `${id}: ${outcome.error.message}`)
   }
 }

@@ -2,27 +2,21 @@ import { setTimeout as realDelay } from 'node:timers/promises'
 import type { Api } from '../client/api.ts'
 import { createEvents, type Events } from '../client/events.ts'
 import { hold } from '../client/lease.ts'
-import type { ReflectorEvent } from '../client/reflector.ts'
 import type { Clock } from '../model/clock.ts'
-import { equal } from '../model/diff.ts'
 import { toMilliseconds } from '../model/duration.ts'
-import { essenceOf } from '../model/essence.ts'
-import { type Filters, matches } from '../model/filters.ts'
 import type { Logger } from '../model/log.ts'
 import type { Limits, RetryPolicy } from '../model/outcome.ts'
-import { type KubeObject, keyOf } from '../model/resource.ts'
-import type { EventContext } from './context.ts'
+import type { KubeObject } from '../model/resource.ts'
 import type { DaemonEnvironment } from './daemons.ts'
 import type { Definition, Watched } from './definition.ts'
-import { Life } from './life.ts'
 import { memoryOf } from './memory.ts'
 import { farewell, pass } from './pass.ts'
 import { limitsOf } from './policy.ts'
 import { createQueue, type QueueMetrics } from './queue.ts'
 import { isAtLeast } from './revision.ts'
+import { createRoster } from './roster.ts'
 import type { OperatorSettings } from './settings.ts'
 import type { Source } from './sources.ts'
-import { noteNews, type Tended, tend } from './tended.ts'
 import { write } from './write.ts'
 
 /** What is counted about a controller; the names are controller-runtime's. */
@@ -66,9 +60,6 @@ export const startRun = (options: RunOptions): Run => {
   const concurrency = definition.concurrency ?? settings.queueing.concurrency
   metrics?.concurrency(concurrency)
 
-  const tendeds = new Map<string, Tended>()
-  /** Gone, and not yet said goodbye to. A new object of the same name may be tended already. */
-  const departed = new Map<string, Tended[]>()
   const daemons = new Set<Promise<void>>()
   const limits = new Map<RetryPolicy, Limits>()
   /** Made when something is said with an event. */
@@ -116,11 +107,13 @@ export const startRun = (options: RunOptions): Run => {
     hold: (lease, signal, work) =>
       hold({ api, ...lease, identity: options.identity, clock, log, signal, random }, work),
     wake: (tended) => {
-      if (tendeds.get(tended.key) === tended) queue.add(tended.key)
+      if (roster.get(tended.key) === tended) queue.add(tended.key)
     },
     track(daemon) {
-      daemons.add(daemon)
-      void daemon.finally(() => daemons.delete(daemon))
+      const kept = daemon
+        .catch((error: unknown) => log.error('a daemon could not be looked after', { err: error }))
+        .finally(() => daemons.delete(kept))
+      daemons.add(kept)
     },
   }
 
@@ -131,11 +124,11 @@ export const startRun = (options: RunOptions): Run => {
     metrics: metrics?.queue,
     onActive: (keys) => metrics?.activeWorkers(keys),
     async work(key) {
-      for (let gone = departed.get(key)?.shift(); gone !== undefined; gone = departed.get(key)?.shift()) {
+      for (let gone = roster.departed(key); gone !== undefined; gone = roster.departed(key)) {
         await farewell(env, gone)
+        roster.bury(key)
       }
-      departed.delete(key)
-      const tended = tendeds.get(key)
+      const tended = roster.get(key)
       if (tended === undefined) {
         queue.forget(key)
         return undefined
@@ -154,7 +147,7 @@ export const startRun = (options: RunOptions): Run => {
     onError(key, error, failures, delay) {
       if (abandoned.signal.aborted) return
       const message = error instanceof Error ? error.message : String(error)
-      log.error(`could not write what handlers asked for, trying again: ${message}`, {
+      log.error(`what handlers asked for could not be done, trying again: ${message}`, {
         object: key,
         err: error,
         failures,
@@ -163,97 +156,27 @@ export const startRun = (options: RunOptions): Run => {
     },
   })
 
-  const isFor = (filters: Filters<KubeObject>, object: KubeObject): boolean => {
-    try {
-      return matches(filters, object)
-    } catch (error) {
-      log.error('a `when` filter threw, its handler goes on', { object: keyOf(object.metadata), err: error })
-      return true
-    }
-  }
-
-  const asksForEssence = definition.changes.length > 0 || definition.timers.some(({ idle }) => idle > 0)
-
-  const isRedeclared = (object: KubeObject, old: KubeObject): boolean =>
-    object.metadata.generation !== old.metadata.generation ||
-    (asksForEssence && !equal(essenceOf(old), essenceOf(object)))
-
-  const observe = (tended: Tended, object: KubeObject, old: KubeObject): void => {
-    const { resourceVersion, deletionTimestamp } = object.metadata
-    tended.object = object
-    if (tended.written?.delete(resourceVersion)) tended.echoed = true
-    else {
-      const redeclared = isRedeclared(object, old)
-      noteNews(tended, resourceVersion, redeclared)
-      if (redeclared) {
-        tended.quietSince = clock.now().getTime()
-        // What could not be written may be possible now.
-        queue.forget(tended.key)
-      }
-    }
-    if (tended.awaiting !== undefined && isAtLeast(resourceVersion, tended.awaiting.revision))
-      tended.written = undefined
-    if (deletionTimestamp === undefined) tended.life.changed(object, isFor)
-    else if (old.metadata.deletionTimestamp === undefined) {
-      tended.life.end('the object is being deleted')
-      tended.life = new Life()
-    }
-  }
-
-  const take = (key: string, object: KubeObject, type: EventContext<KubeObject>['type']): Tended => {
-    const tended = tend(key, object, clock.now().getTime(), type === 'listed')
-    tendeds.set(key, tended)
-    return tended
-  }
-
-  const onEvent = (event: ReflectorEvent<KubeObject>): void => {
-    if (event.type === 'synced') return
-    const { type, object } = event
-    const key = keyOf(object.metadata)
-    const known = tendeds.get(key)
-    const tended = known ?? take(key, object, type)
-    if (event.type === 'modified' && known !== undefined) observe(known, object, event.old)
-    if (definition.events.length > 0) {
-      tended.unseen ??= []
-      tended.unseen.push({ type, object })
-    }
-    if (type === 'deleted') {
-      tended.object = object
-      tended.life.end('the object is gone')
-      tendeds.delete(key)
-      departed.set(key, [...(departed.get(key) ?? []), tended])
-    }
-    queue.add(key)
-  }
-
-  /** Objects that another kind's object is about. */
-  const onOther = ({ map }: Watched, event: ReflectorEvent<KubeObject>): void => {
-    if (event.type === 'synced') return
-    const states = event.type === 'modified' ? [event.old, event.object] : [event.object]
-    for (const other of states) {
-      for (const { name, namespace = other.metadata.namespace } of map(other)) {
-        const key = keyOf({ name, ...(resource.scope === 'Namespaced' && namespace !== undefined && { namespace }) })
-        const tended = tendeds.get(key)
-        if (tended === undefined) continue
-        noteNews(tended, `${keyOf(other.metadata)}@${other.metadata.resourceVersion}`, false)
-        queue.add(key)
-      }
-    }
-  }
-
+  const roster = createRoster({
+    definition,
+    clock,
+    log,
+    onChange(key, redeclared) {
+      if (redeclared) queue.forget(key)
+      queue.add(key)
+    },
+  })
   const subscriptions = [
-    ...sources.map((source) => source.subscribe(onEvent)),
+    ...sources.map((source) => source.subscribe((event) => roster.note(event))),
     ...watched.flatMap((other) =>
-      other.sources.map((source) => source.subscribe((event) => onOther(other.watched, event))),
+      other.sources.map((source) => source.subscribe((event) => roster.noteOther(other.watched, event))),
     ),
   ]
-  for (const source of sources) for (const object of source.store.values()) onEvent({ type: 'listed', object })
+  for (const source of sources) for (const object of source.store.values()) roster.note({ type: 'listed', object })
 
   return {
     async stop(reason) {
       for (const unsubscribe of subscriptions) unsubscribe()
-      for (const tended of tendeds.values()) tended.life.end(reason)
-      for (const tended of [...departed.values()].flat()) tended.life.end(reason)
+      roster.end(reason)
       let handlersEnded = false
       const ended = Promise.all([queue.stop(), ...daemons]).then(() => {
         handlersEnded = true

@@ -96,7 +96,14 @@ export const openSources = (options: SourcesOptions): Sources => {
       random,
       beat,
       onEvent: (event) => {
-        for (const listener of listeners) listener(event)
+        for (const listener of listeners) {
+          try {
+            listener(event)
+          } catch (error) {
+            // One controller's mistake must not keep the event from the others.
+            log.error('a function that maps watched objects threw', { event: event.type, err: error })
+          }
+        }
       },
       onHealth: (failure) => report(request, failure),
     }

@@ -70,7 +70,7 @@ export const write = async <O extends KubeObject>(
   }
 }
 
-type Changes = Json & { status?: Json; metadata?: { readonly finalizers?: readonly string[] } }
+type Changes = Json & { status?: Json; metadata?: { readonly finalizers?: readonly string[] | null } }
 
 /** Everything recorded as one merge patch of `base`. */
 const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Changes => {
@@ -83,7 +83,9 @@ const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Chang
     combine(changes, patchBetween(base as unknown as Json, draft as unknown as Json) ?? {})
   }
   if (record.finalizerEdits.length > 0) {
-    const before = base.metadata.finalizers ?? []
+    // Handlers may have changed the list as well; null is how a patch says that they emptied it.
+    const edited = changes.metadata?.finalizers
+    const before = (edited === undefined ? base.metadata.finalizers : edited) ?? []
     const after = record.finalizerEdits.reduce((list, edit) => edit(list, base), before)
     if (!equal(before, after)) combine(changes, { metadata: { finalizers: after } })
   }
@@ -113,7 +115,7 @@ const objectBody = <O extends KubeObject>(
 }
 
 const takesLastFinalizer = (base: KubeObject, { metadata }: Changes): boolean =>
-  base.metadata.deletionTimestamp !== undefined && metadata?.finalizers?.length === 0
+  base.metadata.deletionTimestamp !== undefined && metadata?.finalizers !== undefined && !metadata.finalizers?.length
 
 /** 404 of the object, not of a kind or subresource that the API server doesn't know. */
 const isGone = (error: ApiError): boolean => error.status === 404 && error.details.name !== undefined
