@@ -29,6 +29,9 @@ export const managerFlags = {
   kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
   context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
   leaderElect: toggle('work only while holding a lease, so that further replicas stand by'),
+  denyOverlap: toggle('refuse SentinelConfigs whose shards overlap, by an admission webhook'),
+  webhookBindAddress: flag('ADDRESS', 'where the webhook of --deny-overlap is served', listenAddress, ':9443'),
+  webhookHost: optional('HOST', 'how the API server reaches the webhook (default: its Service’s name)', nonEmpty),
   hyperfleetApiTokenFile: optional(
     'FILE',
     'file with the bearer token for the HyperFleet API, read for every request',

@@ -16,9 +16,9 @@ export interface Deps {
 
 /** How each controller is made; its code is loaded with it. */
 const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyController>>> = {
-  sentinel: async ({ options: { config, hyperfleetApiTokenFile }, ...deps }) => {
+  sentinel: async ({ options: { config, denyOverlap, hyperfleetApiTokenFile }, ...deps }) => {
     const { sentinel } = await import('#controllers/sentinel/index.ts')
-    return sentinel({ ...deps, config, hyperfleetApiTokenFile })
+    return sentinel({ ...deps, config, denyOverlap, hyperfleetApiTokenFile })
   },
 }
 

@@ -5,11 +5,15 @@ export interface Permission {
   /** Plural, with a subresource behind a slash: `sentinelconfigs/status`. */
   readonly resource: string
   readonly verbs: readonly string[]
+  /** Only on the object of this name. */
+  readonly name?: string
+  /** Default: the namespace that is watched. */
+  readonly scope?: 'Cluster'
 }
 
 /** `get, patch sentinelconfigs.hyperfleet.redhat.com/status`, for messages. */
-export const describePermission = ({ group, resource, verbs }: Permission): string => {
+export const describePermission = ({ group, resource, verbs, name }: Permission): string => {
   const [plural, subresource] = resource.split('/')
-  const name = group === '' ? plural : `${plural}.${group}`
-  return `${verbs.join(', ')} ${name}${subresource === undefined ? '' : `/${subresource}`}`
+  const kind = `${group === '' ? plural : `${plural}.${group}`}${subresource === undefined ? '' : `/${subresource}`}`
+  return `${verbs.join(', ')} ${kind}${name === undefined ? '' : ` ${name}`}`
 }

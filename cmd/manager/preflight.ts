@@ -60,11 +60,12 @@ const mustBeInstalled = async (ask: Ask, server: string, kind: Resource): Promis
 
 /** Kubernetes: SelfSubjectAccessReview, which every authenticated client may create. */
 const mustBeAllowed = async (ask: Ask, { permissions, namespace }: Needs): Promise<void> => {
-  const isAllowed = async ({ group, resource: name }: Permission, verb: string): Promise<boolean> => {
-    const [resource, subresource] = name.split('/')
+  const isAllowed = async ({ group, resource: path, name, scope }: Permission, verb: string): Promise<boolean> => {
+    const [resource, subresource] = path.split('/')
+    const place = scope === 'Cluster' ? undefined : namespace
     const { status } = await ask<{ status: { allowed: boolean } }>(
       '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-      { spec: { resourceAttributes: { group, resource, subresource, verb, namespace } } },
+      { spec: { resourceAttributes: { group, resource, subresource, verb, name, namespace: place } } },
     )
     return status.allowed
   }

@@ -15,6 +15,7 @@ import { electionOf } from './election.ts'
 import { staySmall } from './memory.ts'
 import { mend } from './mend.ts'
 import { type Needs, preflight } from './preflight.ts'
+import { admissionOf, webhookPermissions } from './webhook.ts'
 
 /**
  * Runs controllers until a signal stops them.
@@ -32,6 +33,7 @@ export const runManager = async (options: ManagerOptions): Promise<void> => {
 
 const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<void> => {
   const election = electionOf(options)
+  const admission = admissionOf(options)
   const { version, commit } = buildInfo()
   const log = createLogger(options)
   const clock = systemClock
@@ -65,6 +67,7 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     controllers,
     ...(options.namespace !== undefined && { namespaces: [options.namespace] }),
     ...(election !== undefined && { settings: { election } }),
+    ...(admission !== undefined && { admission }),
     transport,
     clock,
     log,
@@ -79,8 +82,8 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   log.info('stopped', { signal: signal.reason })
 }
 
-const needsOf = ({ controllers, namespace }: ManagerOptions): Needs => ({
-  kinds: controllers.flatMap((name) => catalogue[name].kinds),
-  permissions: controllers.flatMap((name) => catalogue[name].permissions),
-  namespace,
+const needsOf = (options: ManagerOptions): Needs => ({
+  kinds: options.controllers.flatMap((name) => catalogue[name].kinds),
+  permissions: [...options.controllers.flatMap((name) => catalogue[name].permissions), ...webhookPermissions(options)],
+  namespace: options.namespace,
 })

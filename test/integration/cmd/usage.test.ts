@@ -59,7 +59,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['manager', 'sentinel'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: everything is said by flags, and there is an argument that is none ("muster manager --help" lists what is)",
+        "output": "muster: unexpected argument too many arguments for 'manager'. Expected 0 arguments but got 1: sentinel: everything is said by flags ("muster manager --help" lists what is)",
       }
     `)
   })
@@ -185,6 +185,9 @@ describe('what is asked for is printed', () => {
         --kubeconfig <FILE>                    kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account) (MUSTER_KUBECONFIG)
         --context <NAME>                       context of the kubeconfig to use (default: its current one) (MUSTER_CONTEXT)
         --leader-elect [BOOL]                  work only while holding a lease, so that further replicas stand by (default: false; MUSTER_LEADER_ELECT)
+        --deny-overlap [BOOL]                  refuse SentinelConfigs whose shards overlap, by an admission webhook (default: false; MUSTER_DENY_OVERLAP)
+        --webhook-bind-address <ADDRESS>       where the webhook of --deny-overlap is served (default: :9443; MUSTER_WEBHOOK_BIND_ADDRESS)
+        --webhook-host <HOST>                  how the API server reaches the webhook (default: its Service’s name) (MUSTER_WEBHOOK_HOST)
         --hyperfleet-api-token-file <FILE>     file with the bearer token for the HyperFleet API, read for every request (MUSTER_HYPERFLEET_API_TOKEN_FILE)
         --log-level <LEVEL>                    how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
         --log-format <FORMAT>                  json for machines, text for people (default: json; MUSTER_LOG_FORMAT)

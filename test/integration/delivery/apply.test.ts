@@ -60,6 +60,10 @@ describe('on a cluster that is not for trying out', () => {
     await acceptsTwice('kustomize/samples')
   })
 
+  test('the stage overlay is taken without a warning, and once more without a change', async () => {
+    await acceptsTwice('kustomize/overlays/stage')
+  })
+
   test('each shard’s Deployment works on the SentinelConfig that comes with it', async () => {
     const flags = await cluster.kubectl(
       'get',

@@ -7,9 +7,11 @@ import { ensureBinaries } from '#hack/controlplane/build.ts'
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../../..')
 
-/** Every folder that kustomize can build, relative to the repository. */
+/** Every folder that kustomize can build by itself, relative to the repository; components are built as part of overlays. */
 export const kustomizations = (): string[] =>
-  globSync('{kustomize,manifests}/**/kustomization.yaml', { cwd: root }).map(dirname).toSorted()
+  globSync('{kustomize,manifests}/**/kustomization.yaml', { cwd: root, exclude: ['kustomize/components/**'] })
+    .map(dirname)
+    .toSorted()
 
 /** kubectl in the repository's folder, with what it says on both outputs: warnings come on standard error. */
 export const kubectl = async (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>

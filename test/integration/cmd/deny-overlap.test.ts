@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { freePort } from '#hack/process/ports.ts'
+import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
+import {
+  type MusterProcess,
+  type OwnControlPlane,
+  RestError,
+  startControlPlane,
+  startMuster,
+} from '#test/harness/index.ts'
+
+const NAMESPACE = 'hyperfleet-system'
+const WEBHOOK = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hyperfleet-sentinel-webhook'
+
+let cluster: OwnControlPlane
+let manager: MusterProcess
+
+/** Everything as it is delivered, but for the Service: no pod runs here, so the API server calls the process itself. */
+beforeAll(async () => {
+  cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
+  await cluster.kubectl(
+    'apply',
+    '--server-side',
+    '-k',
+    new URL('../../../kustomize/overlays/stage', import.meta.url).pathname,
+  )
+  const port = await freePort()
+  await cluster.kubectl(
+    'patch',
+    'validatingwebhookconfiguration/hyperfleet-sentinel-webhook',
+    '--type=json',
+    `--patch=${JSON.stringify([
+      {
+        op: 'replace',
+        path: '/webhooks/0/clientConfig',
+        value: { url: `https://127.0.0.1:${port}/validate/sentinel` },
+      },
+      { op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Fail' },
+    ])}`,
+  )
+  manager = await startMuster([
+    'manager',
+    `--kubeconfig=${await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)}`,
+    `--namespace=${NAMESPACE}`,
+    '--metrics-bind-address=0',
+    '--health-probe-bind-address=0',
+    '--deny-overlap',
+    `--webhook-bind-address=127.0.0.1:${port}`,
+    '--webhook-host=127.0.0.1',
+  ])
+  await manager.line('caches are filled')
+})
+
+afterAll(async () => {
+  await manager?.stop()
+  await cluster?.stop()
+})
+
+/** What the API server answers to one more SentinelConfig; nothing is kept. */
+const answer = async (resourceType: string, region: string): Promise<string> => {
+  try {
+    await cluster.rest('POST', `${pathOf(SentinelConfig, { namespace: NAMESPACE })}?dryRun=All`, {
+      apiVersion: apiVersionOf(SentinelConfig),
+      kind: SentinelConfig.kind,
+      metadata: { name: 'one-more' },
+      spec: {
+        resourceType,
+        shardSelector: { matchLabels: { region } },
+        hyperfleetAPI: { url: 'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080' },
+      },
+    })
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof RestError)) throw error
+    const { message }: { message: string } = JSON.parse(error.message.slice(error.message.indexOf('{')))
+    return message
+  }
+}
+
+test('with --deny-overlap a SentinelConfig that shares resources with another one is refused, and the message names both', async () => {
+  // The API server learns of the certificate by a watch of its own.
+  await vi.waitUntil(async () => (await answer('wifconfigs', 'us-east')) === 'accepted', { timeout: 30_000 })
+  expect(await answer('clusters', 'us-east')).toMatchInlineSnapshot(`"admission webhook "shard.sentinel.hyperfleet.redhat.com" denied the request: cluster-sentinel-us-east selects the same resources, for example one with region=us-east: change a shardSelector so that no resource matches both"`)
+})
+
+test('with --deny-overlap a SentinelConfig of its own resources is accepted', async () => {
+  expect(await answer('wifconfigs', 'us-east')).toBe('accepted')
+})
+
+test('the certificate authority is written where Git leaves room for it', async () => {
+  const { webhooks } = await cluster.rest<{ webhooks: { clientConfig: { caBundle?: string } }[] }>('GET', WEBHOOK)
+  expect(webhooks[0]?.clientConfig.caBundle).toMatch(/^LS0t/)
+})
