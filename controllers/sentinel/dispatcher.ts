@@ -128,7 +128,11 @@ export class Dispatcher {
 
   /** While facts are live, time makes pulses due; otherwise only what was just told may be pulsed. */
   #next({ live, schedule }: Dispatch, now: number): Due | undefined {
-    if (live) return schedule.take(now)
+    if (live) {
+      // What was told before the stream was live is due by time now, like everything.
+      this.#fresh.clear()
+      return schedule.take(now)
+    }
     for (const id of this.#fresh) {
       this.#fresh.delete(id)
       const due = schedule.takeIfDue(id, now)

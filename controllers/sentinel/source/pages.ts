@@ -27,10 +27,10 @@ export const FIELDS = [
 /** What was learned of an API; one is kept as long as its client. */
 export class Dialect {
   features: ReadonlySet<string> = new Set()
-  /** False once the API refused `fields`, `order` or `search`. */
-  rich = true
-  /** False once a page began where the one before did. */
+  /** False once the API refused or ignored `search`. */
   searches = true
+  /** False once it refused `fields` or `order` too. */
+  rich = true
 }
 
 export interface Listing {
@@ -42,18 +42,22 @@ export interface Listing {
   readonly where?: readonly string[]
 }
 
-/** Every page until the last. @throws Failure */
+/** Every page until the last; from the start again, and with items told twice, where the API turns out to know less. @throws Failure */
 export async function* pages(listing: Listing, signal: AbortSignal): AsyncGenerator<ResourcePage, void, undefined> {
   const { dialect } = listing
   let last = ''
   let seen = 0
   for (let number = 1; ; number++) {
     const page = await ask(listing, { last, number }, signal)
+    if (page === undefined) {
+      ;[last, seen, number] = ['', 0, 0]
+      continue
+    }
     dialect.features = page.features
     if (page.items.length === 0) return
     const lastOfPage = lastIdOf(page.items)
     if (number > 1 && lastOfPage === last) {
-      // The API ignored where this page should begin. Number the pages instead, from the start; if it ignores numbers too, this is all.
+      // The API ignored where this page should begin. Number the pages instead; if it ignores numbers too, this is all.
       if (!hasKeyset(dialect)) return
       dialect.searches = false
       ;[last, seen, number] = ['', 0, 0]
@@ -72,15 +76,18 @@ interface Place {
   readonly number: number
 }
 
-const ask = async (listing: Listing, place: Place, signal: AbortSignal): Promise<ResourcePage> => {
-  const { api, dialect, resourceType } = listing
+/** A page; undefined when the API refused the question and will be asked a simpler one from now on. */
+const ask = async (listing: Listing, place: Place, signal: AbortSignal): Promise<ResourcePage | undefined> => {
+  const { api, dialect, resourceType, where } = listing
   try {
     return await api.list(resourceType, queryOf(listing, place), signal)
   } catch (error) {
-    if (!(error instanceof Failure && error.status === 400 && dialect.rich)) throw error
-    dialect.rich = false
-    dialect.searches = false
-    return api.list(resourceType, queryOf(listing, place), signal)
+    // What is asked for with `where` can't be asked in a simpler way.
+    const canBeSimpler = where === undefined && (dialect.searches || dialect.rich)
+    if (!(error instanceof Failure && error.status === 400 && canBeSimpler)) throw error
+    if (dialect.searches) dialect.searches = false
+    else dialect.rich = false
+    return undefined
   }
 }
 
@@ -88,7 +95,7 @@ const queryOf = ({ dialect, selection, where = [] }: Listing, { last, number }: 
   const base = { labels: selection.labels, size: String(PAGE_SIZE) }
   if (!dialect.rich) return { ...base, page: String(number) }
   const ours = dialect.features.has('labels')
-  const terms = [...(ours ? [] : selection.search), ...where]
+  const terms = [...(ours || !dialect.searches ? [] : selection.search), ...where]
   if (!ours && dialect.searches && last !== '') terms.push(`id > '${last}'`)
   return {
     ...base,

@@ -12,7 +12,7 @@ export type Change =
   | { readonly kind: 'current' }
 
 /**
- * Where resources come from. One contract for every way (source/conformance.test.ts):
+ * Where resources come from. One contract for every way (test/integration/sentinel/sources.test.ts):
  * a look at the whole shard comes first and again every `SWEEP_EVERY`; `kind` says when decisions may be made.
  */
 export interface Source {

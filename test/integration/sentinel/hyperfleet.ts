@@ -31,6 +31,8 @@ export interface HyperFleetApi extends AsyncDisposable {
   /** All requests, as `METHOD path?query`. */
   readonly requests: string[]
   fault: Fault
+  /** Set it to hide what this API can do beyond the common dialect. */
+  plain: boolean
   /** Cuts every watch stream that is open. */
   cutStreams(): void
   /** Creates a resource and gives its id. */
@@ -88,6 +90,7 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
         const traceparent = incoming.headers.traceparent?.toString()
         pulses.push({ id: resourceId, reason, source, traceparent, at: clock.now() })
       }
+      if (api.plain) delete answer.headers['muster-features']
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       if (url.includes('watch=true')) {
         streams.add(outgoing)
@@ -111,6 +114,7 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
     pulses,
     requests,
     fault: () => undefined,
+    plain: false,
     cutStreams: () => {
       for (const stream of streams) stream.destroy()
     },

@@ -1,0 +1,63 @@
+/** Two real managers as the Sentinel's ServiceAccount: hand-over when one is asked to stop and when one is killed. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from '#operator/index.ts'
+import { type MusterProcess, startMuster } from '#test/harness/index.ts'
+import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
+import { type SentinelWorld, sentinelWorld } from './world.ts'
+
+let world: SentinelWorld
+let api: HyperFleetApi
+const managers: MusterProcess[] = []
+
+/** The 15 s of the lease, and a busy machine. */
+const LEASE = { timeout: 60_000, interval: 100 }
+
+const manager = async (): Promise<MusterProcess> => {
+  const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-sentinel', world.namespace)
+  const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
+  const flags = ['--controllers=sentinel', `--namespace=${world.namespace}`, `--kubeconfig=${kubeconfig}`, ...addresses]
+  const started = await startMuster(['manager', ...flags])
+  managers.push(started)
+  return started
+}
+
+const pulsed = (name: string) => vi.waitFor(() => expect(api.told()).toContain(`${name} New`), LEASE)
+
+beforeEach(async () => {
+  api = await startHyperFleet(systemClock)
+  world = await sentinelWorld()
+  await world.declare('all', { resourceType: 'clusters', hyperfleetAPI: { url: api.url } })
+})
+
+afterEach(async () => {
+  await Promise.all(managers.splice(0).map((one) => one.stop()))
+  await world[Symbol.asyncDispose]()
+  await api[Symbol.asyncDispose]()
+})
+
+test('SIGTERM: the lease is released, exit code 0, and the one that stood by goes on without a second New', async () => {
+  const first = await manager()
+  await api.create('one-cluster')
+  await pulsed('one-cluster')
+  const second = await manager()
+  await second.line('caches are filled')
+  first.signal('SIGTERM')
+  expect(await first.exited).toEqual({ code: 0, signal: null })
+  expect(first.log().map((msg) => msg)).toContain('lease released')
+  await api.create('two-cluster')
+  await pulsed('two-cluster')
+  expect(api.told().filter((pulse) => pulse === 'one-cluster New')).toHaveLength(1)
+}, 120_000)
+
+test('SIGKILL: the other takes over when the lease has run out', async () => {
+  const first = await manager()
+  await api.create('one-cluster')
+  await pulsed('one-cluster')
+  const second = await manager()
+  await second.line('caches are filled')
+  first.signal('SIGKILL')
+  await first.exited
+  await api.create('two-cluster')
+  await pulsed('two-cluster')
+  expect(second.log().map(({ msg }) => msg)).toContain('lease acquired')
+}, 120_000)
