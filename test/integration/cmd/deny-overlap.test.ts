@@ -81,7 +81,9 @@ const answer = async (resourceType: string, region: string): Promise<string> => 
 test('with --deny-overlap a SentinelConfig that shares resources with another one is refused, and the message names both', async () => {
   // The API server learns of the certificate by a watch of its own.
   await vi.waitUntil(async () => (await answer('wifconfigs', 'us-east')) === 'accepted', { timeout: 30_000 })
-  expect(await answer('clusters', 'us-east')).toMatchInlineSnapshot(`"admission webhook "shard.sentinel.hyperfleet.redhat.com" denied the request: cluster-sentinel-us-east selects the same resources, for example one with region=us-east: change a shardSelector so that no resource matches both"`)
+  expect(await answer('clusters', 'us-east')).toMatchInlineSnapshot(
+    `"admission webhook "shard.sentinel.hyperfleet.redhat.com" denied the request: cluster-sentinel-us-east selects the same resources, for example one with region=us-east: change a shardSelector so that no resource matches both"`,
+  )
 })
 
 test('with --deny-overlap a SentinelConfig of its own resources is accepted', async () => {
