@@ -43,7 +43,7 @@ test('SIGTERM: the lease is released, exit code 0, and the one that stood by goe
   await second.line('caches are filled')
   first.signal('SIGTERM')
   expect(await first.exited).toEqual({ code: 0, signal: null })
-  expect(first.log().map((msg) => msg)).toContain('lease released')
+  expect(first.log().map(({ msg }) => msg)).toContain('lease released')
   await api.create('two-cluster')
   await pulsed('two-cluster')
   expect(api.told().filter((pulse) => pulse === 'one-cluster New')).toHaveLength(1)
