@@ -1,5 +1,5 @@
 /**
- * `npm run codegen` writes the files that follow from apis/; `npm run codegen -- --check` only says which ones are out of date.
+ * `npm run codegen` writes the files that follow from apis/ and cmd/; `npm run codegen -- --check` only says which ones are out of date.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

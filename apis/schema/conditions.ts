@@ -23,7 +23,7 @@ const condition = () =>
 export const conditions = () =>
   Type.Array(condition(), {
     description:
-      'State as kstatus reads it: Ready is always there once observed, Reconciling and Stalled only while they hold.',
+      'State as kstatus reads it: of Ready, Reconciling and Stalled exactly one is True once the object was observed.',
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': ['type'],
   })

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { addFlags, optional, readFlags } from '../flag.ts'
 import { nonEmpty } from '../values.ts'
 
-const crdsFlags = {
+export const crdsFlags = {
   kind: optional('NAME', 'print only this kind, by its kind or plural name (default: all)', nonEmpty),
 }
 

@@ -3,7 +3,7 @@ import { buildInfo } from '../build-info.ts'
 import { addFlags, flag, readFlags } from '../flag.ts'
 import { oneOf } from '../values.ts'
 
-const versionFlags = { output: flag('FORMAT', 'text or json', oneOf('text', 'json'), 'text') }
+export const versionFlags = { output: flag('FORMAT', 'text or json', oneOf('text', 'json'), 'text') }
 
 export const versionCommand = (): Command =>
   addFlags(new Command('version'), versionFlags)

@@ -1,5 +1,6 @@
 import { customKinds } from '#apis/kinds.ts'
 import { crdFiles } from './crds.ts'
+import { flagsFile } from './flags.ts'
 import type { GeneratedFile } from './generated.ts'
 import { kustomizationFile } from './kustomization.ts'
 import { referenceFile } from './reference.ts'
@@ -9,5 +10,5 @@ import { peopleRolesFile } from './roles.ts'
 export const generatedFiles = (): GeneratedFile[] => {
   const kinds = customKinds()
   const crds = crdFiles(kinds)
-  return [...crds, kustomizationFile(crds), referenceFile(kinds), peopleRolesFile(kinds)]
+  return [...crds, kustomizationFile(crds), referenceFile(kinds), flagsFile(), peopleRolesFile(kinds)]
 }

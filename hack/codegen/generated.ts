@@ -1,4 +1,4 @@
-/** A file that is written from the kinds' definitions; `path` is relative to the repository. */
+/** A file that is written from definitions in apis/ or cmd/; `path` is relative to the repository. */
 export interface GeneratedFile {
   readonly path: string
   readonly text: string

@@ -3,6 +3,7 @@ import type { CustomKind } from '#apis/schema/kind.ts'
 import type { StructuralSchema } from '#apis/schema/structural.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { type GeneratedFile, NOTICE } from './generated.ts'
+import { cell, row } from './table.ts'
 
 interface Field {
   readonly path: string
@@ -41,11 +42,6 @@ const rulesOf = ({ schema, required }: Field): string[] => [
   ...range(' entries', schema.minProperties, schema.maxProperties),
   ...(schema['x-kubernetes-validations'] ?? []).map(({ message }) => message),
 ]
-
-/** A pipe would end the cell, an angle bracket would begin an HTML element. */
-const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
-
-const row = (...cells: readonly string[]) => `| ${cells.join(' | ')} |`
 
 const fieldTable = (fields: readonly Field[]): string =>
   [
