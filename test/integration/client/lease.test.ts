@@ -8,7 +8,7 @@ import { createApi } from '#operator/client/api.ts'
 import { hold, LeaseLostError, type LeaseOptions } from '#operator/client/lease.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { silent, transportOf } from './world.ts'
+import { CONFIG_MAPS, configMap, silent, transportOf } from './world.ts'
 
 const NAME = 'lease'
 
@@ -197,19 +197,19 @@ test('work that ends by itself releases the lease, work that throws does too and
   expect((await spec())?.holderIdentity).toBe('')
 })
 
-test('a Lease of an object goes with it', async () => {
+test('a Lease of an object names its owner, with which it goes', async () => {
   const { namespace, api } = await world()
-  const ownerReference = {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    name: 'owner',
-    uid: 'b3c1c5ee-0000-4000-8000-000000000000',
-  }
+  const owner = await api.create(CONFIG_MAPS, configMap(namespace, 'owner'))
+  const { name, uid } = owner.metadata
+  const ownerReference = { apiVersion: 'v1', kind: 'ConfigMap', name, uid }
   const a = contend({ api, namespace, identity: 'a', clock: manualClock(), ownerReference })
   await expect.poll(a.isLeading).toBe(true)
   a.stop.abort()
   await a.done
   expect((await api.get(LEASES, NAME, namespace))?.metadata.ownerReferences).toEqual([ownerReference])
+
+  await api.delete(CONFIG_MAPS, name, namespace)
+  await expect.poll(() => api.get(LEASES, NAME, namespace), { timeout: 30_000 }).toBeUndefined()
 })
 
 test('times with which two could work at once are refused', async () => {
