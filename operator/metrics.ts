@@ -1,6 +1,7 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Binding } from './binding.ts'
 import type { RequestMetrics } from './client/transport.ts'
+import { registerProcessMetrics } from './process-metrics.ts'
 import { type SideServer, serve } from './serve.ts'
 
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after'
@@ -39,7 +40,7 @@ export interface RuntimeMetrics {
 /** A registry with the metrics of the process and of Node.js. */
 export const createRegistry = (): Registry => {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  registerProcessMetrics(registry)
   return registry
 }
 

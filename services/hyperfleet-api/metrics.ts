@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { registerProcessMetrics } from '#operator/process-metrics.ts'
 
 /** Prometheus metrics under the peer's names, so that its dashboards and alerts read this service too. */
 export interface RequestMetrics {
@@ -14,7 +15,7 @@ export interface Metrics extends RequestMetrics {
 export const createMetrics = (version: string, pool: pg.Pool | undefined): Metrics => {
   const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
+  registerProcessMetrics(registry)
   const labelNames = ['method', 'path', 'code']
   registry.setDefaultLabels({ component: 'api', version })
   const requests = new Counter({
