@@ -13,9 +13,14 @@ const LOCATION = { namespace: 'default', name: 'bench' }
 const NEVER = '12h'
 const DEADLINE_MS = 600_000
 
+/** Creates the kind SentinelConfig. */
+export const installKind = async (stage: Stage): Promise<void> => {
+  await stage.install(parseYaml(await readFile(CRD, 'utf8')) as object, SentinelConfig)
+}
+
 /** Creates the kind and one SentinelConfig that owns all clusters of an API and finds nothing due but news. */
 export const createConfig = async (stage: Stage, url: string): Promise<void> => {
-  await stage.install(parseYaml(await readFile(CRD, 'utf8')) as object, SentinelConfig)
+  await installKind(stage)
   await stage.server.request('POST', pathOf(SentinelConfig, { namespace: LOCATION.namespace }), {
     apiVersion: apiVersionOf(SentinelConfig),
     kind: SentinelConfig.kind,
