@@ -20,7 +20,7 @@ export const restart: Bench = {
     const settled = await settle(playing, OBJECTS, stage, load, context)
     const compare = await compete(settled, context, {
       label: 'restart',
-      rounds: 3,
+      rounds: 5,
       measure: (contestant) => restarted(contestant, stage, load),
     })
     return [

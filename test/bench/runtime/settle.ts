@@ -5,7 +5,7 @@ import type { Load } from '../load/process.ts'
 import type { Stage } from '../stage.ts'
 
 /** Long enough that a contestant that was only slow has written by then. */
-const QUIET_MS = 3_000
+const QUIET_MS = 10_000
 
 /**
  * Fills the stage and lets every contestant run once until it writes nothing more, so that what each keeps on the objects
