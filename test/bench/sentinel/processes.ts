@@ -36,7 +36,8 @@ const start = async (args: readonly string[], stage: Stage, url: string, probe: 
     name: `muster ${args[0]}`,
     command: process.execPath,
     args: [...NODE_FLAGS, entry, ...args],
-    env: { ...process.env, KUBECONFIG: stage.kubeconfig },
+    // As kustomize/sentinel/deployment.yaml has it.
+    env: { ...process.env, KUBECONFIG: stage.kubeconfig, MALLOC_ARENA_MAX: '2' },
     logFile: join(await mkdtemp(join(stage.folder, `${args[0]}-`)), 'log'),
     guarded: true,
   })
