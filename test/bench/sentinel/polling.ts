@@ -4,7 +4,7 @@ import { type PeerDialect, startPeerDialect } from '#test/harness/peer-dialect.t
 import type { Bench } from '../definition.ts'
 import { upTo } from '../in-parallel.ts'
 import { percentile } from '../measure/statistics.ts'
-import type { Figure } from '../report/row.ts'
+import type { Figure, Target } from '../report/row.ts'
 import { openStage, type Stage } from '../stage.ts'
 import { createConfig, untilPulsed } from './config.ts'
 import { startSentinel } from './processes.ts'
@@ -14,6 +14,7 @@ const WINDOW_MS = 60_000
 const CHANGES = 20
 /** SentinelConfig's default. */
 const POLL_INTERVAL_MS = 5_000
+const PAGE_SIZE = 100
 
 /**
  * The Go peer is in no registry. These were measured elsewhere, on a mock API with 20,000 resources, nothing due, pages of 100
@@ -26,7 +27,8 @@ const PEER_PEAK_RSS_MIB = 574
 export const sentinelPolling: Bench = {
   name: 'sentinel-polling',
   summary: `A Sentinel by polling every ${POLL_INTERVAL_MS / 1000} s, against an API that knows only the peer's dialect, with ${RESOURCES.toLocaleString('en')} resources of about 3.5 KB: CPU of a sweep over all, peak memory, and the way of a change to its event.`,
-  run: async ({ say }) => {
+  run: async ({ say, note }) => {
+    note(`${PEER}, on another machine: its ratios are a hint, not a comparison.`)
     const figures: Figure[] = []
     for (const search of [false, true]) {
       say(search ? 'an API that can be asked for what is due' : 'an API that can only be swept')
@@ -53,44 +55,45 @@ const polled = async (stage: Stage, peer: PeerDialect, search: boolean): Promise
   await sleep(WINDOW_MS)
   const after = sentinel.usage()
   const cpuS = (after.cpuMs - before.cpuMs) / 1000
-  if (search) {
-    return [{ name: 'CPU of a poll for what is due', unit: 'core-s', value: (cpuS * POLL_INTERVAL_MS) / WINDOW_MS }]
+  if (!search) {
+    const sweeps = (lists(peer) - requestsBefore) / (RESOURCES / PAGE_SIZE)
+    return [
+      {
+        name: 'CPU of a sweep',
+        unit: 'core-s',
+        value: cpuS / sweeps,
+        peer: { name: PEER, value: PEER_CPU_S },
+        target: { of: 'ratio', atMost: 1 },
+      },
+      {
+        name: 'peak RSS',
+        unit: 'MiB',
+        value: after.peakRssMiB,
+        peer: { name: PEER, value: PEER_PEAK_RSS_MIB },
+        target: { of: 'ratio', atMost: 0.25 },
+      },
+    ]
   }
-  const sweeps = (lists(peer) - requestsBefore) / (RESOURCES / 100)
   const latencies = await changed(peer, ids.slice(0, CHANGES))
+  const inTime: Target = { of: 'value', atMost: POLL_INTERVAL_MS }
   return [
-    {
-      name: 'CPU of a sweep',
-      unit: 'core-s',
-      value: cpuS / sweeps,
-      peer: { name: PEER, value: PEER_CPU_S },
-      target: { of: 'ratio', atMost: 1 },
-    },
-    {
-      name: 'peak RSS',
-      unit: 'MiB',
-      value: sentinel.usage().peakRssMiB,
-      peer: { name: PEER, value: PEER_PEAK_RSS_MIB },
-      target: { of: 'ratio', atMost: 0.25 },
-    },
+    { name: 'CPU of a poll for what is due', unit: 'core-s', value: (cpuS * POLL_INTERVAL_MS) / WINDOW_MS },
     { name: 'change until event, p50', unit: 'ms', value: percentile(latencies, 0.5) },
-    {
-      name: 'change until event, worst',
-      unit: 'ms',
-      value: percentile(latencies, 1),
-      target: { of: 'value', atMost: POLL_INTERVAL_MS },
-    },
+    { name: 'change until event, worst', unit: 'ms', value: percentile(latencies, 1), target: inTime },
   ]
 }
 
 /** A resource of the size that the peer was measured with: a spec of 1.9 KB and six conditions. */
 const create = (peer: PeerDialect, id: string): string => {
   const resource = peer.create('clusters', { id })
-  resource.spec = { text: 'x'.repeat(1_900) }
   const [reconciled] = resource.status.conditions
   if (reconciled === undefined) throw new Error('the peer dialect gives no Reconciled condition')
-  for (const type of ['Available', 'Applied', 'Health', 'Validated', 'Placed'])
+  // As that API does: it judges a new resource at the moment of its creation.
+  resource.created_time = reconciled.last_updated_time
+  resource.spec = { text: 'x'.repeat(1_900) }
+  for (const type of ['Available', 'Applied', 'Health', 'Validated', 'Placed']) {
     resource.status.conditions.push({ ...reconciled, type })
+  }
   return id
 }
 
