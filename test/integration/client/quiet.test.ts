@@ -3,12 +3,9 @@ import { createApi } from '#operator/client/api.ts'
 import { startControlPlane } from '#test/harness/index.ts'
 import { CONFIG_MAPS, configMap, transportOf, watchConfigMaps } from './world.ts'
 
-// In a file of its own, because a minute of silence is what it tests; on a server of its own, and once more when it fails,
-// because a busy server leaves out a bookmark now and then, after which the reflector rightly takes the watch for dead.
-test('a quiet watch lives on the bookmarks of the server, on one connection', {
-  timeout: 120_000,
-  retry: 1,
-}, async () => {
+// In a file of its own, because a minute of silence is what it tests, on a server of its own. A server with more to do than it
+// can leaves out a bookmark, seen when all tests run on two cores: then the watch is taken for dead once, and goes on where it was.
+test('a quiet watch goes on, with one new connection at most, and loses nothing', { timeout: 120_000 }, async () => {
   await using controlPlane = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
   const namespace = await controlPlane.namespace('quiet')
   const api = createApi(transportOf(controlPlane.kubeconfig))
@@ -23,8 +20,8 @@ test('a quiet watch lives on the bookmarks of the server, on one connection', {
   await reflector.synced
   const before = beats
   await expect.poll(() => beats, { timeout: 100_000, interval: 500 }).toBeGreaterThan(before)
-  expect(requests()).toHaveLength(1)
+  expect(requests().length).toBeLessThanOrEqual(2)
   await api.create(CONFIG_MAPS, configMap(namespace, 'a'))
-  await expect.poll(() => events).toEqual(['synced', 'added a'])
-  expect(failures).toEqual([])
+  await expect.poll(() => events, { timeout: 10_000 }).toEqual(['synced', 'added a'])
+  expect(failures.length).toBe(requests().length - 1)
 })
