@@ -6,7 +6,15 @@
  *   MODE=cache-projected  the same, with only the metadata's names and labels and the status
  */
 import { staySmall } from '#cmd/manager/memory.ts'
-import { type Context, type Controller, controller, type KubeObject, type Logger, operator } from '#operator/index.ts'
+import {
+  type AnyController,
+  type Context,
+  controller,
+  defineResource,
+  type KubeObject,
+  type Logger,
+  operator,
+} from '#operator/index.ts'
 import { FINALIZER, Gadget, type GadgetSpec, type GadgetStatus } from '../gadget.ts'
 
 type GadgetObject = KubeObject<GadgetSpec, GadgetStatus>
@@ -39,7 +47,7 @@ const serve = ({ object, spec, status, patch, clock }: Context<GadgetObject>): v
   })
 }
 
-const serving = (): Controller<GadgetObject> => {
+const serving = (): AnyController => {
   // As many at once as controller-runtime is given.
   const gadgets = controller(Gadget, { finalizer: FINALIZER, concurrency: 10 })
   gadgets.reconcile(serve)
@@ -63,10 +71,24 @@ const project = ({ apiVersion, kind, metadata, status }: GadgetObject): GadgetOb
   status,
 })
 
-const caching = (keep?: (object: GadgetObject) => GadgetObject): Controller<GadgetObject> =>
-  controller(Gadget, keep === undefined ? {} : { keep })
+/** A kind of which there are next to none: the controller that gadgets are cached for. */
+const ConfigMap = defineResource<never>({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  scope: 'Namespaced',
+  subresources: [],
+})
 
-const modes: Readonly<Record<string, () => Controller<GadgetObject>>> = {
+/** Gadgets are looked up by it and handled by nobody, as with controller-runtime's informer alone. */
+const caching = (keep?: (object: GadgetObject) => GadgetObject): AnyController => {
+  const maps = controller(ConfigMap)
+  maps.watches(Gadget, () => [], keep === undefined ? {} : { keep })
+  return maps
+}
+
+const modes: Readonly<Record<string, () => AnyController>> = {
   serve: serving,
   'cache-whole': () => caching(),
   'cache-projected': () => caching(project),

@@ -204,8 +204,8 @@ const startWatch = async (
     projection: parseFields(query.fields),
   }
   const from = query.resourceVersion ?? positionOf(lastEventId)
-  // The position may come from another replica that is a moment ahead; the first state must not miss what was answered.
-  if (from === undefined || from > feed.head) await feed.catchUp()
+  // The first bookmark then covers whatever was answered before, by this replica or by one that is a moment ahead.
+  await feed.catchUp()
   if (from !== undefined && (from > feed.head || from < (await readFloor(database.kysely))))
     throw new Problem(
       'expired',
