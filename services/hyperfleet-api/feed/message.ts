@@ -1,11 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import { matches, type Selector } from '#operator/model/selector.ts'
+import type { Tenancy } from '../auth/tenancy.ts'
 import { type Projection, project } from '../model/projection.ts'
 import type { Change } from './changes.ts'
 
 /** What one watch stream is about. */
 export interface Subscription {
   readonly kind: string
-  readonly ownerId: string | undefined
+  readonly ownerId?: string
+  /** Whose; anybody's when undefined. */
+  readonly tenancy?: Tenancy | undefined
   readonly selector: Selector
   /** `fields` as it was asked for. */
   readonly fields: string | undefined
@@ -18,13 +22,26 @@ export type MessageType = 'added' | 'modified' | 'deleted'
  * What a change is to a watcher, or nothing. To one who watches a selection, entering it is being added and leaving it
  * is being deleted, whatever the change was to the resource itself.
  */
-export const messageType = (change: Change, { kind, ownerId, selector }: Subscription): MessageType | undefined => {
+export const messageType = (
+  change: Change,
+  { kind, ownerId, tenancy, selector }: Subscription,
+): MessageType | undefined => {
   if (change.kind !== kind || (ownerId !== undefined && change.ownerId !== ownerId)) return undefined
+  if (tenancy !== undefined && !isDeepStrictEqual(tenancyOfChange(change), tenancy)) return undefined
   const was = change.type !== 'added' && matches(selector, change.labelsBefore)
   const is = change.type !== 'deleted' && matches(selector, change.labels)
   if (was && is) return 'modified'
   if (is) return 'added'
   return was ? 'deleted' : undefined
+}
+
+const tenancies = new WeakMap<Change, Tenancy>()
+
+/** Read once, and only where there are tenants: it is within the document. */
+const tenancyOfChange = (change: Change): Tenancy => {
+  const tenancy = tenancies.get(change) ?? (JSON.parse(change.document) as { tenancy: Tenancy }).tenancy
+  tenancies.set(change, tenancy)
+  return tenancy
 }
 
 /** One server-sent event: the type, the version as id, the resource as data. Without a version the reader's position stays. */

@@ -94,8 +94,11 @@ const bytesFor = (change: Change, subscription: Subscription): Buffer | undefine
 }
 
 /** Every resource of the selection now, page by page in the order of ids. */
-async function* everything(database: Database, { kind, ownerId, selector }: Subscription): AsyncGenerator<string> {
-  const filter = { kind, ...(ownerId !== undefined && { ownerId }), labels: selector }
+async function* everything(
+  database: Database,
+  { kind, ownerId, tenancy, selector }: Subscription,
+): AsyncGenerator<string> {
+  const filter = { kind, tenancy, ...(ownerId !== undefined && { ownerId }), labels: selector }
   for (let after = ''; ; ) {
     const documents = await listDocuments(database, { filter, order: [], size: PAGE, from: { after } })
     yield* documents

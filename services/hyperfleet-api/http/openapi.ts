@@ -15,15 +15,18 @@ export const openApiDocument = (operations: readonly Operation[], version: strin
     info: { title: 'HyperFleet API', version },
     paths,
     components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       schemas: Object.fromEntries(NAMED.map((schema) => [(schema as { $id?: string }).$id, plain(schema)])),
     },
   }
 }
 
-const describe = ({ id, summary, tag, parameters, query, body, responses }: Operation): object => ({
+const describe = ({ id, summary, tag, role, parameters, query, body, responses }: Operation): object => ({
   operationId: id,
   summary,
   tags: [tag],
+  // OpenAPI 3.1: a scheme other than OAuth2 lists the roles that are needed.
+  security: [{ bearer: [role] }],
   parameters: [...listParameters('path', parameters), ...listParameters('query', query)],
   ...(body !== undefined && {
     requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } },

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TObject, TSchema } from 'typebox'
+import type { Role } from '../auth/role.ts'
+import type { Tenancy } from '../auth/tenancy.ts'
 import type { Sink } from '../feed/watch.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 
@@ -18,6 +20,10 @@ export interface Operation<
   readonly id: string
   readonly summary: string
   readonly tag: string
+  /** The least role that a caller must have. */
+  readonly role: Role
+  /** It keeps to `call.tenancy`. An operation that doesn't is for callers of the system only once there are tenants. */
+  readonly tenants?: true
   readonly parameters?: Path
   readonly query?: Query
   readonly body?: Body
@@ -42,6 +48,8 @@ export interface Call<Path, Query, Body> {
   readonly headers: IncomingHttpHeaders
   /** Who asks; stamped on what is written. */
   readonly identity: string
+  /** Whose resources the caller sees, and makes; undefined sees everything and makes what is nobody's. */
+  readonly tenancy: Tenancy | undefined
   /** When the request came. */
   readonly time: Timestamp
   /** Aborted when the caller is gone or the server stops. */

@@ -125,6 +125,7 @@ const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date, l
         body: request.body,
         headers: request.headers,
         identity: ANONYMOUS,
+        tenancy: undefined,
         time: timestampOf(now()),
         signal: request.gone,
       })

@@ -1,3 +1,4 @@
+import type { Tenancy } from '../auth/tenancy.ts'
 import type { Entities } from '../model/entity.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
@@ -15,5 +16,7 @@ export interface Mutations {
 /** Who asks, and when: stamped on what is written. */
 export interface Caller {
   readonly identity: string
+  /** Whose is what is made; nobody's when undefined. */
+  readonly tenancy?: Tenancy | undefined
   readonly time: Timestamp
 }

@@ -28,7 +28,7 @@ export const createResource = async (
   const created = await database
     .transaction(async (writer) => {
       const owner =
-        ownerId === undefined ? undefined : await lockResource(writer, database, parentAddress(entity, ownerId))
+        ownerId === undefined ? undefined : await lockResource(writer, database, parentAddress(entity, ownerId, caller))
       if (owner?.deleted_time !== undefined)
         throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
       const resource = newResource(entity, newId(), owner, draft, caller)
@@ -72,7 +72,7 @@ const newResource = (
     updated_time: time,
     created_by: identity,
     updated_by: identity,
-    tenancy: owner?.tenancy ?? {},
+    tenancy: owner?.tenancy ?? caller.tenancy ?? {},
     status: statusOf({}, conditions, undefined),
   }
 }
@@ -87,9 +87,9 @@ const checkDraft = (entity: Entity, { kind, name, labels = {} }: Draft): void =>
   if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
 }
 
-const parentAddress = ({ kind, parent }: Entity, id: string) => {
+const parentAddress = ({ kind, parent }: Entity, id: string, { tenancy }: Caller) => {
   if (parent === undefined) throw new TypeError(`${kind} has no parent kind, so no route may name one`)
-  return { entity: parent, id }
+  return { entity: parent, id, tenancy }
 }
 
 /** The unique index on living names is the only one a new row can run into: its id is new. */

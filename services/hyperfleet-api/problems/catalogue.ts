@@ -8,6 +8,22 @@ export const PROBLEMS = {
   badRequest: { code: 'HYPERFLEET-VAL-005', status: 400, slug: 'bad-request', title: 'Bad Request' },
   malformed: { code: 'HYPERFLEET-VAL-006', status: 400, slug: 'malformed-request', title: 'Malformed Request' },
   tooLarge: { code: 'HYPERFLEET-LMT-002', status: 413, slug: 'request-too-large', title: 'Request Too Large' },
+  unauthenticated: {
+    code: 'HYPERFLEET-AUT-001',
+    status: 401,
+    slug: 'authentication-error',
+    title: 'Authentication Required',
+  },
+  invalidCredentials: {
+    code: 'HYPERFLEET-AUT-002',
+    status: 401,
+    slug: 'authentication-error',
+    title: 'Invalid Credentials',
+  },
+  expiredToken: { code: 'HYPERFLEET-AUT-003', status: 401, slug: 'authentication-error', title: 'Invalid Token' },
+  forbidden: { code: 'HYPERFLEET-AUZ-001', status: 403, slug: 'permission-denied', title: 'Permission Denied' },
+  tooManyRequests: { code: 'HYPERFLEET-LMT-001', status: 429, slug: 'rate-limit', title: 'Too Many Requests' },
+  urlTooLong: { code: 'HYPERFLEET-LMT-003', status: 414, slug: 'url-too-long', title: 'URL Too Long' },
   unknownPath: { code: 'HYPERFLEET-NTF-000', status: 404, slug: 'not-found', title: 'Endpoint Not Found' },
   notFound: { code: 'HYPERFLEET-NTF-001', status: 404, slug: 'not-found', title: 'Resource Not Found' },
   methodNotAllowed: {

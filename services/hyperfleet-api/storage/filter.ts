@@ -1,12 +1,16 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Requirement, Selector } from '#operator/model/selector.ts'
+import type { Tenancy } from '../auth/tenancy.ts'
 import type { Search, TextColumn, TextTest } from '../search/tree.ts'
 import type { Tables } from './schema.ts'
+import { sortedJson } from './write.ts'
 
 /** Which resources of one kind a list is about. Everything here becomes a parameter of the query, never its text. */
 export interface Filter {
   readonly kind: string
   readonly ownerId?: string
+  /** Whose; anybody's when undefined. */
+  readonly tenancy?: Tenancy | undefined
   readonly labels?: Selector
   readonly search?: Search
 }
@@ -16,11 +20,12 @@ type Clause = Expression<SqlBool>
 
 /** The filter as a WHERE clause. */
 export const where =
-  ({ kind, ownerId, labels = [], search }: Filter) =>
+  ({ kind, ownerId, tenancy, labels = [], search }: Filter) =>
   (builder: Builder): Clause =>
     builder.and([
       builder('kind', '=', kind),
       ...(ownerId === undefined ? [] : [builder('owner_id', '=', ownerId)]),
+      ...(tenancy === undefined ? [] : [builder('tenancy', '=', sortedJson(tenancy))]),
       ...labels.map((requirement) => requirementClause(builder, kind, requirement)),
       ...(search === undefined ? [] : [searchClause(builder, kind, search)]),
     ])

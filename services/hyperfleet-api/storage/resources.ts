@@ -1,14 +1,18 @@
+import type { Tenancy } from '../auth/tenancy.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database, Reader, Writer } from './database.ts'
 import { type Filter, where } from './filter.ts'
+import { sortedJson } from './write.ts'
 
-/** Where a request looks for one resource: its kind, its id and, on a nested path, the parent it must belong to. */
+/** Where a request looks for one resource: its kind, its id and, on a nested path, the parent; and whose it must be. */
 export interface Address {
   readonly entity: Entity
   readonly id: string
   readonly ownerId?: string
+  /** Anybody's when undefined. */
+  readonly tenancy?: Tenancy | undefined
 }
 
 /** The wire document of one resource. @throws Problem notFound */
@@ -100,9 +104,11 @@ export const countQuery = (reader: Reader, filter: Filter) =>
 
 export const parseDocument = (document: string): Resource => JSON.parse(document) as Resource
 
-const find = (reader: Reader, { entity, id, ownerId }: Address) => {
-  const query = reader.selectFrom('resources').select('document').where('id', '=', id).where('kind', '=', entity.kind)
-  return ownerId === undefined ? query : query.where('owner_id', '=', ownerId)
+const find = (reader: Reader, { entity, id, ownerId, tenancy }: Address) => {
+  let query = reader.selectFrom('resources').select('document').where('id', '=', id).where('kind', '=', entity.kind)
+  if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId)
+  if (tenancy !== undefined) query = query.where('tenancy', '=', sortedJson(tenancy))
+  return query
 }
 
 const notFound = ({ entity, id }: Address): Problem =>

@@ -45,6 +45,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'createEvent',
     summary: 'Asks for the reconciliation of a resource',
     tag: TAG,
+    role: 'adapter',
     body: EventDraft,
     responses: {
       201: { description: 'The new event', schema: Type.Ref('Event') },
@@ -78,6 +79,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'putConsumer',
     summary: 'Makes or changes a consumer group',
     tag: TAG,
+    role: 'adapter',
     parameters: Name,
     body: ConsumerSettings,
     responses: {
@@ -102,6 +104,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'deleteConsumer',
     summary: 'Forgets a consumer group and what it has not taken',
     tag: TAG,
+    role: 'adapter',
     parameters: Name,
     responses: { 204: { description: 'Gone' } },
     handle: async ({ parameters: { name } }) => {
@@ -115,6 +118,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'claimEvents',
     summary: 'Takes events, waiting for some when there are none',
     tag: TAG,
+    role: 'adapter',
     parameters: Name,
     body: ClaimSettings,
     responses: {
@@ -134,6 +138,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'acknowledgeEvent',
     summary: 'Acknowledges a claimed event',
     tag: TAG,
+    role: 'adapter',
     parameters: Receipt,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
@@ -147,6 +152,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'extendClaim',
     summary: 'Keeps a claimed event hidden for longer, or gives it back with 0s',
     tag: TAG,
+    role: 'adapter',
     parameters: Receipt,
     body: ReceiptPatch,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
@@ -163,6 +169,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'listDeadLetters',
     summary: 'Lists the oldest events that were delivered too often',
     tag: TAG,
+    role: 'adapter',
     parameters: Name,
     responses: {
       200: { description: 'At most 100', schema: Type.Object({ items: Type.Array(Type.Ref('DeadLetter')) }) },
@@ -178,6 +185,7 @@ export const eventOperations = (service: Service): Operation[] => [
     id: 'replayDeadLetter',
     summary: 'Delivers a dead letter again',
     tag: TAG,
+    role: 'adapter',
     parameters: DeadEvent,
     responses: { 204: { description: 'It waits to be claimed' } },
     handle: async ({ parameters: { name, id }, time }) => {

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import Type, { type TObject } from 'typebox'
+import type { Tenancy } from '../../auth/tenancy.ts'
 import { readFloor } from '../../feed/changes.ts'
 import { frame, projectDocument } from '../../feed/message.ts'
 import { watch } from '../../feed/watch.ts'
@@ -51,10 +52,13 @@ export const itemOf = ({ path, parameters }: Place) => ({
   parameters: Type.Object({ ...parameters.properties, id: Id }),
 })
 
-/** Reads where a request points from its path parameters. */
-export const addressOf = ({ entity }: Place, parameters: unknown): Address => {
+/** Reads where a request points, among the resources that its caller sees. */
+export const addressOf = (
+  { entity }: Place,
+  { parameters, tenancy }: { readonly parameters: unknown; readonly tenancy: Tenancy | undefined },
+): Address => {
   const { id, parent_id } = parameters as { id: string; parent_id?: string }
-  return { entity, id, ...(parent_id !== undefined && { ownerId: parent_id }) }
+  return { entity, id, tenancy, ...(parent_id !== undefined && { ownerId: parent_id }) }
 }
 
 const ownerOf = (parameters: unknown): string | undefined => (parameters as { parent_id?: string }).parent_id
@@ -72,6 +76,8 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       id: `list${suffix}`,
       summary: `Lists or watches ${entity.plural}`,
       tag,
+      role: 'reader',
+      tenants: true,
       parameters,
       query: ListQuery,
       responses: {
@@ -82,13 +88,14 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
         },
         410: { description: 'The resourceVersion to watch from is forgotten: list again' },
       },
-      handle: async ({ parameters, query, headers, signal }) => {
+      handle: async ({ parameters, query, headers, tenancy, signal }) => {
         const ownerId = ownerOf(parameters)
         if (ownerId !== undefined && entity.parent !== undefined)
-          await readDocument(service.database.kysely, { entity: entity.parent, id: ownerId })
+          await readDocument(service.database.kysely, { entity: entity.parent, id: ownerId, tenancy })
+        const scope = { kind: entity.kind, tenancy, ...(ownerId !== undefined && { ownerId }) }
         return query.watch === true
-          ? startWatch(service, entity, ownerId, query, headers['last-event-id'], signal)
-          : list(service, entity, ownerId, query)
+          ? startWatch(service, scope, query, headers['last-event-id'], signal)
+          : list(service, scope, query)
       },
     }),
     operation({
@@ -97,17 +104,19 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       id: `create${suffix}`,
       summary: `Creates a ${entity.kind}`,
       tag,
+      role: 'editor',
+      tenants: true,
       parameters,
       body: ResourceDraft,
       responses: { 201: { description: 'The new resource', ...one }, 409: { description: 'The name is taken' } },
-      handle: async ({ parameters, body, identity, time }) => {
+      handle: async ({ parameters, body, identity, tenancy, time }) => {
         const ownerId = ownerOf(parameters)
         if (entity.parent !== undefined && ownerId === undefined)
           throw new Problem(
             'childKind',
             `a ${entity.kind} belongs to a ${entity.parent.kind}: POST /${entity.parent.plural}/{id}/${entity.plural}`,
           )
-        return { status: 201, body: await createResource(service, entity, ownerId, body, { identity, time }) }
+        return { status: 201, body: await createResource(service, entity, ownerId, body, { identity, tenancy, time }) }
       },
     }),
     operation({
@@ -116,11 +125,13 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       id: `get${suffix}`,
       summary: `Reads a ${entity.kind}`,
       tag,
+      role: 'reader',
+      tenants: true,
       query: FieldsQuery,
       responses: { 200: { description: 'The resource', ...one } },
-      handle: async ({ parameters, query }) => {
-        const projection = parseFields(query.fields)
-        const document = await readDocument(service.database.kysely, addressOf(place, parameters))
+      handle: async (call) => {
+        const projection = parseFields(call.query.fields)
+        const document = await readDocument(service.database.kysely, addressOf(place, call))
         return { status: 200, json: projectDocument(document, projection) }
       },
     }),
@@ -130,15 +141,15 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       id: `patch${suffix}`,
       summary: `Replaces spec, labels or both of a ${entity.kind}`,
       tag,
+      role: 'editor',
+      tenants: true,
       body: ResourcePatch,
       responses: { 200: { description: 'The resource', ...one }, 409: { description: 'It is being deleted' } },
-      handle: async ({ parameters, body, identity, time }) => {
+      handle: async (call) => {
+        const { body } = call
         if (body.spec === undefined && body.labels == null)
           throw new Problem('badRequest', 'the patch changes nothing: give spec, labels or both')
-        return {
-          status: 200,
-          body: await patchResource(service, addressOf(place, parameters), body, { identity, time }),
-        }
+        return { status: 200, body: await patchResource(service, addressOf(place, call), body, call) }
       },
     }),
     operation({
@@ -147,10 +158,12 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       id: `delete${suffix}`,
       summary: `Asks for the deletion of a ${entity.kind} and everything below it`,
       tag,
+      role: 'editor',
+      tenants: true,
       responses: { 202: { description: 'Marked; it goes when its adapters have cleaned up', ...one } },
-      handle: async ({ parameters, identity, time }) => ({
+      handle: async (call) => ({
         status: 202,
-        body: await deleteResource(service, addressOf(place, parameters), { identity, time }),
+        body: await deleteResource(service, addressOf(place, call), call),
       }),
     }),
   ]
@@ -158,17 +171,18 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
 
 type ListParameters = Static<typeof ListQuery>
 
-const list = async (
-  service: Service,
-  entity: Entity,
-  ownerId: string | undefined,
-  query: ListParameters,
-): Promise<Answer> => {
+/** The collection that a list or a watch is about, as its caller sees it. */
+interface Scope {
+  readonly kind: string
+  readonly ownerId?: string
+  readonly tenancy: Tenancy | undefined
+}
+
+const list = async (service: Service, scope: Scope, query: ListParameters): Promise<Answer> => {
   const { page = 1, size = DEFAULT_SIZE, after, search } = query
   const projection = parseFields(query.fields)
   const filter = {
-    kind: entity.kind,
-    ...(ownerId !== undefined && { ownerId }),
+    ...scope,
     labels: readSelector(query.labels),
     ...(search !== undefined && search.trim() !== '' && { search: parseSearch(search) }),
   }
@@ -188,8 +202,7 @@ const list = async (
 
 const startWatch = async (
   { database, feed, stopping }: Service,
-  entity: Entity,
-  ownerId: string | undefined,
+  scope: Scope,
   query: ListParameters,
   lastEventId: string | string[] | undefined,
   signal: AbortSignal,
@@ -197,8 +210,7 @@ const startWatch = async (
   const refused = (['search', 'order', 'after'] as const).find((name) => query[name] !== undefined)
   if (refused !== undefined) throw new Problem('badRequest', `a watch takes labels and fields, not ${refused}`)
   const subscription = {
-    kind: entity.kind,
-    ownerId,
+    ...scope,
     selector: readSelector(query.labels),
     fields: query.fields,
     projection: parseFields(query.fields),

@@ -16,17 +16,19 @@ const DEFAULT_SIZE = 20
 /** Adapter statuses of a resource: read them, and report by PUT (peer) or POST (seed), which mean the same. */
 export const statusOperations = (service: Service, place: Place): Operation[] => {
   const { path, parameters } = itemOf(place)
-  const at = { path: `${path}/statuses`, parameters, tag: place.entity.kind }
+  const at = { path: `${path}/statuses`, parameters, tag: place.entity.kind, tenants: true } as const
   return [
     operation({
       method: 'GET',
       ...at,
       id: `listStatuses${place.suffix}`,
       summary: 'Lists the newest accepted report of each adapter',
+      role: 'reader',
       query: PageQuery,
       responses: { 200: { description: 'A page of reports, by adapter name', schema: listOf('AdapterStatus') } },
-      handle: async ({ parameters, query: { page = 1, size = DEFAULT_SIZE } }) => {
-        const address = addressOf(place, parameters)
+      handle: async (call) => {
+        const { page = 1, size = DEFAULT_SIZE } = call.query
+        const address = addressOf(place, call)
         await readDocument(service.database.kysely, address)
         const all = await readStatuses(service.database.kysely, address.id)
         const items = all.slice((page - 1) * size, page * size)
@@ -39,14 +41,15 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
         ...at,
         id: `${method.toLowerCase()}Status${place.suffix}`,
         summary: 'Reports what an adapter observed',
+        role: 'adapter',
         body: AdapterReport,
         responses: {
           201: { description: 'Stored', schema: Type.Ref('AdapterStatus') },
           204: { description: 'Dropped', headers: { 'Muster-Discarded': 'Why' } },
         },
-        handle: async ({ parameters, body, time }) => {
-          const report = readReport(body, time, service.now())
-          const outcome = await reportStatus(service, addressOf(place, parameters), report, time)
+        handle: async (call) => {
+          const report = readReport(call.body, call.time, service.now())
+          const outcome = await reportStatus(service, addressOf(place, call), report, call.time)
           return outcome.outcome === 'stored'
             ? { status: 201, body: outcome.status }
             : { status: 204, headers: { 'Muster-Discarded': outcome.reason } }

@@ -1,0 +1,27 @@
+/**
+ * Who may do what. A caller holds any number of roles; an operation names the least one that it needs.
+ *
+ *   reader   reads resources, statuses and the change stream
+ *   editor   … and creates, changes and deletes resources
+ *   adapter  … and reports statuses, posts and consumes events (adapters and Sentinels)
+ *   admin    everything, force-delete and purge too
+ *
+ * Design: 20-hyperfleet-api, Security.
+ */
+export const ROLES = ['reader', 'editor', 'adapter', 'admin'] as const
+
+export type Role = (typeof ROLES)[number]
+
+/** The roles of one who is not asked who they are. */
+export const EVERY_ROLE: readonly Role[] = ['admin']
+
+const HOLDERS: Readonly<Record<Role, readonly Role[]>> = {
+  reader: ROLES,
+  editor: ['editor', 'admin'],
+  adapter: ['adapter', 'admin'],
+  admin: ['admin'],
+}
+
+/** May one who holds these roles do what needs that one? */
+export const permits = (needed: Role, held: readonly Role[]): boolean =>
+  HOLDERS[needed].some((role) => held.includes(role))
