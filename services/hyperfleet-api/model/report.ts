@@ -41,13 +41,13 @@ export const judgeReport = (
       decision: 'refuse',
       message: `missing mandatory condition '${missing}': all adapters must report Available, Applied, and Health`,
     }
-  if (stored !== undefined && isRepeat(report, stored)) return { decision: 'repeat' }
-  if (reported(report.conditions, 'Available') !== 'Unknown') return { decision: 'store', aggregate: true }
   // Unknown means "still working". The first one is stored so that the adapter shows up; a finished clean-up is
   // stored because dropping it would leave the record waiting for ever.
-  return stored === undefined || hasCleanedUp(resource, report)
-    ? { decision: 'store', aggregate: false }
-    : { decision: 'discard', reason: 'AvailableUnknown' }
+  const isUnknown = reported(report.conditions, 'Available') === 'Unknown'
+  if (isUnknown && stored !== undefined && !hasCleanedUp(resource, report))
+    return { decision: 'discard', reason: 'AvailableUnknown' }
+  if (stored !== undefined && isRepeat(report, stored)) return { decision: 'repeat' }
+  return { decision: 'store', aggregate: !isUnknown }
 }
 
 /** The row after a report: replaced whole, except the times that tell since when. */

@@ -1,7 +1,7 @@
-import { aggregate, statusOf } from '../model/aggregate.ts'
 import { type Entity, hrefOf } from '../model/entity.ts'
 import { labelErrors, nameErrors } from '../model/name.ts'
 import type { JsonObject, Resource } from '../model/resource.ts'
+import { NOTHING_KNOWN, resourceStatus } from '../model/status.ts'
 import { Problem } from '../problems/problem.ts'
 import { type Database, sqlState } from '../storage/database.ts'
 import { lockResource } from '../storage/resources.ts'
@@ -52,14 +52,7 @@ const newResource = (
   caller: Caller,
 ): Resource => {
   const { time, identity } = caller
-  const conditions = aggregate({
-    resource: { generation: 1, updated_time: time },
-    rows: [],
-    required: entity.requiredAdapters,
-    previous: [],
-    hasChildren: false,
-  })
-  return {
+  const resource = {
     id,
     kind: entity.kind,
     name: draft.name,
@@ -73,8 +66,8 @@ const newResource = (
     created_by: identity,
     updated_by: identity,
     tenancy: owner?.tenancy ?? caller.tenancy ?? {},
-    status: statusOf({}, conditions, undefined),
   }
+  return { ...resource, status: resourceStatus(entity, resource, NOTHING_KNOWN) }
 }
 
 const checkDraft = (entity: Entity, { kind, name, labels = {} }: Draft): void => {

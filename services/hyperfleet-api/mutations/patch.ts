@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { aggregate, statusOf } from '../model/aggregate.ts'
-import type { RequiredAdapters } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import { labelErrors } from '../model/name.ts'
 import type { AdapterStatus, JsonObject, Resource } from '../model/resource.ts'
+import { resourceStatus } from '../model/status.ts'
 import { Problem } from '../problems/problem.ts'
 import { type Address, hasChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
@@ -31,11 +31,8 @@ export const patchResource = async (
       throw new Problem('conflict', `${before.kind} '${before.id}' is being deleted and can't be changed`)
     if (!changes(before, patch)) return before
     const rows = await readStatuses(writer, before.id)
-    const after = patched(before, patch, caller, {
-      rows,
-      required: address.entity.requiredAdapters,
-      hasChildren: await hasChildren(writer, before.id),
-    })
+    const children = await hasChildren(writer, before.id)
+    const after = patched(address.entity, before, patch, caller, { rows, hasChildren: children })
     await writeStep(writer, database.dialect, { type: 'modified', before, resource: after }, caller.time)
     return after
   })
@@ -50,10 +47,11 @@ const changes = (before: Resource, { spec, labels }: Patch): boolean =>
 
 /** The next generation, not ready until the adapters have caught up with it. Seed: pulses-and-status, rule 5. */
 const patched = (
+  entity: Entity,
   before: Resource,
   { spec, labels }: Patch,
   { identity, time }: Caller,
-  adapters: { rows: readonly AdapterStatus[]; required: RequiredAdapters; hasChildren: boolean },
+  known: { readonly rows: readonly AdapterStatus[]; readonly hasChildren: boolean },
 ): Resource => {
   const { labels: labelsBefore, ...rest } = before
   const labelsAfter = labels ?? labelsBefore ?? {}
@@ -65,6 +63,6 @@ const patched = (
     updated_time: time,
     updated_by: identity,
   }
-  const conditions = aggregate({ ...adapters, resource: after, previous: before.status.conditions })
-  return { ...after, status: statusOf(after, conditions, before.status.lastTransitionTime) }
+  const { conditions: previous, lastTransitionTime } = before.status
+  return { ...after, status: resourceStatus(entity, after, { ...known, previous, lastTransitionTime }) }
 }

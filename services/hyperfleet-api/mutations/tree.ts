@@ -1,7 +1,7 @@
-import { aggregate, statusOf } from '../model/aggregate.ts'
 import type { Entities, Entity } from '../model/entity.ts'
 import { awaitedAdapters } from '../model/gate.ts'
-import type { AdapterStatus, Condition, Resource } from '../model/resource.ts'
+import type { AdapterStatus, Resource } from '../model/resource.ts'
+import { resourceStatus } from '../model/status.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { hasChildren, lockResource } from '../storage/resources.ts'
@@ -21,9 +21,11 @@ export const reconditioned = (
   children: boolean,
   lastTransitionTime: Timestamp | undefined = resource.status.lastTransitionTime,
 ): Resource => {
-  const previous: readonly Condition[] = resource.status.conditions
-  const conditions = aggregate({ resource, rows, required: entity.requiredAdapters, previous, hasChildren: children })
-  return { ...resource, status: statusOf(resource, conditions, lastTransitionTime) }
+  const previous = resource.status.conditions
+  return {
+    ...resource,
+    status: resourceStatus(entity, resource, { rows, previous, hasChildren: children, lastTransitionTime }),
+  }
 }
 
 /** May the record go? */

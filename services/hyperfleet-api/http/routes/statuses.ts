@@ -65,8 +65,8 @@ const METADATA = Object.keys(AdapterReport.properties.metadata.properties)
 const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Date): Report => {
   const observed_time = body.observed_time === undefined ? time : parseTimestamp(body.observed_time)
   if (observed_time === undefined) throw wrong('observed_time', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
-  const twice = body.conditions.find(({ type }, at) => body.conditions.findIndex((other) => other.type === type) !== at)
-  if (twice !== undefined) throw wrong('conditions', `must have each type once, ${twice.type} is there twice`)
+  const twice = firstTwice(body.conditions.map(({ type }) => type))
+  if (twice !== undefined) throw wrong('conditions', `must have each type once, ${twice} is there twice`)
   const timeError = observedTimeError({ observed_time }, now)
   if (timeError !== undefined) throw wrong('observed_time', timeError)
   const metadata = Object.entries(body.metadata ?? {}).filter(([key]) => METADATA.includes(key))
@@ -83,6 +83,15 @@ const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Da
     data: body.data ?? {},
     ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
   }
+}
+
+const firstTwice = (types: readonly string[]): string | undefined => {
+  const seen = new Set<string>()
+  for (const type of types) {
+    if (seen.has(type)) return type
+    seen.add(type)
+  }
+  return undefined
 }
 
 const wrong = (field: string, message: string): Problem =>

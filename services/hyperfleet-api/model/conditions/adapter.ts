@@ -1,0 +1,49 @@
+import type { Condition, Resource } from '../resource.ts'
+import type { Reports, Usable } from './usable.ts'
+
+/** `pull-secret` → `PullSecretSuccessful`. */
+export const adapterConditionType = (adapter: string): string =>
+  `${adapter
+    .split('-')
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join('')}Successful`
+
+/**
+ * What each required adapter said last, under a condition of its own. One that has never said True or False has none,
+ * and one that fell back to Unknown keeps what it had.
+ */
+export const adapterConditions = (
+  { required, usable }: Reports,
+  before: ReadonlyMap<string, Condition>,
+  resource: Pick<Resource, 'updated_time'>,
+): Condition[] => {
+  const conditions = new Map<string, Condition>()
+  for (const adapter of required) {
+    const type = adapterConditionType(adapter)
+    const said = usable.find(({ row }) => row.adapter === adapter)
+    const previous = before.get(type)
+    const condition = said === undefined ? previous : adapterCondition(type, said, previous, resource)
+    // Two names can give one type (`pull-secret` and `PullSecret`): the first by name has it, a resource has each type once.
+    if (condition !== undefined && !conditions.has(type)) conditions.set(type, condition)
+  }
+  return [...conditions.values()]
+}
+
+const adapterCondition = (
+  type: string,
+  { row, available }: Usable,
+  previous: Condition | undefined,
+  resource: Pick<Resource, 'updated_time'>,
+): Condition => {
+  const { reason, message } = row.conditions.find((condition) => condition.type === 'Available') ?? {}
+  return {
+    type,
+    status: available,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    observed_generation: row.observed_generation,
+    created_time: previous?.created_time ?? resource.updated_time,
+    last_updated_time: row.last_report_time,
+    last_transition_time: previous?.status === available ? previous.last_transition_time : row.last_report_time,
+  }
+}
