@@ -1,5 +1,6 @@
+import { adapterTaskKind } from './hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { sentinelConfigKind } from './hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { CustomKind } from './schema/kind.ts'
 
 /** Every kind that Muster adds to Kubernetes, in the order in which they are documented. A new kind is one file and one line here. */
-export const customKinds = (): readonly CustomKind[] => [sentinelConfigKind()]
+export const customKinds = (): readonly CustomKind[] => [sentinelConfigKind(), adapterTaskKind()]

@@ -22,12 +22,17 @@ const PLAIN = [
   'x-kubernetes-validations',
 ] as const
 
+const PRESERVE = 'x-kubernetes-preserve-unknown-fields'
+
 /** Keywords that take part in the translation below, so are not copied. */
 const TRANSLATED = ['type', 'properties', 'required', 'items', 'patternProperties']
 
-/** The part of OpenAPI v3 that Kubernetes calls structural: every value has one type, nothing is a reference or a choice. */
+/**
+ * The part of OpenAPI v3 that Kubernetes calls structural: every value has one type, nothing is a reference or a choice.
+ * Only what is kept as it is (`free`) has none.
+ */
 export interface StructuralSchema {
-  readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
   readonly description?: string
   readonly format?: string
   readonly enum?: readonly string[]
@@ -49,6 +54,7 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-list-map-keys'?: readonly string[]
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular'
   readonly 'x-kubernetes-validations'?: readonly Rule[]
+  readonly 'x-kubernetes-preserve-unknown-fields'?: true
 }
 
 /** A schema that Kubernetes has no words for: a mistake in the kind's file, found when the manifests are generated. */
@@ -59,12 +65,14 @@ export class SchemaError extends Error {
   }
 }
 
-const TYPES: readonly StructuralSchema['type'][] = ['object', 'array', 'string', 'integer', 'number', 'boolean']
+type StructuralType = NonNullable<StructuralSchema['type']>
+
+const TYPES: readonly StructuralType[] = ['object', 'array', 'string', 'integer', 'number', 'boolean']
 
 type Json = { readonly [keyword: string]: unknown }
 
 /** An enumeration has no type of its own in TypeBox; ours are all texts. */
-const typeOf = (schema: Json, path: string): StructuralSchema['type'] => {
+const typeOf = (schema: Json, path: string): StructuralType => {
   const declared = schema.enum === undefined ? schema.type : 'string'
   const type = TYPES.find((known) => known === declared)
   if (type === undefined)
@@ -78,7 +86,18 @@ const requiredOf = (schema: Json): string[] => {
   return ((schema.required ?? []) as string[]).filter((name) => properties[name]?.default === undefined)
 }
 
+/** What is kept as it is: the shapes it may have are for the reader's own check. */
+const FREE = ['description', 'anyOf', PRESERVE]
+
+const keptAsItIs = (schema: Json, path: string): StructuralSchema => {
+  for (const keyword of Object.keys(schema))
+    if (!FREE.includes(keyword)) throw new SchemaError(path, `the keyword ${keyword} has no place beside ${PRESERVE}`)
+  if (typeof schema.description !== 'string') throw new SchemaError(path, 'needs a description')
+  return { description: schema.description, [PRESERVE]: true }
+}
+
 const translate = (schema: Json, path: string): StructuralSchema => {
+  if (schema[PRESERVE] === true) return keptAsItIs(schema, path)
   const type = typeOf(schema, path)
   for (const keyword of Object.keys(schema))
     if (!TRANSLATED.includes(keyword) && !PLAIN.some((plain) => plain === keyword))
