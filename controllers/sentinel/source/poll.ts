@@ -59,8 +59,15 @@ export const poll = ({ listing, clock, pollInterval, question }: PollOptions): S
         const now = clock.now().getTime()
         yield* look(now, signal)
         polledAt = now
-        await clock.sleep(pollInterval(), signal)
+        await clock.sleep(restAfter(clock.now().getTime() - now, pollInterval()), signal)
       }
     },
   }
 }
+
+/**
+ * Polls begin an interval apart, so that nothing waits longer than one to be seen. An API that needs longer than that for
+ * a poll is left in peace for a whole one.
+ */
+const restAfter = (elapsed: number, interval: number): number =>
+  elapsed >= 0 && elapsed < interval ? interval - elapsed : interval
