@@ -1,0 +1,83 @@
+/**
+ * The grammar of a JSON Patch operation (RFC 6902, section 4), checked before anything is done with it. Objects come from
+ * people and from the cluster, so nothing about their shape is assumed.
+ */
+import type { Json } from './json.ts'
+import { isObject, pointerOf, tokensOf } from './pointer.ts'
+
+export type Operation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: Json }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
+
+/** An operation that can be applied, and what had to be read into it. */
+export interface ReadOperation {
+  readonly operation: Operation
+  /** Said to the author: what was written and what it was taken for. */
+  readonly notices: readonly string[]
+}
+
+/** A patch that can't be applied as it is written. */
+export class PatchError extends Error {
+  /** Which operation, counted from 0. */
+  readonly index: number
+
+  constructor(index: number, said: string, sentence: string) {
+    super(`operation ${index} (${said}): ${sentence}`)
+    this.name = 'PatchError'
+    this.index = index
+  }
+}
+
+const NAMES = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const
+type Name = (typeof NAMES)[number]
+
+/** Longest text of an operation that an error repeats. */
+const SAID = 120
+
+/** Reads one operation. @param index counted from 0, for the error @throws PatchError */
+export const readOperation = (written: unknown, index: number): ReadOperation => {
+  const fail = (sentence: string) => new PatchError(index, saidOf(written), sentence)
+  if (!isObject(written as Json)) throw fail('must be an object with op and path')
+  const entity = written as Readonly<Record<string, unknown>>
+  const op = own(entity, 'op')
+  if (!isName(op)) throw fail(`op must be one of ${NAMES.join(', ')}`)
+  const path = readPointer(entity, 'path', fail)
+  if (op === 'move' || op === 'copy') {
+    const from = readPointer(entity, 'from', fail)
+    return { operation: { op, from: from.pointer, path: path.pointer }, notices: [...from.notices, ...path.notices] }
+  }
+  if (op === 'remove') return { operation: { op, path: path.pointer }, notices: path.notices }
+  const value = own(entity, 'value')
+  if (value === undefined) throw fail(`${op} needs a value; write value: null to mean null`)
+  return { operation: { op, path: path.pointer, value: value as Json }, notices: path.notices }
+}
+
+const isName = (value: unknown): value is Name => (NAMES as readonly unknown[]).includes(value)
+
+/** A property of the object itself: `op: constructor` is no operation because every object inherits one. */
+const own = (entity: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(entity, key) ? entity[key] : undefined
+
+const readPointer = (
+  entity: Readonly<Record<string, unknown>>,
+  key: 'path' | 'from',
+  fail: (sentence: string) => PatchError,
+): { pointer: string; notices: readonly string[] } => {
+  const written = own(entity, key)
+  if (typeof written !== 'string') throw fail(`${key} must be a JSON Pointer such as /metadata/name`)
+  const hidden = (tokensOf(written) ?? written.split('/')).find((token) => token === '__proto__')
+  if (hidden !== undefined) throw fail(`${key} ${written}: ${hidden} is no name that a document may hold`)
+  if (tokensOf(written) !== undefined) return { pointer: written, notices: [] }
+  // The seed (clusterpool-inventory) writes its paths without the first slash.
+  const meant = `/${written}`
+  const tokens = tokensOf(meant)
+  if (written.startsWith('/') || tokens === undefined)
+    throw fail(`${key} ${written} has a ~ that is neither ~0 (for ~) nor ~1 (for /)`)
+  return { pointer: pointerOf(tokens), notices: [`${key} ${written} is taken for ${meant}: begin it with a slash`] }
+}
+
+const saidOf = (written: unknown): string => {
+  const text = JSON.stringify(written) ?? String(written)
+  return text.length > SAID ? `${text.slice(0, SAID)}…` : text
+}
