@@ -1,0 +1,281 @@
+/** A CEL engine: declare what expressions may use, compile them once, evaluate them often. */
+import {
+  EvaluationError,
+  Environment as Library,
+  TypeError as LibraryTypeError,
+  ParseError,
+} from '@marcbachmann/cel-js'
+import { nearest } from '../model/nearest.ts'
+import { CelCompileError, CelEvaluationError, CelLimitError, type CelProblem, type Place } from './errors.ts'
+import { type CelFunction, calledAs } from './functions/function.ts'
+import { standardFunctions } from './functions/standard.ts'
+import { children, type Evaluator, evaluationError, evaluatorOf, type Node, rootOf } from './library.ts'
+import { DEFAULT_LIMITS, LimitReached, type Limits, Meter } from './limits.ts'
+import { callKey, finish, ownName, prepare, publicText } from './rewrite.ts'
+import { fromCel, isInt64, toCel, ValueError } from './values.ts'
+
+/**
+ * A type as CEL writes it: `dyn` (anything, such as JSON), `string`, `int`, `double`, `bool`, `bytes`, `timestamp`,
+ * `duration`, `list<string>`, `map<string, dyn>`, `optional<int>`.
+ */
+export type CelType = string
+
+export interface EnvironmentOptions {
+  /** Name → type of the variables that expressions may use; any other name is an error when an expression is compiled. */
+  readonly variables?: Readonly<Record<string, CelType>>
+  /** Beyond the standard ones (`standardFunctions`). */
+  readonly functions?: readonly CelFunction[]
+  readonly limits?: Partial<Limits>
+  /**
+   * Whether `has(a.b)` and `a.?b` see an entry that is null as absent: many writers of JSON don't tell them apart. `a.b` gives
+   * null either way.
+   */
+  readonly nullIsAbsent?: boolean
+  /** Milliseconds of a monotonic clock, for the limit `time`. */
+  readonly monotonic?: () => number
+}
+
+export interface CompileOptions {
+  /** The type that the result must have; an expression whose type is only known when it runs is checked then. */
+  readonly result?: CelType
+}
+
+export interface Environment {
+  /** @throws CelCompileError */
+  compile(expression: string, options?: CompileOptions): Program
+}
+
+/** A compiled expression; it can be evaluated any number of times. */
+export interface Program {
+  readonly expression: string
+  /** What the check found the result to be, `dyn` when only running it tells. */
+  readonly type: CelType
+  /** The declared variables that the expression uses. */
+  readonly variables: readonly string[]
+  /**
+   * The value as JavaScript knows it: see values.ts for the forms.
+   * @param values by variable name; a variable that is used but not given is an error
+   * @throws CelEvaluationError, CelLimitError
+   */
+  evaluate(values?: Readonly<Record<string, unknown>>): unknown
+}
+
+const LIBRARY_TYPES: Readonly<Record<string, string>> = {
+  timestamp: 'google.protobuf.Timestamp',
+  duration: 'google.protobuf.Duration',
+}
+
+/** Type names and signatures as the library writes them, and back. */
+const toLibrary = (text: string): string =>
+  text.replaceAll(/(?<![\w.])(timestamp|duration)(?=\s*(?:[,>)]|$|\.\w+\())/g, (name) => LIBRARY_TYPES[name] ?? name)
+const toPublic = (text: string): string =>
+  publicText(text)
+    .replaceAll('google.protobuf.Timestamp', 'timestamp')
+    .replaceAll('google.protobuf.Duration', 'duration')
+
+/** Syntax nodes of an expression: more than any limit on its characters lets honest ones have. */
+const MOST_NODES = 5_000
+
+export const environment = (options: EnvironmentOptions = {}): Environment => {
+  const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const nullIsAbsent = options.nullIsAbsent ?? false
+  const monotonic = options.monotonic ?? (() => performance.now())
+  const variables = options.variables ?? {}
+
+  const library = new Library({
+    enableOptionalTypes: true,
+    homogeneousAggregateLiterals: false,
+    limits: { maxAstNodes: MOST_NODES, maxListElements: MOST_NODES, maxMapEntries: MOST_NODES },
+  })
+  for (const [name, type] of Object.entries(variables)) library.registerVariable(name, toLibrary(type))
+
+  let meter: Meter | undefined
+  const running = (): Meter => {
+    if (meter === undefined) throw new Error('a CEL node was evaluated outside of Program.evaluate')
+    return meter
+  }
+
+  const functions = [...standardFunctions, ...(options.functions ?? [])]
+  const ownCalls = new Set<string>()
+  for (const { signature, call, cost } of functions) {
+    const { name, receiver, parameters } = calledAs(signature)
+    ownCalls.add(callKey(name, receiver, parameters))
+    const run = call as (...args: unknown[]) => unknown
+    const price = cost as ((...args: unknown[]) => number) | undefined
+    const handler =
+      price === undefined
+        ? run
+        : (...args: unknown[]) => {
+            running().charge(price(...args))
+            return run(...args)
+          }
+    library.registerFunction(toLibrary(signature.replace(`${name}(`, `${ownName(name)}(`)), handler, { async: false })
+  }
+  measured(evaluatorOf(library), running)
+  const names: Names = {
+    variables: Object.keys(variables),
+    functions: [...new Set([...library.getDefinitions().functions.map(({ name }) => publicText(name)), 'has'])],
+  }
+
+  const compile = (expression: string, { result }: CompileOptions = {}): Program => {
+    if (expression.length > limits.expression) {
+      throw new CelCompileError({
+        reason: 'TooLong',
+        summary: `the expression has ${expression.length} characters, more than ${limits.expression}: part it`,
+        expression: '',
+      })
+    }
+    const parsed = orCompileError(expression, () => library.parse(expression))
+    const root = rootOf(parsed)
+    const used = orCompileError(expression, () => {
+      const seen = new Set<string>()
+      collectNames(root, seen)
+      prepare(root, ownCalls, nullIsAbsent)
+      return Object.keys(variables).filter((name) => seen.has(name))
+    })
+    const checked = orCompileError(expression, () => parsed.check())
+    if (checked.error !== undefined) throw compileError(expression, checked.error, names)
+    const type = toPublic(checked.type ?? 'dyn')
+    if (result !== undefined && type !== result && type !== 'dyn') {
+      throw new CelCompileError({
+        reason: 'WrongResult',
+        summary: `the expression gives ${type}, but ${result} is needed here`,
+        expression,
+      })
+    }
+    finish(root, nullIsAbsent, running)
+
+    return {
+      expression,
+      type,
+      variables: used,
+      evaluate(values = {}) {
+        const outer = meter
+        meter = new Meter(limits, monotonic)
+        try {
+          const given: Record<string, unknown> = Object.create(null)
+          for (const name of used) {
+            if (Object.hasOwn(values, name)) given[name] = toCel(values[name], limits, name)
+          }
+          return fromCel(accepted(parsed(given), meter), limits)
+        } catch (error) {
+          throw evaluationFailure(expression, error)
+        } finally {
+          meter = outer
+        }
+      },
+    }
+  }
+  return { compile }
+}
+
+/** A value that a node came to, when it is within its limits. */
+const accepted = (value: unknown, meter: Meter): unknown => {
+  if (typeof value !== 'bigint') meter.weigh(value)
+  else if (!isInt64(value)) throw evaluationError('numeric_overflow', 'integer overflow')
+  return value
+}
+
+/** Makes an evaluator count what it does, and stop at the limits whatever the expression makes of errors. */
+const measured = (evaluator: Evaluator, running: () => Meter): void => {
+  evaluator.run = (node, scope) => {
+    const meter = running()
+    meter.charge(1)
+    return accepted(node.evaluate(evaluator, node, scope), meter)
+  }
+  // The library's own catches everything, and takes what it caught for a value of the expression.
+  evaluator.tryEval = (node, scope) => {
+    try {
+      return evaluator.run(node, scope)
+    } catch (error) {
+      if (error instanceof EvaluationError) return error
+      throw error
+    }
+  }
+}
+
+const collectNames = (root: Node, seen: Set<string>): void => {
+  if (root.op === 'id' && typeof root.args === 'string') seen.add(root.args)
+  for (const child of children(root)) collectNames(child, seen)
+}
+
+const placeOf = (expression: string, start: number | undefined): Place | undefined => {
+  if (start === undefined) return undefined
+  const before = expression.slice(0, start).split('\n')
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+}
+
+/** `no_such_key` → `NoSuchKey`. */
+const reasonOf = (code: string): string => code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+const problem = (expression: string, error: ParseError | LibraryTypeError | EvaluationError): CelProblem => ({
+  reason: reasonOf(error.code),
+  summary: toPublic(error.summary),
+  expression,
+  place: placeOf(expression, error.range?.start),
+})
+
+const isStackOverflow = (error: unknown): boolean => error instanceof RangeError && error.message.includes('call stack')
+
+const orCompileError = <T>(expression: string, step: () => T): T => {
+  try {
+    return step()
+  } catch (error) {
+    throw compileError(expression, error)
+  }
+}
+
+const compileError = (expression: string, error: unknown, names?: Names): unknown => {
+  if (isStackOverflow(error)) {
+    return new CelCompileError(
+      { reason: 'TooDeep', summary: 'the expression has too many parts inside each other: part it', expression },
+      { cause: error },
+    )
+  }
+  if (!(error instanceof ParseError || error instanceof LibraryTypeError || error instanceof EvaluationError))
+    return error
+  const found = problem(expression, error)
+  return new CelCompileError(names === undefined ? found : advised(found, names), { cause: error })
+}
+
+/** What an expression may name. */
+interface Names {
+  readonly variables: readonly string[]
+  readonly functions: readonly string[]
+}
+
+/** Unknown names, with the known one that was probably meant. */
+const advised = (found: CelProblem, { variables, functions }: Names): CelProblem => {
+  const variable = /^Unknown variable: (\w+)$/.exec(found.summary)?.[1]
+  if (variable !== undefined) {
+    const near = nearest(variable, variables)
+    const choice = near === undefined ? `there are ${variables.join(', ') || 'none'}` : `did you mean ${near}?`
+    return { ...found, summary: `there is no variable ${variable}: ${choice}` }
+  }
+  const called = /^found no matching overload for '(?:.*\.)?(\w+)\(/.exec(found.summary)?.[1]
+  if (called === undefined || functions.includes(called)) return found
+  const near = nearest(called, functions)
+  return {
+    ...found,
+    reason: 'UnknownFunction',
+    summary: `there is no function ${called}${near === undefined ? '' : `: did you mean ${near}?`}`,
+  }
+}
+
+const evaluationFailure = (expression: string, error: unknown): unknown => {
+  if (error instanceof LimitReached) {
+    return new CelLimitError(
+      { reason: `Limit${reasonOf(error.limit)}`, summary: error.message, expression },
+      { cause: error },
+    )
+  }
+  if (isStackOverflow(error)) {
+    const summary = 'the evaluation has too many parts inside each other: part the expression'
+    return new CelLimitError({ reason: 'LimitDepth', summary, expression }, { cause: error })
+  }
+  if (error instanceof ValueError) {
+    return new CelEvaluationError({ reason: 'InvalidInput', summary: error.message, expression }, { cause: error })
+  }
+  if (error instanceof EvaluationError) return new CelEvaluationError(problem(expression, error), { cause: error })
+  return error
+}
