@@ -64,14 +64,11 @@ interface Report {
   readonly data: object
 }
 
-export const NOWHERE: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => NOWHERE }
-
-/** A server of the test's own on a free port; it is stopped when the test is over. */
-export const serve = async (options: Partial<ApiOptions> = {}, clock: Clock = manualClock()): Promise<TestApi> => {
-  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, log: NOWHERE, clock, ...options })
-  onTestFinished(() => api.stop())
-  const call: TestApi['call'] = async (method, path, body, headers = {}) => {
-    const response = await fetch(`${api.url}/api/hyperfleet/v1${path}`, {
+/** Requests to an API, by the URL of its base path. */
+export const requestTo =
+  (url: string): TestApi['call'] =>
+  async (method, path, body, headers = {}) => {
+    const response = await fetch(`${url}${path}`, {
       method,
       headers,
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
@@ -79,6 +76,14 @@ export const serve = async (options: Partial<ApiOptions> = {}, clock: Clock = ma
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
   }
+
+export const NOWHERE: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => NOWHERE }
+
+/** A server of the test's own on a free port; it is stopped when the test is over. */
+export const serve = async (options: Partial<ApiOptions> = {}, clock: Clock = manualClock()): Promise<TestApi> => {
+  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, log: NOWHERE, clock, ...options })
+  onTestFinished(() => api.stop())
+  const call = requestTo(`${api.url}/api/hyperfleet/v1`)
   return {
     ...api,
     call,

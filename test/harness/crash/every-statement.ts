@@ -1,0 +1,73 @@
+import type { MusterProcess } from '../muster.ts'
+import type { Ground, Row } from './ground.ts'
+
+/**
+ * A mutation that is killed at each of its statements. Every round has a situation of its own in the same database, so
+ * the process that is restarted after one kill is the one that is killed next.
+ */
+export interface Scenario<Situation, Answer> {
+  /** Arguments of `muster api` beyond addresses and database. */
+  readonly args?: readonly string[]
+  /** Brings about what the mutation starts from. @param round differs every time, for names */
+  prepare(url: string, round: number): Promise<Situation>
+  /** The mutation. It rejects when the process dies before it answers. */
+  mutate(url: string, situation: Situation): Promise<Answer>
+  /** Looks at what is left: in the tables while nothing runs, then through the API that was started again. */
+  check(remains: Remains<Situation, Answer>): Promise<void>
+}
+
+export interface Remains<Situation, Answer> {
+  readonly situation: Situation
+  /** What the caller was told; undefined when it was told nothing. */
+  readonly answer: Answer | undefined
+  /** The statements that were done before the kill. */
+  readonly statements: readonly string[]
+  readonly rows: (sql: string) => Promise<readonly Row[]>
+  /** Starts the API again and gives its URL; tables can't be read past it any more. */
+  readonly restart: () => Promise<string>
+}
+
+/** More than any mutation takes: it is not coming to its end. */
+const MOST = 500
+
+/**
+ * Kills the API with SIGKILL after 0, 1, 2 … statements of the mutation, until it gets through, and once more right after
+ * its answer.
+ * @returns the statements of the mutation that got through
+ */
+export const killAtEveryStatement = async <Situation, Answer>(
+  ground: Ground,
+  { args = [], prepare, mutate, check }: Scenario<Situation, Answer>,
+): Promise<readonly string[]> => {
+  let victim = await ground.start(args)
+  try {
+    for (let after = 0; after < MOST; after += 1) {
+      const url = await urlOf(victim)
+      const situation = await prepare(url, after)
+      await ground.dieAfter(victim, after)
+      const answer = await mutate(url, situation).catch(() => undefined)
+      victim.signal('SIGKILL')
+      await victim.exited
+      const statements = await ground.disarm()
+      let isBack = false
+      const restart = async () => {
+        if (!isBack) victim = await ground.start(args)
+        isBack = true
+        return urlOf(victim)
+      }
+      try {
+        await check({ situation, answer, statements, rows: ground.rows, restart })
+      } catch (cause) {
+        throw new Error(`killed after statement ${after}: ${statements.at(-1) ?? 'none'}`, { cause })
+      }
+      if (answer !== undefined) return statements
+      await restart()
+    }
+    throw new Error(`the mutation has not come to its end after ${MOST} statements`)
+  } finally {
+    await victim.stop()
+  }
+}
+
+const urlOf = async (victim: MusterProcess): Promise<string> =>
+  `${String((await victim.line('the HyperFleet API is serving')).url)}/api/hyperfleet/v1`
