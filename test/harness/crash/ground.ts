@@ -37,12 +37,15 @@ const BACKGROUND = [
   'notify ',
 ].join('|')
 
+// Both keep compiled code (NODE_COMPILE_CACHE) in their folder: a process starts for every statement.
+
 export const sqliteGround = async (): Promise<Ground> => {
   const folder = await temporaryFolder('crash')
   const plan = join(folder, 'plan')
   return {
     start: (args) =>
       startMuster(['api', ...NOWHERE, `--data-dir=${folder}`, ...args], {
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
         NODE_OPTIONS: `--import=${join(import.meta.dirname, 'sqlite-preload.ts')}`,
         [PLAN_VARIABLE]: plan,
         [BACKGROUND_VARIABLE]: `^(${BACKGROUND})`,
@@ -75,10 +78,14 @@ export const sqliteGround = async (): Promise<Ground> => {
 
 export const postgresGround = async (): Promise<Ground> => {
   const postgres = await startPostgres()
+  const folder = await temporaryFolder('crash')
   const proxy = await postgresProxy(postgres.url)
   let trace: string[] = []
   return {
-    start: (args) => startMuster(['api', ...NOWHERE, `--database-url=${proxy.url}`, ...args]),
+    start: (args) =>
+      startMuster(['api', ...NOWHERE, `--database-url=${proxy.url}`, ...args], {
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      }),
     dieAfter: async (victim, statements) => {
       const background = new RegExp(`^(${BACKGROUND})`, 'i')
       proxy.arm(lightFuse({ after: statements, background, counted: (sql) => trace.push(sql) }), () =>
@@ -103,6 +110,7 @@ export const postgresGround = async (): Promise<Ground> => {
     [Symbol.asyncDispose]: async () => {
       await proxy[Symbol.asyncDispose]()
       await postgres.stop()
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -33,6 +33,8 @@ export const postgresProxy = async (target: string): Promise<PostgresProxy> => {
       [upstream, client],
     ] as const) {
       open.add(socket)
+      // Messages go one by one; held back to be sent together, each statement would wait 40 ms for the last one's receipt.
+      socket.setNoDelay(true)
       socket.on('error', () => other.destroy())
       socket.on('close', () => {
         open.delete(socket)
