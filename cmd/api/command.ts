@@ -25,6 +25,16 @@ export const apiFlags = {
     'PostgreSQL to use, such as postgres://user:password@host/database',
     urlOf('postgres', 'postgresql'),
   ),
+  config: optional(
+    'FILE',
+    'configuration file, YAML or JSON: the kinds that are served (docs/hyperfleet-api.md)',
+    nonEmpty,
+  ),
+  openapiSchemaPath: optional(
+    'FILE',
+    'OpenAPI or JSON Schema file with the schemas of specs; before server.openapi_schema_path of the configuration file',
+    nonEmpty,
+  ),
   natsUrl: optional('URL', 'NATS server to which events are relayed', urlOf('nats', 'tls')),
   ...logFlags,
 }

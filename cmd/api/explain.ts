@@ -1,5 +1,7 @@
 import type { Binding } from '#operator/binding.ts'
 import { RelayError } from '#services/hyperfleet-api/events/relay.ts'
+import { EntityError } from '#services/hyperfleet-api/model/entity-check.ts'
+import { SpecSchemaError } from '#services/hyperfleet-api/specs/schemas.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/start.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { spelled } from '../flag.ts'
@@ -25,12 +27,27 @@ const DATABASE: Readonly<Record<string, string>> = {
   '42501': 'the user may not create tables in it: grant CREATE on its schema',
 }
 
+const FILE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder, name a file',
+  EACCES: 'may not be read by this user',
+}
+
+/** Why a file that a flag names can't be read; what is not known here is given back as it is. */
+export const explainFile = (flag: string, file: string, error: unknown): unknown => {
+  const why = FILE[codedOf(error)?.code ?? '']
+  return why === undefined ? error : new Failure(`${flag}: ${file} ${why}`, { cause: error })
+}
+
 const DATA_DIR = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']
 
 /** The reason that the API can't begin to serve, in the words of its flags; what is not known here is given back as it is. */
 export const explain = (error: unknown, options: ApiOptions): unknown => {
   if (error instanceof ApiOptionsError)
     return new UsageError(`--bind-address: ${error.message} (--allow-unauthenticated)`, { cause: error })
+  if (error instanceof EntityError)
+    return new UsageError(`--config: ${options.config}: ${error.message}`, { cause: error })
+  if (error instanceof SpecSchemaError) return new Failure(`--openapi-schema-path: ${error.message}`, { cause: error })
   if (error instanceof RelayError) return new Failure(`--nats-url: ${error.message}`, { cause: error })
   const coded = codedOf(error)
   if (coded === undefined) return error

@@ -1,20 +1,26 @@
 import { systemClock } from '#operator/model/clock.ts'
+import { ConfigError } from '#services/hyperfleet-api/config/check.ts'
+import type { ApiConfig } from '#services/hyperfleet-api/config/file.ts'
+import { readConfig } from '#services/hyperfleet-api/config/read.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { buildInfo } from '../build-info.ts'
 import { UsageError } from '../failure.ts'
 import { createLogger } from '../log.ts'
 import { stopOnSignals } from '../signals.ts'
 import type { ApiOptions } from './command.ts'
-import { explain } from './explain.ts'
+import { explain, explainFile } from './explain.ts'
 
 /** Serves the HyperFleet API until a signal stops it. @throws Failure, UsageError when it can't begin to serve */
 export const runApi = async (options: ApiOptions): Promise<void> => {
   const signal = stopOnSignals()
   const log = createLogger(options)
-  const { bindAddress, metricsBindAddress, healthProbeBindAddress, ...rest } = options
+  const { bindAddress, metricsBindAddress, healthProbeBindAddress, config: file, openapiSchemaPath, ...rest } = options
   if (bindAddress === undefined) throw new UsageError('--bind-address: the API has to listen somewhere: write :8000')
+  const config = file === undefined ? {} : await configOf(file)
   const api = await start({
     ...rest,
+    entities: config.entities,
+    openapiSchemaPath: openapiSchemaPath ?? config.server?.openapi_schema_path,
     listen: bindAddress,
     health: healthProbeBindAddress,
     metrics: metricsBindAddress,
@@ -27,4 +33,14 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   await api.stop()
   log.info('stopped', { signal: signal.reason })
+}
+
+/** @throws Failure, UsageError */
+const configOf = async (file: string): Promise<ApiConfig> => {
+  try {
+    return await readConfig(file)
+  } catch (error) {
+    if (error instanceof ConfigError) throw new UsageError(`--config: ${file}: ${error.message}`, { cause: error })
+    throw explainFile('--config', file, error)
+  }
 }

@@ -16,6 +16,7 @@ import type { Service } from './http/service.ts'
 import { createMetrics } from './metrics.ts'
 import { builtinEntities, defineEntities, type EntityConfig } from './model/entity.ts'
 import { identifiers } from './model/identifier.ts'
+import { readSpecSchemas } from './specs/read.ts'
 import { openDatabase } from './storage/database.ts'
 import { startRetention } from './storage/retention.ts'
 
@@ -42,6 +43,8 @@ export interface ApiOptions {
   readonly natsUrl?: string | undefined
   /** The kinds that are served; clusters and nodepools when absent. */
   readonly entities?: readonly EntityConfig[] | undefined
+  /** OpenAPI or JSON Schema file with the schemas that specs must fit. */
+  readonly openapiSchemaPath?: string | undefined
   /** Serve strangers too: without authentication only this machine is served, unless this says otherwise. */
   readonly allowUnauthenticated?: boolean | undefined
   readonly version?: string | undefined
@@ -74,12 +77,13 @@ export class ApiOptionsError extends Error {
 
 /**
  * Opens the database and serves.
- * @throws ApiOptionsError | EntityError for options that can't be served, and whatever keeps a database or a port from opening
+ * @throws ApiOptionsError | EntityError | SpecSchemaError for options that can't be served, and whatever keeps a database or a port from opening
  */
 export const start = async (options: ApiOptions): Promise<RunningApi> => {
   const { listen, log, clock, version = '0.0.0' } = options
   refuseStrangers(options)
   const entities = defineEntities(options.entities ?? builtinEntities)
+  const specs = await readSpecSchemas(options.openapiSchemaPath, entities, log)
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
@@ -109,6 +113,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const service: Service = {
       database,
       entities,
+      specs,
       feed,
       wakeup,
       clock,

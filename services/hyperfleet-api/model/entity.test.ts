@@ -19,10 +19,21 @@ test.each([
   [[kind({ plural: 'events' })], 'entities: plural events is a path of the API itself, choose another'],
   [[kind({}), kind({ plural: 'others' })], 'entities: kind Thing is there twice, remove one'],
   [[kind({}), kind({ kind: 'Other' })], 'entities: plural things is there twice, rename one'],
-  [[kind({ parent_kind: 'Nobody' })], 'entities: Thing has parent_kind Nobody, which is not among: Thing'],
+  [[kind({ parent_kind: 'Nobody' })], 'entities: Thing has parent_kind Nobody, which is no kind (valid: Thing)'],
+  [[kind({ parent_kind: 'Thig' })], 'did you mean Thing?'],
   [
     [kind({ parent_kind: 'Thing' })],
     'entities: Thing → Thing is a circle, a kind can’t be its own ancestor'.replace('’', "'"),
+  ],
+  [[kind({ plural: 'statuses' })], 'entities: plural statuses is a path of the API itself, choose another'],
+  [[kind({ on_parent_delete: 'restrict' })], 'entities: Thing has on_parent_delete but no parent_kind'],
+  [[kind({ require_spec_schema: true })], 'entities: Thing has require_spec_schema but no spec_schema_name'],
+  [[kind({ required_adapters: ['dns', 'dns'] })], 'entities: Thing requires the adapter dns twice, name it once'],
+  [[kind({ references: [{ ref_type: 'to', target_kind: 'Thin' }] })], 'did you mean Thing? (valid: Thing)'],
+  [[kind({ references: [{ ref_type: 'a b', target_kind: 'Thing' }] })], 'must be letters, digits, _ and -'],
+  [
+    [kind({ references: [{ ref_type: 'to', target_kind: 'Thing', min: 2, max: 1 }] })],
+    'entities: reference to of Thing needs 0 <= min <= max and 1 <= max',
   ],
   [[kind({ name_min_len: 5, name_max_len: 4 })], 'entities: Thing needs 1 <= name_min_len <= name_max_len <= 100'],
 ])('%# refuses what it can’t serve', (configs, message) => {

@@ -1,3 +1,6 @@
+import { nearest } from '#operator/model/nearest.ts'
+import { checkEntity, EntityError } from './entity-check.ts'
+
 /** The kinds that the API serves. They come from configuration; nothing else in this service knows a kind's name. */
 
 /**
@@ -17,10 +20,38 @@ export interface EntityConfig {
   readonly on_parent_delete?: 'cascade' | 'restrict'
   /** Default `[]`. */
   readonly required_adapters?: RequiredAdapters
+  /** The schema that specs of this kind must fit, by its name in the file of schemas. */
+  readonly spec_schema_name?: string
+  /** Refuse to serve when that schema is not there; default false. */
+  readonly require_spec_schema?: boolean
+  readonly references?: readonly ReferenceConfig[]
+  readonly conditions?: readonly ConditionRule[]
   /** Default 1. */
   readonly name_min_len?: number
   /** Default 100. */
   readonly name_max_len?: number
+}
+
+/** Resources of another kind that a resource of this kind may or must name. */
+export interface ReferenceConfig {
+  /** The name under which they are listed, e.g. `wif_config`. */
+  readonly ref_type: string
+  readonly target_kind: string
+  /** Default 0. */
+  readonly min?: number
+  /** No limit when absent. */
+  readonly max?: number
+}
+
+/** A condition computed from adapter statuses by CEL expressions. */
+export interface ConditionRule {
+  readonly type: string
+  readonly when: Expression
+  readonly output: { readonly status: Expression; readonly reason: Expression; readonly message: Expression }
+}
+
+interface Expression {
+  readonly expression: string
 }
 
 /** A kind with its defaults filled in and its family known. */
@@ -32,6 +63,18 @@ export interface Entity {
   readonly onParentDelete: 'cascade' | 'restrict'
   readonly requiredAdapters: RequiredAdapters
   readonly nameLength: { readonly min: number; readonly max: number }
+  readonly specSchema: { readonly name: string; readonly isRequired: boolean } | undefined
+  readonly references: readonly ReferenceRule[]
+  readonly conditions: readonly ConditionRule[]
+}
+
+/** A reference with its defaults filled in. */
+export interface ReferenceRule {
+  readonly type: string
+  readonly targetKind: string
+  readonly min: number
+  /** Infinity without a limit. */
+  readonly max: number
 }
 
 /** Every kind of this server. */
@@ -55,25 +98,12 @@ export const builtinEntities: readonly EntityConfig[] = [
   },
 ]
 
-/** A kind that can't be served; the message says which and what to write. */
-export class EntityError extends Error {
-  constructor(message: string) {
-    super(`entities: ${message}`)
-    this.name = 'EntityError'
-  }
-}
-
-const KIND = /^[A-Z][A-Za-z0-9]*$/
-const PLURAL = /^[a-z][a-z0-9-]*$/
-/** Paths that are not kinds. */
-const RESERVED = new Set(['events', 'archive', 'resources', 'openapi', 'openapi.html'])
-
 /** Links the configured kinds to their parents and children. @throws EntityError */
 export const defineEntities = (configs: readonly EntityConfig[]): Entities => {
   const kinds = new Map<string, Entity & { children: Entity[]; parent: Entity | undefined }>()
   const plurals = new Map<string, Entity>()
   for (const config of configs) {
-    check(config)
+    checkEntity(config)
     if (kinds.has(config.kind)) throw new EntityError(`kind ${config.kind} is there twice, remove one`)
     if (plurals.has(config.plural)) throw new EntityError(`plural ${config.plural} is there twice, rename one`)
     const entity = {
@@ -84,18 +114,31 @@ export const defineEntities = (configs: readonly EntityConfig[]): Entities => {
       onParentDelete: config.on_parent_delete ?? 'cascade',
       requiredAdapters: config.required_adapters ?? [],
       nameLength: { min: config.name_min_len ?? 1, max: config.name_max_len ?? 100 },
+      specSchema:
+        config.spec_schema_name === undefined
+          ? undefined
+          : { name: config.spec_schema_name, isRequired: config.require_spec_schema ?? false },
+      references: (config.references ?? []).map(
+        ({ ref_type, target_kind, min = 0, max = Number.POSITIVE_INFINITY }) => ({
+          type: ref_type,
+          targetKind: target_kind,
+          min,
+          max,
+        }),
+      ),
+      conditions: config.conditions ?? [],
     }
     kinds.set(config.kind, entity)
     plurals.set(config.plural, entity)
   }
   for (const { kind, parent_kind } of configs) {
     const entity = kinds.get(kind)
-    if (entity === undefined || parent_kind === undefined) continue
+    if (entity === undefined) continue
+    for (const { type, targetKind } of entity.references)
+      if (!kinds.has(targetKind)) throw unknownKind(`reference ${type} of ${kind} has target_kind`, targetKind, kinds)
+    if (parent_kind === undefined) continue
     const parent = kinds.get(parent_kind)
-    if (parent === undefined)
-      throw new EntityError(
-        `${kind} has parent_kind ${parent_kind}, which is not among: ${[...kinds.keys()].join(', ')}`,
-      )
+    if (parent === undefined) throw unknownKind(`${kind} has parent_kind`, parent_kind, kinds)
     entity.parent = parent
     parent.children.push(entity)
   }
@@ -107,13 +150,11 @@ export const defineEntities = (configs: readonly EntityConfig[]): Entities => {
   }
 }
 
-const check = ({ kind, plural, name_min_len = 1, name_max_len = 100 }: EntityConfig): void => {
-  if (!KIND.test(kind)) throw new EntityError(`kind ${JSON.stringify(kind)} must be UpperCamelCase, such as Cluster`)
-  if (!PLURAL.test(plural))
-    throw new EntityError(`plural ${JSON.stringify(plural)} must be lower case, such as clusters`)
-  if (RESERVED.has(plural)) throw new EntityError(`plural ${plural} is a path of the API itself, choose another`)
-  if (!(Number.isInteger(name_min_len) && name_min_len >= 1 && name_min_len <= name_max_len && name_max_len <= 100))
-    throw new EntityError(`${kind} needs 1 <= name_min_len <= name_max_len <= 100`)
+const unknownKind = (where: string, wanted: string, kinds: ReadonlyMap<string, unknown>): EntityError => {
+  const valid = [...kinds.keys()]
+  const close = nearest(wanted, valid)
+  const hint = close === undefined ? '' : `; did you mean ${close}?`
+  return new EntityError(`${where} ${wanted}, which is no kind${hint} (valid: ${valid.join(', ')})`)
 }
 
 const refuseCycle = (entity: Entity): void => {

@@ -1,12 +1,14 @@
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { Entities } from '../model/entity.ts'
 import type { Timestamp } from '../model/timestamp.ts'
+import type { SpecSchemas } from '../specs/schemas.ts'
 import type { Database } from '../storage/database.ts'
 
 /** What every mutation needs. */
 export interface Mutations {
   readonly database: Database
   readonly entities: Entities
+  readonly specs: SpecSchemas
   readonly newId: () => string
   readonly now: () => Date
   /** Called after a commit: there are changes or events to hand out. */

@@ -18,13 +18,15 @@ export interface Draft {
 
 /** Stores a new resource; a child under a parent that is not being deleted. @throws Problem */
 export const createResource = async (
-  { database, newId, committed }: Mutations,
+  { database, specs, newId, committed }: Mutations,
   entity: Entity,
   ownerId: string | undefined,
   draft: Draft,
   caller: Caller,
 ): Promise<Resource> => {
-  checkDraft(entity, draft)
+  checkKind(entity, draft)
+  specs.check(entity.specSchema?.name, draft.spec)
+  checkNames(entity, draft)
   const created = await database
     .transaction(async (writer) => {
       const owner =
@@ -70,11 +72,14 @@ const newResource = (
   return { ...resource, status: resourceStatus(entity, resource, NOTHING_KNOWN) }
 }
 
-const checkDraft = (entity: Entity, { kind, name, labels = {} }: Draft): void => {
+const checkKind = (entity: Entity, { kind }: Draft): void => {
   if (kind !== undefined && kind !== entity.kind)
     throw new Problem('invalid', `kind must be '${entity.kind}'`, [
       { field: 'kind', message: `must be '${entity.kind}'` },
     ])
+}
+
+const checkNames = (entity: Entity, { name, labels = {} }: Draft): void => {
   const errors = [...nameErrors(name, entity.nameLength), ...labelErrors(labels)]
   const [first] = errors
   if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)

@@ -17,11 +17,12 @@ export interface Patch {
 
 /** Replaces spec, labels or both. A patch that changes nothing touches nothing. @throws Problem */
 export const patchResource = async (
-  { database, committed }: Mutations,
+  { database, specs, committed }: Mutations,
   address: Address,
   patch: Patch,
   caller: Caller,
 ): Promise<Resource> => {
+  if (patch.spec !== undefined) specs.check(address.entity.specSchema?.name, patch.spec)
   const errors = labelErrors(patch.labels ?? {})
   const [first] = errors
   if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)

@@ -6,6 +6,7 @@ import { builtinEntities, defineEntities } from '#services/hyperfleet-api/model/
 import { identifiers } from '#services/hyperfleet-api/model/identifier.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import { createResource } from '#services/hyperfleet-api/mutations/create.ts'
+import { noSchemas } from '#services/hyperfleet-api/specs/schemas.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { forgetOld, KEEP } from '#services/hyperfleet-api/storage/retention.ts'
 import { onBothDatabases } from './support.ts'
@@ -18,7 +19,14 @@ onBothDatabases((fresh) => {
     const entities = defineEntities(builtinEntities)
     const entity = entities.byPlural('clusters')
     if (entity === undefined) throw new Error('clusters are built in')
-    const mutations = { database, entities, newId: identifiers(() => start), now: () => start, committed: () => {} }
+    const mutations = {
+      database,
+      entities,
+      specs: noSchemas,
+      newId: identifiers(() => start),
+      now: () => start,
+      committed: () => {},
+    }
     const time = timestampOf(start)
     await putConsumer(database, { name: 'dns', entity, selector: '', maxDeliveries: 10 }, time)
     const { id } = await createResource(

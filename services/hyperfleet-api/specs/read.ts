@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+import type { Logger } from '#operator/model/log.ts'
+import { parseYaml, YamlError } from '../config/yaml.ts'
+import type { Entities } from '../model/entity.ts'
+import { compileSchemas, noSchemas, SpecSchemaError, type SpecSchemas, type WantedSchema } from './schemas.ts'
+
+/**
+ * Reads the file that has the schemas of specs.
+ * @param path None is fine as long as no kind requires its schema.
+ * @throws SpecSchemaError that names the kind or the file
+ */
+export const readSpecSchemas = async (
+  path: string | undefined,
+  entities: Entities,
+  log: Logger,
+): Promise<SpecSchemas> => {
+  const wanted = entities.all.flatMap(({ kind, specSchema }) =>
+    specSchema === undefined ? [] : [{ kind, ...specSchema }],
+  )
+  const anything = ({ kind, name }: WantedSchema) =>
+    log.warn('specs of a kind are not checked: its schema is not there', { kind, schema: name, file: path })
+  if (path === undefined) {
+    const needs = wanted.find(({ isRequired }) => isRequired)
+    if (needs !== undefined)
+      throw new SpecSchemaError(`${needs.kind} requires the schema ${needs.name}: name the file that has it`)
+    wanted.forEach(anything)
+    return noSchemas
+  }
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new SpecSchemaError(`${path} can't be read (${error.code}): name an OpenAPI or JSON Schema file`, {
+      cause: error,
+    })
+  })
+  try {
+    const document = parseYaml(text)
+    // Imported when used: the dialects are a good part of an idle process.
+    const { validatorFor, withNumericLimits } = await import('./dialect.ts')
+    return compileSchemas(validatorFor(document), withNumericLimits(document), wanted, anything)
+  } catch (error) {
+    if (error instanceof YamlError || error instanceof SpecSchemaError)
+      throw new SpecSchemaError(`${path}: ${error.message}`, { cause: error })
+    throw error
+  }
+}
