@@ -9,10 +9,12 @@ import { nearest } from '../model/nearest.ts'
 import { CelCompileError, CelEvaluationError, CelLimitError, type CelProblem, type Place } from './errors.ts'
 import { type CelFunction, calledAs } from './functions/function.ts'
 import { standardFunctions } from './functions/standard.ts'
+import { isDuration, isTimestamp } from './functions/times.ts'
 import { children, type Evaluator, evaluationError, evaluatorOf, type Node, rootOf } from './library.ts'
 import { DEFAULT_LIMITS, LimitReached, type Limits, Meter } from './limits.ts'
+import { addEqualityOfOptionals, addNamespaces, addOptionalMacros, addOrderOfBytes } from './namespaces.ts'
 import { callKey, finish, ownName, prepare, publicText } from './rewrite.ts'
-import { fromCel, isInt64, toCel, ValueError } from './values.ts'
+import { Duration, fromCel, isInt64, toCel, ValueError } from './values.ts'
 
 /**
  * A type as CEL writes it: `dyn` (anything, such as JSON), `string`, `int`, `double`, `bool`, `bytes`, `timestamp`,
@@ -87,6 +89,10 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
     homogeneousAggregateLiterals: false,
     limits: { maxAstNodes: MOST_NODES, maxListElements: MOST_NODES, maxMapEntries: MOST_NODES },
   })
+  addNamespaces(library)
+  addOptionalMacros(library)
+  addOrderOfBytes(library)
+  addEqualityOfOptionals(library)
   for (const [name, type] of Object.entries(variables)) library.registerVariable(name, toLibrary(type))
 
   let meter: Meter | undefined
@@ -171,8 +177,14 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
 
 /** A value that a node came to, when it is within its limits. */
 const accepted = (value: unknown, meter: Meter): unknown => {
-  if (typeof value !== 'bigint') meter.weigh(value)
-  else if (!isInt64(value)) throw evaluationError('numeric_overflow', 'integer overflow')
+  if (typeof value === 'bigint') {
+    if (!isInt64(value)) throw evaluationError('numeric_overflow', 'integer overflow')
+  } else if (typeof value === 'object') {
+    if (value instanceof Date ? !isTimestamp(value) : value instanceof Duration && !isDuration(value)) {
+      throw evaluationError('time_overflow', `the ${value instanceof Date ? 'timestamp' : 'duration'} is out of range`)
+    }
+    meter.weigh(value)
+  } else meter.weigh(value)
   return value
 }
 

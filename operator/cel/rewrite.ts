@@ -34,6 +34,21 @@ const nodes = function* (root: Node): Generator<Node> {
 export const prepare = (root: Node, ownCalls: OwnCalls, nullIsAbsent: boolean): void => {
   const present = has(nullIsAbsent)
   for (const node of nodes(root)) {
+    if (node.op === '-_' && isSmallestInt(node.args))
+      node.setMeta(
+        'macro',
+        constant('int', () => -TWO_63),
+      )
+    if (node.op === 'list' && isEmpty(node))
+      node.setMeta(
+        'macro',
+        constant('list', () => []),
+      )
+    if (node.op === 'map' && isEmpty(node))
+      node.setMeta(
+        'macro',
+        constant('map', () => new Map()),
+      )
     if (node.op === 'call') {
       const args = node.args as [string, Node[]]
       refuseOwn(args[0], node)
@@ -47,6 +62,20 @@ export const prepare = (root: Node, ownCalls: OwnCalls, nullIsAbsent: boolean): 
     }
   }
 }
+
+const TWO_63 = 2n ** 63n
+
+/** -9223372036854775808 is read as the minus of a number that is no int. */
+const isSmallestInt = (operand: unknown): boolean =>
+  isNode(operand) && operand.op === 'value' && operand.args === TWO_63
+
+const isEmpty = ({ args }: Node): boolean => Array.isArray(args) && args.length === 0
+
+/** A literal whose type the library leaves open, which some of its checks do not bear: `[]` and `{}`. */
+const constant = (type: string, make: () => unknown): Macro => ({
+  typeCheck: (checker) => checker.getType(type),
+  evaluate: make,
+})
 
 const refuseOwn = (name: string, node: Node): void => {
   if (name.endsWith(OWN)) throw evaluationError('no_matching_overload', 'there is no function of this name', node)
@@ -123,7 +152,7 @@ export const finish = (root: Node, nullIsAbsent: boolean, meter: () => Meter): v
         node.evaluate = (evaluator, at, scope) => isIn(evaluator, at, scope, meter())
         break
       case 'map':
-        node.evaluate = mapLiteral
+        if (!isEmpty(node)) node.evaluate = mapLiteral
     }
   }
 }

@@ -148,4 +148,7 @@ export const fromCel = (value: unknown, limits: Limits): unknown => {
 }
 
 /** The name of a CEL type that is a value: the result of `type(x)`. */
-const typeName = (value: object): string => ('name' in value ? String(value.name) : String(value))
+const typeName = (value: object): string => {
+  const name = 'name' in value ? String(value.name) : 'type'
+  return name === 'null' ? 'null_type' : name
+}

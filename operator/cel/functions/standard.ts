@@ -1,5 +1,17 @@
-/** The functions that every environment has beside the library's. */
+/** The functions of every environment, beside those of the library that need no mending. */
+import { conversionFunctions } from './conversions.ts'
 import type { CelFunction } from './function.ts'
+import { listFunctions } from './lists.ts'
+import { optionalFunctions } from './optionals.ts'
 import { regexFunctions } from './regex.ts'
+import { stringFunctions } from './strings.ts'
+import { timeFunctions } from './times.ts'
 
-export const standardFunctions: readonly CelFunction[] = [...regexFunctions]
+export const standardFunctions: readonly CelFunction[] = [
+  ...conversionFunctions,
+  ...stringFunctions,
+  ...regexFunctions,
+  ...listFunctions,
+  ...timeFunctions,
+  ...optionalFunctions,
+]
