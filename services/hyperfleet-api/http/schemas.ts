@@ -78,9 +78,12 @@ const ReportedCondition = Type.Object({
   message: Type.Optional(Type.String()),
 })
 
+/** An adapter's name. */
+export const Adapter = Type.String({ minLength: 1, maxLength: 255 })
+
 export const AdapterReport = Type.Object(
   {
-    adapter: Type.String({ minLength: 1, maxLength: 255 }),
+    adapter: Adapter,
     observed_generation: Generation,
     observed_time: Type.Optional(Type.String({ description: 'RFC 3339; the time of the request when absent.' })),
     conditions: Type.Array(ReportedCondition, { description: 'Available, Applied and Health are mandatory.' }),
@@ -110,6 +113,15 @@ export const AdapterStatus = Type.Object(
     last_report_time: Time,
   },
   { $id: 'AdapterStatus' },
+)
+
+export const LoggedReport = Type.Object(
+  {
+    received_time: Time,
+    reason: Type.String({ description: 'Why the report was not aggregated.' }),
+    report: Type.Ref('AdapterReport'),
+  },
+  { $id: 'LoggedReport' },
 )
 
 export const EventDraft = Type.Object(
@@ -203,6 +215,7 @@ export const NAMED = [
   ResourcePatch,
   AdapterReport,
   AdapterStatus,
+  LoggedReport,
   EventDraft,
   Event,
   ConsumerSettings,

@@ -20,14 +20,10 @@ const stored = applyReport(report(), undefined)
 
 describe('the first report', () => {
   test.each([
-    ['True', report(), { decision: 'store', aggregate: true }],
-    ['False', report({ Available: 'False' }), { decision: 'store', aggregate: true }],
-    [
-      'Unknown is stored, so that the adapter shows',
-      report({ Available: 'Unknown' }),
-      { decision: 'store', aggregate: false },
-    ],
-    ['of an older generation', report({}, 1), { decision: 'store', aggregate: true }],
+    ['True', report(), { decision: 'store' }],
+    ['False', report({ Available: 'False' }), { decision: 'store' }],
+    ['Unknown is stored, so that the adapter shows', report({ Available: 'Unknown' }), { decision: 'store' }],
+    ['of an older generation', report({}, 1), { decision: 'store' }],
     ['of a future generation', report({}, 3), { decision: 'discard', reason: 'FutureGeneration' }],
   ])('%s', (_case, incoming, verdict) => {
     expect(judgeReport(incoming, resource, undefined)).toEqual(verdict)
@@ -36,20 +32,30 @@ describe('the first report', () => {
 
 describe('the next report', () => {
   test.each([
-    ['newer', report({}, 2, 11), { decision: 'store', aggregate: true }],
-    ['of equal time and other content', report({ Health: 'False' }), { decision: 'store', aggregate: true }],
-    ['the same to the letter', report(), { decision: 'repeat' }],
+    ['newer', report({}, 2, 11), { decision: 'store' }],
+    ['of equal time and other content', report({ Health: 'False' }), { decision: 'store' }],
+    ['the same to the letter', report(), { decision: 'repeat', stored }],
     ['of an older generation, though later', report({}, 1, 30), { decision: 'discard', reason: 'OlderGeneration' }],
     ['older', report({}, 2, 9), { decision: 'discard', reason: 'OlderReport' }],
     ['Unknown', report({ Available: 'Unknown' }, 2, 11), { decision: 'discard', reason: 'AvailableUnknown' }],
+    ['Unknown and older', report({ Available: 'Unknown' }, 2, 9), { decision: 'discard', reason: 'OlderReport' }],
+    ['of a newer generation, though observed earlier', report({}, 3, 9), { decision: 'store' }],
   ])('%s', (_case, incoming, verdict) => {
-    expect(judgeReport(incoming, resource, stored)).toEqual(verdict)
+    expect(judgeReport(incoming, { generation: 3 }, stored)).toEqual(verdict)
+  })
+
+  test('Unknown after a first Unknown is dropped too, also when it is the same to the letter', () => {
+    const unknown = report({ Available: 'Unknown' })
+    const verdict = { decision: 'discard', reason: 'AvailableUnknown' }
+    expect(judgeReport(unknown, resource, applyReport(unknown, undefined))).toEqual(verdict)
   })
 
   test('Unknown is stored when it says that the clean-up of a deletion is done', () => {
     const done = report({ Available: 'Unknown', Finalized: 'True' }, 2, 11)
-    expect(judgeReport(done, deleting, stored)).toEqual({ decision: 'store', aggregate: false })
+    expect(judgeReport(done, deleting, stored)).toEqual({ decision: 'store' })
     expect(judgeReport(done, resource, stored)).toEqual({ decision: 'discard', reason: 'AvailableUnknown' })
+    const kept = applyReport(done, stored)
+    expect(judgeReport(done, deleting, kept)).toEqual({ decision: 'repeat', stored: kept })
   })
 })
 

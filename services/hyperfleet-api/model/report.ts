@@ -16,9 +16,9 @@ const BEHIND = 30 * MINUTE
 export type DiscardReason = 'FutureGeneration' | 'OlderGeneration' | 'OlderReport' | 'AvailableUnknown'
 
 export type Verdict =
-  | { readonly decision: 'store'; readonly aggregate: boolean }
+  | { readonly decision: 'store' }
   /** The adapter repeats what is stored, to the letter: answered as stored, nothing changes. */
-  | { readonly decision: 'repeat' }
+  | { readonly decision: 'repeat'; readonly stored: AdapterStatus }
   | { readonly decision: 'discard'; readonly reason: DiscardReason }
   | { readonly decision: 'refuse'; readonly message: string }
 
@@ -41,14 +41,17 @@ export const judgeReport = (
       decision: 'refuse',
       message: `missing mandatory condition '${missing}': all adapters must report Available, Applied, and Health`,
     }
-  // Unknown means "still working". The first one is stored so that the adapter shows up; a finished clean-up is
-  // stored because dropping it would leave the record waiting for ever.
-  const isUnknown = reported(report.conditions, 'Available') === 'Unknown'
-  if (isUnknown && stored !== undefined && !hasCleanedUp(resource, report))
+  if (stored === undefined) return { decision: 'store' }
+  // The first Unknown is stored so that the adapter shows; a finished clean-up is stored because without it the record
+  // would wait for ever.
+  if (isInProgress(report) && !hasCleanedUp(resource, report))
     return { decision: 'discard', reason: 'AvailableUnknown' }
-  if (stored !== undefined && isRepeat(report, stored)) return { decision: 'repeat' }
-  return { decision: 'store', aggregate: !isUnknown }
+  return isRepeat(report, stored) ? { decision: 'repeat', stored } : { decision: 'store' }
 }
+
+/** Available=Unknown: the adapter is still at work. Such a report changes no condition and moves no time. */
+export const isInProgress = ({ conditions }: Pick<Report, 'conditions'>): boolean =>
+  reported(conditions, 'Available') === 'Unknown'
 
 /** The row after a report: replaced whole, except the times that tell since when. */
 export const applyReport = (report: Report, stored: AdapterStatus | undefined): AdapterStatus => ({

@@ -1,83 +1,108 @@
-import { applyReport, type DiscardReason, judgeReport } from '../model/report.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { applyReport, type DiscardReason, isInProgress, judgeReport } from '../model/report.ts'
 import type { AdapterStatus, Report, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Writer } from '../storage/database.ts'
-import { type Address, hasChildren, lockResource } from '../storage/resources.ts'
+import type { Reader, Writer } from '../storage/database.ts'
+import { readReported, writeReport } from '../storage/report.ts'
+import type { Address } from '../storage/resources.ts'
 import { logReport, putStatus, readStatuses } from '../storage/statuses.ts'
-import { writeStep } from '../storage/write.ts'
 import type { Mutations } from './context.ts'
-import { isRemovable, lockAncestors, reconditioned, removeUpward } from './tree.ts'
+import { lockForReports, settle } from './settle.ts'
+import { reconditioned } from './tree.ts'
 
 /** What became of a report. */
 export type ReportOutcome =
   | { readonly outcome: 'stored'; readonly status: AdapterStatus }
+  /** It repeats what is stored. */
+  | { readonly outcome: 'unchanged'; readonly status: AdapterStatus }
   | { readonly outcome: 'discarded'; readonly reason: DiscardReason }
 
-/** Takes an adapter's report about a resource, and all that follows from it, in one transaction. @throws Problem */
-export const reportStatus = async (
-  mutations: Mutations,
-  address: Address,
-  report: Report,
-  time: Timestamp,
-): Promise<ReportOutcome> => {
+/** A report to decide about, and when it came. */
+interface Incoming {
+  readonly address: Address
+  readonly report: Report
+  readonly time: Timestamp
+}
+
+/**
+ * Takes an adapter's report about a resource, and all that follows from it: all or nothing. @throws Problem
+ *
+ * Most reports are about a resource that nobody else is writing. PostgreSQL takes such a one in two statements: read,
+ * decide, and write if nothing has changed since. What is not so plain (a deletion, a first Unknown, another writer in
+ * between) is decided under locks, as everything is on SQLite.
+ */
+export const reportStatus = async (mutations: Mutations, incoming: Incoming): Promise<ReportOutcome> => {
   const { database, committed } = mutations
-  const outcome = await database.transaction(async (writer) => {
-    if (await isInDeletion(writer, address)) await lockAncestors(writer, mutations, address)
-    const before = await lockResource(writer, database, address)
-    const rows = await readStatuses(writer, before.id)
-    const stored = rows.find(({ adapter }) => adapter === report.adapter)
-    const verdict = judgeReport(report, before, stored)
-    switch (verdict.decision) {
-      case 'refuse':
-        throw new Problem('invalid', verdict.message, [{ field: 'conditions', message: verdict.message }])
-      case 'discard':
-        if (verdict.reason === 'AvailableUnknown')
-          await logReport(writer, before.id, { report, reason: verdict.reason, time })
-        return { outcome: 'discarded', reason: verdict.reason } as const
-      case 'repeat':
-        return { outcome: 'stored', status: stored ?? applyReport(report, stored) } as const
-      case 'store': {
-        const status = applyReport(report, stored)
-        await putStatus(writer, before.id, status)
-        if (!verdict.aggregate) await logReport(writer, before.id, { report, reason: 'AvailableUnknown', time })
-        const rowsAfter = [...rows.filter((row) => row !== stored), status]
-        await follow(writer, mutations, address, before, rowsAfter, verdict.aggregate ? report : undefined, time)
-        return { outcome: 'stored', status } as const
-      }
-    }
-  })
-  committed()
+  const outcome =
+    (database.dialect === 'postgres' ? await reportAtOnce(database.kysely, incoming) : undefined) ??
+    (await database.transaction((writer) => reportLocked(writer, mutations, incoming)))
+  if (outcome.outcome === 'stored') committed()
   return outcome
 }
 
-/** Brings the resource in line with its rows; a record whose gate the report opened goes. */
-const follow = async (
-  writer: Writer,
-  mutations: Mutations,
-  { entity }: Address,
-  before: Resource,
-  rows: readonly AdapterStatus[],
-  aggregated: Report | undefined,
-  time: Timestamp,
-): Promise<void> => {
-  const { dialect } = mutations.database
-  const isDeleting = before.deleted_time !== undefined
-  // An unaggregated report moves no condition and no time, but while deleting it may be the one that was awaited.
-  if (aggregated === undefined && !isDeleting) return
-  const children = isDeleting && (await hasChildren(writer, before.id))
-  const resource = reconditioned(entity, before, rows, children, newest(before, aggregated))
-  if (isRemovable(entity, resource, rows, children)) await removeUpward(writer, mutations, resource, time)
-  else await writeStep(writer, dialect, { type: 'modified', before, resource }, time)
+/** Undefined when it takes locks. */
+const reportAtOnce = async (database: Reader, incoming: Incoming): Promise<ReportOutcome | undefined> => {
+  const { address, report, time } = incoming
+  const { resource: before, rows, version } = await readReported(database, address)
+  const decided = await decide(database, incoming, before, rows)
+  if (decided.outcome !== 'stored') return decided
+  if (isInProgress(report) || before.deleted_time !== undefined) return undefined
+  const { status } = decided
+  const after = reconditioned(address.entity, before, replaced(rows, status), false, newest(before, report))
+  if (isDeepStrictEqual(before, after)) return undefined
+  return (await writeReport(database, { before, after, version, status, time })) ? decided : undefined
 }
 
-const newest = ({ status }: Resource, report: Report | undefined): Timestamp | undefined =>
-  report === undefined || (status.lastTransitionTime ?? '') > report.observed_time
+const reportLocked = async (writer: Writer, mutations: Mutations, incoming: Incoming): Promise<ReportOutcome> => {
+  const { address, report, time } = incoming
+  const before = await lockForReports(writer, mutations, address)
+  const rows = await readStatuses(writer, before.id)
+  const decided = await decide(writer, incoming, before, rows)
+  if (decided.outcome !== 'stored') return decided
+  const { status } = decided
+  await putStatus(writer, before.id, status)
+  if (isInProgress(report)) await logReport(writer, before.id, { report, reason: 'AvailableUnknown', time })
+  await settle(writer, mutations, {
+    entity: address.entity,
+    before,
+    rows: replaced(rows, status),
+    lastTransitionTime: newest(before, report),
+    time,
+  })
+  return decided
+}
+
+/** What is to become of a report; one that is dropped because it says Unknown is noted. @throws Problem invalid */
+const decide = async (
+  writer: Reader,
+  { report, time }: Incoming,
+  resource: Resource,
+  rows: readonly AdapterStatus[],
+): Promise<ReportOutcome> => {
+  const stored = rows.find(({ adapter }) => adapter === report.adapter)
+  const verdict = judgeReport(report, resource, stored)
+  switch (verdict.decision) {
+    case 'refuse':
+      throw new Problem('invalid', verdict.message, [{ field: 'conditions', message: verdict.message }])
+    case 'discard':
+      if (verdict.reason === 'AvailableUnknown')
+        await logReport(writer, resource.id, { report, reason: verdict.reason, time })
+      return { outcome: 'discarded', reason: verdict.reason }
+    case 'repeat':
+      return { outcome: 'unchanged', status: verdict.stored }
+    case 'store':
+      return { outcome: 'stored', status: applyReport(report, stored) }
+  }
+}
+
+const replaced = (rows: readonly AdapterStatus[], status: AdapterStatus): AdapterStatus[] => [
+  ...rows.filter(({ adapter }) => adapter !== status.adapter),
+  status,
+]
+
+/** `status.lastTransitionTime` after a report. Unknown moves no time. */
+const newest = ({ status }: Resource, report: Report): Timestamp | undefined =>
+  isInProgress(report) || (status.lastTransitionTime ?? '') > report.observed_time
     ? status.lastTransitionTime
     : report.observed_time
-
-const isInDeletion = async (writer: Writer, { entity, id }: Address): Promise<boolean> => {
-  if (entity.parent === undefined) return false
-  const row = await writer.selectFrom('resources').select('deleted_time').where('id', '=', id).executeTakeFirst()
-  return row !== undefined && row.deleted_time !== null
-}

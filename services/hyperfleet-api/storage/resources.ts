@@ -37,6 +37,18 @@ export const lockChildren = async (writer: Writer, { dialect }: Database, ownerI
   return rows.map(({ document }) => parseDocument(document))
 }
 
+/**
+ * Gives a row another version without changing it, so that whoever decided from what was there before finds out
+ * (storage/report.ts).
+ */
+export const touchResource = async (writer: Writer, id: string): Promise<void> => {
+  await writer
+    .updateTable('resources')
+    .set(({ ref }) => ({ document: ref('document') }))
+    .where('id', '=', id)
+    .execute()
+}
+
 export const hasChildren = async (reader: Reader, ownerId: string): Promise<boolean> =>
   (await reader.selectFrom('resources').select('id').where('owner_id', '=', ownerId).limit(1).executeTakeFirst()) !==
   undefined
@@ -104,12 +116,13 @@ export const countQuery = (reader: Reader, filter: Filter) =>
 
 export const parseDocument = (document: string): Resource => JSON.parse(document) as Resource
 
-const find = (reader: Reader, { entity, id, ownerId, tenancy }: Address) => {
+/** The row of an address; no row when it is not there. */
+export const find = (reader: Reader, { entity, id, ownerId, tenancy }: Address) => {
   let query = reader.selectFrom('resources').select('document').where('id', '=', id).where('kind', '=', entity.kind)
   if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId)
   if (tenancy !== undefined) query = query.where('tenancy', '=', sortedJson(tenancy))
   return query
 }
 
-const notFound = ({ entity, id }: Address): Problem =>
+export const notFound = ({ entity, id }: Address): Problem =>
   new Problem('notFound', `${entity.kind} with id='${id}' not found`)

@@ -22,12 +22,20 @@ export const putStatus = async (writer: Writer, resourceId: string, status: Adap
     .execute()
 }
 
+export const removeStatus = async (writer: Writer, resourceId: string, adapter: string): Promise<void> => {
+  await writer
+    .deleteFrom('adapter_statuses')
+    .where('resource_id', '=', resourceId)
+    .where('adapter', '=', adapter)
+    .execute()
+}
+
 /** How many unaggregated reports are kept of one resource. */
 const LOG_LENGTH = 100
 
 /** Notes a report that was not aggregated, and forgets the oldest beyond the bound. */
 export const logReport = async (
-  writer: Writer,
+  writer: Reader,
   resourceId: string,
   { report, reason, time }: { readonly report: Report; readonly reason: string; readonly time: Timestamp },
 ): Promise<void> => {
@@ -54,4 +62,32 @@ export const logReport = async (
         .limit(1),
     )
     .execute()
+}
+
+/** A report of the log. */
+export interface LoggedReport {
+  readonly received_time: Timestamp
+  /** Why it was not aggregated. */
+  readonly reason: string
+  readonly report: Report
+}
+
+/** A page of the reports about a resource that were not aggregated, newest first, and how many there are. */
+export const readHistory = async (
+  reader: Reader,
+  resourceId: string,
+  { offset, size }: { readonly offset: number; readonly size: number },
+): Promise<{ readonly items: LoggedReport[]; readonly total: number }> => {
+  const log = reader.selectFrom('status_log').where('resource_id', '=', resourceId)
+  const rows = await log
+    .select(['received_time', 'reason', 'report'])
+    .orderBy('id', 'desc')
+    .offset(offset)
+    .limit(size)
+    .execute()
+  const { total } = await log.select(({ fn }) => fn.countAll().as('total')).executeTakeFirstOrThrow()
+  return {
+    items: rows.map(({ report, ...row }) => ({ ...row, report: JSON.parse(report) as Report })),
+    total: Number(total),
+  }
 }

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import type { Condition, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { DialectName, Writer } from './database.ts'
-import type { ChangeRow } from './schema.ts'
+import type { ChangeRow, ConditionRow } from './schema.ts'
 
 /**
  * One step of a mutation: what a decision wants to be true of one resource. The row, its search tables and the change
@@ -21,7 +22,7 @@ export const writeStep = async (writer: Writer, dialect: DialectName, step: Step
     case 'added':
       await insertResource(writer, step.resource)
       await insertLabels(writer, step.resource)
-      await putConditions(writer, step.resource, [])
+      await putConditions(writer, step.resource, undefined)
       break
     case 'modified':
       await updateResource(writer, step.before, step.resource)
@@ -57,7 +58,7 @@ const updateResource = async (writer: Writer, before: Resource, resource: Resour
     await writer.deleteFrom('resource_labels').where('resource_id', '=', resource.id).execute()
     await insertLabels(writer, resource)
   }
-  await putConditions(writer, resource, before.status.conditions)
+  await putConditions(writer, resource, before)
 }
 
 const changeable = (resource: Resource) => ({
@@ -75,24 +76,13 @@ const insertLabels = async (writer: Writer, { id, kind, labels = {} }: Resource)
 }
 
 /** Writes the conditions that differ from those before and removes those that are gone. */
-const putConditions = async (writer: Writer, resource: Resource, before: readonly Condition[]): Promise<void> => {
-  const { conditions } = resource.status
-  const known = new Map(before.map((condition) => [condition.type, condition]))
-  const changed = conditions.filter((condition) => !isIndexedAlike(condition, known.get(condition.type)))
+const putConditions = async (writer: Writer, resource: Resource, before: Resource | undefined): Promise<void> => {
+  const { id: resource_id, kind } = resource
+  const changed = changedConditions(before, resource)
   if (changed.length > 0)
     await writer
       .insertInto('resource_conditions')
-      .values(
-        changed.map(({ type, status, observed_generation, last_updated_time, last_transition_time }) => ({
-          resource_id: resource.id,
-          kind: resource.kind,
-          type,
-          status,
-          observed_generation,
-          last_updated_time,
-          last_transition_time,
-        })),
-      )
+      .values(changed.map((condition) => ({ resource_id, kind, ...condition })))
       .onConflict((conflict) =>
         conflict.columns(['resource_id', 'type']).doUpdateSet((row) => ({
           status: row.ref('excluded.status'),
@@ -102,27 +92,48 @@ const putConditions = async (writer: Writer, resource: Resource, before: readonl
         })),
       )
       .execute()
-  const gone = before.filter(({ type }) => !conditions.some((condition) => condition.type === type))
+  const gone = goneConditions(before, resource)
   if (gone.length > 0)
     await writer
       .deleteFrom('resource_conditions')
-      .where('resource_id', '=', resource.id)
-      .where(
-        'type',
-        'in',
-        gone.map(({ type }) => type),
-      )
+      .where('resource_id', '=', resource_id)
+      .where('type', 'in', gone)
       .execute()
 }
 
-const isIndexedAlike = (condition: Condition, before: Condition | undefined): boolean =>
-  before !== undefined &&
-  condition.status === before.status &&
-  condition.observed_generation === before.observed_generation &&
-  condition.last_updated_time === before.last_updated_time &&
-  condition.last_transition_time === before.last_transition_time
+/** What of a condition is searched. */
+type SearchedCondition = Omit<ConditionRow, 'resource_id' | 'kind'>
 
-const changeOf = (step: Step, time: Timestamp): Omit<ChangeRow, 'version'> => {
+/** The conditions that searches must see otherwise than before. */
+export const changedConditions = (before: Resource | undefined, after: Resource): SearchedCondition[] => {
+  const known = new Map(before?.status.conditions.map((condition) => [condition.type, searched(condition)]))
+  return after.status.conditions
+    .map(searched)
+    .filter((condition) => !isDeepStrictEqual(condition, known.get(condition.type)))
+}
+
+/** The types of the conditions that are no longer there. */
+export const goneConditions = (before: Resource | undefined, { status }: Resource): string[] => {
+  const left = new Set(status.conditions.map(({ type }) => type))
+  return (before?.status.conditions ?? []).map(({ type }) => type).filter((type) => !left.has(type))
+}
+
+const searched = ({
+  type,
+  status,
+  observed_generation,
+  last_updated_time,
+  last_transition_time,
+}: Condition): SearchedCondition => ({
+  type,
+  status,
+  observed_generation,
+  last_updated_time,
+  last_transition_time,
+})
+
+/** The change as watchers see it. */
+export const changeOf = (step: Step, time: Timestamp): Omit<ChangeRow, 'version'> => {
   const { resource } = step
   const labels = JSON.stringify(resource.labels ?? {})
   const before =

@@ -3,11 +3,12 @@ import { observedTimeError } from '../../model/report.ts'
 import type { Report } from '../../model/resource.ts'
 import { parseTimestamp, type Timestamp } from '../../model/timestamp.ts'
 import { reportStatus } from '../../mutations/report.ts'
+import { retireAdapter } from '../../mutations/retire.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readDocument } from '../../storage/resources.ts'
-import { readStatuses } from '../../storage/statuses.ts'
+import { readHistory, readStatuses } from '../../storage/statuses.ts'
 import { type Operation, operation } from '../operation.ts'
-import { AdapterReport, listOf, PageQuery } from '../schemas.ts'
+import { Adapter, AdapterReport, listOf, PageQuery } from '../schemas.ts'
 import type { Service } from '../service.ts'
 import { addressOf, itemOf, type Place } from './resources.ts'
 
@@ -49,13 +50,56 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
         },
         handle: async (call) => {
           const report = readReport(call.body, call.time, service.now())
-          const outcome = await reportStatus(service, addressOf(place, call), report, call.time)
-          return outcome.outcome === 'stored'
-            ? { status: 201, body: outcome.status }
-            : { status: 204, headers: { 'Muster-Discarded': outcome.reason } }
+          const outcome = await reportStatus(service, { address: addressOf(place, call), report, time: call.time })
+          return outcome.outcome === 'discarded'
+            ? { status: 204, headers: { 'Muster-Discarded': outcome.reason } }
+            : { status: 201, body: outcome.status }
         },
       }),
     ),
+    operation({
+      method: 'DELETE',
+      ...at,
+      path: `${at.path}/{adapter}`,
+      parameters: Type.Object({ ...parameters.properties, adapter: Adapter }),
+      id: `retireAdapter${place.suffix}`,
+      summary: 'Forgets what a retired adapter said, so that nothing waits for it',
+      role: 'admin',
+      responses: {
+        204: { description: 'Forgotten; the resource is gone too when its deletion waited for this adapter alone' },
+        409: { description: 'The adapter is required' },
+      },
+      handle: async (call) => {
+        const { adapter } = call.parameters
+        await retireAdapter(service, { address: addressOf(place, call), adapter, time: call.time })
+        return { status: 204 }
+      },
+    }),
+    operation({
+      method: 'GET',
+      ...at,
+      path: `${at.path}/history`,
+      id: `listStatusHistory${place.suffix}`,
+      summary: 'Lists the latest reports that were not aggregated, because they said Available=Unknown',
+      role: 'reader',
+      query: PageQuery,
+      responses: {
+        200: {
+          description: 'A page of reports, newest first; at most 100 a resource are kept',
+          schema: listOf('LoggedReport'),
+        },
+      },
+      handle: async (call) => {
+        const { page = 1, size = DEFAULT_SIZE } = call.query
+        const address = addressOf(place, call)
+        await readDocument(service.database.kysely, address)
+        const { items, total } = await readHistory(service.database.kysely, address.id, {
+          offset: (page - 1) * size,
+          size,
+        })
+        return { status: 200, body: { items, page, size: items.length, total } }
+      },
+    }),
   ]
 }
 
