@@ -39,12 +39,28 @@ export interface ServerOptions {
 /** The HTTP server of the API, not yet listening. */
 export const createServer = (options: ServerOptions): FastifyInstance => {
   const { operations, openApi, version, newId, now, stopping, metrics, log } = options
+  const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const body = problemBody(problem, { path, traceId: request.id, time: timestampOf(now()) })
+    return reply
+      .code(problem.status)
+      .type('application/problem+json')
+      .send(jsonBytes(JSON.stringify(body)))
+  }
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
     genReqId: newId,
     requestIdHeader: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 300 },
+    // Longer parts of a path are for the operations to refuse, in their own words.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: HEADER_LIMIT },
+    // What the router refuses before there is a route: Fastify types the reply for a server that isn't there yet.
+    frameworkErrors: (_error, request, reply) =>
+      void sendProblem(
+        request as FastifyRequest,
+        reply as unknown as FastifyReply,
+        new Problem('malformed', 'the URL can’t be read: a % in it must be followed by two digits of a UTF-8 byte'),
+      ),
     http: { maxHeaderSize: HEADER_LIMIT },
     requestTimeout: 30 * SECOND,
     keepAliveTimeout: 65 * SECOND,
@@ -75,14 +91,6 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     metrics.observe(request.method, template, reply.statusCode, reply.elapsedTime / SECOND)
   })
 
-  const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    const body = problemBody(problem, { path, traceId: request.id, time: timestampOf(now()) })
-    return reply
-      .code(problem.status)
-      .type('application/problem+json')
-      .send(jsonBytes(JSON.stringify(body)))
-  }
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = asProblem(error)
     if (problem.status >= 500)
