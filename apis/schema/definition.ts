@@ -1,5 +1,5 @@
 import type { CustomKind } from './kind.ts'
-import { type StructuralSchema, structural } from './structural.ts'
+import { SchemaError, type StructuralSchema, structural } from './structural.ts'
 
 /** Every kind of ours is listed by `kubectl get muster`. */
 export const CATEGORY = 'muster'
@@ -26,6 +26,11 @@ export const objectSchema = (kind: CustomKind): StructuralSchema => ({
   },
 })
 
+const scaleOf = ({ resource, scale }: CustomKind): object => {
+  if (scale === undefined) throw new SchemaError(resource.kind, 'has the subresource scale but says no paths for it')
+  return { specReplicasPath: scale.spec, statusReplicasPath: scale.status }
+}
+
 /** The manifest that teaches an API server this kind. */
 export const definition = (kind: CustomKind): CustomResourceDefinition => {
   const { group, version, plural, kind: name, scope, subresources } = kind.resource
@@ -49,7 +54,9 @@ export const definition = (kind: CustomKind): CustomResourceDefinition => {
           name: version,
           served: true,
           storage: true,
-          subresources: Object.fromEntries(subresources.map((subresource) => [subresource, {}])),
+          subresources: Object.fromEntries(
+            subresources.map((subresource) => [subresource, subresource === 'scale' ? scaleOf(kind) : {}]),
+          ),
           additionalPrinterColumns: kind.columns.map(({ path, ...column }) => ({ ...column, jsonPath: path })),
           selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
           schema: { openAPIV3Schema: objectSchema(kind) },

@@ -24,6 +24,8 @@ export interface CustomKind {
   readonly spec: TSchema
   readonly status: TSchema
   readonly columns: readonly Column[]
+  /** Where `kubectl scale` finds the wanted and the present number; for resources with the subresource scale. */
+  readonly scale?: { readonly spec: string; readonly status: string }
   /** Fields that `kubectl get --field-selector` can filter by, as JSONPath. */
   readonly selectableFields: readonly string[]
 }

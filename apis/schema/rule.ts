@@ -8,6 +8,8 @@ export interface Rule {
   readonly message: string
   /** CEL that makes a message naming the offending part; `message` is used where it fails. */
   readonly messageExpression?: string
+  /** Also evaluated when the object is made: `oldSelf` is then an optional without a value. */
+  readonly optionalOldSelf?: true
 }
 
 /** The schema keyword that carries rules, to be spread into a field's options. */

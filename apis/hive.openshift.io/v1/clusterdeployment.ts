@@ -1,0 +1,210 @@
+/**
+ * ClusterDeployment: one cluster, made through the HyperFleet API. Fields as Hive's, so that its manifests apply; design page 40.
+ * Seed: clusterpool-inventory writes the reference of the pool as `clusterPoolReference.ClusterDeploymentCustomizationRef`;
+ * manifests in the field have `clusterPoolRef.clusterDeploymentCustomization`, which is what stands here.
+ */
+import Type, { type Static } from 'typebox'
+import { span } from '#apis/schema/duration.ts'
+import { free } from '#apis/schema/free.ts'
+import type { CustomKind } from '#apis/schema/kind.ts'
+import { reference } from '#apis/schema/reference.ts'
+import { rules } from '#apis/schema/rule.ts'
+import { count, standardStatus } from '#apis/schema/status.ts'
+import { defineResource, type KubeObject } from '#operator/model/resource.ts'
+import { environment } from './environment.ts'
+import { platform } from './platform.ts'
+
+const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
+
+const clusterPoolRef = () =>
+  Type.Object(
+    {
+      namespace: Type.String({
+        description: 'Of the pool.',
+        minLength: 1,
+        maxLength: 63,
+        ...immutable('clusterPoolRef.namespace'),
+      }),
+      poolName: Type.String({
+        description: 'The pool.',
+        minLength: 1,
+        maxLength: 253,
+        ...immutable('clusterPoolRef.poolName'),
+      }),
+      claimName: Type.Optional(
+        Type.String({
+          description: 'The claim that has the cluster, once there is one.',
+          maxLength: 253,
+          ...rules({
+            rule: 'self == oldSelf',
+            message: 'a claimed cluster stays with its claim: delete the claim to release it',
+          }),
+        }),
+      ),
+      claimedTimestamp: Type.Optional(Type.String({ description: 'When it was claimed.', format: 'date-time' })),
+      clusterDeploymentCustomization: Type.Optional(
+        reference({
+          description: 'The customization that the cluster leases, in the namespace of the pool.',
+          of: 'ClusterDeploymentCustomization',
+        }),
+      ),
+    },
+    {
+      description: 'The pool that made the cluster.',
+      ...rules(
+        {
+          rule: 'has(self.claimName) || !has(oldSelf.claimName)',
+          message: 'claimName can’t be removed: a claimed cluster never goes back to its pool',
+        },
+        {
+          rule: 'has(self.clusterDeploymentCustomization) == has(oldSelf.clusterDeploymentCustomization) && (!has(self.clusterDeploymentCustomization) || self.clusterDeploymentCustomization.name == oldSelf.clusterDeploymentCustomization.name)',
+          message: 'clusterDeploymentCustomization can’t be changed: it is leased for the life of the cluster',
+        },
+      ),
+    },
+  )
+
+const provisioning = () =>
+  Type.Object(
+    {
+      imageSetRef: Type.Optional(reference({ description: 'The release that is installed.', of: 'ClusterImageSet' })),
+      installConfigSecretRef: Type.Optional(
+        reference({ description: 'A Secret whose key install-config.yaml holds the install-config.', of: 'Secret' }),
+      ),
+      installerEnv: Type.Optional(environment()),
+    },
+    { description: 'How the cluster is installed.' },
+  )
+
+/** Fields of Hive's that nothing here acts on; kept, so that whoever wrote them finds them again. */
+const kept = () =>
+  Object.fromEntries(
+    [
+      'boundServiceAccountSigningKeySecretRef',
+      'certificateBundles',
+      'clusterInstallRef',
+      'clusterMetadata',
+      'controlPlaneConfig',
+      'ingress',
+      'manageDNS',
+    ].map((name) => [name, Type.Optional(free({ description: 'Kept as it is written; nothing acts on it here.' }))]),
+  )
+
+const spec = () =>
+  Type.Object(
+    {
+      baseDomain: Type.String({
+        description: 'The domain below which the cluster’s names are.',
+        minLength: 1,
+        maxLength: 253,
+      }),
+      clusterName: Type.String({ description: 'The cluster’s name.', minLength: 1, maxLength: 63 }),
+      platform: platform(),
+      clusterPoolRef: Type.Optional(clusterPoolRef()),
+      provisioning: Type.Optional(provisioning()),
+      pullSecretRef: Type.Optional(reference({ description: 'A Secret with .dockerconfigjson.', of: 'Secret' })),
+      installed: Type.Boolean({
+        description: 'Whether the cluster was installed; written by the controller.',
+        default: false,
+      }),
+      powerState: Type.Enum(['Running', 'Hibernating'], {
+        description: 'Whether the cluster is to run.',
+        default: 'Running',
+      }),
+      hibernateAfter: Type.Optional(span({ description: 'After how long a claimed cluster hibernates.' })),
+      installAttemptsLimit: Type.Optional(
+        Type.Integer({ description: 'How often the installation is tried.', minimum: 0, maximum: 1_000 }),
+      ),
+      preserveOnDelete: Type.Optional(
+        Type.Boolean({ description: 'Leave the cluster as it is when this object is deleted.' }),
+      ),
+      ...kept(),
+    },
+    {
+      description: 'The cluster that is wanted.',
+      ...rules(
+        {
+          rule: 'has(self.clusterPoolRef) == has(oldSelf.clusterPoolRef)',
+          message: 'clusterPoolRef can’t be added or removed: a cluster stays where it was made',
+        },
+        {
+          rule: 'oldSelf.hasValue() || !has(self.clusterPoolRef) || !has(self.clusterPoolRef.claimName)',
+          message: 'a cluster can’t be made claimed: leave claimName out, the pool writes it',
+          optionalOldSelf: true,
+        },
+      ),
+    },
+  )
+
+const hyperfleet = () =>
+  Type.Object(
+    {
+      id: Type.String({ description: 'The id of the cluster there.' }),
+      href: Type.String({ description: 'Its path there.' }),
+      generation: Type.Optional(
+        Type.Integer({ description: 'The newest generation that was asked for.', format: 'int64', minimum: 0 }),
+      ),
+    },
+    { description: 'The cluster in the HyperFleet API.' },
+  )
+
+const status = () =>
+  Type.Object(
+    {
+      ...standardStatus(),
+      powerState: Type.Optional(
+        Type.String({
+          description: 'Whether the cluster runs, as far as is known: Running, Hibernating, or on the way.',
+        }),
+      ),
+      installedTimestamp: Type.Optional(
+        Type.String({ description: 'When the cluster was installed.', format: 'date-time' }),
+      ),
+      installAttempts: count({ description: 'How often the installation has failed.' }),
+      hyperfleet: Type.Optional(hyperfleet()),
+    },
+    { description: 'What became of it.' },
+  )
+
+export type ClusterDeploymentSpec = Static<ReturnType<typeof spec>>
+export type ClusterDeploymentStatus = Static<ReturnType<typeof status>>
+export type ClusterDeployment = KubeObject<ClusterDeploymentSpec, ClusterDeploymentStatus>
+
+/** The handle by which controllers and clients name this kind. */
+export const ClusterDeployment = defineResource<ClusterDeploymentSpec, ClusterDeploymentStatus>({
+  group: 'hive.openshift.io',
+  version: 'v1',
+  plural: 'clusterdeployments',
+  kind: 'ClusterDeployment',
+  scope: 'Namespaced',
+  subresources: ['status'],
+})
+
+/** Everything that is generated from this file. */
+export const clusterDeploymentKind = (): CustomKind => ({
+  resource: ClusterDeployment,
+  description: 'A ClusterDeployment is one cluster, made and deleted through the HyperFleet API.',
+  shortNames: ['cd'],
+  spec: spec(),
+  status: status(),
+  columns: [
+    { name: 'Pool', type: 'string', path: '.spec.clusterPoolRef.poolName', description: 'The pool that made it.' },
+    { name: 'Claim', type: 'string', path: '.spec.clusterPoolRef.claimName', description: 'The claim that has it.' },
+    {
+      name: 'Customization',
+      type: 'string',
+      path: '.spec.clusterPoolRef.clusterDeploymentCustomization.name',
+      description: 'The customization that it leases.',
+    },
+    { name: 'Installed', type: 'boolean', path: '.spec.installed', description: 'Whether it was installed.' },
+    { name: 'PowerState', type: 'string', path: '.status.powerState', description: 'Whether it runs.' },
+    {
+      name: 'Ready',
+      type: 'string',
+      path: '.status.conditions[?(@.type=="Ready")].status',
+      description: 'Whether it is as wanted.',
+    },
+    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', description: 'Since when the object exists.' },
+  ],
+  selectableFields: ['.spec.clusterPoolRef.poolName', '.spec.clusterPoolRef.claimName'],
+})

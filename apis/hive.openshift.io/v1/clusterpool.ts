@@ -1,0 +1,230 @@
+/**
+ * ClusterPool: so many clusters, installed and waiting to be claimed. Fields as Hive's, so that its manifests apply;
+ * the inventory as the seed (clusterpool-inventory) writes it; design page 40.
+ */
+import Type, { type Static } from 'typebox'
+import { span } from '#apis/schema/duration.ts'
+import type { CustomKind } from '#apis/schema/kind.ts'
+import { namespacedReference, reference } from '#apis/schema/reference.ts'
+import { rules } from '#apis/schema/rule.ts'
+import { count, standardStatus } from '#apis/schema/status.ts'
+import { defineResource, type KubeObject } from '#operator/model/resource.ts'
+import { environment } from './environment.ts'
+import { platform } from './platform.ts'
+
+const texts = (options: { description: string; value: string }) =>
+  Type.Record(Type.String(), Type.String({ description: options.value, maxLength: 262_144 }), {
+    description: options.description,
+  })
+
+const amount = (options: { description: string; default?: number }) =>
+  Type.Integer({ format: 'int32', minimum: 0, maximum: 10_000, ...options })
+
+const inventory = () =>
+  Type.Object(
+    {
+      ClusterDeploymentCustomizations: Type.Array(
+        reference({ description: 'One customization.', of: 'ClusterDeploymentCustomization' }),
+        {
+          description: 'The customizations that clusters of this pool lease, the first that is free first.',
+          minItems: 1,
+          maxItems: 2_000,
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['name'],
+        },
+      ),
+      attempts: Type.Integer({
+        description: 'How many clusters in a row may fail with one customization before it is BrokenByCloud.',
+        minimum: 1,
+        maximum: 100,
+        default: 3,
+      }),
+    },
+    {
+      description:
+        'With it, every cluster leases one of these customizations, and there are never more clusters than customizations.',
+    },
+  )
+
+const spec = () =>
+  Type.Object(
+    {
+      platform: platform(),
+      baseDomain: Type.String({
+        description: 'The domain below which the clusters’ names are.',
+        minLength: 1,
+        maxLength: 253,
+      }),
+      imageSetRef: reference({ description: 'The release that is installed.', of: 'ClusterImageSet' }),
+      size: amount({ description: 'How many unclaimed clusters are kept.' }),
+      runningCount: amount({ description: 'How many of them run; the others hibernate.', default: 0 }),
+      maxSize: Type.Optional(
+        amount({
+          description: 'The most clusters that the pool may have, claimed ones included. No limit when absent.',
+        }),
+      ),
+      maxConcurrent: Type.Optional(
+        amount({
+          description: 'The most installations and deletions at once; 0 freezes the pool. No limit when absent.',
+        }),
+      ),
+      pullSecretRef: Type.Optional(reference({ description: 'A Secret with .dockerconfigjson.', of: 'Secret' })),
+      installConfigSecretTemplateRef: Type.Optional(
+        reference({
+          description: 'A Secret whose key install-config.yaml is the template of the install-configs.',
+          of: 'Secret',
+        }),
+      ),
+      labels: Type.Optional(texts({ description: 'Labels of new clusters.', value: 'A label value.' })),
+      annotations: Type.Optional(texts({ description: 'Annotations of new clusters.', value: 'An annotation.' })),
+      claimLifetime: Type.Optional(
+        Type.Object(
+          {
+            default: Type.Optional(span({ description: 'Of claims that say nothing.' })),
+            maximum: Type.Optional(span({ description: 'No claim lives longer.' })),
+          },
+          { description: 'How long claims live.' },
+        ),
+      ),
+      hibernateAfter: Type.Optional(span({ description: 'After how long a claimed cluster hibernates.' })),
+      hibernationConfig: Type.Optional(
+        Type.Object(
+          {
+            resumeTimeout: Type.Optional(
+              span({ description: 'An unclaimed cluster that takes longer to resume is broken. 0s waits for ever.' }),
+            ),
+          },
+          { description: 'How clusters hibernate.' },
+        ),
+      ),
+      installAttemptsLimit: Type.Optional(
+        Type.Integer({ description: 'How often an installation is tried.', minimum: 0, maximum: 1_000 }),
+      ),
+      installerEnv: Type.Optional(environment()),
+      skipMachinePools: Type.Optional(Type.Boolean({ description: 'Kept as it is written; nothing acts on it here.' })),
+      customizationRef: Type.Optional(
+        reference({
+          description:
+            'A customization for every cluster of the pool, applied before the leased one; it is not leased.',
+          of: 'ClusterDeploymentCustomization',
+        }),
+      ),
+      inventory: Type.Optional(inventory()),
+      staleReplacement: Type.Object(
+        {
+          maxConcurrent: Type.Integer({
+            description: 'How many outdated unclaimed clusters are replaced at once.',
+            minimum: 1,
+            maximum: 1_000,
+            default: 1,
+          }),
+        },
+        { description: 'How clusters of an older pool version are replaced.', default: { maxConcurrent: 1 } },
+      ),
+    },
+    {
+      description: 'The clusters that are wanted.',
+      ...rules(
+        {
+          rule: '!has(self.maxSize) || self.size <= self.maxSize',
+          message: 'size must be at most maxSize: raise maxSize or lower size',
+        },
+        {
+          rule: '!has(self.runningCount) || self.runningCount <= self.size',
+          message: 'runningCount must be at most size: there are no more clusters to run',
+        },
+      ),
+    },
+  )
+
+/** What an entry of the inventory is to this pool. Seed: clusterpool-inventory, `ClusterPool.Status.Inventory`. */
+export const ENTRY_STATUSES = [
+  'Available',
+  'Reserved',
+  'BrokenByConfiguration',
+  'BrokenByCloud',
+  'Missing',
+  'Unavailable',
+  'ToBeDeleted',
+  'ToBeUpdated',
+] as const
+
+const entry = () =>
+  Type.Object(
+    {
+      version: Type.Optional(Type.String({ description: 'The version of the customization that was last seen.' })),
+      status: Type.Enum([...ENTRY_STATUSES], { description: 'What the customization is to this pool.' }),
+      attempts: count({ description: 'How many clusters may still fail with it before it is BrokenByCloud.' }),
+      retryTime: Type.Optional(
+        Type.String({ description: 'It cools off until then, after a cluster failed with it.', format: 'date-time' }),
+      ),
+      clusterDeployment: Type.Optional(
+        namespacedReference({ description: 'The cluster of this pool that leases it.', of: 'ClusterDeployment' }),
+      ),
+      message: Type.Optional(Type.String({ description: 'What is wrong, and what to do.', maxLength: 4_096 })),
+    },
+    { description: 'One customization as this pool sees it.' },
+  )
+
+const status = () =>
+  Type.Object(
+    {
+      ...standardStatus(),
+      size: count({ description: 'Unclaimed clusters.' }),
+      ready: count({ description: 'Unclaimed clusters that are installed and run.' }),
+      standby: count({ description: 'Unclaimed clusters that are installed and hibernate.' }),
+      claimed: count({ description: 'Claimed clusters.' }),
+      poolVersion: Type.Optional(
+        Type.String({
+          description: 'Of what decides how clusters are installed; a cluster of another one is outdated.',
+        }),
+      ),
+      inventorySummary: Type.Optional(
+        Type.String({ description: 'How many customizations can be used, of how many: 5/7.' }),
+      ),
+      inventory: Type.Optional(
+        Type.Record(Type.String(), entry(), { description: 'The inventory, by the name of the customization.' }),
+      ),
+    },
+    { description: 'The clusters that there are.' },
+  )
+
+export type ClusterPoolSpec = Static<ReturnType<typeof spec>>
+export type ClusterPoolStatus = Static<ReturnType<typeof status>>
+export type InventoryEntry = Static<ReturnType<typeof entry>>
+export type ClusterPool = KubeObject<ClusterPoolSpec, ClusterPoolStatus>
+
+/** The handle by which controllers and clients name this kind. */
+export const ClusterPool = defineResource<ClusterPoolSpec, ClusterPoolStatus>({
+  group: 'hive.openshift.io',
+  version: 'v1',
+  plural: 'clusterpools',
+  kind: 'ClusterPool',
+  scope: 'Namespaced',
+  subresources: ['status', 'scale'],
+})
+
+/** Everything that is generated from this file. */
+export const clusterPoolKind = (): CustomKind => ({
+  resource: ClusterPool,
+  description: 'A ClusterPool keeps clusters installed and waiting, so that a claim has one at once.',
+  shortNames: ['cp'],
+  spec: spec(),
+  status: status(),
+  scale: { spec: '.spec.size', status: '.status.size' },
+  columns: [
+    { name: 'Size', type: 'integer', path: '.spec.size', description: 'Unclaimed clusters that are wanted.' },
+    { name: 'Ready', type: 'integer', path: '.status.ready', description: 'Unclaimed clusters that run.' },
+    { name: 'Standby', type: 'integer', path: '.status.standby', description: 'Unclaimed clusters that hibernate.' },
+    { name: 'Claimed', type: 'integer', path: '.status.claimed', description: 'Claimed clusters.' },
+    {
+      name: 'Inventory',
+      type: 'string',
+      path: '.status.inventorySummary',
+      description: 'Customizations that can be used, of how many.',
+    },
+    { name: 'Version', type: 'string', path: '.status.poolVersion', description: 'The pool version.' },
+    { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', description: 'Since when the object exists.' },
+  ],
+  selectableFields: [],
+})

@@ -1,0 +1,241 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { apiVersionOf, type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
+import { type ControlPlane, RestError, sharedControlPlane } from '#test/harness/index.ts'
+
+let cluster: ControlPlane
+let namespace: string
+
+beforeAll(async () => {
+  cluster = await sharedControlPlane()
+  namespace = await cluster.namespace('hive')
+})
+
+let made = 0
+
+const create = (resource: Resource, spec: object): Promise<KubeObject<object, object>> => {
+  made += 1
+  return cluster.rest('POST', `${pathOf(resource, { namespace })}?fieldValidation=Strict`, {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name: `sample-${made}` },
+    spec,
+  })
+}
+
+const change = (resource: Resource, { metadata }: KubeObject<object, object>, spec: object) =>
+  cluster.rest('PATCH', pathOf(resource, { namespace, name: metadata.name }), { spec })
+
+/** The causes for which the API server refuses, one line each, sorted. */
+const refusal = async (request: Promise<unknown>): Promise<string> => {
+  try {
+    await request
+  } catch (error) {
+    if (!(error instanceof RestError)) throw error
+    const status: { message: string; details?: { causes?: { field: string; message: string }[] } } = JSON.parse(
+      error.message.slice(error.message.indexOf('{')),
+    )
+    // "<nil>" only says that rules come after types.
+    const causes = (status.details?.causes ?? [])
+      .filter(({ field }) => field !== '<nil>')
+      .map(({ field, message }) => `${field}: ${message}`)
+    return causes.length > 0 ? causes.toSorted().join('\n') : status.message
+  }
+  throw new Error('the API server accepted it')
+}
+
+const POOL = {
+  platform: { vsphere: { vCenter: 'vcenter.example.com', datacenter: 'dc1' } },
+  baseDomain: 'example.com',
+  imageSetRef: { name: 'openshift-v4.20' },
+  size: 3,
+}
+const inventory = (...names: readonly string[]) => ({
+  ClusterDeploymentCustomizations: names.map((name) => ({ name })),
+})
+
+describe('ClusterPool', () => {
+  test('a pool as the seed writes it is accepted, with defaults', async () => {
+    const spec = { ...POOL, inventory: inventory('foo', 'bar', 'baz') }
+    expect((await create(ClusterPool, spec)).spec).toEqual({
+      ...spec,
+      inventory: { ...spec.inventory, attempts: 3 },
+      runningCount: 0,
+      staleReplacement: { maxConcurrent: 1 },
+    })
+  })
+
+  test('every field of a pool made for Hive is accepted', async () => {
+    const spec = {
+      ...POOL,
+      runningCount: 1,
+      maxSize: 10,
+      maxConcurrent: 2,
+      pullSecretRef: { name: 'pull' },
+      labels: { team: 'a' },
+      annotations: { note: 'b' },
+      installConfigSecretTemplateRef: { name: 'template' },
+      hibernateAfter: '8h',
+      installAttemptsLimit: 2,
+      skipMachinePools: true,
+      claimLifetime: { default: '24h', maximum: '720h' },
+      hibernationConfig: { resumeTimeout: '20m' },
+      installerEnv: [{ name: 'OPENSHIFT_INSTALL_X', value: '1' }],
+      customizationRef: { name: 'all' },
+    }
+    expect((await create(ClusterPool, spec)).spec).toMatchObject(spec)
+  })
+
+  test('kubectl scale changes its size', async () => {
+    const pool = await create(ClusterPool, POOL)
+    const path = `${pathOf(ClusterPool, { namespace, name: pool.metadata.name })}/scale`
+    await cluster.rest('PATCH', path, { spec: { replicas: 5 } })
+    const scaled = await cluster.rest<{ spec: { replicas: number } }>('GET', path)
+    expect(scaled.spec.replicas).toBe(5)
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'no cloud',
+      { ...POOL, platform: {} },
+      'spec.platform: Invalid value: 0: spec.platform in body should have at least 1 properties',
+    ],
+    ['two clouds', { ...POOL, platform: { aws: {}, gcp: {} } }, 'spec.platform: Too many: 2: must have at most 1 item'],
+    [
+      'an empty inventory',
+      { ...POOL, inventory: { ClusterDeploymentCustomizations: [] } },
+      'spec.inventory.ClusterDeploymentCustomizations: Invalid value: 0: spec.inventory.ClusterDeploymentCustomizations in body should have at least 1 items',
+    ],
+    [
+      'a customization twice',
+      { ...POOL, inventory: inventory('a', 'b', 'a') },
+      'spec.inventory.ClusterDeploymentCustomizations[2]: Duplicate value: {"name":"a"}',
+    ],
+    [
+      'more than it may have',
+      { ...POOL, maxSize: 2 },
+      'spec: Invalid value: size must be at most maxSize: raise maxSize or lower size',
+    ],
+    [
+      'more running than there are',
+      { ...POOL, runningCount: 4 },
+      'spec: Invalid value: runningCount must be at most size: there are no more clusters to run',
+    ],
+    [
+      'a lifetime that is none',
+      { ...POOL, claimLifetime: { default: 'a day' } },
+      'spec.claimLifetime.default: Invalid value: "a day": must be a duration of at most 87600h, written as 90s, 30m, 8h or 1h30m',
+    ],
+  ])('%s is refused, with what to write', async (_what, spec, said) => {
+    expect(await refusal(create(ClusterPool, spec))).toBe(said)
+  })
+
+  test('a field that is none is refused by name', async () => {
+    expect(await refusal(create(ClusterPool, { ...POOL, sise: 3 }))).toContain('unknown field "spec.sise"')
+  })
+})
+
+describe('ClusterDeploymentCustomization', () => {
+  test('patches as the seed writes them are accepted, with values of any kind', async () => {
+    const spec = {
+      installConfigPatches: [
+        { op: 'replace', path: 'metadata/name', value: 'foo' },
+        { op: 'add', path: '/platform/vsphere/apiVIPs', value: ['10.0.0.10', { a: null }, 1.5, true] },
+        { op: 'move', from: '/a~1b', path: '/c' },
+        { op: 'test', path: '/n', valueJSON: '{"a": 1}' },
+      ],
+      clusterDeploymentSpecPatches: [{ op: 'remove', path: '/hibernateAfter' }],
+    }
+    expect((await create(ClusterDeploymentCustomization, spec)).spec).toEqual(spec)
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'an operation that is none',
+      { op: 'set', path: '/a', value: 1 },
+      'spec.installConfigPatches[0].op: Unsupported value: "set": supported values: "add", "remove", "replace", "move", "copy", "test"',
+    ],
+    [
+      'a path that is no pointer',
+      { op: 'remove', path: '/a~2' },
+      'spec.installConfigPatches[0].path: Invalid value: "/a~2": must be a JSON Pointer such as /metadata/name, with ~0 for ~ and ~1 for / inside a name',
+    ],
+    [
+      'a move from nowhere',
+      { op: 'move', path: '/a' },
+      'spec.installConfigPatches[0]: Invalid value: from must be given for move and copy, and only for them',
+    ],
+  ])('%s is refused, with what to write', async (_what, patch, said) => {
+    expect(await refusal(create(ClusterDeploymentCustomization, { installConfigPatches: [patch] }))).toBe(said)
+  })
+})
+
+describe('ClusterClaim', () => {
+  test('its pool stays, and nobody jumps the queue by naming a cluster', async () => {
+    const claim = await create(ClusterClaim, { clusterPoolName: 'pool', lifetime: '4h' })
+    expect(await refusal(change(ClusterClaim, claim, { clusterPoolName: 'other' }))).toContain(
+      'clusterPoolName can’t be changed: make another claim',
+    )
+    expect(await refusal(create(ClusterClaim, { clusterPoolName: 'pool', namespace: 'mine' }))).toBe(
+      'spec: Invalid value: namespace is written by the controller: leave it out',
+    )
+    await change(ClusterClaim, claim, { namespace: 'pool-abcde' })
+    expect(await refusal(change(ClusterClaim, claim, { namespace: 'pool-other' }))).toContain(
+      'namespace can’t be changed once a cluster is claimed',
+    )
+  })
+
+  test('a ServiceAccount needs its namespace', async () => {
+    const subjects = [{ kind: 'ServiceAccount', name: 'ci' }]
+    expect(await refusal(create(ClusterClaim, { clusterPoolName: 'pool', subjects }))).toBe(
+      'spec.subjects[0]: Invalid value: namespace must be given for a ServiceAccount, and only for one',
+    )
+  })
+})
+
+describe('ClusterDeployment', () => {
+  const CLUSTER = { baseDomain: 'example.com', clusterName: 'foo', platform: { none: {} } }
+  const POOLED = {
+    ...CLUSTER,
+    clusterPoolRef: {
+      namespace: 'pools',
+      poolName: 'pool',
+      clusterDeploymentCustomization: { name: 'foo' },
+    },
+  }
+
+  test('it runs unless it says otherwise, and fields of Hive’s that nothing acts on are kept', async () => {
+    const spec = { ...CLUSTER, manageDNS: true, clusterMetadata: { infraID: 'foo-x1' } }
+    expect((await create(ClusterDeployment, spec)).spec).toEqual({ ...spec, installed: false, powerState: 'Running' })
+  })
+
+  test('it can’t be made claimed', async () => {
+    const clusterPoolRef = { ...POOLED.clusterPoolRef, claimName: 'mine' }
+    expect(await refusal(create(ClusterDeployment, { ...POOLED, clusterPoolRef }))).toBe(
+      'spec: Invalid value: a cluster can’t be made claimed: leave claimName out, the pool writes it',
+    )
+  })
+
+  test('it is claimed once, and stays with its claim, its pool and its customization', async () => {
+    const made = await create(ClusterDeployment, POOLED)
+    await change(ClusterDeployment, made, { clusterPoolRef: { claimName: 'mine' } })
+    const changed = async (clusterPoolRef: object | null) =>
+      refusal(change(ClusterDeployment, made, { clusterPoolRef }))
+    expect(await changed({ claimName: 'yours' })).toContain('a claimed cluster stays with its claim')
+    expect(await changed({ claimName: null })).toContain('a claimed cluster never goes back to its pool')
+    expect(await changed({ poolName: 'other' })).toContain('clusterPoolRef.poolName can’t be changed')
+    expect(await changed({ clusterDeploymentCustomization: { name: 'bar' } })).toContain('leased for the life')
+    expect(await changed({ clusterDeploymentCustomization: null })).toContain('leased for the life')
+    expect(await changed(null)).toContain('a cluster stays where it was made')
+  })
+
+  test('a pool can’t be added later', async () => {
+    const made = await create(ClusterDeployment, CLUSTER)
+    expect(await refusal(change(ClusterDeployment, made, { clusterPoolRef: POOLED.clusterPoolRef }))).toContain(
+      'a cluster stays where it was made',
+    )
+  })
+})
