@@ -14,12 +14,20 @@ export interface FieldError {
 export class Problem extends Error {
   readonly problem: ProblemName
   readonly errors: readonly FieldError[]
+  /** Sent with the answer. */
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(problem: ProblemName, detail: string, errors: readonly FieldError[] = []) {
+  constructor(
+    problem: ProblemName,
+    detail: string,
+    errors: readonly FieldError[] = [],
+    headers: Readonly<Record<string, string>> = {},
+  ) {
     super(detail)
     this.name = 'Problem'
     this.problem = problem
     this.errors = errors
+    this.headers = headers
   }
 
   get status(): number {

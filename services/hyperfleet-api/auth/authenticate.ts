@@ -1,0 +1,76 @@
+import { decodeJwt } from 'jose'
+import type { Logger } from '#operator/model/log.ts'
+import { Problem } from '../problems/problem.ts'
+import { checkIdentity, identityOf, rolesOf } from './claims.ts'
+import { type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
+import { KeysUnavailable } from './keys.ts'
+import { ROLES, type Role } from './role.ts'
+import type { Headers } from './tenancy.ts'
+
+/** One who has shown a good token. */
+export interface Principal {
+  /** Stamped on what they write. */
+  readonly identity: { readonly identity: string } | { readonly missing: string }
+  /** Tells callers apart, also those of different issuers with one name. */
+  readonly key: string
+  readonly roles: readonly Role[]
+}
+
+export interface Authenticator {
+  /** Who sends a request. @throws Problem */
+  authenticate(headers: Headers): Promise<Principal>
+}
+
+/** Bearer tokens of any of the issuers. RFC 6750. @throws Error when an issuer's files can't be read */
+export const createAuthenticator = async (
+  settings: readonly IssuerSettings[],
+  now: () => Date,
+  log: Logger,
+): Promise<Authenticator> => {
+  const issuers = await Promise.all(settings.map((each) => openIssuer(each, now, log)))
+  return {
+    authenticate: async (headers) => {
+      const token = bearerOf(headers.authorization)
+      const issuer = issuers.find(({ name }) => name === claimedIssuer(token))
+      if (issuer === undefined)
+        throw new Problem('invalidCredentials', 'invalid JWT token: its issuer is not one that this API takes')
+      const claims = await issuer.verify(token).catch((error: unknown) => {
+        if (!(error instanceof KeysUnavailable)) throw error
+        throw new Problem('unavailable', `${error.message}, try again`)
+      })
+      return principalOf(issuer, claims, headers)
+    },
+  }
+}
+
+const bearerOf = (header: Headers[string]): string => {
+  if (header === undefined || header === '') throw new Problem('unauthenticated', 'missing authorization header')
+  const [, token] = (typeof header === 'string' && /^bearer +([^\s]+)$/i.exec(header)) || []
+  if (token === undefined)
+    throw new Problem('invalidCredentials', 'the authorization header must be: Bearer <token>, with a JWT')
+  return token
+}
+
+/** Not checked yet: it only says whose keys to check with. */
+const claimedIssuer = (token: string): string | undefined => {
+  try {
+    return decodeJwt(token).iss
+  } catch {
+    throw new Problem('invalidCredentials', 'invalid JWT token')
+  }
+}
+
+const principalOf = (
+  { name, settings }: Issuer,
+  claims: Awaited<ReturnType<Issuer['verify']>>,
+  headers: Headers,
+): Principal => {
+  const claimed = identityOf(claims, settings)
+  const spoken = settings.identityHeader === undefined ? undefined : headers[settings.identityHeader.toLowerCase()]
+  const identity =
+    typeof spoken === 'string' && spoken !== ''
+      ? checkIdentity(spoken, `the header ${settings.identityHeader}`, settings.identityPattern)
+      : claimed
+  const who = 'identity' in claimed ? claimed.identity : String(claims.sub)
+  return { identity, key: `${name} ${who}`, roles: rolesOf(claims, claimed, settings, ROLES) }
+}

@@ -1,0 +1,91 @@
+import type { Role } from './role.ts'
+
+/** The payload of a token. RFC 7519, section 4. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** Gives roles to whom it names. */
+export interface RoleMapping {
+  /** The `sub` of a token, or the caller's identity. */
+  readonly subject?: string | undefined
+  /** One of the groups of a token. */
+  readonly group?: string | undefined
+  readonly roles: readonly Role[]
+}
+
+/** Where an issuer's tokens say who the caller is. */
+export interface IdentityRules {
+  /** Dotted path of a claim; `email`, else `sub`, when undefined. */
+  readonly identityClaim?: string | undefined
+  /** What an identity must look like. */
+  readonly identityPattern?: RegExp | undefined
+}
+
+/** Where an issuer's tokens get their roles from. */
+export interface RoleRules {
+  /** Dotted path of a claim with role names; none is read when undefined, since another program's `admin` is not ours. */
+  readonly rolesClaim?: string | undefined
+  /** Dotted path of the claim with group names. */
+  readonly groupsClaim: string
+  readonly mappings: readonly RoleMapping[]
+  /** What every caller with a good token has. */
+  readonly defaultRoles: readonly Role[]
+}
+
+const LONGEST_IDENTITY = 256
+
+/** An identity, or why there is none. */
+export type Identity = { readonly identity: string } | { readonly missing: string }
+
+/** Who the caller is; it is stamped on what the caller writes. Peer: identity_claim, identity_claim_pattern. */
+export const identityOf = (claims: Claims, { identityClaim, identityPattern }: IdentityRules): Identity => {
+  const name = identityClaim ?? (hasEmail(claims) ? 'email' : 'sub')
+  const value = claimAt(claims, name)
+  if (typeof value !== 'string' || value === '') return { missing: `the token has no claim ${name}` }
+  return checkIdentity(value, `the claim ${name}`, identityPattern)
+}
+
+/** @param where for the reason, e.g. `the claim email` */
+export const checkIdentity = (value: string, where: string, pattern?: RegExp): Identity => {
+  if (value.length > LONGEST_IDENTITY) return { missing: `${where} has more than ${LONGEST_IDENTITY} characters` }
+  if (/\p{Cc}/u.test(value) || !value.isWellFormed()) return { missing: `${where} has control characters` }
+  if (pattern?.test(value) === false) return { missing: `${where} is not as the configuration wants it` }
+  return { identity: value }
+}
+
+/** An address that its owner never confirmed may be somebody else's. OpenID Connect Core, section 5.1. */
+const hasEmail = ({ email, email_verified }: Claims): boolean =>
+  typeof email === 'string' && email !== '' && email_verified !== false
+
+/** Every role that the token, the mapping and the issuer's default give. */
+export const rolesOf = (claims: Claims, identity: Identity, rules: RoleRules, known: readonly Role[]): Role[] => {
+  const { rolesClaim, groupsClaim, mappings, defaultRoles } = rules
+  const named = rolesClaim === undefined ? [] : listAt(claims, rolesClaim)
+  const groups = listAt(claims, groupsClaim)
+  const subjects = [claims.sub, 'identity' in identity ? identity.identity : undefined]
+  const mapped = mappings.filter(
+    ({ subject, group }) =>
+      (subject !== undefined && subjects.includes(subject)) || (group !== undefined && groups.includes(group)),
+  )
+  return known.filter(
+    (role) => defaultRoles.includes(role) || named.includes(role) || mapped.some(({ roles }) => roles.includes(role)),
+  )
+}
+
+/** A claim by its whole name, which may have dots in it, or by its path. */
+const claimAt = (claims: Claims, path: string): unknown => {
+  if (Object.hasOwn(claims, path)) return claims[path]
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, key) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Claims)[key] : undefined,
+      claims,
+    )
+}
+
+/** A list of names, or names separated by spaces as in `scope`. */
+const listAt = (claims: Claims, path: string): string[] => {
+  const value = claimAt(claims, path)
+  if (Array.isArray(value)) return value.filter((item) => typeof item === 'string')
+  return typeof value === 'string' ? value.split(' ') : []
+}

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises'
+import { errors, jwtVerify } from 'jose'
+import type { Logger } from '#operator/model/log.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Claims, IdentityRules, RoleRules } from './claims.ts'
+import { type KeyPlace, keySource } from './key-source.ts'
+import { createKeys, KeysUnavailable } from './keys.ts'
+
+/** One who issues tokens that this API takes. */
+export interface IssuerSettings extends IdentityRules, RoleRules {
+  /** What `iss` must be; or a file with a token of this issuer, such as the pod's own, whose `iss` says it. */
+  readonly issuer: string | { readonly likeTokenFile: string }
+  /** One of them must be in `aud`; any is good when empty. */
+  readonly audiences: readonly string[]
+  readonly keys: KeyPlace
+  /** Header that names the caller in the stead of the token's claim: for a gateway that speaks for its users. */
+  readonly identityHeader?: string | undefined
+}
+
+export interface Issuer {
+  readonly name: string
+  readonly settings: IssuerSettings
+  /** The claims of a token. @throws Problem when it is not good; KeysUnavailable when that can't be told */
+  verify(token: string): Promise<Claims>
+}
+
+/** What a token may be signed with: nothing symmetric, since who checks could then also sign. RFC 8725, section 3.1. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+
+/** Seconds that clocks may differ. */
+const LEEWAY = 30
+
+/**
+ * Makes ready to check an issuer's tokens. Keys in a file must be there; a URL may be away for now.
+ * @throws Error
+ */
+export const openIssuer = async (settings: IssuerSettings, now: () => Date, log: Logger): Promise<Issuer> => {
+  const { audiences, keys: place } = settings
+  const name = typeof settings.issuer === 'string' ? settings.issuer : await issuerOf(settings.issuer.likeTokenFile)
+  const keys = createKeys(keySource(place), now, log)
+  await keys.refresh().catch((error: unknown) => {
+    if ('file' in place) throw error
+  })
+  return {
+    name,
+    settings,
+    verify: async (token) => {
+      try {
+        const { payload } = await jwtVerify(token, keys.find, {
+          algorithms: ALGORITHMS,
+          issuer: name,
+          ...(audiences.length > 0 && { audience: [...audiences] }),
+          clockTolerance: LEEWAY,
+          currentDate: now(),
+          requiredClaims: ['exp'],
+        })
+        return payload
+      } catch (error) {
+        if (error instanceof KeysUnavailable) throw error
+        throw refusal(error)
+      }
+    },
+  }
+}
+
+/** Says what is wrong with a token, not how near it came: who sends it may be guessing. */
+const refusal = (error: unknown): Problem => {
+  if (error instanceof errors.JWTExpired) return new Problem('expiredToken', 'JWT token has expired')
+  if (error instanceof errors.JWTClaimValidationFailed && error.reason === 'missing')
+    return new Problem('invalidCredentials', `invalid JWT token: it has no claim ${error.claim}`)
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new Problem('invalidCredentials', `invalid JWT token: its claim ${error.claim} is not what this API takes`)
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return new Problem('invalidCredentials', 'invalid JWT token: its algorithm is not allowed')
+  return new Problem('invalidCredentials', 'invalid JWT token')
+}
+
+const issuerOf = async (file: string): Promise<string> => {
+  const payload = (await readFile(file, 'utf8')).trim().split('.')[1] ?? ''
+  try {
+    const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss?: unknown }
+    if (typeof iss === 'string') return iss
+  } catch {
+    // Told below.
+  }
+  throw new Error(`${file} is no token with a claim iss`)
+}

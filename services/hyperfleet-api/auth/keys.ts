@@ -1,0 +1,91 @@
+import { createLocalJWKSet, type CryptoKey, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { Logger } from '#operator/model/log.ts'
+
+/** The public keys of an issuer. */
+export interface Keys {
+  /** The key that a token says it is signed with. @throws KeysUnavailable, or jose's errors when there is no such key */
+  readonly find: JWTVerifyGetKey
+  /** Reads them now. @throws Error when they can't be had */
+  refresh(): Promise<void>
+}
+
+/** Whether a token is good can't be told: its issuer's keys can't be had. */
+export class KeysUnavailable extends Error {
+  constructor(options?: ErrorOptions) {
+    super('the keys of the issuer can’t be had', options)
+    this.name = 'KeysUnavailable'
+  }
+}
+
+export interface KeySource {
+  /** For the log: the file or the URL. */
+  readonly name: string
+  /** @throws Error when they can't be had now */
+  read(): Promise<JSONWebKeySet>
+}
+
+/** Milliseconds. */
+export const KEYS = {
+  /** After so long they are read again, beside the requests: a key that its issuer took back is then no longer good. */
+  fresh: 5 * 60_000,
+  /** Between two reads: unknown keys are asked for by whoever sends a token. */
+  cooldown: 10_000,
+  /** Keys that could not be read again for so long are not trusted any more. */
+  trusted: 24 * 3_600_000,
+} as const
+
+/**
+ *   token ─► key known? ─┬─ yes ─► use it; read again beside, once it is older than `fresh`
+ *                        └─ no ──► read again, at most once a `cooldown` ─┬─ there now ─► use it
+ *                                                                         ├─ not there ─► 401
+ *                                                                         └─ can't read ► 503
+ */
+export const createKeys = (source: KeySource, now: () => Date, log: Logger): Keys => {
+  let known: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly readAt: number } | undefined
+  let triedAt = Number.NEGATIVE_INFINITY
+  let failure: unknown
+  let reading: Promise<void> | undefined
+
+  const read = async (): Promise<void> => {
+    triedAt = now().getTime()
+    try {
+      known = { find: createLocalJWKSet(await source.read()), readAt: now().getTime() }
+      failure = undefined
+    } catch (error) {
+      failure = error
+      log.warn('the keys of an issuer can’t be read', { source: source.name, error: messageOf(error) })
+    } finally {
+      reading = undefined
+    }
+  }
+  /** Joins a read under way; begins none that is too early. */
+  const readAgain = async (): Promise<void> => {
+    if (reading === undefined && now().getTime() - triedAt < KEYS.cooldown) return
+    reading ??= read()
+    await reading
+  }
+
+  return {
+    refresh: async () => {
+      reading ??= read()
+      await reading
+      if (failure !== undefined) throw failure
+    },
+    find: async (header, token): Promise<CryptoKey> => {
+      const age = () => (known === undefined ? Number.POSITIVE_INFINITY : now().getTime() - known.readAt)
+      if (age() > KEYS.trusted) await readAgain()
+      else if (age() > KEYS.fresh) void readAgain()
+      if (known === undefined || age() > KEYS.trusted) throw new KeysUnavailable({ cause: failure })
+      try {
+        return await known.find(header, token)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+        await readAgain()
+        if (failure !== undefined) throw new KeysUnavailable({ cause: failure })
+        return known.find(header, token)
+      }
+    },
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,53 @@
+/** How fast one caller may go. */
+export interface Pace {
+  /** Requests a second, lasting. */
+  readonly rate: number
+  /** Requests at once after a rest. */
+  readonly burst: number
+}
+
+interface Bucket {
+  readonly tokens: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** Takes one token, or says how many milliseconds are left until there is one. */
+export const take = (
+  bucket: Bucket | undefined,
+  { rate, burst }: Pace,
+  now: number,
+): { readonly bucket: Bucket; readonly wait: number } => {
+  const rested = bucket === undefined ? burst : bucket.tokens + (Math.max(0, now - bucket.at) / 1000) * rate
+  const tokens = Math.min(burst, rested)
+  return tokens >= 1
+    ? { bucket: { tokens: tokens - 1, at: now }, wait: 0 }
+    : { bucket: { tokens, at: now }, wait: Math.ceil(((1 - tokens) / rate) * 1000) }
+}
+
+/** Token buckets by name. */
+export interface RateLimit {
+  /** @returns 0, or milliseconds to wait */
+  take(name: string, now: Date): number
+}
+
+/** So many names are remembered before those that are at rest are forgotten. */
+const REMEMBERED = 10_000
+
+export const createRateLimit = (pace: Pace): RateLimit => {
+  const buckets = new Map<string, Bucket>()
+  /** One that has rested until it is full is as good as new. */
+  const forgetRested = (now: number) => {
+    const full = (pace.burst / pace.rate) * 1000
+    for (const [name, { at }] of buckets) if (now - at >= full) buckets.delete(name)
+  }
+  return {
+    take: (name, now) => {
+      const time = now.getTime()
+      if (buckets.size >= REMEMBERED && !buckets.has(name)) forgetRested(time)
+      const { bucket, wait } = take(buckets.get(name), pace, time)
+      buckets.set(name, bucket)
+      return wait
+    },
+  }
+}
