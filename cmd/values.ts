@@ -1,5 +1,6 @@
 /** How the values of flags are written. Each parser throws an Error whose message says what to write instead. */
 import { type Binding, parseBinding } from '#operator/binding.ts'
+import { parseDuration } from '#operator/model/duration.ts'
 import { hintAt } from './usage.ts'
 
 const quoted = (text: string) => JSON.stringify(text)
@@ -29,6 +30,15 @@ export const oneOf =
     if (found !== undefined) return found
     throw new Error(`${quoted(value)} is not known${hintAt(value, choices)} (valid: ${choices.join(', ')})`)
   }
+
+/** Milliseconds of a duration such as 10s. */
+export const duration = (value: string): number => parseDuration(value)
+
+/** A whole number from 0. */
+export const count = (value: string): number => {
+  if (/^\d{1,9}$/.test(value)) return Number(value)
+  throw new Error(`${quoted(value)} is not a whole number from 0`)
+}
 
 /** Some of a fixed set, separated by commas; at least one, each once. */
 export const someOf =

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
-import { listenAddress, nonEmpty, urlOf } from '../values.ts'
+import { count, duration, listenAddress, nonEmpty, urlOf } from '../values.ts'
+import { authFlags } from './auth-flags.ts'
 
 /** The ports differ from the manager's, so that both run side by side on one machine. */
 export const apiFlags = {
@@ -36,6 +37,18 @@ export const apiFlags = {
     nonEmpty,
   ),
   natsUrl: optional('URL', 'NATS server to which events are relayed', urlOf('nats', 'tls')),
+  ...authFlags,
+  tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),
+  tlsKeyFile: optional('FILE', 'the key of --tls-cert-file (PEM)', nonEmpty),
+  clientCaFile: optional('FILE', 'let only those connect who have a certificate of these authorities (PEM)', nonEmpty),
+  rateLimit: flag('NUMBER', 'requests a second of one caller with a token; 0 for any number', count, '1000'),
+  maxStreams: flag('NUMBER', 'open watch streams of one caller with a token; 0 for any number', count, '1000'),
+  shutdownDelay: flag(
+    'DURATION',
+    'how long to go on serving, no longer ready, when asked to stop: until load balancers know',
+    duration,
+    '0s',
+  ),
   ...logFlags,
 }
 
@@ -44,6 +57,7 @@ export type ApiOptions = Values<typeof apiFlags>
 const EXAMPLES = `
 Examples:
   muster api --data-dir=/var/lib/muster               with the embedded database
+  muster api --bind-address=:8000 --auth-kubernetes --auth-roles=system:serviceaccount:tools:deployer=editor
   MUSTER_DATABASE_URL=postgres://muster@db/muster muster api --nats-url=nats://nats:4222
 `
 

@@ -43,11 +43,10 @@ const DATA_DIR = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']
 
 /** The reason that the API can't begin to serve, in the words of its flags; what is not known here is given back as it is. */
 export const explain = (error: unknown, options: ApiOptions): unknown => {
-  if (error instanceof ApiOptionsError)
-    return new UsageError(`--bind-address: ${error.message} (--allow-unauthenticated)`, { cause: error })
   if (error instanceof EntityError)
     return new UsageError(`--config: ${options.config}: ${error.message}`, { cause: error })
   if (error instanceof SpecSchemaError) return new Failure(`--openapi-schema-path: ${error.message}`, { cause: error })
+  if (error instanceof ApiOptionsError) return new UsageError(optionsReason(error, options), { cause: error })
   if (error instanceof RelayError) return new Failure(`--nats-url: ${error.message}`, { cause: error })
   const coded = codedOf(error)
   if (coded === undefined) return error
@@ -69,6 +68,21 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
     )
   return error
 }
+
+const optionsReason = ({ option, message }: ApiOptionsError, { authKubernetes }: ApiOptions): string => {
+  switch (option) {
+    case 'listen':
+      return `--bind-address: ${message}: ${AGAINST_STRANGERS}`
+    case 'issuers':
+      return `${authKubernetes ? '--auth-kubernetes' : '--auth-issuer'}: ${message}`
+    case 'tls':
+      return `--tls-cert-file: ${message}`
+  }
+}
+
+const AGAINST_STRANGERS =
+  'name an issuer of tokens (--auth-issuer, --auth-kubernetes), listen on 127.0.0.1, or allow unauthenticated callers ' +
+  'on purpose (--allow-unauthenticated)'
 
 const flagOf = (port: number | undefined, options: ApiOptions): string => {
   const addresses: Record<string, Binding | undefined> = {

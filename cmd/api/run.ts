@@ -2,11 +2,13 @@ import { systemClock } from '#operator/model/clock.ts'
 import { ConfigError } from '#services/hyperfleet-api/config/check.ts'
 import type { ApiConfig } from '#services/hyperfleet-api/config/file.ts'
 import { readConfig } from '#services/hyperfleet-api/config/read.ts'
+import type { TlsFiles } from '#services/hyperfleet-api/http/certificate.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { buildInfo } from '../build-info.ts'
 import { UsageError } from '../failure.ts'
 import { createLogger } from '../log.ts'
 import { stopOnSignals } from '../signals.ts'
+import { issuersOf } from './auth-flags.ts'
 import type { ApiOptions } from './command.ts'
 import { explain, explainFile } from './explain.ts'
 
@@ -15,6 +17,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   const signal = stopOnSignals()
   const log = createLogger(options)
   const { bindAddress, metricsBindAddress, healthProbeBindAddress, config: file, openapiSchemaPath, ...rest } = options
+  const { rateLimit, maxStreams } = options
   if (bindAddress === undefined) throw new UsageError('--bind-address: the API has to listen somewhere: write :8000')
   const config = file === undefined ? {} : await configOf(file)
   const api = await start({
@@ -24,6 +27,11 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     listen: bindAddress,
     health: healthProbeBindAddress,
     metrics: metricsBindAddress,
+    issuers: issuersOf(options),
+    tls: tlsOf(options),
+    // A caller that rested may send two seconds' worth at once.
+    pace: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
+    mostStreams: maxStreams === 0 ? undefined : maxStreams,
     version: buildInfo().version,
     log,
     clock: systemClock,
@@ -43,4 +51,14 @@ const configOf = async (file: string): Promise<ApiConfig> => {
     if (error instanceof ConfigError) throw new UsageError(`--config: ${file}: ${error.message}`, { cause: error })
     throw explainFile('--config', file, error)
   }
+}
+
+/** @throws UsageError when one of the two files is missing */
+const tlsOf = ({ tlsCertFile, tlsKeyFile, clientCaFile }: ApiOptions): TlsFiles | undefined => {
+  if (tlsCertFile !== undefined && tlsKeyFile !== undefined)
+    return { certFile: tlsCertFile, keyFile: tlsKeyFile, clientCaFile }
+  if (tlsCertFile !== undefined) throw new UsageError('--tls-cert-file: it needs --tls-key-file')
+  if (tlsKeyFile !== undefined) throw new UsageError('--tls-key-file: it needs --tls-cert-file')
+  if (clientCaFile !== undefined) throw new UsageError('--client-ca-file: it needs --tls-cert-file and --tls-key-file')
+  return undefined
 }

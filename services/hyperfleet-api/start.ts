@@ -1,10 +1,17 @@
 import type { Server } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import { type Authenticator, createAuthenticator } from './auth/authenticate.ts'
+import type { IssuerSettings } from './auth/issuer.ts'
+import type { TenantRules } from './auth/tenancy.ts'
+import type { Pace } from './auth/token-bucket.ts'
 import { createFeed } from './feed/feed.ts'
 import { createWakeup } from './feed/wakeup.ts'
+import { followCertificate, readCertificate, type TlsFiles } from './http/certificate.ts'
+import { createGuard } from './http/guard.ts'
 import { openApiDocument } from './http/openapi.ts'
 import type { Operation } from './http/operation.ts'
 import { healthServer, metricsServer } from './http/probes.ts'
@@ -13,6 +20,7 @@ import { placesOf, resourceOperations } from './http/routes/resources.ts'
 import { statusOperations } from './http/routes/statuses.ts'
 import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
+import { PATIENCE, type Patience } from './http/transport.ts'
 import { createMetrics } from './metrics.ts'
 import { builtinEntities, defineEntities, type EntityConfig } from './model/entity.ts'
 import { identifiers } from './model/identifier.ts'
@@ -45,6 +53,20 @@ export interface ApiOptions {
   readonly entities?: readonly EntityConfig[] | undefined
   /** OpenAPI or JSON Schema file with the schemas that specs must fit. */
   readonly openapiSchemaPath?: string | undefined
+  /** Whose tokens are taken; callers are not asked who they are when absent or empty. */
+  readonly issuers?: readonly IssuerSettings[] | undefined
+  /** Who belongs to whom, as a gateway says; everything is everybody's when absent. */
+  readonly tenants?: TenantRules | undefined
+  /** HTTPS with these files; HTTP when absent. */
+  readonly tls?: TlsFiles | undefined
+  /** How fast each known caller may go; without bounds when absent. */
+  readonly pace?: Pace | undefined
+  /** Open watch streams of each known caller; any number when absent. */
+  readonly mostStreams?: number | undefined
+  /** How long callers may take to send a request. */
+  readonly patience?: Patience | undefined
+  /** Milliseconds between being told to stop, when readiness ends, and taking no more requests; 0 when absent. */
+  readonly shutdownDelay?: number | undefined
   /** Serve strangers too: without authentication only this machine is served, unless this says otherwise. */
   readonly allowUnauthenticated?: boolean | undefined
   readonly version?: string | undefined
@@ -63,15 +85,18 @@ export interface RunningApi {
   readonly url: string
   readonly healthUrl: string | undefined
   readonly metricsUrl: string | undefined
-  /** Not ready, streams ended, requests finished, then closed. */
+  /** Not ready; after `shutdownDelay` streams ended and requests finished; then closed, health and metrics last. */
   stop(): Promise<void>
 }
 
 /** Options that can't be served; the message says what to write instead. */
 export class ApiOptionsError extends Error {
-  constructor(message: string) {
-    super(message)
+  readonly option: 'listen' | 'issuers' | 'tls'
+
+  constructor(option: ApiOptionsError['option'], message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'ApiOptionsError'
+    this.option = option
   }
 }
 
@@ -108,6 +133,9 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       closers.push(await startRelay({ url: options.natsUrl, database, entities, wakeup, now, log }))
     }
 
+    const authenticator = await openAuthenticator(options, now)
+    const certificate = options.tls && (await readTls(options.tls))
+    const leaving = new AbortController()
     const stopping = new AbortController()
     const newId = identifiers(now)
     const service: Service = {
@@ -125,20 +153,41 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const metrics = createMetrics(version, database.pool)
     const operations = operationsOf(service)
     const openApi = openApiDocument(operations, version)
-    const server = createServer({ operations, openApi, version, newId, now, stopping: stopping.signal, metrics, log })
-    const health = options.health && (await listenOn(healthServer(database, stopping.signal), options.health))
-    if (health) closers.push(health.close)
+    const { tenants, pace, mostStreams, patience = PATIENCE, tls } = options
+    const server = createServer({
+      operations,
+      openApi,
+      version,
+      newId,
+      now,
+      stopping: stopping.signal,
+      metrics,
+      guard: createGuard({ authenticator, tenants, pace, mostStreams, now }),
+      patience,
+      tls: certificate,
+      log,
+    })
+    const health = options.health && (await listenOn(healthServer(database, leaving.signal), options.health))
     const scraped = options.metrics && (await listenOn(metricsServer(metrics.registry), options.metrics))
-    if (scraped) closers.push(scraped.close)
+    // Closed last: an end can be watched to its end.
+    for (const probe of [health, scraped]) if (probe) closers.unshift(probe.close)
     closers.push(() => drain(server))
     await server.listen({ host: listen.host ?? '::', port: listen.port })
+    if (tls !== undefined && certificate !== undefined)
+      closers.push(followCertificate(server.server as Server & SecureServer, tls, certificate, log))
     closers.push(async () => stopping.abort())
+    closers.push(async () => {
+      leaving.abort()
+      // Until everybody who sends requests has seen that this one isn't ready.
+      if (options.shutdownDelay) await clock.sleep(options.shutdownDelay)
+    })
 
-    const url = urlOf(server.server)
+    const url = urlOf(server.server, tls === undefined ? 'http' : 'https')
     log.info('the HyperFleet API is serving', {
       url,
       database: database.dialect,
       kinds: entities.all.map(({ kind }) => kind),
+      authentication: (options.issuers ?? []).length > 0,
     })
     return { url, healthUrl: health?.url, metricsUrl: scraped?.url, stop: once(close) }
   } catch (error) {
@@ -165,13 +214,28 @@ const drain = async (server: FastifyInstance): Promise<void> => {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
-const refuseStrangers = ({ listen, allowUnauthenticated = false }: ApiOptions): void => {
-  if (allowUnauthenticated || LOOPBACK.test(listen.host ?? '')) return
+const refuseStrangers = ({ listen, issuers = [], allowUnauthenticated = false }: ApiOptions): void => {
+  if (issuers.length > 0 || allowUnauthenticated || LOOPBACK.test(listen.host ?? '')) return
   throw new ApiOptionsError(
-    `the API has no authentication yet and would be open to the network on ${listen.host ?? 'every interface'}: ` +
-      'listen on 127.0.0.1, or allow unauthenticated callers on purpose',
+    'listen',
+    `without authentication the API would be open to the network on ${listen.host ?? 'every interface'}`,
   )
 }
+
+const openAuthenticator = async (
+  { issuers = [], log }: ApiOptions,
+  now: () => Date,
+): Promise<Authenticator | undefined> => {
+  if (issuers.length === 0) return undefined
+  return createAuthenticator(issuers, now, log).catch((error: Error) => {
+    throw new ApiOptionsError('issuers', error.message, { cause: error })
+  })
+}
+
+const readTls = (files: TlsFiles) =>
+  readCertificate(files).catch((error: Error) => {
+    throw new ApiOptionsError('tls', error.message, { cause: error })
+  })
 
 const listenOn = async (server: Server, { host, port }: ListenAddress) => {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -187,11 +251,11 @@ const listenOn = async (server: Server, { host, port }: ListenAddress) => {
   }
 }
 
-const urlOf = (server: Server): string => {
+const urlOf = (server: Server, scheme = 'http'): string => {
   const { address, port, family } = server.address() as AddressInfo
   const isEverywhere = address === '::' || address === '0.0.0.0'
   const host = isEverywhere ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address
-  return `http://${host}:${port}`
+  return `${scheme}://${host}:${port}`
 }
 
 const once = (action: () => Promise<void>): (() => Promise<void>) => {

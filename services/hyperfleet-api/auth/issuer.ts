@@ -30,11 +30,33 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 /** Seconds that clocks may differ. */
 const LEEWAY = 30
 
+/** Settings of an issuer that can't be used; the message says what to write instead. */
+export class IssuerSettingsError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'IssuerSettingsError'
+  }
+}
+
+/** @throws IssuerSettingsError */
+const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles }: IssuerSettings): void => {
+  if ('url' in keys && !isSafe(keys.url))
+    throw new IssuerSettingsError(`${keys.url}: keys come over https, or over http from this machine only`)
+  if (rolesClaim === undefined && mappings.length === 0 && defaultRoles.length === 0)
+    throw new IssuerSettingsError('nobody would have a role: name a claim with roles, a mapping, or default roles')
+}
+
+const isSafe = (url: string): boolean => {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+}
+
 /**
  * Makes ready to check an issuer's tokens. Keys in a file must be there; a URL may be away for now.
- * @throws Error
+ * @throws IssuerSettingsError, or Error when a file can't be read
  */
 export const openIssuer = async (settings: IssuerSettings, now: () => Date, log: Logger): Promise<Issuer> => {
+  checkSettings(settings)
   const { audiences, keys: place } = settings
   const name = typeof settings.issuer === 'string' ? settings.issuer : await issuerOf(settings.issuer.likeTokenFile)
   const keys = createKeys(keySource(place), now, log)

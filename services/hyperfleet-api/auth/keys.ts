@@ -1,4 +1,4 @@
-import { createLocalJWKSet, type CryptoKey, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
 
 /** The public keys of an issuer. */

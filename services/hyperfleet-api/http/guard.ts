@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../auth/authenticate.ts'
 import { EVERY_ROLE, permits, type Role } from '../auth/role.ts'
 import { createStreamLimit } from '../auth/stream-limit.ts'
-import { type TenantRules, type Tenancy, tenancyOf } from '../auth/tenancy.ts'
+import { type Tenancy, type TenantRules, tenancyOf } from '../auth/tenancy.ts'
 import { createRateLimit, type Pace } from '../auth/token-bucket.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Operation } from './operation.ts'
@@ -68,6 +68,8 @@ export const createGuard = ({ authenticator, tenants, pace, mostStreams, now }: 
       if (tenants === undefined) return caller
       const tenancy = tenancyOf(headers, tenants)
       if (tenancy === 'system') {
+        // The header alone is the gateway's word; a token says more.
+        if (!permits('adapter', caller.roles)) throw lacksRole('adapter', caller)
         if (operation.role === 'reader' || operation.role === 'adapter') return caller
         throw new Problem('forbidden', 'system identities may only write status and conditions')
       }
@@ -86,7 +88,10 @@ export const createGuard = ({ authenticator, tenants, pace, mostStreams, now }: 
 }
 
 const lacksRole = (needed: Role, { roles }: Caller): Problem =>
-  new Problem('forbidden', `this needs the role ${needed}, and you have ${roles.length === 0 ? 'none' : roles.join(', ')}`)
+  new Problem(
+    'forbidden',
+    `this needs the role ${needed}, and you have ${roles.length === 0 ? 'none' : roles.join(', ')}`,
+  )
 
 const tooMany = (reason: string, seconds: number): Problem =>
   new Problem('tooManyRequests', `${reason}: wait ${seconds} s`, [], { 'Retry-After': String(seconds) })

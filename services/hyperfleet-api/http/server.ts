@@ -1,3 +1,4 @@
+import type { SecureContextOptions } from 'node:tls'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from '#operator/model/log.ts'
 import type { RequestMetrics } from '../metrics.ts'
@@ -5,23 +6,32 @@ import { BASE_PATH } from '../model/entity.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem, problemBody } from '../problems/problem.ts'
 import { sqlState } from '../storage/database.ts'
+import { audit } from './audit.ts'
+import { compressed } from './compression.ts'
 import { checkDocument, checkText } from './document-check.ts'
+import type { Caller, Guard } from './guard.ts'
 import type { Answer, Operation } from './operation.ts'
 import { endStream, sinkOf } from './sink.ts'
+import { createTransport, type Patience, refuseBroken } from './transport.ts'
 import { validatorCompiler } from './validation.ts'
 
 /** What this API can do beyond the peer's, told by every answer. */
 const FEATURES = 'labels,watch,events'
-/** Who writes while there is no authentication; the peer's. */
-const ANONYMOUS = 'system@hyperfleet.local'
 const BODY_LIMIT = 1024 * 1024
-const HEADER_LIMIT = 16 * 1024
+/** Characters of a path with its query; the longest `search` (4096) fits even when all of it is escaped. */
+const URL_LIMIT = 14 * 1024
 const SECOND = 1_000
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Aborted when the caller is gone or the server stops. */
     gone: AbortSignal
+    /** Set as soon as it is known who asks. */
+    caller: Caller | undefined
+    /** What the request was refused or failed with. */
+    problem: Problem | undefined
+    /** Id of what the request made. */
+    made: string | undefined
   }
 }
 
@@ -33,17 +43,23 @@ export interface ServerOptions {
   readonly now: () => Date
   readonly stopping: AbortSignal
   readonly metrics: RequestMetrics
+  readonly guard: Guard
+  readonly patience: Patience
+  readonly tls?: SecureContextOptions | undefined
   readonly log: Logger
 }
 
 /** The HTTP server of the API, not yet listening. */
 export const createServer = (options: ServerOptions): FastifyInstance => {
-  const { operations, openApi, version, newId, now, stopping, metrics, log } = options
+  const { operations, openApi, version, newId, now, stopping, metrics, patience, tls, log } = options
   const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => {
-    const path = request.url.split('?', 1)[0] ?? ''
+    const path = pathOf(request)
+    request.problem = problem
     const body = problemBody(problem, { path, traceId: request.id, time: timestampOf(now()) })
+    if (problem.status === 401) reply.header('WWW-Authenticate', 'Bearer')
     return reply
       .code(problem.status)
+      .headers(problem.headers)
       .type('application/problem+json')
       .send(jsonBytes(JSON.stringify(body)))
   }
@@ -53,7 +69,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     genReqId: newId,
     requestIdHeader: false,
     // Longer parts of a path are for the operations to refuse, in their own words.
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: HEADER_LIMIT },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: URL_LIMIT },
     // What the router refuses before there is a route: Fastify types the reply for a server that isn't there yet.
     frameworkErrors: (_error, request, reply) =>
       void sendProblem(
@@ -61,30 +77,39 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
         reply as unknown as FastifyReply,
         new Problem('malformed', 'the URL can’t be read: a % in it must be followed by two digits of a UTF-8 byte'),
       ),
-    http: { maxHeaderSize: HEADER_LIMIT },
-    requestTimeout: 30 * SECOND,
-    keepAliveTimeout: 65 * SECOND,
+    serverFactory: (handler) => createTransport(handler, patience, tls),
+    clientErrorHandler: (error, socket) => refuseBroken(error, socket, timestampOf(now())),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   })
   app.setValidatorCompiler(validatorCompiler())
   acceptAnyContentType(app)
   app.decorateRequest('gone')
+  app.decorateRequest('caller')
+  app.decorateRequest('problem')
+  app.decorateRequest('made')
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
     request.gone = AbortSignal.any([left.signal, stopping])
+    if (request.url.length > URL_LIMIT)
+      throw new Problem('urlTooLong', `the path and its query must have at most ${URL_LIMIT} characters`)
   })
   app.addHook('preValidation', async (request) => {
     for (const value of Object.values(request.query as object).flat()) checkText(String(value))
     for (const value of Object.values(request.params as object)) checkText(String(value))
     if (request.body !== undefined) checkDocument(request.body)
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (request, reply, payload) => {
     // A connection that is kept would keep the server from closing.
     if (stopping.aborted) reply.header('Connection', 'close')
+    if (!Buffer.isBuffer(payload)) return payload
+    const smaller = await compressed(payload, request.headers['accept-encoding'])
+    if (smaller === undefined) return payload
+    reply.header('Content-Encoding', 'gzip').header('Vary', 'Authorization, Accept-Encoding')
+    return smaller
   })
   app.addHook('onResponse', async (request, reply) => {
     const template = request.routeOptions.url?.replace(/:\w+/g, '-') ?? 'unknown'
@@ -96,23 +121,23 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     if (problem.status >= 500)
       log.error('a request failed', {
         method: request.method,
-        path: request.url,
+        path: pathOf(request),
         requestId: request.id,
         error: error.stack,
       })
     return sendProblem(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(request, reply, new Problem('unknownPath', `no endpoint at ${request.url.split('?', 1)[0]}`)),
+    sendProblem(request, reply, new Problem('unknownPath', `no endpoint at ${pathOf(request)}`)),
   )
-  for (const operation of operations) addRoute(app, operation, now, log)
+  for (const operation of operations) addRoute(app, operation, options)
   app.get(`${BASE_PATH}/openapi`, async (_request, reply) => reply.type('application/json').send(openApi))
   app.get('/api/hyperfleet', async () => ({ id: 'hyperfleet', href: '/api/hyperfleet', kind: 'API', version }))
   for (const [url, methods] of methodsByUrl(operations)) refuseOtherMethods(app, url, methods, sendProblem)
   return app
 }
 
-const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date, log: Logger): void => {
+const addRoute = (app: FastifyInstance, operation: Operation, { guard, now, log }: ServerOptions): void => {
   const { method, parameters, query, body } = operation
   app.route({
     method,
@@ -122,25 +147,50 @@ const addRoute = (app: FastifyInstance, operation: Operation, now: () => Date, l
       ...(query !== undefined && { querystring: query }),
       ...(body !== undefined && { body }),
     },
+    // Before the body is read: strangers don't get so far.
+    onRequest: async (request) => {
+      request.caller = await guard.admit(operation, request.headers)
+    },
     preValidation: async (request) => {
       if (body !== undefined && request.body === undefined)
         throw new Problem('malformed', 'the request has no body, send a JSON object')
     },
     handler: async (request, reply) => {
+      const caller = callerOf(request)
       const answer = await operation.handle({
         parameters: request.params as Record<string, unknown>,
         query: request.query as Record<string, unknown>,
         body: request.body,
         headers: request.headers,
-        identity: ANONYMOUS,
-        tenancy: undefined,
+        identity: caller.identity,
+        tenancy: caller.tenancy,
         time: timestampOf(now()),
         signal: request.gone,
       })
-      return send(request, reply, answer, log)
+      if ('body' in answer && answer.body !== undefined && 'id' in answer.body) request.made = String(answer.body.id)
+      const close = 'stream' in answer ? guard.openStream(caller) : undefined
+      try {
+        return await send(request, reply, answer, log)
+      } finally {
+        close?.()
+      }
+    },
+    onResponse: async (request, reply) => {
+      const { caller, problem, id, ip, made } = request
+      const parameters = { ...(made !== undefined && { id: made }), ...(request.params as Record<string, unknown>) }
+      const { statusCode: status } = reply
+      audit({ operation, parameters, caller, status, problem, requestId: id, remoteAddress: ip }, log)
     },
   })
 }
+
+const callerOf = ({ caller }: FastifyRequest): Caller => {
+  if (caller === undefined) throw new TypeError('no handler runs before its caller is let in')
+  return caller
+}
+
+/** Without the query, which is the caller's own business. */
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] ?? ''
 
 const send = async (
   request: FastifyRequest,

@@ -24,6 +24,8 @@ export const PROBLEMS = {
   forbidden: { code: 'HYPERFLEET-AUZ-001', status: 403, slug: 'permission-denied', title: 'Permission Denied' },
   tooManyRequests: { code: 'HYPERFLEET-LMT-001', status: 429, slug: 'rate-limit', title: 'Too Many Requests' },
   urlTooLong: { code: 'HYPERFLEET-LMT-003', status: 414, slug: 'url-too-long', title: 'URL Too Long' },
+  headersTooLarge: { code: 'HYPERFLEET-LMT-004', status: 431, slug: 'headers-too-large', title: 'Headers Too Large' },
+  tooSlow: { code: 'HYPERFLEET-LMT-005', status: 408, slug: 'request-timeout', title: 'Request Timeout' },
   unknownPath: { code: 'HYPERFLEET-NTF-000', status: 404, slug: 'not-found', title: 'Endpoint Not Found' },
   notFound: { code: 'HYPERFLEET-NTF-001', status: 404, slug: 'not-found', title: 'Resource Not Found' },
   methodNotAllowed: {

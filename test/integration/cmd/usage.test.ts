@@ -134,7 +134,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['api', '--bind-address=:0', '--data-dir=/nonexistent'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --bind-address: the API has no authentication yet and would be open to the network on every interface: listen on 127.0.0.1, or allow unauthenticated callers on purpose (--allow-unauthenticated)",
+        "output": "muster: --bind-address: without authentication the API would be open to the network on every interface: name an issuer of tokens (--auth-issuer, --auth-kubernetes), listen on 127.0.0.1, or allow unauthenticated callers on purpose (--allow-unauthenticated)",
       }
     `)
   })

@@ -81,7 +81,7 @@ describe('a data folder', () => {
 
 test('an address that strangers reach is refused unless it is allowed on purpose', async () => {
   const everywhere = { listen: { port: 0 } }
-  await expect(serve(everywhere)).rejects.toThrow('listen on 127.0.0.1, or allow unauthenticated callers on purpose')
+  await expect(serve(everywhere)).rejects.toThrow('without authentication the API would be open to the network')
   await expect(serve({ listen: { host: '0.0.0.0', port: 0 } })).rejects.toThrow('open to the network on 0.0.0.0')
   const api = await serve({ ...everywhere, allowUnauthenticated: true })
   expect((await api.call('GET', '/clusters')).status).toBe(200)

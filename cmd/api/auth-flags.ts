@@ -1,0 +1,82 @@
+import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
+import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
+import type { KeyPlace } from '#services/hyperfleet-api/auth/key-source.ts'
+import { ROLES, type Role } from '#services/hyperfleet-api/auth/role.ts'
+import { UsageError } from '../failure.ts'
+import { flag, optional, toggle, type Values } from '../flag.ts'
+import { nonEmpty, oneOf, someOf, urlOf } from '../values.ts'
+
+const role = oneOf(...ROLES)
+
+/** `alice@example.com=editor,group:operators=adapter+admin`. A subject may have `=` in it. */
+const mappings = (text: string): readonly RoleMapping[] =>
+  text.split(',').map((entry) => {
+    const at = entry.lastIndexOf('=')
+    const [name, names] = [entry.slice(0, at).trim(), entry.slice(at + 1)]
+    if (at < 1 || name === '')
+      throw new Error(`${JSON.stringify(entry)} is no mapping: write SUBJECT=ROLE or group:NAME=ROLE+ROLE`)
+    const roles = names.split('+').map((each) => role(each.trim()))
+    return name.startsWith('group:') ? { group: name.slice('group:'.length), roles } : { subject: name, roles }
+  })
+
+/** Flags for one issuer of tokens; several, each with mappings of its own, are for the configuration file. */
+export const authFlags = {
+  authIssuer: optional('URL', 'take bearer tokens of this issuer (their iss)', nonEmpty),
+  authJwksUrl: optional('URL', 'where the issuer publishes its keys', urlOf('https', 'http')),
+  authJwksFile: optional('FILE', 'the issuer’s keys in a file instead, read again when it changes', nonEmpty),
+  authCaFile: optional('FILE', 'who may certify the server of --auth-jwks-url (default: public authorities)', nonEmpty),
+  authKubernetes: toggle('take tokens of this cluster’s service accounts; for an API that runs in a pod'),
+  authAudience: flag('NAME', 'what tokens must be meant for (their aud)', nonEmpty, 'hyperfleet-api'),
+  authIdentityClaim: optional('CLAIM', 'which claim names the caller (default: email, else sub)', nonEmpty),
+  authRolesClaim: optional('CLAIM', 'which claim lists the caller’s roles, e.g. realm_access.roles', nonEmpty),
+  authRoles: flag(
+    'MAPPING',
+    `who has which role: SUBJECT=ROLE or group:NAME=ROLE+ROLE, separated by commas (roles: ${ROLES.join(', ')})`,
+    (text) => (text === '' ? [] : mappings(text)),
+    '',
+  ),
+  authDefaultRoles: flag(
+    'ROLES',
+    'what every caller with a good token may do',
+    (text): readonly Role[] => (text === '' ? [] : someOf(...ROLES)(text)),
+    '',
+  ),
+}
+
+type AuthOptions = Values<typeof authFlags>
+
+/** Where Kubernetes puts what a pod needs to talk to the API server. */
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** The issuer that the flags name, if any. @throws UsageError */
+export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
+  const { authIssuer, authKubernetes, authAudience, authIdentityClaim, authRolesClaim, authRoles } = options
+  const rules = {
+    audiences: [authAudience],
+    identityClaim: authIdentityClaim,
+    rolesClaim: authRolesClaim,
+    groupsClaim: 'groups',
+    mappings: authRoles,
+    defaultRoles: options.authDefaultRoles,
+  }
+  if (authKubernetes && authIssuer !== undefined)
+    throw new UsageError('--auth-kubernetes: write one of --auth-kubernetes and --auth-issuer')
+  if (authKubernetes) {
+    const tokenFile = `${ACCOUNT}/token`
+    const url = 'https://kubernetes.default.svc/openid/v1/jwks'
+    return [{ ...rules, issuer: { likeTokenFile: tokenFile }, keys: { url, caFile: `${ACCOUNT}/ca.crt`, tokenFile } }]
+  }
+  if (authIssuer !== undefined) return [{ ...rules, issuer: authIssuer, keys: keysOf(options) }]
+  const needless = (['authJwksUrl', 'authJwksFile', 'authRolesClaim'] as const).find(
+    (name) => options[name] !== undefined,
+  )
+  if (needless !== undefined || authRoles.length > 0)
+    throw new UsageError('--auth-issuer: the other --auth flags need it, or --auth-kubernetes')
+  return []
+}
+
+const keysOf = ({ authJwksUrl, authJwksFile, authCaFile }: AuthOptions): KeyPlace => {
+  if ((authJwksUrl === undefined) === (authJwksFile === undefined))
+    throw new UsageError('--auth-issuer: its keys come from one of --auth-jwks-url and --auth-jwks-file')
+  return authJwksUrl === undefined ? { file: authJwksFile ?? '' } : { url: authJwksUrl, caFile: authCaFile }
+}

@@ -1,0 +1,24 @@
+import { gunzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { compressed, takesGzip } from './compression.ts'
+
+test.each([
+  [undefined, false],
+  ['', false],
+  ['gzip', true],
+  ['br, GZIP;q=0.5', true],
+  ['gzip;q=0', false],
+  ['*', true],
+  ['*;q=0', false],
+  ['gzip;q=0, *', false],
+  ['br', false],
+  ['gzip;q=nonsense', false],
+])('Accept-Encoding %j takes gzip: %s', (header, expected) => {
+  expect(takesGzip(header)).toBe(expected)
+})
+
+test('what is worth it is compressed, what is small is not', async () => {
+  const large = Buffer.from('{"a":1}'.repeat(1000))
+  expect(gunzipSync((await compressed(large, 'gzip')) ?? '')).toEqual(large)
+  expect(await compressed(Buffer.from('{"a":1}'), 'gzip')).toBeUndefined()
+})

@@ -1,0 +1,23 @@
+import { promisify } from 'node:util'
+import { constants, gzip } from 'node:zlib'
+
+const compress = promisify(gzip)
+
+/** Bytes; what is smaller fits one packet anyway. */
+const SMALLEST = 1_400
+
+/** Does the header take gzip? RFC 9110, section 12.5.3; the peer answers gzip alone. */
+export const takesGzip = (header: string | undefined): boolean => {
+  const weights = new Map(
+    (header ?? '').split(',').map((part) => {
+      const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))
+      return [name, weight === undefined ? 1 : Number(weight.slice(2))] as const
+    }),
+  )
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
+}
+
+/** The bytes compressed, or undefined where that isn't wanted or worth it. */
+export const compressed = async (bytes: Buffer, accepted: string | undefined): Promise<Buffer | undefined> =>
+  bytes.length < SMALLEST || !takesGzip(accepted) ? undefined : compress(bytes, { level: constants.Z_BEST_SPEED })
