@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
+import { bearer, testIssuer } from './issuer.ts'
+import { type Json, onBothDatabases, openWatch, serve } from './support.ts'
+
+const tenants: TenantRules = {
+  systemHeader: 'X-System',
+  dimensions: [
+    { header: 'X-Org', key: 'org', required: true },
+    { header: 'X-Project', key: 'project', required: false },
+  ],
+}
+const RED = { 'x-org': 'red' }
+const BLUE = { 'x-org': 'blue' }
+const SYSTEM = { 'x-system': 'true' }
+
+onBothDatabases((fresh) => {
+  const world = async () => {
+    const api = await serve({ ...(await fresh()), tenants })
+    const create = async (name: string, tenant: Record<string, string>): Promise<Json> =>
+      (await api.call('POST', '/clusters', { name, spec: {} }, tenant)).body
+    const names = async (tenant: Record<string, string>, query = ''): Promise<string[]> => {
+      const { body } = await api.call('GET', `/clusters${query}`, undefined, tenant)
+      return body.items.map(({ name }: { name: string }) => name).toSorted()
+    }
+    return { api, create, names }
+  }
+
+  test('what a tenant makes carries its tenancy, and so does what is below it; nothing changes that', async () => {
+    const { api, create } = await world()
+    const { id, tenancy } = await create('one', { ...RED, 'x-project': 'p' })
+    expect(tenancy).toEqual({ org: 'red', project: 'p' })
+    const at = { ...RED, 'x-project': 'p' }
+    const child = await api.call('POST', `/clusters/${id}/nodepools`, { name: 'pool', spec: {} }, at)
+    expect(child.body.tenancy).toEqual({ org: 'red', project: 'p' })
+    const stolen = await api.call('PATCH', `/clusters/${id}`, { tenancy: { org: 'blue' } }, at)
+    expect(stolen.status).toBe(400)
+    const patched = await api.call('PATCH', `/clusters/${id}`, { spec: { a: 1 } }, at)
+    expect(patched.body.tenancy).toEqual({ org: 'red', project: 'p' })
+  })
+
+  test('names are a tenant’s own, and lists, pages and searches show a tenant only what is its own', async () => {
+    const { create, names } = await world()
+    await create('one', RED)
+    await create('one', BLUE)
+    await create('two', BLUE)
+    await create('three', { ...BLUE, 'x-project': 'p' })
+    expect(await names(RED)).toEqual(['one'])
+    expect(await names(BLUE)).toEqual(['one', 'two'])
+    expect(await names(BLUE, '?after=&size=1')).toEqual(['one'])
+    expect(await names(RED, `?search=${encodeURIComponent("name='two' or name='one'")}`)).toEqual(['one'])
+    expect(await names({ 'x-org': 'green' })).toEqual([])
+    expect(await names(SYSTEM)).toEqual(['one', 'one', 'three', 'two'])
+  })
+
+  test('to another tenant a resource is not there, whatever is done to it', async () => {
+    const { api, create } = await world()
+    const { id } = await create('one', RED)
+    const pool = await api.call('POST', `/clusters/${id}/nodepools`, { name: 'pool', spec: {} }, RED)
+    const missing = await api.call('GET', '/clusters/none', undefined, BLUE)
+    const calls: [string, string, object?][] = [
+      ['GET', `/clusters/${id}`],
+      ['PATCH', `/clusters/${id}`, { spec: { a: 1 } }],
+      ['DELETE', `/clusters/${id}`],
+      ['GET', `/clusters/${id}/statuses`],
+      ['GET', `/clusters/${id}/nodepools`],
+      ['POST', `/clusters/${id}/nodepools`, { name: 'other', spec: {} }],
+      ['GET', `/clusters/${id}/nodepools?watch=true`],
+      ['GET', `/nodepools/${pool.body.id}`],
+      ['GET', `/clusters/${id}/nodepools/${pool.body.id}`],
+    ]
+    for (const [method, path, body] of calls) {
+      const answer = await api.call(method, path, body, BLUE)
+      expect([method, path, answer.status]).toEqual([method, path, 404])
+      const target = path.startsWith('/nodepools') || path.endsWith(pool.body.id) ? pool.body.id : id
+      expect(answer.body.detail.replace(target, 'none').replace('NodePool', 'Cluster')).toBe(missing.body.detail)
+    }
+    expect((await api.call('GET', `/clusters/${id}`, undefined, RED)).body.generation).toBe(1)
+  })
+
+  test('a watch tells a tenant of its own changes only', async () => {
+    const { api, create } = await world()
+    await create('before', BLUE)
+    const stream = await openWatch(api, '/clusters?watch=true', RED)
+    expect((await stream.next()).type).toBe('bookmark')
+    const all = await openWatch(api, '/clusters?watch=true', SYSTEM)
+    await all.until(({ type }) => type === 'bookmark')
+    const theirs = await create('theirs', BLUE)
+    await api.call('DELETE', `/clusters/${theirs.id}`, undefined, BLUE)
+    await create('mine', RED)
+    expect(await stream.next()).toMatchObject({ type: 'added', object: { name: 'mine' } })
+    const seen = await all.until(({ object }) => object.name === 'mine')
+    expect(seen.map(({ object }) => object.name)).toContain('theirs')
+  })
+
+  test('the system sees everybody’s and reports on it, but makes, changes and deletes nothing', async () => {
+    const { api, create } = await world()
+    const { id } = await create('one', RED)
+    const conditions = ['Available', 'Applied', 'Health'].map((type) => ({ type, status: 'True' }))
+    const report = { adapter: 'dns', observed_generation: 1, conditions }
+    expect((await api.call('PUT', `/clusters/${id}/statuses`, report, SYSTEM)).status).toBe(201)
+    expect(
+      (await api.call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason: 'New' }, SYSTEM)).status,
+    ).toBe(201)
+    for (const [method, path, body] of [
+      ['POST', '/clusters', { name: 'two', spec: {} }],
+      ['PATCH', `/clusters/${id}`, { spec: { a: 1 } }],
+      ['DELETE', `/clusters/${id}`, undefined],
+    ] as const) {
+      const answer = await api.call(method, path, body, SYSTEM)
+      expect([answer.status, answer.body.code]).toEqual([403, 'HYPERFLEET-AUZ-001'])
+      expect(answer.body.detail).toBe('system identities may only write status and conditions')
+    }
+  })
+})
+
+describe('tenant headers', () => {
+  test('that are missing or not as they must be are 403, and say which', async () => {
+    const api = await serve({ tenants })
+    const said = async (headers: Record<string, string>) => {
+      const { status, body } = await api.call('GET', '/clusters', undefined, headers)
+      return [status, body.code, body.detail]
+    }
+    const forbidden = (detail: string) => [403, 'HYPERFLEET-AUZ-001', detail]
+    expect(await said({})).toEqual(forbidden('the header X-Org is missing: it says to which org the request belongs'))
+    expect(await said({ 'x-org': 'a b' })).toEqual(
+      forbidden('the header X-Org must be 1 to 63 letters, digits, ".", "_" or "-"'),
+    )
+    expect((await said({ 'x-org': 'a'.repeat(64) }))[0]).toBe(403)
+    expect(await said({ ...RED, 'x-project': '' })).toEqual(
+      forbidden('the header X-Project must be 1 to 63 letters, digits, ".", "_" or "-"'),
+    )
+    expect(await said({ 'x-system': 'yes' })).toEqual(forbidden('the header X-System must be true, false or left out'))
+  })
+
+  test('an operation that doesn’t keep tenants apart is for the system only', async () => {
+    const api = await serve({ tenants })
+    const { status, body } = await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' }, RED)
+    expect([status, body.detail]).toEqual([403, 'this is for system identities only: send X-System: true'])
+  })
+
+  test('of one without the role of an adapter don’t make it the system', async () => {
+    const issuer = await testIssuer()
+    const api = await serve({ tenants, issuers: [issuer.settings] })
+    const list = async (roles: string[]) =>
+      (await api.call('GET', '/clusters', undefined, { ...SYSTEM, ...bearer(await issuer.token({ roles })) })).status
+    expect(await list(['reader', 'editor'])).toBe(403)
+    expect(await list(['adapter'])).toBe(200)
+  })
+})
