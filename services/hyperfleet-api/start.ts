@@ -22,7 +22,7 @@ import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
 import { PATIENCE, type Patience } from './http/transport.ts'
 import { createMetrics } from './metrics.ts'
-import { builtinEntities, defineEntities, type EntityConfig } from './model/entity.ts'
+import { builtinEntities, conditionCompiler, defineEntities, type EntityConfig } from './model/entity.ts'
 import { identifiers } from './model/identifier.ts'
 import { readSpecSchemas } from './specs/read.ts'
 import { openDatabase } from './storage/database.ts'
@@ -107,7 +107,8 @@ export class ApiOptionsError extends Error {
 export const start = async (options: ApiOptions): Promise<RunningApi> => {
   const { listen, log, clock, version = '0.0.0' } = options
   refuseStrangers(options)
-  const entities = defineEntities(options.entities ?? builtinEntities)
+  const kinds = options.entities ?? builtinEntities
+  const entities = defineEntities(kinds, await conditionCompiler(kinds))
   const specs = await readSpecSchemas(options.openapiSchemaPath, entities, log)
   const closers: (() => Promise<void>)[] = []
   const close = async () => {

@@ -1,3 +1,4 @@
+import { adapterConditionType } from './conditions/adapter.ts'
 import type { EntityConfig } from './entity.ts'
 
 /** A kind that can't be served; the message says which and what to write. */
@@ -30,6 +31,8 @@ export const checkEntity = (config: EntityConfig): void => {
   const adapters = config.required_adapters ?? []
   const twice = adapters === 'reporting' ? undefined : repeated(adapters)
   if (twice !== undefined) throw new EntityError(`${kind} requires the adapter ${twice} twice, name it once`)
+  const type = adapters === 'reporting' ? undefined : repeated(adapters.map(adapterConditionType))
+  if (type !== undefined) throw new EntityError(`${kind} requires two adapters that both give the condition ${type}`)
   checkReferences(config)
 }
 

@@ -29,6 +29,10 @@ test.each([
   [[kind({ on_parent_delete: 'restrict' })], 'entities: Thing has on_parent_delete but no parent_kind'],
   [[kind({ require_spec_schema: true })], 'entities: Thing has require_spec_schema but no spec_schema_name'],
   [[kind({ required_adapters: ['dns', 'dns'] })], 'entities: Thing requires the adapter dns twice, name it once'],
+  [
+    [kind({ required_adapters: ['a-b', 'A-b'] })],
+    'Thing requires two adapters that both give the condition ABSuccessful',
+  ],
   [[kind({ references: [{ ref_type: 'to', target_kind: 'Thin' }] })], 'did you mean Thing? (valid: Thing)'],
   [[kind({ references: [{ ref_type: 'a b', target_kind: 'Thing' }] })], 'must be letters, digits, _ and -'],
   [

@@ -1,4 +1,5 @@
 import { nearest } from '#operator/model/nearest.ts'
+import type { ComputedCondition } from './conditions/computed.ts'
 import { checkEntity, EntityError } from './entity-check.ts'
 
 /** The kinds that the API serves. They come from configuration; nothing else in this service knows a kind's name. */
@@ -65,7 +66,7 @@ export interface Entity {
   readonly nameLength: { readonly min: number; readonly max: number }
   readonly specSchema: { readonly name: string; readonly isRequired: boolean } | undefined
   readonly references: readonly ReferenceRule[]
-  readonly conditions: readonly ConditionRule[]
+  readonly conditions: readonly ComputedCondition[]
 }
 
 /** A reference with its defaults filled in. */
@@ -98,8 +99,21 @@ export const builtinEntities: readonly EntityConfig[] = [
   },
 ]
 
-/** Links the configured kinds to their parents and children. @throws EntityError */
-export const defineEntities = (configs: readonly EntityConfig[]): Entities => {
+/** Compiles the rules of a kind; see conditions/compile.ts. @throws EntityError */
+export type ConditionCompiler = (config: EntityConfig) => readonly ComputedCondition[]
+
+/** The compiler of these kinds; loaded only when one of them has rules, for the CEL engine is large. */
+export const conditionCompiler = async (configs: readonly EntityConfig[]): Promise<ConditionCompiler | undefined> =>
+  configs.some(({ conditions = [] }) => conditions.length > 0)
+    ? (await import('./conditions/compile.ts')).compileConditions
+    : undefined
+
+/**
+ * Links the configured kinds to their parents and children.
+ * @param compile needed when a kind has rules for conditions: `conditionCompiler`
+ * @throws EntityError
+ */
+export const defineEntities = (configs: readonly EntityConfig[], compile: ConditionCompiler = noRules): Entities => {
   const kinds = new Map<string, Entity & { children: Entity[]; parent: Entity | undefined }>()
   const plurals = new Map<string, Entity>()
   for (const config of configs) {
@@ -126,7 +140,7 @@ export const defineEntities = (configs: readonly EntityConfig[]): Entities => {
           max,
         }),
       ),
-      conditions: config.conditions ?? [],
+      conditions: compile(config),
     }
     kinds.set(config.kind, entity)
     plurals.set(config.plural, entity)
@@ -148,6 +162,11 @@ export const defineEntities = (configs: readonly EntityConfig[]): Entities => {
     byPlural: (plural) => plurals.get(plural),
     byKind: (kind) => kinds.get(kind),
   }
+}
+
+const noRules: ConditionCompiler = ({ kind, conditions = [] }) => {
+  if (conditions.length > 0) throw new TypeError(`${kind} has rules for conditions, and nobody to compile them`)
+  return []
 }
 
 const unknownKind = (where: string, wanted: string, kinds: ReadonlyMap<string, unknown>): EntityError => {

@@ -1,4 +1,5 @@
 import { aggregate, statusOf } from './aggregate.ts'
+import { computedConditions } from './conditions/computed.ts'
 import type { Entity } from './entity.ts'
 import type { AdapterStatus, Condition, Resource, ResourceStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
@@ -18,10 +19,12 @@ export const NOTHING_KNOWN: Known = { rows: [], previous: [], hasChildren: false
 
 /** `status` of a resource as it stands: the one place where every mutation gets it from. */
 export const resourceStatus = (
-  entity: Pick<Entity, 'requiredAdapters'>,
+  entity: Pick<Entity, 'requiredAdapters' | 'conditions'>,
   resource: Omit<Resource, 'status'>,
   { rows, previous, hasChildren, lastTransitionTime }: Known,
 ): ResourceStatus => {
   const conditions = aggregate({ resource, rows, required: entity.requiredAdapters, previous, hasChildren })
-  return statusOf(resource, conditions, lastTransitionTime)
+  const aggregated = { ...resource, status: statusOf(resource, conditions, lastTransitionTime) }
+  const computed = computedConditions(entity.conditions, aggregated, rows, previous)
+  return statusOf(resource, [...conditions, ...computed], lastTransitionTime)
 }

@@ -37,7 +37,7 @@ describe('of the rows of a resource at generation 3 count', () => {
     const reports = reportsOf(rows, required, GENERATION)
     expect(reports.usable.map((usable) => usable.row.adapter)).toEqual(counting)
     expect(reports.isComplete).toBe(isComplete)
-    expect(reports.required).toEqual([...required].toSorted())
+    expect(reports.required).toEqual([required].flat().toSorted())
   })
 })
 

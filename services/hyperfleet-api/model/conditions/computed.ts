@@ -1,0 +1,90 @@
+import type { AdapterStatus, Condition, JsonObject, Resource } from '../resource.ts'
+import type { Timestamp } from '../timestamp.ts'
+import { conditionOf, type Verdict } from './verdict.ts'
+
+/**
+ * Conditions that a kind's configuration adds by CEL expressions. Seed: pulses-and-status, "we may allow for teams to
+ * build additional conditions, but keep Available and Ready".
+ */
+export interface ComputedCondition {
+  readonly type: string
+  /** What the expressions say; undefined when the rule does not apply. @throws ComputeError */
+  evaluate(facts: Facts): Pick<Condition, 'status' | 'reason' | 'message'> | undefined
+}
+
+/** The variables of the expressions. */
+export interface Facts {
+  readonly statuses: readonly JsonObject[]
+  readonly resource: JsonObject
+}
+
+/** A rule has no value for these facts; the message says why. */
+export class ComputeError extends Error {
+  override readonly name = 'ComputeError'
+}
+
+/**
+ * The computed conditions of a resource.
+ *
+ * A rule that fails must not cost the report that it was evaluated for: its condition keeps the status, the generation
+ * and the time that it had, and says with reason `EvaluationFailed` that it could not be evaluated. Without anything to
+ * keep it is False.
+ * @param resource with the conditions that were aggregated, and no computed ones: these don't depend on each other
+ */
+export const computedConditions = (
+  rules: readonly ComputedCondition[],
+  resource: Resource,
+  rows: readonly AdapterStatus[],
+  previous: readonly Condition[],
+): Condition[] => {
+  if (rules.length === 0) return []
+  const facts = { statuses: statusesOf(rows), resource: resource as unknown as JsonObject }
+  const fresh = { observed_generation: resource.generation, last_updated_time: newest(resource, rows) }
+  return rules.flatMap((rule) => {
+    const before = previous.find(({ type }) => type === rule.type)
+    const verdict = verdictOf(rule, facts, before, fresh)
+    return verdict === undefined ? [] : [conditionOf(rule.type, verdict, before, resource.updated_time)]
+  })
+}
+
+type Freshness = Pick<Verdict, 'observed_generation' | 'last_updated_time'>
+
+const verdictOf = (
+  rule: ComputedCondition,
+  facts: Facts,
+  before: Condition | undefined,
+  fresh: Freshness,
+): Verdict | undefined => {
+  try {
+    const said = rule.evaluate(facts)
+    return said && { ...said, ...fresh }
+  } catch (error) {
+    if (!(error instanceof ComputeError)) throw error
+    const { observed_generation, last_updated_time } = before ?? fresh
+    return {
+      status: before?.status ?? 'False',
+      reason: 'EvaluationFailed',
+      message: error.message,
+      observed_generation,
+      last_updated_time,
+    }
+  }
+}
+
+/** Reports by adapter name, so that their order of arrival tells nothing. What is Unknown is not there: it says nothing. */
+const statusesOf = (rows: readonly AdapterStatus[]): JsonObject[] =>
+  rows
+    .toSorted((a, b) => (a.adapter < b.adapter ? -1 : 1))
+    .map(({ adapter, observed_generation, conditions, data, last_report_time }) => ({
+      adapter,
+      observed_generation,
+      conditions: conditions
+        .filter(({ status }) => status !== 'Unknown')
+        .map(({ type, status, reason = '', message = '' }) => ({ type, status, reason, message })),
+      data,
+      last_report_time,
+    }))
+
+/** When the facts last changed. */
+const newest = ({ updated_time }: Resource, rows: readonly AdapterStatus[]): Timestamp =>
+  [updated_time, ...rows.map(({ last_report_time }) => last_report_time)].sort().at(-1) ?? updated_time
