@@ -145,3 +145,36 @@ test('keys that JavaScript holds for special are ordinary, and nothing inherited
     ).toMatchObject({ reason: 'NoSuchKey' })
   }
 })
+
+test.each([
+  ['[3, 1, 2, 3].distinct()', [3, 1, 2]],
+  ['[1, 1.0, "1"].distinct()', [1, '1']],
+  ['[{"n": 2, "k": "b"}, {"n": 1, "k": "a"}].sortBy(x, x.n).map(x, x.k)', ['a', 'b']],
+  ['[3, 1, 2].sort()', [1, 2, 3]],
+  ['[[1, [2]], [3]].flatten()', [1, [2], 3]],
+  ['[[1, [2]], [3]].flatten(2)', [1, 2, 3]],
+  ['[1, 2, 3, 4].slice(1, 3)', [2, 3]],
+  ['[1, 2].reverse()', [2, 1]],
+  ['lists.range(3)', [0, 1, 2]],
+  ['[1, 2].last().value() + [].first().orValue(5)', 7],
+  ['"gnirts".reverse()', 'string'],
+  ['cluster.?labels.optMap(x, x.region).orValue("none")', 'us-east'],
+  ['cluster.?nope.optMap(x, x.region).orValue("none")', 'none'],
+  ['timestamp("2024-02-29T12:00:00Z").getHours("America/New_York")', 7],
+])('%s is %j', (expression, expected) => {
+  expect(value(expression)).toEqual(expected)
+})
+
+test.each([
+  '[1, "a"].sort()',
+  '[1, 2].slice(1, 5)',
+  'lists.range(100000)',
+  'timestamp("2024-02-30T12:00:00Z")',
+  'timestamp("soon")',
+  'duration("1 hour")',
+  'timestamp("2024-02-29T12:00:00Z").getHours("Mars/Olympus")',
+  '"%d".format(["a"])',
+  '"%".format([1])',
+])('%s is refused with an error of the expression', (expression) => {
+  expect(failure(() => value(expression))).toBeInstanceOf(CelEvaluationError)
+})

@@ -7,12 +7,19 @@ import {
 } from '@marcbachmann/cel-js'
 import { nearest } from '../model/nearest.ts'
 import { CelCompileError, CelEvaluationError, CelLimitError, type CelProblem, type Place } from './errors.ts'
+import {
+  addEqualityOfOptionals,
+  addListMacros,
+  addNamespaces,
+  addOptionalMacros,
+  addOrderOfBytes,
+} from './extensions.ts'
 import { type CelFunction, calledAs } from './functions/function.ts'
+import { meteredFunctions } from './functions/lists.ts'
 import { standardFunctions } from './functions/standard.ts'
 import { isDuration, isTimestamp } from './functions/times.ts'
 import { children, type Evaluator, evaluationError, evaluatorOf, type Node, rootOf } from './library.ts'
 import { DEFAULT_LIMITS, LimitReached, type Limits, Meter } from './limits.ts'
-import { addEqualityOfOptionals, addNamespaces, addOptionalMacros, addOrderOfBytes } from './namespaces.ts'
 import { callKey, finish, ownName, prepare, publicText } from './rewrite.ts'
 import { Duration, fromCel, isInt64, toCel, ValueError } from './values.ts'
 
@@ -91,6 +98,7 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
   })
   addNamespaces(library)
   addOptionalMacros(library)
+  addListMacros(library)
   addOrderOfBytes(library)
   addEqualityOfOptionals(library)
   for (const [name, type] of Object.entries(variables)) library.registerVariable(name, toLibrary(type))
@@ -101,7 +109,7 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
     return meter
   }
 
-  const functions = [...standardFunctions, ...(options.functions ?? [])]
+  const functions = [...standardFunctions, ...meteredFunctions(running), ...(options.functions ?? [])]
   const ownCalls = new Set<string>()
   for (const { signature, call, cost } of functions) {
     const { name, receiver, parameters } = calledAs(signature)

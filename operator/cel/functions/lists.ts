@@ -1,6 +1,8 @@
 /** Lists, by cel-go's `ext.Lists`. */
 
-import { Duration, Optional, UnsignedInt } from '../values.ts'
+import { equal } from '../equality.ts'
+import type { Meter } from '../limits.ts'
+import { Duration, keyOf, Optional, UnsignedInt } from '../values.ts'
 import { type CelFunction, functionError } from './function.ts'
 
 type List = readonly unknown[]
@@ -46,15 +48,18 @@ const comparable = (value: unknown): { type: string; key: string | number | bigi
   throw functionError('invalid_argument', 'sort() orders texts, numbers, bools, timestamps and durations')
 }
 
-const sort = (list: List): unknown[] => {
-  const keyed = list.map((value) => ({ value, ...comparable(value) }))
+/** The values in ascending order of their keys, which must have one type. */
+export const sorted = (pairs: readonly { readonly value: unknown; readonly key: unknown }[]): unknown[] => {
+  const keyed = pairs.map(({ value, key }) => ({ value, ...comparable(key) }))
   const type = keyed[0]?.type
   if (keyed.some((each) => each.type !== type)) {
-    throw functionError('invalid_argument', 'sort() takes a list whose elements have one type')
+    throw functionError('invalid_argument', 'what is sorted must have one type')
   }
   keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
   return keyed.map(({ value }) => value)
 }
+
+const sort = (list: List): unknown[] => sorted(list.map((value) => ({ value, key: value })))
 
 const sortCost = (list: List): number => (list.length * Math.log2(list.length + 2)) / ELEMENTS_A_STEP
 
@@ -101,3 +106,25 @@ export const listFunctions: readonly CelFunction[] = [
     cost: (_: unknown, count: bigint) => Number(count) / ELEMENTS_A_STEP,
   },
 ]
+
+/** Functions that compare elements, which the running evaluation has to count. */
+export const meteredFunctions = (running: () => Meter): readonly CelFunction[] => [
+  {
+    signature: 'list<A>.distinct(): list<A>',
+    description: 'Each element once.',
+    call: (list: List) => distinct(list, running()),
+    cost: size,
+  },
+]
+
+const distinct = (list: List, meter: Meter): unknown[] => {
+  const simple = new Set<unknown>()
+  const others: unknown[] = []
+  return list.filter((value) => {
+    const key = keyOf(value)
+    if (typeof key !== 'object' || key === null) return simple.size < simple.add(key).size
+    if (others.some((other) => equal(value, other, meter))) return false
+    others.push(value)
+    return true
+  })
+}

@@ -1,5 +1,6 @@
-/** What the library does not have and signatures alone can't add: `strings.x()`, `lists.x()`, `optMap`, an order of bytes. */
+/** What the library does not have and signatures alone can't add: `strings.x()`, `lists.x()`, `optMap`, `sortBy`, an order of bytes. */
 import type { Environment } from '@marcbachmann/cel-js'
+import { sorted } from './functions/lists.ts'
 import { type Checker, type Evaluator, evaluationError, type Macro, type Node, type Scope } from './library.ts'
 import { Optional } from './values.ts'
 
@@ -89,6 +90,47 @@ const optionalMap =
       },
     }
   }
+
+/** `list.sortBy(x, x.name)`: in ascending order of a key of each element. */
+const sortBy = ({ ast, receiver, args: [variable, key] }: MacroCall): Macro => {
+  let inner: Scope | undefined
+  return {
+    typeCheck(checker: Checker, _macro: Macro, scope: Scope) {
+      if (variable.op !== 'id') {
+        throw checker.createError(
+          'invalid_macro_argument',
+          'sortBy() takes a name first: write a.sortBy(x, x.name)',
+          variable,
+        )
+      }
+      const type = checker.check(receiver, scope)
+      if (type.kind !== 'list' && type.kind !== 'dyn') {
+        throw checker.createError(
+          'invalid_comprehension_range',
+          `sortBy() is for lists, not for ${checker.formatType(type)}`,
+          receiver,
+        )
+      }
+      ast.setMeta('async', false)
+      inner = scope.forkWithVariable(String(variable.args), type.valueType ?? checker.getType('dyn'))
+      checker.check(key, inner)
+      return type.kind === 'list' ? type : checker.getType('list')
+    },
+    evaluate(evaluator: Evaluator, _macro: Macro, scope: Scope) {
+      const list = evaluator.run(receiver, scope)
+      if (!Array.isArray(list)) throw evaluationError('invalid_comprehension_range', 'sortBy() is for lists', receiver)
+      if (inner === undefined) throw new Error('a macro was evaluated before it was checked')
+      const own = inner.reuse(scope)
+      return sorted(
+        list.map((value: unknown) => ({ value, key: evaluator.run(key, own.setIterValue(value, evaluator)) })),
+      )
+    },
+  }
+}
+
+export const addListMacros = (library: Environment): void => {
+  library.registerFunction('list.sortBy(ast, ast): list', sortBy)
+}
 
 export const addOptionalMacros = (library: Environment): void => {
   library.registerFunction('optional.optMap(ast, ast): optional', optionalMap(false))

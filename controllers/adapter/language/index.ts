@@ -1,0 +1,3 @@
+/** What texts in a task mean: expressions are CEL, templates are Go's. Reference: docs/reference/task-language.md. */
+export { RESERVED_VARIABLES, taskExpressions } from './expressions.ts'
+export { taskFunctions } from './functions.ts'
