@@ -24,7 +24,7 @@ export const Condition = Type.Object(
   { $id: 'Condition', description: 'Key conditions by type: their order means nothing.' },
 )
 
-const OwnerReference = Type.Object({ id: Type.String(), kind: Type.String(), href: Type.String() })
+const ObjectReference = Type.Object({ id: Type.String(), kind: Type.String(), href: Type.String() })
 
 export const Resource = Type.Object(
   {
@@ -34,7 +34,8 @@ export const Resource = Type.Object(
     href: Type.String(),
     labels: Type.Optional(Labels),
     spec: Open,
-    owner_references: Type.Optional(OwnerReference),
+    owner_references: Type.Optional(ObjectReference),
+    references: Type.Optional(Type.Record(Type.String(), Type.Array(ObjectReference))),
     generation: Generation,
     created_time: Time,
     updated_time: Time,
@@ -52,13 +53,28 @@ export const Resource = Type.Object(
   { $id: 'Resource' },
 )
 
+const ReferenceDraft = Type.Union(
+  [
+    Type.Record(
+      Type.String(),
+      Type.Array(
+        Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }), kind: Type.Optional(Type.String()) }),
+        { maxItems: 1000 },
+      ),
+    ),
+    Type.Null(),
+  ],
+  { description: 'The resources that this one names, by type of reference; all of them: {} names none.' },
+)
+
 /** Fields that are not listed are ignored, as the peer does: clients send whole resources back. */
 export const ResourceDraft = Type.Object(
   {
     kind: Type.Optional(Type.String()),
     name: Type.String(),
-    labels: Type.Optional(Labels),
+    labels: Type.Optional(Type.Union([Labels, Type.Null()])),
     spec: Open,
+    references: Type.Optional(ReferenceDraft),
   },
   { $id: 'ResourceDraft' },
 )
@@ -67,6 +83,7 @@ export const ResourcePatch = Type.Object(
   {
     spec: Type.Optional(Open),
     labels: Type.Optional(Type.Union([Labels, Type.Null()])),
+    references: Type.Optional(ReferenceDraft),
   },
   { $id: 'ResourcePatch', additionalProperties: false, description: 'What is given replaces what is there.' },
 )
@@ -150,7 +167,7 @@ export const Event = Type.Object(
       href: Type.String(),
       generation: Generation,
       reason: Type.String(),
-      owner_references: Type.Optional(OwnerReference),
+      owner_references: Type.Optional(ObjectReference),
     }),
   },
   { $id: 'Event', description: 'CloudEvents 1.0' },

@@ -25,11 +25,16 @@ export interface ResourceStatus {
   readonly conditions: readonly Condition[]
 }
 
-export interface OwnerReference {
+export interface ObjectReference {
   readonly id: string
   readonly kind: string
   readonly href: string
 }
+
+export type OwnerReference = ObjectReference
+
+/** The resources that one names, by type of reference; types that name nothing are left out. */
+export type References = Readonly<Record<string, readonly ObjectReference[]>>
 
 /** A resource as it is stored and as it goes over the wire: one shape for every kind. */
 export interface Resource {
@@ -41,6 +46,7 @@ export interface Resource {
   readonly spec: JsonObject
   /** One object despite its name: the peer's clients read it so. */
   readonly owner_references?: OwnerReference
+  readonly references?: References
   readonly generation: number
   readonly created_time: Timestamp
   readonly updated_time: Timestamp

@@ -1,19 +1,22 @@
 import { type Entity, hrefOf } from '../model/entity.ts'
 import { labelErrors, nameErrors } from '../model/name.ts'
-import type { JsonObject, Resource } from '../model/resource.ts'
+import type { ReferenceDraft } from '../model/reference.ts'
+import type { JsonObject, References, Resource } from '../model/resource.ts'
 import { NOTHING_KNOWN, resourceStatus } from '../model/status.ts'
 import { Problem } from '../problems/problem.ts'
 import { type Database, sqlState } from '../storage/database.ts'
 import { lockResource } from '../storage/resources.ts'
 import { writeStep } from '../storage/write.ts'
 import type { Caller, Mutations } from './context.ts'
+import { takeReferences } from './references.ts'
 
 /** What a caller may say about a new resource. */
 export interface Draft {
   readonly kind?: string
   readonly name: string
-  readonly labels?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>> | null
   readonly spec: JsonObject
+  readonly references?: ReferenceDraft | null
 }
 
 /** Stores a new resource; a child under a parent that is not being deleted. @throws Problem */
@@ -33,7 +36,8 @@ export const createResource = async (
         ownerId === undefined ? undefined : await lockResource(writer, database, parentAddress(entity, ownerId, caller))
       if (owner?.deleted_time !== undefined)
         throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
-      const resource = newResource(entity, newId(), owner, draft, caller)
+      const references = await takeReferences(writer, database, entity, draft.references ?? {}, caller.tenancy)
+      const resource = newResource(entity, newId(), { owner, references }, draft, caller)
       await writeStep(writer, database.dialect, { type: 'added', resource }, caller.time)
       return resource
     })
@@ -49,19 +53,21 @@ export const createResource = async (
 const newResource = (
   entity: Entity,
   id: string,
-  owner: Resource | undefined,
+  { owner, references }: { readonly owner: Resource | undefined; readonly references: References | undefined },
   draft: Draft,
   caller: Caller,
 ): Resource => {
   const { time, identity } = caller
+  const labels = draft.labels ?? {}
   const resource = {
     id,
     kind: entity.kind,
     name: draft.name,
     href: hrefOf(entity, id, owner),
-    ...(Object.keys(draft.labels ?? {}).length > 0 && { labels: draft.labels }),
+    ...(Object.keys(labels).length > 0 && { labels }),
     spec: draft.spec,
     ...(owner !== undefined && { owner_references: { id: owner.id, kind: owner.kind, href: owner.href } }),
+    ...(references !== undefined && { references }),
     generation: 1,
     created_time: time,
     updated_time: time,
@@ -79,8 +85,8 @@ const checkKind = (entity: Entity, { kind }: Draft): void => {
     ])
 }
 
-const checkNames = (entity: Entity, { name, labels = {} }: Draft): void => {
-  const errors = [...nameErrors(name, entity.nameLength), ...labelErrors(labels)]
+const checkNames = (entity: Entity, { name, labels }: Draft): void => {
+  const errors = [...nameErrors(name, entity.nameLength), ...labelErrors(labels ?? {})]
   const [first] = errors
   if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
 }

@@ -2,6 +2,7 @@ import type { Entity } from '../model/entity.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Writer } from '../storage/database.ts'
+import { findReferrer } from '../storage/references.ts'
 import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
 import { writeStep } from '../storage/write.ts'
@@ -20,7 +21,7 @@ export const deleteResource = async (mutations: Mutations, address: Address, cal
     await lockAncestors(writer, mutations, address)
     const before = await lockResource(writer, database, address)
     if (before.deleted_time !== undefined) return before
-    const { resource: marked } = await markDown(writer, mutations, address.entity, before, caller)
+    const { resource: marked } = await markDown(writer, mutations, address.entity, { before, family: before }, caller)
     return marked
   })
   committed()
@@ -32,19 +33,20 @@ const markDown = async (
   writer: Writer,
   mutations: Mutations,
   entity: Entity,
-  before: Resource,
+  { before, family }: { readonly before: Resource; readonly family: Resource },
   caller: Caller,
 ): Promise<{ resource: Resource; isGone: boolean }> => {
   const { database } = mutations
   const children = entity.children.length === 0 ? [] : await lockChildren(writer, database, before.id)
   refuseRestricted(entity, before, children)
+  await refuseReferenced(writer, before, family)
   let left = 0
   for (const child of children) {
     const kind = entity.children.find(({ kind }) => kind === child.kind)
     const isGone =
       kind !== undefined &&
       child.deleted_time === undefined &&
-      (await markDown(writer, mutations, kind, child, caller)).isGone
+      (await markDown(writer, mutations, kind, { before: child, family }, caller)).isGone
     if (!isGone) left += 1
   }
   const rows = await readStatuses(writer, before.id)
@@ -62,8 +64,10 @@ const marked = (
   hasChildren: boolean,
   { identity, time }: Caller,
 ): Resource => {
+  // What is being deleted needs nothing any more: what it named may go too.
+  const { references: _, ...rest } = before
   const resource = {
-    ...before,
+    ...rest,
     generation: before.generation + 1,
     updated_time: time,
     updated_by: identity,
@@ -71,6 +75,16 @@ const marked = (
     deleted_by: identity,
   }
   return reconditioned(entity, resource, rows, hasChildren)
+}
+
+/** Nothing living may be left with a reference to what is gone. @throws Problem conflict */
+const refuseReferenced = async (writer: Writer, resource: Resource, family: Resource): Promise<void> => {
+  const referrer = await findReferrer(writer, resource, family)
+  if (referrer !== undefined)
+    throw new Problem(
+      'conflict',
+      `Cannot delete ${resource.kind} '${resource.id}': ${referrer.kind} '${referrer.name}' (${referrer.id}) references it, remove the reference first`,
+    )
 }
 
 const refuseRestricted = (entity: Entity, { id }: Resource, children: readonly Resource[]): void => {

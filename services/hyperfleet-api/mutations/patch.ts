@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Entity } from '../model/entity.ts'
 import { labelErrors } from '../model/name.ts'
+import type { ReferenceDraft } from '../model/reference.ts'
 import type { AdapterStatus, JsonObject, Resource } from '../model/resource.ts'
 import { resourceStatus } from '../model/status.ts'
 import { Problem } from '../problems/problem.ts'
@@ -8,14 +9,16 @@ import { type Address, hasChildren, lockResource } from '../storage/resources.ts
 import { readStatuses } from '../storage/statuses.ts'
 import { writeStep } from '../storage/write.ts'
 import type { Caller, Mutations } from './context.ts'
+import { takeReferences } from './references.ts'
 
 /** What a caller may change; each given part replaces what is there. */
 export interface Patch {
   readonly spec?: JsonObject
   readonly labels?: Readonly<Record<string, string>> | null
+  readonly references?: ReferenceDraft | null
 }
 
-/** Replaces spec, labels or both. A patch that changes nothing touches nothing. @throws Problem */
+/** Replaces spec, labels, references or several of them. A patch that changes nothing touches nothing. @throws Problem */
 export const patchResource = async (
   { database, specs, committed }: Mutations,
   address: Address,
@@ -33,7 +36,11 @@ export const patchResource = async (
     if (!changes(before, patch)) return before
     const rows = await readStatuses(writer, before.id)
     const children = await hasChildren(writer, before.id)
-    const after = patched(address.entity, before, patch, caller, { rows, hasChildren: children })
+    const references =
+      patch.references == null
+        ? before.references
+        : await takeReferences(writer, database, address.entity, patch.references, caller.tenancy)
+    const after = patched(address.entity, before, { ...patch, references }, caller, { rows, hasChildren: children })
     await writeStep(writer, database.dialect, { type: 'modified', before, resource: after }, caller.time)
     return after
   })
@@ -41,25 +48,27 @@ export const patchResource = async (
   return resource
 }
 
-/** Key order doesn't count: the same JSON is the same spec. */
-const changes = (before: Resource, { spec, labels }: Patch): boolean =>
+/** Key order doesn't count: the same JSON is the same spec. References count when they are given, changed or not, as the peer's do. */
+const changes = (before: Resource, { spec, labels, references }: Patch): boolean =>
   (spec !== undefined && !isDeepStrictEqual(spec, before.spec)) ||
-  (labels !== undefined && labels !== null && !isDeepStrictEqual(labels, before.labels ?? {}))
+  (labels !== undefined && labels !== null && !isDeepStrictEqual(labels, before.labels ?? {})) ||
+  references != null
 
 /** The next generation, not ready until the adapters have caught up with it. Seed: pulses-and-status, rule 5. */
 const patched = (
   entity: Entity,
   before: Resource,
-  { spec, labels }: Patch,
+  { spec, labels, references }: Omit<Patch, 'references'> & Pick<Resource, 'references'>,
   { identity, time }: Caller,
   known: { readonly rows: readonly AdapterStatus[]; readonly hasChildren: boolean },
 ): Resource => {
-  const { labels: labelsBefore, ...rest } = before
+  const { labels: labelsBefore, references: _, ...rest } = before
   const labelsAfter = labels ?? labelsBefore ?? {}
   const after = {
     ...rest,
     ...(Object.keys(labelsAfter).length > 0 && { labels: labelsAfter }),
     spec: spec ?? before.spec,
+    ...(references !== undefined && { references }),
     generation: before.generation + 1,
     updated_time: time,
     updated_by: identity,

@@ -98,6 +98,18 @@ export const migrations: readonly Migration[] = [
       sql`create index event_deliveries_waiting on event_deliveries (consumer, event_sequence) where dead_time is null`,
     ],
   },
+  {
+    name: '0007-references',
+    statements: () => [
+      sql`create table resource_references (
+        source_id text not null references resources (id) on delete cascade,
+        ref_type text not null,
+        target_id text not null references resources (id) on delete cascade,
+        primary key (source_id, ref_type, target_id)
+      )`,
+      sql`create index resource_references_by_target on resource_references (target_id, ref_type, source_id)`,
+    ],
+  },
 ]
 
 /** Any fixed number: the lock that keeps two starting processes from migrating at once. */

@@ -6,6 +6,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *
  *   resources ─┬─ resource_labels       what label selectors search
  *              ├─ resource_conditions   what condition searches use
+ *              ├─ resource_references   which resources name which
  *              └─ adapter_statuses      newest accepted report of each adapter
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
@@ -18,6 +19,7 @@ export interface Tables {
   resources: ResourceRow
   resource_labels: LabelRow
   resource_conditions: ConditionRow
+  resource_references: ReferenceRow
   adapter_statuses: AdapterStatusRow
   status_log: StatusLogRow
   changes: ChangeRow
@@ -64,6 +66,12 @@ export interface ConditionRow {
   observed_generation: number
   last_updated_time: Timestamp
   last_transition_time: Timestamp
+}
+
+export interface ReferenceRow {
+  source_id: string
+  ref_type: string
+  target_id: string
 }
 
 export interface AdapterStatusRow {

@@ -22,10 +22,12 @@ export const writeStep = async (writer: Writer, dialect: DialectName, step: Step
     case 'added':
       await insertResource(writer, step.resource)
       await insertLabels(writer, step.resource)
+      await putReferences(writer, step.resource)
       await putConditions(writer, step.resource, undefined)
       break
     case 'modified':
       await updateResource(writer, step.before, step.resource)
+      await putReferences(writer, step.resource, step.before)
       break
     case 'deleted':
       await writer.deleteFrom('resources').where('id', '=', step.resource.id).execute()
@@ -73,6 +75,18 @@ const changeable = (resource: Resource) => ({
 const insertLabels = async (writer: Writer, { id, kind, labels = {} }: Resource): Promise<void> => {
   const rows = Object.entries(labels).map(([key, value]) => ({ resource_id: id, kind, key, value }))
   if (rows.length > 0) await writer.insertInto('resource_labels').values(rows).execute()
+}
+
+/** Writes which resources one names, when that changes. */
+const putReferences = async (writer: Writer, resource: Resource, before?: Resource): Promise<void> => {
+  const { id, references = {} } = resource
+  if (before !== undefined && JSON.stringify(before.references ?? {}) === JSON.stringify(references)) return
+  if (before?.references !== undefined)
+    await writer.deleteFrom('resource_references').where('source_id', '=', id).execute()
+  const rows = Object.entries(references).flatMap(([ref_type, targets]) =>
+    targets.map((target) => ({ source_id: id, ref_type, target_id: target.id })),
+  )
+  if (rows.length > 0) await writer.insertInto('resource_references').values(rows).execute()
 }
 
 /** Writes the conditions that differ from those before and removes those that are gone. */

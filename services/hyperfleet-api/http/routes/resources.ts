@@ -139,7 +139,7 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       method: 'PATCH',
       ...item,
       id: `patch${suffix}`,
-      summary: `Replaces spec, labels or both of a ${entity.kind}`,
+      summary: `Replaces spec, labels, references or several of them of a ${entity.kind}`,
       tag,
       role: 'editor',
       tenants: true,
@@ -147,8 +147,8 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       responses: { 200: { description: 'The resource', ...one }, 409: { description: 'It is being deleted' } },
       handle: async (call) => {
         const { body } = call
-        if (body.spec === undefined && body.labels == null)
-          throw new Problem('badRequest', 'the patch changes nothing: give spec, labels or both')
+        if (body.spec === undefined && body.labels == null && body.references == null)
+          throw new Problem('badRequest', 'the patch changes nothing: give spec, labels, references or several of them')
         return { status: 200, body: await patchResource(service, addressOf(place, call), body, call) }
       },
     }),
