@@ -1,5 +1,5 @@
 import type { Binding } from '#operator/binding.ts'
-import { RelayError } from '#services/hyperfleet-api/events/relay.ts'
+import { BrokerError } from '#services/hyperfleet-api/events/jetstream/broker-error.ts'
 import { EntityError } from '#services/hyperfleet-api/model/entity-check.ts'
 import { SpecSchemaError } from '#services/hyperfleet-api/specs/schemas.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/start.ts'
@@ -47,7 +47,7 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
     return new UsageError(`--config: ${options.config}: ${error.message}`, { cause: error })
   if (error instanceof SpecSchemaError) return new Failure(`--openapi-schema-path: ${error.message}`, { cause: error })
   if (error instanceof ApiOptionsError) return new UsageError(optionsReason(error, options), { cause: error })
-  if (error instanceof RelayError) return new Failure(`--nats-url: ${error.message}`, { cause: error })
+  if (error instanceof BrokerError) return new Failure(`--nats-url: ${error.message}`, { cause: error })
   const coded = codedOf(error)
   if (coded === undefined) return error
   if (coded.code === 'EADDRINUSE' || coded.code === 'EADDRNOTAVAIL') {

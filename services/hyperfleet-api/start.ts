@@ -8,6 +8,10 @@ import { type Authenticator, createAuthenticator } from './auth/authenticate.ts'
 import type { IssuerSettings } from './auth/issuer.ts'
 import type { TenantRules } from './auth/tenancy.ts'
 import type { Pace } from './auth/token-bucket.ts'
+import { databaseQueue } from './events/database-queue.ts'
+import type { JetStreamQueueOptions } from './events/jetstream/jetstream-queue.ts'
+import { measured } from './events/metrics.ts'
+import type { EventQueue } from './events/queue.ts'
 import { createFeed } from './feed/feed.ts'
 import { createWakeup } from './feed/wakeup.ts'
 import { followCertificate, readCertificate, type TlsFiles } from './http/certificate.ts'
@@ -47,7 +51,7 @@ export interface ApiOptions {
   readonly dataDir?: string | undefined
   /** `postgres://…` */
   readonly databaseUrl?: string | undefined
-  /** `nats://…`: events are also published to JetStream there. */
+  /** `nats://…`: events are published to JetStream there, and consumer groups are its durable consumers. */
   readonly natsUrl?: string | undefined
   /** The kinds that are served; clusters and nodepools when absent. */
   readonly entities?: readonly EntityConfig[] | undefined
@@ -128,22 +132,22 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(startRetention(database, clock, log))
 
     const now = () => clock.now()
-    if (options.natsUrl !== undefined) {
-      // Imported when used: an API without NATS doesn't carry its client.
-      const { startRelay } = await import('./events/relay.ts')
-      closers.push(await startRelay({ url: options.natsUrl, database, entities, wakeup, now, log }))
-    }
+    const newId = identifiers(now)
+    const metrics = createMetrics(version, database.pool)
+    const opened = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
+    const queue = measured(opened, { registry: metrics.registry, database, now })
+    closers.push(() => queue.close())
 
     const authenticator = await openAuthenticator(options, now)
     const certificate = options.tls && (await readTls(options.tls))
     const leaving = new AbortController()
     const stopping = new AbortController()
-    const newId = identifiers(now)
     const service: Service = {
       database,
       entities,
       specs,
       feed,
+      queue,
       wakeup,
       clock,
       now,
@@ -151,7 +155,6 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       stopping: stopping.signal,
       committed: () => wakeup.wake(),
     }
-    const metrics = createMetrics(version, database.pool)
     const operations = operationsOf(service)
     const openApi = openApiDocument(operations, version)
     const { tenants, pace, mostStreams, patience = PATIENCE, tls } = options
@@ -168,7 +171,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       tls: certificate,
       log,
     })
-    const health = options.health && (await listenOn(healthServer(database, leaving.signal), options.health))
+    const health = options.health && (await listenOn(healthServer(database, queue, leaving.signal), options.health))
     const scraped = options.metrics && (await listenOn(metricsServer(metrics.registry), options.metrics))
     // Closed last: an end can be watched to its end.
     for (const probe of [health, scraped]) if (probe) closers.unshift(probe.close)
@@ -195,6 +198,13 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     await close()
     throw error
   }
+}
+
+const openQueue = async (url: string | undefined, parts: Omit<JetStreamQueueOptions, 'url'>): Promise<EventQueue> => {
+  if (url === undefined) return databaseQueue(parts)
+  // Imported when used: an API without NATS doesn't carry its client.
+  const { jetStreamQueue } = await import('./events/jetstream/jetstream-queue.ts')
+  return jetStreamQueue({ ...parts, url })
 }
 
 const operationsOf = (service: Service): Operation[] => [

@@ -5,11 +5,16 @@ import type { Resource } from '../model/resource.ts'
 import type { Mutations } from '../mutations/context.ts'
 import type { Writer } from '../storage/database.ts'
 import { type Address, lockResource } from '../storage/resources.ts'
+import type { EventQueue } from './queue.ts'
 
 export interface Published {
   readonly event: ReconcileEvent
   /** False when an equal event that nobody has taken yet answers the request. */
   readonly isNew: boolean
+}
+
+export interface Publishing extends Pick<Mutations, 'database' | 'committed'> {
+  readonly queue: Pick<EventQueue, 'noteTaken'>
 }
 
 /**
@@ -18,10 +23,11 @@ export interface Published {
  * @throws Problem notFound
  */
 export const publishEvent = async (
-  { database, committed }: Mutations,
+  { database, committed, queue }: Publishing,
   address: Address,
   request: EventRequest,
 ): Promise<Published> => {
+  await queue.noteTaken(address.id, request.reason)
   const published = await database.transaction(async (writer) => {
     // The lock makes two equal requests at once one event.
     const resource = await lockResource(writer, database, address)

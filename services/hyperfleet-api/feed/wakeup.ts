@@ -64,6 +64,7 @@ const bridgePostgres = (pool: pg.Pool, heard: () => void, log: Logger): Bridge =
       listening = client
       client.on('notification', heard)
       client.on('error', (error) => {
+        if (listening !== client) return
         log.warn('the connection that listens for changes broke, polling until it is back', { error: error.message })
         listening = undefined
         client.release(error)

@@ -1,21 +1,25 @@
 import { createServer, type Server } from 'node:http'
 import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
+import type { EventQueue } from '../events/queue.ts'
 import type { Database } from '../storage/database.ts'
 
 /** Milliseconds that the database has to answer before this process calls itself not ready. */
 const PING = 2_000
 
-/** `/healthz`: the process answers. `/readyz`: it takes requests, and its database answers. */
-export const healthServer = (database: Database, stopping: AbortSignal): Server =>
+/**
+ * `/healthz`: the process answers. `/readyz`: it takes requests, and its database answers. Without NATS it is ready too,
+ * since events wait in the database and all else works, but says that it is degraded.
+ */
+export const healthServer = (database: Database, queue: Pick<EventQueue, 'trouble'>, stopping: AbortSignal): Server =>
   serve({
     '/healthz': async () => ({ status: 200, body: { status: 'ok' } }),
     '/readyz': async () => {
       if (stopping.aborted) return { status: 503, body: { status: 'shutting_down', reason: 'the server is stopping' } }
       const isReachable = await ping(database)
-      return isReachable
-        ? { status: 200, body: { status: 'ok' } }
-        : { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
+      if (!isReachable) return { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
+      const { trouble } = queue
+      return { status: 200, body: trouble === undefined ? { status: 'ok' } : { status: 'degraded', reason: trouble } }
     },
   })
 

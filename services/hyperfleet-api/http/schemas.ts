@@ -161,6 +161,7 @@ export const Event = Type.Object(
     time: Time,
     datacontenttype: Type.Literal('application/json'),
     traceparent: Type.Optional(Type.String()),
+    replay: Type.Optional(Type.Integer({ description: 'How often it was replayed from the dead letters.' })),
     data: Type.Object({
       id: Type.String(),
       kind: Type.String(),

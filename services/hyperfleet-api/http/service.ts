@@ -1,4 +1,5 @@
 import type { Clock } from '#operator/model/clock.ts'
+import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { Mutations } from '../mutations/context.ts'
@@ -6,6 +7,7 @@ import type { Mutations } from '../mutations/context.ts'
 /** What the operations work with. */
 export interface Service extends Mutations {
   readonly feed: Feed
+  readonly queue: EventQueue
   readonly wakeup: Wakeup
   readonly clock: Clock
   /** Aborted when the server stops: streams and long polls end. */

@@ -16,6 +16,8 @@ export interface ReconcileEvent {
   readonly datacontenttype: 'application/json'
   /** W3C trace context of the request that asked for it, CloudEvents' distributed tracing extension. */
   readonly traceparent?: string
+  /** How often this delivery was replayed from the dead letters; absent when never. An extension attribute. */
+  readonly replay?: number
   readonly data: {
     readonly id: string
     readonly kind: string
@@ -33,6 +35,10 @@ export interface EventRequest {
   readonly time: Timestamp
   readonly traceparent?: string
 }
+
+/** The event as a consumer gets it that has had it replayed so often. */
+export const replayed = (event: ReconcileEvent, replays: number): ReconcileEvent =>
+  replays === 0 ? event : { ...event, replay: replays }
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 

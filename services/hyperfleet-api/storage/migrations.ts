@@ -110,6 +110,18 @@ export const migrations: readonly Migration[] = [
       sql`create index resource_references_by_target on resource_references (target_id, ref_type, source_id)`,
     ],
   },
+  {
+    name: '0004-deliveries',
+    statements: () => [
+      sql`alter table events add column stream_sequence bigint`,
+      sql`alter table event_deliveries add column stream_sequence bigint`,
+      sql`alter table event_deliveries add column reply text`,
+      sql`alter table event_deliveries add column replays integer not null default 0`,
+      sql`create index event_deliveries_not_relayed on event_deliveries (event_sequence)
+        where stream_sequence is null and dead_time is null`,
+      sql`create index event_deliveries_dead on event_deliveries (dead_time) where dead_time is not null`,
+    ],
+  },
 ]
 
 /** Any fixed number: the lock that keeps two starting processes from migrating at once. */

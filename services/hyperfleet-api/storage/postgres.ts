@@ -25,6 +25,8 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
   })
   // An idle connection that breaks is replaced by the pool; unheard, its error would end the process.
   pool.on('error', onError)
+  // One that breaks between two statements of a transaction is nobody's: the next statement fails, which is enough.
+  pool.on('connect', (client) => void client.on('error', () => {}))
   return pool
 }
 

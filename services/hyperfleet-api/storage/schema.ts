@@ -10,7 +10,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *              └─ adapter_statuses      newest accepted report of each adapter
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
- *   events ── event_deliveries ── event_consumers
+ *   events ── event_deliveries ── event_consumers      a delivery's row lives until it is acknowledged
  *
  * A resource's row holds its wire document as text, and beside it the columns that lists filter and order by. Reading
  * a resource is therefore one row and no parsing; the side tables are for searching only.
@@ -123,6 +123,8 @@ export interface EventRow {
   taken_time: Timestamp | null
   /** When it was handed to NATS JetStream. */
   relayed_time: Timestamp | null
+  /** Its place in the JetStream stream. */
+  stream_sequence: ColumnType<number | null, number | null | undefined, number | null>
 }
 
 export interface ConsumerRow {
@@ -144,4 +146,10 @@ export interface DeliveryRow {
   claim: string | null
   /** Set when it was delivered too often: it waits in the dead-letter list. */
   dead_time: Timestamp | null
+  /** How often it was taken out of the dead-letter list. */
+  replays: ColumnType<number, number | undefined, number>
+  /** With JetStream: the place of the message that carries it; null until it was relayed. */
+  stream_sequence: ColumnType<number | null, number | null | undefined, number | null>
+  /** With JetStream: the subject on which the present claim is acknowledged. */
+  reply: ColumnType<string | null, string | null | undefined, string | null>
 }

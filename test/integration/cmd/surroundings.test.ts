@@ -1,8 +1,9 @@
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { muster } from './run.ts'
 
@@ -188,13 +189,21 @@ describe('an API that can’t begin ends with code 1 and one line that says how 
     `)
   })
 
-  test('no NATS', async () => {
-    const { port, server } = await occupy()
-    server.close()
+  test('a NATS that is too old', async () => {
+    const info = { server_id: 'old', version: '2.9.25', proto: 1, headers: true, max_payload: 1_000_000 }
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.write(`INFO ${JSON.stringify(info)}\r\n`)
+      socket.on('data', (bytes) => String(bytes).includes('PING') && socket.write('PONG\r\n'))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
     expect(await api(`--data-dir=${folder}/nats`, `--nats-url=nats://127.0.0.1:${port}`)).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: --nats-url: NATS at nats://127.0.0.1:PORT can't be reached: start it, or leave its URL away",
+        "output": "muster: --nats-url: NATS 2.9.25 is too old, run 2.11 or newer",
       }
     `)
   })

@@ -1,19 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { startPostgres } from '#test/harness/index.ts'
-import { onBothDatabases, openWatch, serve } from './support.ts'
+import { onBothDatabases, openWatch, serve, temporaryData } from './support.ts'
 
 const LOCAL = { host: '127.0.0.1', port: 0 }
-
-const temporaryFolder = async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-api-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  return folder
-}
 
 onBothDatabases((fresh) => {
   test('says that it lives and is ready, and counts requests under the peer’s names', async () => {
@@ -59,7 +50,7 @@ onBothDatabases((fresh) => {
 
 describe('a data folder', () => {
   test('keeps everything over a restart, and a watch goes on where it was', async () => {
-    const dataDir = await temporaryFolder()
+    const { dataDir } = await temporaryData()
     const first = await serve({ dataDir })
     await first.cluster('one')
     const version = (await first.call('GET', '/clusters')).headers.get('muster-resource-version')
@@ -73,7 +64,7 @@ describe('a data folder', () => {
   })
 
   test('serves one process at a time', async () => {
-    const dataDir = await temporaryFolder()
+    const { dataDir } = await temporaryData()
     await serve({ dataDir })
     await expect(serve({ dataDir })).rejects.toThrow('is another muster api using this data folder?')
   })

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { putConsumer } from '#services/hyperfleet-api/events/consumers.ts'
+import { storeConsumer } from '#services/hyperfleet-api/events/consumers.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { readFloor } from '#services/hyperfleet-api/feed/changes.ts'
 import { builtinEntities, defineEntities } from '#services/hyperfleet-api/model/entity.ts'
@@ -28,7 +28,7 @@ onBothDatabases((fresh) => {
       committed: () => {},
     }
     const time = timestampOf(start)
-    await putConsumer(database, { name: 'dns', entity, selector: '', maxDeliveries: 10 }, time)
+    await storeConsumer(database, { name: 'dns', kind: entity.kind, selector: '', maxDeliveries: 10 }, time)
     const { id } = await createResource(
       mutations,
       entity,
@@ -36,7 +36,11 @@ onBothDatabases((fresh) => {
       { name: 'one', spec: {} },
       { identity: 'me', time },
     )
-    await publishEvent(mutations, { entity, id }, { reason: 'New', source: 'me', time })
+    await publishEvent(
+      { ...mutations, queue: { noteTaken: async () => {} } },
+      { entity, id },
+      { reason: 'New', source: 'me', time },
+    )
     const count = async (table: 'changes' | 'events' | 'event_deliveries' | 'resources') =>
       Number(
         (

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createParser } from 'eventsource-parser'
 import pg from 'pg'
 import { describe, onTestFinished } from 'vitest'
@@ -18,6 +21,13 @@ export const onBothDatabases = (tests: (fresh: () => Promise<DatabaseChoice>) =>
     `on PostgreSQL${findPostgres() ? '' : ` (skipped: ${postgresMissing()})`}`,
     () => tests(freshPostgres),
   )
+}
+
+/** A folder for an embedded database; it goes with the test. */
+export const temporaryData = async (): Promise<{ readonly dataDir: string }> => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'muster-api-'))
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+  return { dataDir }
 }
 
 let server: ReturnType<typeof startPostgres> | undefined

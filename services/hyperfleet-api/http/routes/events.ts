@@ -1,17 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { parseDuration } from '#operator/model/duration.ts'
 import { formatSelector } from '#operator/model/selector.ts'
-import { acknowledge, type Claim, claimNow, extend, nextVisible } from '../../events/claims.ts'
-import {
-  deleteConsumer,
-  maxDeliveriesOf,
-  putConsumer,
-  readDeadLetters,
-  replayDeadLetter,
-} from '../../events/consumers.ts'
 import { publishEvent } from '../../events/publish.ts'
-import { POLL } from '../../feed/wakeup.ts'
-import { momentOf } from '../../model/timestamp.ts'
+import type { ClaimRequest } from '../../events/queue.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readSelector } from '../list-query.ts'
 import { type Operation, operation } from '../operation.ts'
@@ -94,7 +85,7 @@ export const eventOperations = (service: Service): Operation[] => [
         ])
       const selector = formatSelector(readSelector(body.labels))
       const maxDeliveries = body.maxDeliveries ?? DEFAULT_DELIVERIES
-      const isNew = await putConsumer(service.database, { name, entity, selector, maxDeliveries }, time)
+      const isNew = await service.queue.putConsumer({ name, kind: entity.kind, selector, maxDeliveries }, time)
       return { status: isNew ? 201 : 200, body: { name, resourceType: entity.plural, labels: selector, maxDeliveries } }
     },
   }),
@@ -108,7 +99,7 @@ export const eventOperations = (service: Service): Operation[] => [
     parameters: Name,
     responses: { 204: { description: 'Gone' } },
     handle: async ({ parameters: { name } }) => {
-      await deleteConsumer(service.database, name)
+      await service.queue.deleteConsumer(name)
       return { status: 204 }
     },
   }),
@@ -126,11 +117,15 @@ export const eventOperations = (service: Service): Operation[] => [
         description: 'What was claimed; empty when nothing came',
         schema: Type.Object({ items: Type.Array(Type.Ref('Claim')) }),
       },
+      503: { description: 'The database, or NATS, does not answer' },
     },
-    handle: async ({ parameters: { name }, body, signal }) => ({
-      status: 200,
-      body: { items: await claim(service, name, body, signal) },
-    }),
+    handle: async ({ parameters: { name }, body, signal }) => {
+      const claims = await service.queue.claim(claimRequest(name, body), signal)
+      if (!signal.aborted) return { status: 200, body: { items: claims } }
+      // Nobody is there to work on them.
+      for (const { receipt } of claims) await service.queue.extend(name, receipt, 0)
+      return { status: 200, body: { items: [] } }
+    },
   }),
   operation({
     method: 'DELETE',
@@ -142,7 +137,7 @@ export const eventOperations = (service: Service): Operation[] => [
     parameters: Receipt,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
-      await acknowledge(service.database, name, receipt, service.now())
+      await service.queue.acknowledge(name, receipt)
       return { status: 204 }
     },
   }),
@@ -157,9 +152,7 @@ export const eventOperations = (service: Service): Operation[] => [
     body: ReceiptPatch,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt }, body }) => {
-      const visibility = bounded('visibility', body.visibility, LONGEST_VISIBILITY)
-      await extend(service.database, name, receipt, visibility, service.now())
-      if (visibility === 0) service.committed()
+      await service.queue.extend(name, receipt, bounded('visibility', body.visibility, LONGEST_VISIBILITY))
       return { status: 204 }
     },
   }),
@@ -176,7 +169,7 @@ export const eventOperations = (service: Service): Operation[] => [
     },
     handle: async ({ parameters: { name } }) => ({
       status: 200,
-      body: { items: await readDeadLetters(service.database, name, DEAD_LETTERS) },
+      body: { items: await service.queue.deadLetters(name, DEAD_LETTERS) },
     }),
   }),
   operation({
@@ -188,9 +181,8 @@ export const eventOperations = (service: Service): Operation[] => [
     role: 'adapter',
     parameters: DeadEvent,
     responses: { 204: { description: 'It waits to be claimed' } },
-    handle: async ({ parameters: { name, id }, time }) => {
-      await replayDeadLetter(service.database, name, id, time)
-      service.committed()
+    handle: async ({ parameters: { name, id } }) => {
+      await service.queue.replay(name, id)
       return { status: 204 }
     },
   }),
@@ -200,38 +192,14 @@ export const eventOperations = (service: Service): Operation[] => [
 const sourceOf = (userAgent: string | undefined): string =>
   userAgent === undefined ? DEFAULT_SOURCE : encodeURI(userAgent.slice(0, LONGEST_SOURCE).toWellFormed())
 
-/** Claims, waiting up to `wait` for the first event. */
-const claim = async (
-  { database, newId, now, clock, wakeup }: Service,
+const claimRequest = (
   consumer: string,
   { max = 1, wait = '0s', visibility = '30s' }: Static<typeof ClaimSettings>,
-  signal: AbortSignal,
-): Promise<Claim[]> => {
-  const maxDeliveries = await maxDeliveriesOf(database, consumer)
+): ClaimRequest => {
   const hidden = bounded('visibility', visibility, LONGEST_VISIBILITY)
   if (hidden === 0)
     throw new Problem('invalid', 'visibility must be above 0s', [{ field: 'visibility', message: 'must be above 0s' }])
-  const request = { consumer, max, visibility: hidden, maxDeliveries }
-  const deadline = now().getTime() + bounded('wait', wait, LONGEST_WAIT)
-  for (;;) {
-    const woken = Promise.withResolvers<void>()
-    const stopListening = wakeup.onWake(woken.resolve)
-    try {
-      const claims = await claimNow(database, request, newId(), now())
-      const left = deadline - now().getTime()
-      if (claims.length > 0 || left <= 0 || signal.aborted) return claims
-      const next = await nextVisible(database, consumer)
-      const untilNext = next === undefined ? left : momentOf(next).getTime() - now().getTime()
-      const pause = new AbortController()
-      await Promise.race([
-        woken.promise,
-        clock.sleep(Math.max(1, Math.min(left, untilNext, POLL)), AbortSignal.any([signal, pause.signal])),
-      ])
-      pause.abort()
-    } finally {
-      stopListening()
-    }
-  }
+  return { consumer, max, visibility: hidden, wait: bounded('wait', wait, LONGEST_WAIT) }
 }
 
 /** Milliseconds of a duration that has a longest. @throws Problem invalid */

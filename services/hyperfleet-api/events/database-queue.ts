@@ -1,0 +1,109 @@
+import type { Clock } from '#operator/model/clock.ts'
+import { POLL, type Wakeup } from '../feed/wakeup.ts'
+import { momentOf, timestampOf } from '../model/timestamp.ts'
+import type { Database } from '../storage/database.ts'
+import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
+import { readDeadLetters, reviveDeadLetter } from './dead-letters.ts'
+import { bury, type Delivery, type Hold, hold, postpone, release } from './deliveries.ts'
+import type { Claim, ClaimRequest, EventQueue } from './queue.ts'
+
+export interface DatabaseQueueOptions {
+  readonly database: Database
+  readonly wakeup: Wakeup
+  readonly clock: Clock
+  readonly newId: () => string
+}
+
+/** The queue that needs nothing but the database: claims look for rows that are visible. */
+export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueOptions): EventQueue => {
+  /** One look at what is there. @throws Problem notFound */
+  const look = async ({ consumer, max, visibility }: ClaimRequest): Promise<Claim[]> => {
+    // Read anew each time: the group may be changed or deleted while a claim waits.
+    const { maxDeliveries } = await readConsumer(database, consumer)
+    return claimVisible(database, { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }, max)
+  }
+  return {
+    putConsumer: (consumer, time) => storeConsumer(database, consumer, time),
+    deleteConsumer: async (name) => {
+      await removeConsumer(database, name)
+      wakeup.wake()
+    },
+    claim: async (request, signal) => {
+      const deadline = clock.now().getTime() + request.wait
+      while (!signal.aborted) {
+        const woken = Promise.withResolvers<void>()
+        const stopListening = wakeup.onWake(woken.resolve)
+        try {
+          const claims = await look(request)
+          const left = deadline - clock.now().getTime()
+          if (claims.length > 0 || left <= 0) return claims
+          const pause = new AbortController()
+          await Promise.race([
+            woken.promise,
+            clock.sleep(
+              Math.min(left, await untilVisible(database, request.consumer, clock.now())),
+              AbortSignal.any([signal, pause.signal]),
+            ),
+          ])
+          pause.abort()
+        } finally {
+          stopListening()
+        }
+      }
+      return []
+    },
+    acknowledge: async (consumer, receipt) => {
+      await release(database, consumer, receipt, clock.now())
+    },
+    extend: async (consumer, receipt, visibility) => {
+      await postpone(database, consumer, receipt, visibility, clock.now())
+      if (visibility === 0) wakeup.wake()
+    },
+    deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
+    replay: async (consumer, eventId) => {
+      await reviveDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
+      wakeup.wake()
+    },
+    noteTaken: async () => {},
+    trouble: undefined,
+    close: async () => {},
+  }
+}
+
+/** Claims what is visible, oldest first; buries on the way what was delivered too often. */
+const claimVisible = async (database: Database, request: Hold, max: number): Promise<Claim[]> =>
+  database.transaction(async (writer) => {
+    for (;;) {
+      const query = writer
+        .selectFrom('event_deliveries as delivery')
+        .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
+        .select(['event.sequence', 'event.document', 'delivery.deliveries', 'delivery.replays'])
+        .where('delivery.consumer', '=', request.consumer)
+        .where('delivery.dead_time', 'is', null)
+        .where('delivery.visible_time', '<=', timestampOf(request.now))
+        .orderBy('delivery.event_sequence')
+        .limit(max)
+      // Claimers of one group at the same time step around each other's rows.
+      const locked = database.dialect === 'postgres' ? query.forUpdate('delivery').skipLocked() : query
+      const rows: Delivery[] = await locked.execute()
+      const isDead = ({ deliveries }: Delivery) => deliveries >= request.maxDeliveries
+      await bury(writer, request.consumer, rows.filter(isDead), timestampOf(request.now))
+      const live = rows.filter((row) => !isDead(row))
+      if (live.length > 0 || rows.length < max) return hold(writer, request, live)
+    }
+  })
+
+/** Milliseconds between looks when rows are visible but held by another claim that has not committed yet. */
+const BUSY = 10
+
+/** Milliseconds until a hidden delivery of the group shows up, at most POLL. */
+const untilVisible = async ({ kysely }: Database, consumer: string, now: Date): Promise<number> => {
+  const row = await kysely
+    .selectFrom('event_deliveries')
+    .select(({ fn }) => fn.min('visible_time').as('time'))
+    .where('consumer', '=', consumer)
+    .where('dead_time', 'is', null)
+    .executeTakeFirst()
+  const next = row?.time ?? undefined
+  return next === undefined ? POLL : Math.min(POLL, Math.max(BUSY, momentOf(next).getTime() - now.getTime()))
+}

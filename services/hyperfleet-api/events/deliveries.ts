@@ -1,0 +1,155 @@
+import { type ReconcileEvent, replayed } from '../model/cloudevent.ts'
+import { type Timestamp, timestampOf } from '../model/timestamp.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import type { Claim } from './queue.ts'
+
+/** A claim about to be made, with the group's settings read. */
+export interface Hold {
+  readonly consumer: string
+  readonly maxDeliveries: number
+  /** Milliseconds. */
+  readonly visibility: number
+  /** Unique to this claim, becomes part of the receipts. */
+  readonly id: string
+  readonly now: Date
+}
+
+/** A delivery's row, joined with its event. */
+export interface Delivery {
+  readonly sequence: number
+  readonly deliveries: number
+  readonly replays: number
+  readonly document: string
+}
+
+/**
+ * Gives deliveries to a claim and says what the claimer gets. The caller has locked the rows.
+ * @param replies by event sequence, where JetStream brought them
+ */
+export const hold = async (
+  writer: Writer,
+  { consumer, visibility, id, now }: Hold,
+  rows: readonly Delivery[],
+  replies?: ReadonlyMap<number, string>,
+): Promise<Claim[]> => {
+  if (rows.length === 0) return []
+  const sequences = rows.map(({ sequence }) => sequence)
+  await writer
+    .updateTable('event_deliveries')
+    .set(({ eb }) => ({ claim: id, visible_time: later(now, visibility), deliveries: eb('deliveries', '+', 1) }))
+    .where('consumer', '=', consumer)
+    .where('event_sequence', 'in', sequences)
+    .execute()
+  for (const [sequence, reply] of replies ?? [])
+    await writer
+      .updateTable('event_deliveries')
+      .set({ reply })
+      .where('consumer', '=', consumer)
+      .where('event_sequence', '=', sequence)
+      .where('claim', '=', id)
+      .execute()
+  await writer
+    .updateTable('events')
+    .set({ taken_time: timestampOf(now) })
+    .where('sequence', 'in', sequences)
+    .where('taken_time', 'is', null)
+    .execute()
+  return rows.map(({ sequence, deliveries, replays, document }) => ({
+    receipt: `${id}.${sequence}`,
+    deliveries: deliveries + 1,
+    event: replayed(JSON.parse(document) as ReconcileEvent, replays),
+  }))
+}
+
+/** Puts deliveries on the dead-letter list. */
+export const bury = async (
+  writer: Writer,
+  consumer: string,
+  rows: readonly Pick<Delivery, 'sequence'>[],
+  time: Timestamp,
+): Promise<void> => {
+  if (rows.length === 0) return
+  await writer
+    .updateTable('event_deliveries')
+    .set({ dead_time: time, claim: null, reply: null })
+    .where('consumer', '=', consumer)
+    .where(
+      'event_sequence',
+      'in',
+      rows.map(({ sequence }) => sequence),
+    )
+    .execute()
+}
+
+/** Removes a delivery that its receipt still holds. @returns its JetStream reply subject @throws Problem notFound | staleReceipt */
+export const release = async (
+  database: Database,
+  consumer: string,
+  receipt: string,
+  now: Date,
+): Promise<string | null> => {
+  const { claim, sequence } = parseReceipt(receipt)
+  const row = await database.kysely
+    .deleteFrom('event_deliveries')
+    .where('consumer', '=', consumer)
+    .where('event_sequence', '=', sequence)
+    .where('claim', '=', claim)
+    .where('visible_time', '>', timestampOf(now))
+    .where('dead_time', 'is', null)
+    .returning('reply')
+    .executeTakeFirst()
+  if (row === undefined) throw await refusal(database, consumer, sequence)
+  return row.reply
+}
+
+/**
+ * Hides a delivery that its receipt still holds for so many milliseconds from now; 0 gives it back.
+ * @returns its JetStream reply subject @throws Problem notFound | staleReceipt
+ */
+export const postpone = async (
+  database: Database,
+  consumer: string,
+  receipt: string,
+  visibility: number,
+  now: Date,
+): Promise<string | null> => {
+  const { claim, sequence } = parseReceipt(receipt)
+  const row = await database.kysely
+    .updateTable('event_deliveries')
+    .set({ visible_time: later(now, visibility), ...(visibility === 0 && { claim: null }) })
+    .where('consumer', '=', consumer)
+    .where('event_sequence', '=', sequence)
+    .where('claim', '=', claim)
+    .where('visible_time', '>', timestampOf(now))
+    .where('dead_time', 'is', null)
+    .returning('reply')
+    .executeTakeFirst()
+  if (row === undefined) throw await refusal(database, consumer, sequence)
+  return row.reply
+}
+
+const later = (now: Date, milliseconds: number): Timestamp => timestampOf(new Date(now.getTime() + milliseconds))
+
+const RECEIPT = /^([0-9a-f-]{36})\.(\d{1,15})$/
+
+const parseReceipt = (receipt: string): { claim: string; sequence: number } => {
+  const [, claim, sequence] = RECEIPT.exec(receipt) ?? []
+  if (claim === undefined) throw new Problem('notFound', `receipt '${receipt}' is none of this API's`)
+  return { claim, sequence: Number(sequence) }
+}
+
+const refusal = async ({ kysely }: Database, consumer: string, sequence: number): Promise<Problem> => {
+  const row = await kysely
+    .selectFrom('event_deliveries')
+    .select('consumer')
+    .where('consumer', '=', consumer)
+    .where('event_sequence', '=', sequence)
+    .executeTakeFirst()
+  return row === undefined
+    ? new Problem(
+        'notFound',
+        'the receipt’s event is not waiting for this consumer: it was acknowledged, or never delivered',
+      )
+    : new Problem('staleReceipt', 'the receipt’s visibility has ended, the event is delivered again: claim it anew')
+}

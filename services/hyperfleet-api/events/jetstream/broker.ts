@@ -1,0 +1,203 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  RetentionPolicy,
+  StorageType,
+} from '@nats-io/jetstream'
+import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
+import type { Logger } from '#operator/model/log.ts'
+import { Problem } from '../../problems/problem.ts'
+import { BrokerError } from './broker-error.ts'
+
+/** Where all events are, one subject a kind: `hyperfleet.events.<plural>`. */
+export const STREAM = 'hyperfleet-events'
+export const SUBJECTS = 'hyperfleet.events'
+
+const HOUR = 3_600_000
+/** How long JetStream keeps an event. */
+const KEEP = 72 * HOUR
+/** How long JetStream recognises a repetition: longer than any crash and restart of this process takes. */
+const REMEMBER = HOUR
+/** Older servers accept per-message limits and then ignore them silently. */
+const OLDEST_SERVER = [2, 11] as const
+/** Milliseconds between attempts to reach a NATS that is away. */
+const RETRY = 500
+
+/** A connection to NATS that may come and go; what is asked while it is away waits in the database. */
+export interface Broker {
+  /** The connection while NATS answers and the stream is there. @throws Problem unavailable */
+  reach(): Connected
+  /** Why it can't be reached now, in a sentence. */
+  readonly trouble: string | undefined
+  /** Calls back each time it can be reached again. */
+  onReach(listener: () => void): void
+  /** Something said that the stream is gone: makes it anew. */
+  mend(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Connected {
+  readonly connection: NatsConnection
+  readonly stream: JetStreamClient
+  readonly manager: JetStreamManager
+  /** Aborted when the connection breaks. */
+  readonly lost: AbortSignal
+}
+
+type Client = Omit<Connected, 'lost'>
+
+export interface BrokerOptions {
+  /** `nats://…` or `tls://…` */
+  readonly url: string
+  /** Called before the stream is made, when there is none: what an earlier one had is to be relayed again. */
+  readonly beforeNewStream: () => Promise<void>
+  readonly log: Logger
+}
+
+/** Connects, or goes on trying while NATS is away. @throws BrokerError for a NATS that is there and can't be used */
+export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
+  const { log } = options
+  const place = withoutCredentials(options.url)
+  const away = `NATS at ${place} does not answer: events wait in the database until it does`
+  const listeners = new Set<() => void>()
+  const stop = new AbortController()
+  let connected: Connected | undefined
+  let trouble: string | undefined = away
+  let breaking = new AbortController()
+
+  const prepare = async (client: Client): Promise<void> => {
+    await ensureStream(client.manager, options.beforeNewStream)
+    breaking = new AbortController()
+    connected = { ...client, lost: breaking.signal }
+    trouble = undefined
+    for (const listener of listeners) listener()
+  }
+  const lose = (why: string) => {
+    if (trouble === undefined) log.warn('NATS is away', { nats: place })
+    trouble = why
+    breaking.abort()
+  }
+  /** Follows one connection, which reconnects by itself. */
+  const follow = async (client: Client): Promise<void> => {
+    for await (const status of client.connection.status()) {
+      if (status.type === 'disconnect') lose(away)
+      if (status.type === 'reconnect') {
+        log.info('NATS is back', { nats: place })
+        await retryUntilStopped(() => prepare(client), lose, stop.signal)
+      }
+    }
+  }
+  const begin = async (): Promise<void> => {
+    const client = await connectTo(options.url, place)
+    try {
+      await prepare(client)
+    } catch (error) {
+      await client.connection.close()
+      throw error
+    }
+    void follow(client)
+  }
+
+  let beginning: Promise<void> | undefined
+  try {
+    await begin()
+  } catch (error) {
+    if (error instanceof BrokerError) throw error
+    log.warn('NATS is away', { nats: place, error: messageOf(error) })
+    beginning = retryUntilStopped(begin, lose, stop.signal)
+  }
+  return {
+    get trouble() {
+      return trouble
+    },
+    reach: () => {
+      if (connected === undefined || trouble !== undefined)
+        throw new Problem('unavailable', 'NATS does not answer, try again: the events are safe')
+      return connected
+    },
+    onReach: (listener) => {
+      listeners.add(listener)
+    },
+    mend: async () => {
+      if (connected !== undefined) await ensureStream(connected.manager, options.beforeNewStream)
+    },
+    close: async () => {
+      stop.abort()
+      await beginning
+      await connected?.connection.close()
+    },
+  }
+}
+
+/** Does it until it works. What a person has to mend is said in `trouble`; it may work after all once they did. */
+const retryUntilStopped = async (
+  work: () => Promise<void>,
+  lose: (why: string) => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof BrokerError) lose(error.message)
+      await delay(RETRY, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+const connectTo = async (url: string, place: string): Promise<Client> => {
+  const connection = await connect({
+    servers: url,
+    name: 'muster-api',
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RETRY,
+  }).catch((error: unknown) => {
+    if (error instanceof AuthorizationError)
+      throw new BrokerError(`NATS at ${place} refuses the user: mend the credentials in its URL`, { cause: error })
+    throw error
+  })
+  try {
+    refuseOld(connection.info?.version ?? '0')
+    const manager = await jetstreamManager(connection).catch((error: unknown) => {
+      throw new BrokerError('NATS runs without JetStream, start it with -js', { cause: error })
+    })
+    return { connection, manager, stream: jetstream(connection) }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+const refuseOld = (version: string): void => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldestMajor, oldestMinor] = OLDEST_SERVER
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
+  throw new BrokerError(`NATS ${version} is too old, run ${OLDEST_SERVER.join('.')} or newer`)
+}
+
+/** Makes the stream when it is missing; one that is there keeps its operator's settings. */
+const ensureStream = async ({ streams }: JetStreamManager, beforeNewStream: () => Promise<void>): Promise<void> => {
+  try {
+    await streams.info(STREAM)
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error
+    await beforeNewStream()
+    await streams.add({
+      name: STREAM,
+      subjects: [`${SUBJECTS}.>`],
+      retention: RetentionPolicy.Limits,
+      storage: StorageType.File,
+      max_age: nanos(KEEP),
+      duplicate_window: nanos(REMEMBER),
+    })
+  }
+}
+
+const withoutCredentials = (url: string): string => url.replace(/\/\/[^@/]*@/, '//')
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

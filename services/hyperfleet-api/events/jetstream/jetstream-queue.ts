@@ -1,0 +1,178 @@
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { Wakeup } from '../../feed/wakeup.ts'
+import type { Entities } from '../../model/entity.ts'
+import { momentOf, timestampOf } from '../../model/timestamp.ts'
+import { Problem } from '../../problems/problem.ts'
+import type { Database } from '../../storage/database.ts'
+import { isStored, readConsumer, removeConsumer, storeConsumer } from '../consumers.ts'
+import { readDeadLetters, reviveDeadLetter } from '../dead-letters.ts'
+import { postpone, release } from '../deliveries.ts'
+import type { Claim, ClaimRequest, EventQueue } from '../queue.ts'
+import { type Arrival, holdArrivals, type Verdict } from './arrivals.ts'
+import { type Connected, openBroker } from './broker.ts'
+import { deleteDurable, ensureDurable } from './groups.ts'
+import { SEQUENCE_HEADER } from './message.ts'
+import { noteProgress } from './progress.ts'
+import { ConsumerMissingError, type Pulled, pull } from './pull.ts'
+import { relayAgain, startRelay, subjectOf } from './relay.ts'
+
+export interface JetStreamQueueOptions {
+  readonly url: string
+  readonly database: Database
+  readonly entities: Entities
+  readonly wakeup: Wakeup
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly log: Logger
+}
+
+/** Milliseconds between looks at what clients did at JetStream itself. */
+const PROGRESS_EVERY = 10_000
+
+/**
+ * The queue whose groups are durable consumers on JetStream.
+ *
+ * A claim pulls messages and gives their rows a receipt; then it asks JetStream to deliver them again when the visibility
+ * ends (`-NAK` with a delay), which an acknowledgement in time prevents. So no process has to watch over a claim, and any
+ * replica can acknowledge what another one gave out. What JetStream delivers although the row is held, done or dead, is
+ * answered from the row and not handed out.
+ */
+export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<EventQueue> => {
+  const { url, database, entities, wakeup, clock, newId, log } = options
+  const broker = await openBroker({ url, beforeNewStream: () => relayAgain(database), log })
+  const stopRelay = startRelay({ broker, database, entities, wakeup, now: () => clock.now(), log })
+
+  /** Tells JetStream what became of a message. A word that gets lost makes it deliver again, and the row knows better. */
+  const answer = (reply: string | null, word: string) => {
+    try {
+      if (reply !== null) broker.reach().connection.publish(reply, word)
+    } catch (error) {
+      log.debug('NATS was not told about a delivery', { error: messageOf(error) })
+    }
+  }
+  const settle = (verdict: Verdict, visibility: number) => {
+    switch (verdict.type) {
+      case 'claimed':
+        return answer(verdict.reply, deliverAgainIn(visibility))
+      case 'hidden':
+        return answer(verdict.reply, deliverAgainIn(momentOf(verdict.until).getTime() - clock.now().getTime()))
+      case 'finished':
+        return answer(verdict.reply, ACKNOWLEDGE)
+    }
+  }
+
+  /** NATS' own errors are the caller's 503. @throws Problem unavailable */
+  const reported = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof Problem) throw error
+      log.warn('NATS refused what it was asked', { error: messageOf(error) })
+      throw new Problem('unavailable', 'NATS does not do what it was asked, try again: the events are safe')
+    }
+  }
+
+  const pullFor = async (connected: Connected, request: ClaimRequest, wait: number, signal: AbortSignal) => {
+    const { consumer, max } = request
+    const attempt = () => pull(connected, { consumer, batch: max, wait, signal })
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof ConsumerMissingError)) throw error
+      const { kind } = await readConsumer(database, consumer)
+      await ensureDurable(connected.manager, consumer, subjectOf(entities, kind), 'everything')
+      return attempt()
+    }
+  }
+
+  const noteAll = async (): Promise<void> => {
+    try {
+      await noteProgress(broker.reach(), database, entities, clock.now())
+    } catch (error) {
+      log.debug('what was taken at NATS itself is not known', { error: messageOf(error) })
+    }
+  }
+  broker.onReach(() => void noteAll())
+  const progress = setInterval(() => void noteAll(), PROGRESS_EVERY)
+
+  return {
+    putConsumer: async (consumer, time) => {
+      // The durable consumer comes first: an event gets a row for the group only once the group is stored, so none is missed.
+      // Without NATS it is made later, from all the stream has; the rows choose from that.
+      if (broker.trouble === undefined) {
+        const { manager } = broker.reach()
+        const from = (await isStored(database, consumer.name)) ? 'everything' : 'new'
+        await reported(() => ensureDurable(manager, consumer.name, subjectOf(entities, consumer.kind), from))
+      }
+      return storeConsumer(database, consumer, time)
+    },
+    deleteConsumer: async (name) => {
+      await removeConsumer(database, name)
+      try {
+        await deleteDurable(broker.reach().manager, name)
+      } catch (error) {
+        log.debug('a durable consumer stays until NATS is back', { consumer: name, error: messageOf(error) })
+      }
+    },
+    claim: async (request, signal) => {
+      const deadline = clock.now().getTime() + request.wait
+      for (;;) {
+        const { maxDeliveries } = await readConsumer(database, request.consumer)
+        const connected = broker.reach()
+        const left = Math.max(0, deadline - clock.now().getTime())
+        const pulled = await reported(() => pullFor(connected, request, left, signal))
+        const { consumer, visibility } = request
+        const hold = { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }
+        const verdicts = await holdArrivals(database, hold, pulled.flatMap(arrivalOf))
+        for (const verdict of verdicts) settle(verdict, visibility)
+        const claims = verdicts.flatMap((verdict): Claim[] => (verdict.type === 'claimed' ? [verdict.claim] : []))
+        // Messages that came and are not for the group don't end the wait.
+        if (claims.length > 0 || signal.aborted) return claims
+        if (pulled.length === 0 && deadline <= clock.now().getTime()) return claims
+      }
+    },
+    acknowledge: async (consumer, receipt) =>
+      answer(await release(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
+    extend: async (consumer, receipt, visibility) =>
+      answer(await postpone(database, consumer, receipt, visibility, clock.now()), deliverAgainIn(visibility)),
+    deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
+    replay: async (consumer, eventId) => {
+      await reviveDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
+      wakeup.wake()
+    },
+    noteTaken: async (resourceId, reason) => {
+      const waiting = await database.kysely
+        .selectFrom('events')
+        .select('sequence')
+        .where('resource_id', '=', resourceId)
+        .where('reason', '=', reason)
+        .where('taken_time', 'is', null)
+        .where('stream_sequence', 'is not', null)
+        .executeTakeFirst()
+      if (waiting !== undefined) await noteAll()
+    },
+    get trouble() {
+      return broker.trouble
+    },
+    close: async () => {
+      clearInterval(progress)
+      await stopRelay()
+      await broker.close()
+    },
+  }
+}
+
+const ACKNOWLEDGE = '+ACK'
+const NANOSECONDS = 1_000_000
+
+/** JetStream takes a delay of zero for the group's whole acknowledgement time. */
+const deliverAgainIn = (milliseconds: number): string =>
+  milliseconds <= 0 ? '-NAK' : `-NAK ${JSON.stringify({ delay: Math.ceil(milliseconds) * NANOSECONDS })}`
+
+/** A message that isn't the relay's has no row: its sequence is none. */
+const arrivalOf = ({ message, reply }: Pulled): Arrival[] => [
+  { sequence: Number(message.headers?.get(SEQUENCE_HEADER) || 0), reply },
+]
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

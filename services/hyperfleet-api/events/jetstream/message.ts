@@ -1,0 +1,47 @@
+import { type ReconcileEvent, replayed } from '../../model/cloudevent.ts'
+
+/** An event that JetStream lacks, wholly or for some groups. */
+export interface Unrelayed {
+  readonly sequence: number
+  readonly id: string
+  readonly kind: string
+  /** The CloudEvent, JSON. */
+  readonly document: string
+  /** Whether the stream has it already, and only the groups below lack it. */
+  readonly isRelayed: boolean
+  /** The groups that wait for it, and how often it was replayed to each. */
+  readonly groups: readonly { readonly consumer: string; readonly replays: number }[]
+}
+
+/** A message on its way to JetStream. */
+export interface Outgoing {
+  /** `Nats-Msg-Id`: the same for the same message after any crash, so that JetStream drops the repetition. */
+  readonly id: string
+  readonly body: string
+  /** The groups it is for; a client that binds a group's consumer by itself skips what doesn't name the group. */
+  readonly consumers: readonly string[]
+}
+
+/** The event's row, by which a claim finds what a message is about. */
+export const SEQUENCE_HEADER = 'Muster-Sequence'
+export const CONSUMERS_HEADER = 'Muster-Consumers'
+export const CONTENT_TYPE = 'application/cloudevents+json'
+
+/**
+ * The messages that bring an event to JetStream. The first carries it to everyone; to a group that wants it afterwards (it
+ * was made later, or replays a dead letter) goes a message of its own, which the others skip.
+ */
+export const messagesFor = ({ id, document, isRelayed, groups }: Unrelayed): Outgoing[] => {
+  const isFirst = ({ replays }: { readonly replays: number }) => !isRelayed && replays === 0
+  const first = isRelayed
+    ? []
+    : [{ id, body: document, consumers: groups.filter(isFirst).map((group) => group.consumer) }]
+  const later = groups
+    .filter((group) => !isFirst(group))
+    .map(({ consumer, replays }) => ({
+      id: `${id}/${consumer}/${replays}`,
+      body: replays === 0 ? document : JSON.stringify(replayed(JSON.parse(document) as ReconcileEvent, replays)),
+      consumers: [consumer],
+    }))
+  return [...first, ...later]
+}

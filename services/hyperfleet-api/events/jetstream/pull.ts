@@ -1,0 +1,91 @@
+import { createInbox, type Msg, nanos } from '@nats-io/transport-node'
+import { Problem } from '../../problems/problem.ts'
+import { type Connected, STREAM } from './broker.ts'
+
+/** A message that a durable consumer gave out. */
+export interface Pulled {
+  readonly message: Msg
+  /** The subject that acknowledges it. */
+  readonly reply: string
+}
+
+/** The group's durable consumer is not there. */
+export class ConsumerMissingError extends Error {
+  constructor(consumer: string) {
+    super(`JetStream has no consumer '${consumer}'`)
+    this.name = 'ConsumerMissingError'
+  }
+}
+
+export interface Pull {
+  readonly consumer: string
+  /** At most so many messages, those that are there. */
+  readonly batch: number
+  /** Milliseconds to wait, for the first message only; 0 to take what is there. */
+  readonly wait: number
+  readonly signal: AbortSignal
+}
+
+/** How long the server may take beyond what was asked of it, in milliseconds. */
+const GRACE = 5_000
+/** The shortest time that the server waits for. */
+const SHORTEST = 10
+
+/**
+ * Takes messages from a durable consumer. The client library's `fetch` waits for a full batch; a claim is to end with the
+ * first message. Protocol: https://docs.nats.io/reference/reference-protocols/nats_api_reference#pull-consumers
+ * @throws ConsumerMissingError | Problem unavailable
+ */
+export const pull = async (connected: Connected, { consumer, batch, wait, signal }: Pull): Promise<Pulled[]> => {
+  const ask = (asked: Asked, longest: number) => request(connected, consumer, asked, signal, longest)
+  const there = await ask({ batch, no_wait: true }, GRACE)
+  if (there.length > 0 || wait < SHORTEST || signal.aborted) return there
+  const first = await ask({ batch: 1, expires: nanos(wait) }, wait + GRACE)
+  if (first.length === 0 || batch === 1) return first
+  return [...first, ...(await ask({ batch: batch - 1, no_wait: true }, GRACE))]
+}
+
+interface Asked {
+  readonly batch: number
+  readonly no_wait?: true
+  /** Nanoseconds. */
+  readonly expires?: number
+}
+
+/** What the server says instead of a message, as a status in the headers. */
+const STATUS = { heartbeat: 100, conflict: 409, noResponders: 503 } as const
+
+const request = async (
+  { connection, lost }: Connected,
+  consumer: string,
+  asked: Asked,
+  signal: AbortSignal,
+  longest: number,
+): Promise<Pulled[]> => {
+  const inbox = createInbox()
+  const subscription = connection.subscribe(inbox)
+  const end = () => subscription.unsubscribe()
+  const silent = AbortSignal.any([lost, AbortSignal.timeout(longest)])
+  const ended = AbortSignal.any([signal, silent])
+  ended.addEventListener('abort', end)
+  try {
+    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, JSON.stringify(asked), { reply: inbox })
+    const pulled: Pulled[] = []
+    for await (const message of subscription) {
+      const { code, description } = message.headers ?? { code: 0, description: '' }
+      if (code === STATUS.heartbeat) continue
+      if (code === STATUS.noResponders || (code === STATUS.conflict && /deleted/i.test(description)))
+        throw new ConsumerMissingError(consumer)
+      if (code !== 0 || message.reply === undefined) return pulled
+      pulled.push({ message, reply: message.reply })
+      if (pulled.length === asked.batch) return pulled
+    }
+    // Ended by us. What the server gave out meanwhile comes again after its acknowledgement time.
+    if (pulled.length === 0 && silent.aborted)
+      throw new Problem('unavailable', 'NATS went away while the claim waited, try again: the events are safe')
+    return pulled
+  } finally {
+    ended.removeEventListener('abort', end)
+    subscription.unsubscribe()
+  }
+}

@@ -1,0 +1,193 @@
+import { headers } from '@nats-io/transport-node'
+import { type Kysely, sql } from 'kysely'
+import type { Logger } from '#operator/model/log.ts'
+import { POLL, type Wakeup } from '../../feed/wakeup.ts'
+import type { Entities } from '../../model/entity.ts'
+import { timestampOf } from '../../model/timestamp.ts'
+import type { Database } from '../../storage/database.ts'
+import type { Tables } from '../../storage/schema.ts'
+import { type Broker, type Connected, SUBJECTS } from './broker.ts'
+import {
+  CONSUMERS_HEADER,
+  CONTENT_TYPE,
+  messagesFor,
+  type Outgoing,
+  SEQUENCE_HEADER,
+  type Unrelayed,
+} from './message.ts'
+
+export interface RelayOptions {
+  readonly broker: Broker
+  readonly database: Database
+  readonly entities: Entities
+  readonly wakeup: Wakeup
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+const BATCH = 100
+/** Any fixed number: the lock under which one replica at a time relays, so that the others don't do the same work. */
+const RELAY_LOCK = 7_233_003
+
+/**
+ * Hands events on to JetStream from the tables that they were committed to: what is in the database gets there, also
+ * after a crash in between, and JetStream drops a repetition by its `Nats-Msg-Id`. Returns how to stop.
+ */
+export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
+  const { broker, wakeup, log } = options
+  let isClosed = false
+  let isWanted = false
+  let running: Promise<void> | undefined
+
+  const run = async (): Promise<void> => {
+    while (isWanted && !isClosed) {
+      isWanted = false
+      if (broker.trouble !== undefined) return
+      try {
+        if ((await relayBatch(options)) === BATCH) isWanted = true
+      } catch (error) {
+        // The next poll tries again: the events are safe in the database.
+        log.warn('events were not handed to NATS, trying again', { error: messageOf(error) })
+        await broker.mend().catch((cause: unknown) => log.debug('the stream is not there', { error: messageOf(cause) }))
+        isWanted = false
+        return
+      }
+    }
+  }
+  const want = () => {
+    isWanted = true
+    running ??= run().finally(() => {
+      running = undefined
+      if (isWanted && !isClosed && broker.trouble === undefined) want()
+    })
+  }
+  const stopListening = wakeup.onWake(want)
+  broker.onReach(want)
+  const poll = setInterval(want, POLL)
+  want()
+  return async () => {
+    isClosed = true
+    clearInterval(poll)
+    stopListening()
+    await running
+  }
+}
+
+/** Publishes the oldest events that JetStream lacks and notes where it has them. @returns how many */
+const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Promise<number> =>
+  alone(database, async () => {
+    const events = await readUnrelayed(database.kysely)
+    if (events.length === 0) return 0
+    const connected = broker.reach()
+    // All are sent before the first is awaited, in order, so one subject has them in order.
+    const placed = await Promise.all(
+      events.flatMap((event) =>
+        messagesFor(event).map(async (message) => ({
+          event,
+          message,
+          place: await publish(connected, subjectOf(entities, event.kind), event.sequence, message),
+        })),
+      ),
+    )
+    const time = timestampOf(now())
+    await database.transaction(async (writer) => {
+      for (const { event, message, place } of placed) {
+        if (message.id === event.id)
+          await writer
+            .updateTable('events')
+            .set({ relayed_time: time, stream_sequence: place })
+            .where('sequence', '=', event.sequence)
+            .execute()
+        if (message.consumers.length > 0)
+          await writer
+            .updateTable('event_deliveries')
+            .set({ stream_sequence: place })
+            .where('event_sequence', '=', event.sequence)
+            .where('consumer', 'in', message.consumers)
+            .execute()
+      }
+    })
+    return events.length
+  })
+
+/** The subject of a kind's events. */
+export const subjectOf = (entities: Entities, kind: string): string =>
+  `${SUBJECTS}.${entities.byKind(kind)?.plural ?? kind.toLowerCase()}`
+
+const publish = async (
+  { stream }: Connected,
+  subject: string,
+  sequence: number,
+  { id, body, consumers }: Outgoing,
+): Promise<number> => {
+  const head = headers()
+  head.set('Content-Type', CONTENT_TYPE)
+  head.set(SEQUENCE_HEADER, String(sequence))
+  head.set(CONSUMERS_HEADER, consumers.join(','))
+  return (await stream.publish(subject, body, { msgID: id, headers: head })).seq
+}
+
+const readUnrelayed = async (kysely: Kysely<Tables>): Promise<Unrelayed[]> => {
+  const lacking = kysely
+    .selectFrom('events')
+    .select('sequence')
+    .where('relayed_time', 'is', null)
+    .union((union) =>
+      union
+        .selectFrom('event_deliveries')
+        .select('event_sequence as sequence')
+        .where('stream_sequence', 'is', null)
+        .where('dead_time', 'is', null),
+    )
+    .orderBy('sequence')
+    .limit(BATCH)
+  const events = await kysely
+    .selectFrom('events')
+    .select(['sequence', 'id', 'kind', 'document', 'relayed_time'])
+    .where('sequence', 'in', lacking)
+    .orderBy('sequence')
+    .execute()
+  if (events.length === 0) return []
+  const groups = await kysely
+    .selectFrom('event_deliveries')
+    .select(['event_sequence', 'consumer', 'replays'])
+    .where(
+      'event_sequence',
+      'in',
+      events.map(({ sequence }) => sequence),
+    )
+    .where('stream_sequence', 'is', null)
+    .where('dead_time', 'is', null)
+    .orderBy('consumer')
+    .execute()
+  const bySequence = Map.groupBy(groups, ({ event_sequence }) => event_sequence)
+  return events.map(({ relayed_time, ...event }) => ({
+    ...event,
+    isRelayed: relayed_time !== null,
+    groups: bySequence.get(event.sequence) ?? [],
+  }))
+}
+
+/** Does the work unless another replica is at it. */
+const alone = async ({ dialect, kysely }: Database, work: () => Promise<number>): Promise<number> => {
+  if (dialect === 'sqlite') return work()
+  return kysely.transaction().execute(async (transaction) => {
+    const { rows } = await sql<{
+      got: boolean
+    }>`select pg_try_advisory_xact_lock(${RELAY_LOCK}::bigint) as got`.execute(transaction)
+    return rows[0]?.got === true ? work() : 0
+  })
+}
+
+/** What an earlier stream had and is not done with is relayed to the new one. */
+export const relayAgain = async (database: Database): Promise<void> =>
+  database.transaction(async (writer) => {
+    await writer.updateTable('event_deliveries').set({ stream_sequence: null }).where('dead_time', 'is', null).execute()
+    await writer
+      .updateTable('events')
+      .set({ relayed_time: null, stream_sequence: null })
+      .where('taken_time', 'is', null)
+      .execute()
+  })
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

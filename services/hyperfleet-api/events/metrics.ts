@@ -1,0 +1,112 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { momentOf } from '../model/timestamp.ts'
+import type { Database } from '../storage/database.ts'
+import type { EventQueue } from './queue.ts'
+
+/**
+ * Measures a queue: what its groups took and acknowledged through this process, and how they stand in the database, which
+ * every replica tells alike.
+ */
+export const measured = (
+  queue: EventQueue,
+  { registry, database, now }: { readonly registry: Registry; readonly database: Database; readonly now: () => Date },
+): EventQueue => {
+  const registers = [registry]
+  const labelNames = ['consumer']
+  const deliveries = new Counter({
+    name: 'hyperfleet_api_event_deliveries_total',
+    help: 'Events claimed by a consumer group, repetitions included',
+    labelNames,
+    registers,
+  })
+  const acknowledgements = new Counter({
+    name: 'hyperfleet_api_event_acknowledgements_total',
+    help: 'Events acknowledged by a consumer group',
+    labelNames,
+    registers,
+  })
+  const oldest = new Gauge({
+    name: 'hyperfleet_api_event_queue_oldest_age_seconds',
+    help: 'Age of the oldest event that a consumer group has not acknowledged; 0 when there is none',
+    labelNames,
+    registers,
+  })
+  const dead = new Gauge({
+    name: 'hyperfleet_api_event_dead_letters',
+    help: 'Events that were delivered to a consumer group too often',
+    labelNames,
+    registers,
+  })
+  const unrelayed = new Gauge({
+    name: 'hyperfleet_api_events_unrelayed',
+    help: 'Events that wait to be handed to NATS; without NATS they stay here',
+    registers,
+  })
+  new Gauge({
+    name: 'hyperfleet_api_event_queue_up',
+    help: '1 while events can be delivered, 0 while NATS is away',
+    registers,
+    collect() {
+      this.set(queue.trouble === undefined ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'hyperfleet_api_event_queue_depth',
+    help: 'Events that a consumer group has not acknowledged, claimed or not',
+    labelNames,
+    registers,
+    async collect() {
+      for (const gauge of [this, oldest, dead, unrelayed]) gauge.reset()
+      // A database that is away says nothing; it must not keep the other metrics from being read.
+      const standing = await readStanding(database).catch(() => undefined)
+      for (const { consumer, waiting, buried, since } of standing?.groups ?? []) {
+        this.set({ consumer }, Number(waiting))
+        dead.set({ consumer }, Number(buried))
+        oldest.set({ consumer }, since === null ? 0 : (now().getTime() - momentOf(since).getTime()) / 1_000)
+      }
+      if (standing !== undefined) unrelayed.set(standing.unrelayed)
+    },
+  })
+  return {
+    putConsumer: (consumer, time) => queue.putConsumer(consumer, time),
+    deleteConsumer: (name) => queue.deleteConsumer(name),
+    claim: async (request, signal) => {
+      const claims = await queue.claim(request, signal)
+      deliveries.inc({ consumer: request.consumer }, claims.length)
+      return claims
+    },
+    acknowledge: async (consumer, receipt) => {
+      await queue.acknowledge(consumer, receipt)
+      acknowledgements.inc({ consumer })
+    },
+    extend: (consumer, receipt, visibility) => queue.extend(consumer, receipt, visibility),
+    deadLetters: (consumer, limit) => queue.deadLetters(consumer, limit),
+    replay: (consumer, eventId) => queue.replay(consumer, eventId),
+    noteTaken: (resourceId, reason) => queue.noteTaken(resourceId, reason),
+    get trouble() {
+      return queue.trouble
+    },
+    close: () => queue.close(),
+  }
+}
+
+const readStanding = async ({ kysely }: Database) => {
+  const groups = await kysely
+    .selectFrom('event_consumers as consumer')
+    .leftJoin('event_deliveries as delivery', 'delivery.consumer', 'consumer.name')
+    .leftJoin('events as event', 'event.sequence', 'delivery.event_sequence')
+    .select(({ fn }) => [
+      'consumer.name as consumer',
+      fn.count('delivery.event_sequence').filterWhere('delivery.dead_time', 'is', null).as('waiting'),
+      fn.count('delivery.dead_time').as('buried'),
+      fn.min('event.time').filterWhere('delivery.dead_time', 'is', null).as('since'),
+    ])
+    .groupBy('consumer.name')
+    .execute()
+  const { unrelayed } = await kysely
+    .selectFrom('events')
+    .select(({ fn }) => fn.countAll().as('unrelayed'))
+    .where('relayed_time', 'is', null)
+    .executeTakeFirstOrThrow()
+  return { groups, unrelayed: Number(unrelayed) }
+}

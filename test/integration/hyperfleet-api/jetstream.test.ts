@@ -1,0 +1,276 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { systemClock } from '#operator/model/clock.ts'
+import type { ApiOptions } from '#services/hyperfleet-api/start.ts'
+import { startNats } from '#test/harness/index.ts'
+import { type Json, NOWHERE, onBothDatabases, serve, type TestApi, temporaryData } from './support.ts'
+
+/** What only JetStream can get wrong; what every queue must do is in test/conformance/event-queue.test.ts. */
+
+const STREAM = 'hyperfleet-events'
+const LOCAL = { host: '127.0.0.1', port: 0 }
+
+const post = (api: TestApi, resourceId: string, reason: string) =>
+  api.call('POST', '/events', { resourceType: 'clusters', resourceId, reason })
+
+const claim = (api: TestApi, body: object = {}) =>
+  api.call('POST', '/events/consumers/dns/claims', { wait: '60s', visibility: '1h', ...body })
+
+const reasonsOf = ({ body }: { body: Json }): string[] =>
+  body.items.map(({ event }: { event: Json }) => event.data.reason)
+
+const natsServer = async () => {
+  const nats = await startNats()
+  onTestFinished(() => nats.stop())
+  return nats
+}
+
+const withNats = async (natsUrl: string, options: Partial<ApiOptions> = {}) =>
+  serve({ ...options, natsUrl, health: LOCAL, metrics: LOCAL }, systemClock)
+
+const readiness = async (api: TestApi) => {
+  const answer = await fetch(`${api.healthUrl}/readyz`)
+  return { status: answer.status, body: (await answer.json()) as Json }
+}
+
+/** A metric's samples by their labels without those of every metric. */
+const metric = async (api: TestApi, name: string): Promise<string[]> => {
+  const text = await (await fetch(`${api.metricsUrl}/metrics`)).text()
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`hyperfleet_api_${name}{`))
+    .map((line) => line.slice(name.length + 15).replace(/,?component="api",version="0.0.0"/, ''))
+}
+
+const until = async (holds: () => Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await delay(20)
+}
+
+/** A client of NATS that knows nothing of the API. */
+const natsClient = async (url: string) => {
+  const connection = await connect({ servers: url })
+  onTestFinished(() => connection.close())
+  return { manager: await jetstreamManager(connection), consumers: jetstream(connection).consumers }
+}
+
+const take = async (consumer: Consumer) => {
+  const message = await consumer.next({ expires: 30_000 })
+  if (message === null) throw new Error('no message came')
+  return message
+}
+
+/** Every message that the stream has, once there are so many. */
+const eventsIn = async (url: string, count: number) => {
+  const { manager, consumers } = await natsClient(url)
+  await until(async () => (await manager.streams.info(STREAM)).state.messages >= count)
+  const consumer = await consumers.get(STREAM)
+  const events: { subject: string; headers: Record<string, string | undefined>; body: Json }[] = []
+  for await (const message of await consumer.fetch({ max_messages: count, expires: 30_000 }))
+    events.push({
+      subject: message.subject,
+      headers: Object.fromEntries((message.headers?.keys() ?? []).map((key) => [key, message.headers?.get(key)])),
+      body: message.json(),
+    })
+  return events
+}
+
+onBothDatabases((fresh) => {
+  test('an event goes to JetStream under its kind’s subject as a structured CloudEvent, its id being the message’s', async () => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url, await fresh())
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    await api.call('PUT', '/events/consumers/us', { resourceType: 'clusters', labels: 'region=us' })
+    const { id } = await api.cluster('one')
+    const { body } = await post(api, id, 'New')
+    expect(await eventsIn(nats.url, 1)).toEqual([
+      {
+        subject: 'hyperfleet.events.clusters',
+        headers: {
+          'Nats-Msg-Id': `${id}.1`,
+          'Content-Type': 'application/cloudevents+json',
+          'Muster-Consumers': 'dns',
+          'Muster-Sequence': '1',
+        },
+        body,
+      },
+    ])
+  })
+
+  test('what was posted while NATS was away gets there when it is back, each once and in order', async () => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url, await fresh())
+    const { id } = await api.cluster('one')
+    await post(api, id, 'Before')
+    await eventsIn(nats.url, 1)
+    await nats.kill()
+    for (const reason of ['A', 'B', 'C']) expect((await post(api, id, reason)).status).toBe(201)
+    await nats.restart()
+    const events = await eventsIn(nats.url, 4)
+    expect(events.map(({ body }) => body.data.reason)).toEqual(['Before', 'A', 'B', 'C'])
+  })
+
+  test('NATS restarts in the middle: claims stay good, acknowledgements meanwhile count, what was posted comes', async () => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url, await fresh())
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    const { id } = await api.cluster('one')
+    for (const reason of ['A', 'B']) await post(api, id, reason)
+    const claims: Json[] = []
+    while (claims.length < 2) claims.push(...(await claim(api, { max: 2 })).body.items)
+    const [a, b] = claims
+    await nats.kill()
+    await until(async () => (await readiness(api)).body.status === 'degraded')
+    expect((await api.call('DELETE', `/events/consumers/dns/claims/${a.receipt}`)).status).toBe(204)
+    expect((await api.call('PATCH', `/events/consumers/dns/claims/${b.receipt}`, { visibility: '1s' })).status).toBe(
+      204,
+    )
+    expect(await claim(api)).toMatchObject({ status: 503, body: { code: 'HYPERFLEET-SVC-001' } })
+    expect((await post(api, id, 'C')).status).toBe(201)
+    await nats.restart()
+    const seen = new Set<string>()
+    while (seen.size < 2) {
+      const answer = await claim(api)
+      // Until NATS is found again.
+      if (answer.status === 200) for (const reason of reasonsOf(answer)) seen.add(reason)
+    }
+    expect([...seen].toSorted()).toEqual(['B', 'C'])
+  })
+
+  test('NATS is away at the start: the API serves, says so, and delivers everything once NATS is there', async () => {
+    const nats = await natsServer()
+    await nats.kill()
+    const api = await withNats(nats.url, await fresh())
+    expect(await readiness(api)).toEqual({
+      status: 200,
+      body: {
+        status: 'degraded',
+        reason: `NATS at ${nats.url} does not answer: events wait in the database until it does`,
+      },
+    })
+    expect((await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })).status).toBe(201)
+    const { id } = await api.cluster('one')
+    expect((await post(api, id, 'A')).status).toBe(201)
+    expect((await post(api, id, 'A')).status).toBe(200)
+    expect((await claim(api)).status).toBe(503)
+    expect([await metric(api, 'event_queue_up'), await metric(api, 'events_unrelayed')]).toEqual([['{} 0'], ['{} 1']])
+    await nats.restart()
+    await until(async () => (await readiness(api)).body.status === 'ok')
+    expect(reasonsOf(await claim(api))).toEqual(['A'])
+    await until(async () => (await metric(api, 'events_unrelayed'))[0] === '{} 0')
+    expect(await metric(api, 'event_queue_up')).toEqual(['{} 1'])
+  })
+
+  test('a stream that was lost is made anew, and what nobody has acknowledged is delivered from the database', async () => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url, await fresh())
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    const { id } = await api.cluster('one')
+    for (const reason of ['A', 'B']) await post(api, id, reason)
+    const [first] = (await claim(api)).body.items
+    await api.call('DELETE', `/events/consumers/dns/claims/${first.receipt}`)
+    await eventsIn(nats.url, 2)
+    await (await natsClient(nats.url)).manager.streams.delete(STREAM)
+    await post(api, id, 'C')
+    const seen: string[] = []
+    while (seen.length < 2) {
+      const answer = await claim(api)
+      if (answer.status === 200) seen.push(...reasonsOf(answer))
+    }
+    expect(seen).toEqual(['B', 'C'])
+  })
+
+  test('a group whose durable consumer somebody deleted still gets what waits for it', async () => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url, await fresh())
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    const { id } = await api.cluster('one')
+    await post(api, id, 'A')
+    const [a] = (await claim(api)).body.items
+    await api.call('DELETE', `/events/consumers/dns/claims/${a.receipt}`)
+    await post(api, id, 'B')
+    await eventsIn(nats.url, 2)
+    await (await natsClient(nats.url)).manager.consumers.delete(STREAM, 'dns')
+    expect(reasonsOf(await claim(api))).toEqual(['B'])
+  })
+})
+
+describe('a client of NATS that binds a group’s durable consumer itself', () => {
+  const begin = async () => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url)
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters', labels: 'region=eu' })
+    const { consumers } = await natsClient(nats.url)
+    const { id } = await api.cluster('one', { region: 'eu' })
+    return { nats, api, id, consumer: await consumers.get(STREAM, 'dns') }
+  }
+
+  test('gets the events; what it acknowledges the API does not deliver again', async () => {
+    const { api, id, consumer } = await begin()
+    await post(api, id, 'A')
+    const message = await take(consumer)
+    expect(message.json<Json>().data).toMatchObject({ id, reason: 'A' })
+    await message.ackAck()
+    await post(api, id, 'B')
+    expect(reasonsOf(await claim(api))).toEqual(['B'])
+  })
+
+  test('sees in a header which messages are for its group', async () => {
+    const { api, id, consumer } = await begin()
+    const other = await api.cluster('two', { region: 'us' })
+    await post(api, other.id, 'NotForUs')
+    await post(api, id, 'ForUs')
+    const headers = [(await take(consumer)).headers, (await take(consumer)).headers]
+    expect(headers.map((header) => header?.get('Muster-Consumers'))).toEqual(['', 'dns'])
+  })
+
+  test('has taken what was delivered to it: an equal event is a new one from then on', async () => {
+    const { api, id, consumer } = await begin()
+    await post(api, id, 'A')
+    await until(async () => (await metric(api, 'events_unrelayed'))[0] === '{} 0')
+    expect((await post(api, id, 'A')).status).toBe(200)
+    await take(consumer)
+    expect((await post(api, id, 'A')).status).toBe(201)
+  })
+
+  test('and one with a durable consumer of its own counts as taking too', async () => {
+    const { nats, api, id } = await begin()
+    const { manager, consumers } = await natsClient(nats.url)
+    await manager.consumers.add(STREAM, { durable_name: 'own', ack_policy: 'explicit' })
+    await post(api, id, 'A')
+    await until(async () => (await metric(api, 'events_unrelayed'))[0] === '{} 0')
+    expect((await post(api, id, 'A')).status).toBe(200)
+    await take(await consumers.get(STREAM, 'own'))
+    expect((await post(api, id, 'A')).status).toBe(201)
+  })
+})
+
+test('what waits in the database when NATS is first used goes to JetStream, and comes back when it is no longer', async () => {
+  const nats = await natsServer()
+  const { dataDir } = await temporaryData()
+  const alone = await serve({ dataDir }, systemClock)
+  await alone.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  const { id } = await alone.cluster('one')
+  for (const reason of ['A', 'B', 'C']) await post(alone, id, reason)
+  const [a] = (await claim(alone)).body.items
+  await alone.call('DELETE', `/events/consumers/dns/claims/${a.receipt}`)
+  await alone.stop()
+  const relayed = await serve({ dataDir, natsUrl: nats.url }, systemClock)
+  const [b] = (await claim(relayed)).body.items
+  expect(b.event.data.reason).toBe('B')
+  await relayed.call('DELETE', `/events/consumers/dns/claims/${b.receipt}`)
+  await relayed.stop()
+  expect(reasonsOf(await claim(await serve({ dataDir }, systemClock), { max: 10 }))).toEqual(['C'])
+})
+
+test('a NATS that is away is named in the log without its password', async () => {
+  const lines: string[] = []
+  const log = {
+    ...NOWHERE,
+    warn: (message: string, fields?: object) => lines.push(`${message} ${JSON.stringify(fields)}`),
+  }
+  await serve({ natsUrl: 'nats://user:secret@127.0.0.1:1', log })
+  expect(lines.join()).toContain('NATS is away {"nats":"nats://127.0.0.1:1"')
+  expect(lines.join()).not.toContain('secret')
+})
