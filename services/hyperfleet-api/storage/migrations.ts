@@ -111,7 +111,7 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
-    name: '0004-deliveries',
+    name: '0008-deliveries',
     statements: () => [
       sql`alter table events add column stream_sequence bigint`,
       sql`alter table event_deliveries add column stream_sequence bigint`,
