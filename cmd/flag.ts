@@ -11,8 +11,11 @@ export interface Flag<T> {
   /** What the flag means when written without a value; undefined when it needs one. */
   readonly alone: string | undefined
   /** @throws Error whose message says what to write instead. */
-  readonly read: (text: string | undefined, where: string) => T
+  readonly read: (given: Given, where: string) => T
 }
+
+/** What was written: several texts only where a flag may be given several times. */
+type Given = string | readonly string[] | undefined
 
 /**
  * Reads a value.
@@ -33,7 +36,7 @@ export const flag = <T>(value: string, help: string, parse: Parse<T>, otherwise:
   help,
   default: otherwise,
   alone,
-  read: (text, where) => parse(text ?? otherwise, where),
+  read: (given, where) => parse(textOf(given) ?? otherwise, where),
 })
 
 /** A flag that is undefined unless given. */
@@ -42,8 +45,35 @@ export const optional = <T>(value: string, help: string, parse: Parse<T>): Flag<
   help,
   default: undefined,
   alone: undefined,
-  read: (text, where) => (text === undefined ? undefined : parse(text, where)),
+  read: (given, where) => {
+    const text = textOf(given)
+    return text === undefined ? undefined : parse(text, where)
+  },
 })
+
+/** A flag that may be given several times, or once with several values; at least one is needed. */
+export const several = <T>(value: string, help: string, parse: Parse<T>): Flag<readonly T[]> => ({
+  value: `${value}...`,
+  help,
+  default: undefined,
+  alone: undefined,
+  read: (given, where) => {
+    if (given === undefined) throw new Error('is needed at least once')
+    return [given].flat().map((text) => parse(text, where))
+  },
+})
+
+/** A flag that must be given. */
+export const required = <T>(value: string, help: string, parse: Parse<T>): Flag<T> => ({
+  ...optional(value, help, parse),
+  read: (given, where) => {
+    const text = textOf(given)
+    if (text === undefined) throw new Error('is needed')
+    return parse(text, where)
+  },
+})
+
+const textOf = (given: Given): string | undefined => (typeof given === 'string' ? given : given?.at(-1))
 
 /** A flag that is off unless given; `--x`, `--x=true` and `--x=false` all say something. */
 export const toggle = (help: string): Flag<boolean> => flag('BOOL', help, boolean, 'false', 'true')
@@ -81,10 +111,10 @@ export const addFlags = (command: Command, flags: Flags): Command => {
 export const readFlags = <F extends Flags>(command: Command, flags: F): Values<F> => {
   const given: Record<string, unknown> = command.opts()
   const read = (name: string, { read: parse }: Flag<unknown>): unknown => {
-    const text = given[name]
+    const written = given[name] as Given
     const where = command.getOptionValueSource(name) === 'env' ? variableOf(name) : spelled(name)
     try {
-      return parse(typeof text === 'string' ? text : undefined, where)
+      return parse(written, where)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       throw new UsageError(error instanceof BindingError ? message : `${where}: ${message}`, { cause: error })

@@ -2,6 +2,7 @@ import { Command, CommanderError, type Option } from 'commander'
 import { apiCommand } from './api/command.ts'
 import { crdsCommand } from './crds/command.ts'
 import { managerCommand } from './manager/command.ts'
+import { poolCommand } from './pool/command.ts'
 import { usageError } from './usage.ts'
 import { versionCommand } from './version/command.ts'
 
@@ -15,8 +16,9 @@ export const program = (): Command => {
     .description('Keeps a fleet of clusters and devices in the state that Git declares.')
     .addHelpText('after', ENVIRONMENT)
     .helpCommand(false)
-  for (const command of [managerCommand(), apiCommand(), crdsCommand(), versionCommand()]) muster.addCommand(command)
-  for (const command of [muster, ...muster.commands]) {
+  for (const command of [managerCommand(), apiCommand(), poolCommand(), crdsCommand(), versionCommand()])
+    muster.addCommand(command)
+  for (const command of withSubcommands(muster)) {
     // Commander would print its own words and exit: here every problem becomes one UsageError.
     command
       .exitOverride()
@@ -25,6 +27,11 @@ export const program = (): Command => {
   }
   return muster
 }
+
+const withSubcommands = (command: Command): readonly Command[] => [
+  command,
+  ...command.commands.flatMap(withSubcommands),
+]
 
 /** `what it does (default: x; MUSTER_X)`. */
 const optionDescription = ({ description, defaultValue, defaultValueDescription, envVar }: Option): string => {

@@ -13,11 +13,22 @@ const quotedIn = (message: string): string => /'([^']*)'/.exec(message)?.[1] ?? 
 
 /** Commander's problem with the arguments in our words: what is wrong, and the nearest valid choice or where the valid ones are. */
 export const usageError = (error: CommanderError, muster: Command, args: readonly string[]): UsageError => {
-  const command = muster.commands.find((candidate) => args.includes(candidate.name()))
-  const commands = muster.commands.map((candidate) => candidate.name())
-  const flags = (command ?? muster).options.map(({ long }) => long ?? '')
-  const help = `"muster${command === undefined ? '' : ` ${command.name()}`} --help" lists what is`
+  const path = commandPath(muster, args)
+  const command = path.at(-1) ?? muster
+  const commands = command.commands.map((candidate) => candidate.name())
+  const flags = command.options.map(({ long }) => long ?? '')
+  const help = `"${['muster', ...path.map((part) => part.name())].join(' ')} --help" lists what is`
   return new UsageError(problem(error, commands, flags, help), { cause: error })
+}
+
+/** The commands that the arguments name, from the outermost to the innermost. */
+const commandPath = (muster: Command, args: readonly string[]): readonly Command[] => {
+  const path: Command[] = []
+  for (const arg of args) {
+    const next = (path.at(-1) ?? muster).commands.find((candidate) => candidate.name() === arg)
+    if (next !== undefined) path.push(next)
+  }
+  return path
 }
 
 const problem = (

@@ -2,12 +2,14 @@ import { apiFlags } from '#cmd/api/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
 import { type Flag, type Flags, spelled, variableOf } from '#cmd/flag.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
+import { renderFlags } from '#cmd/pool/command.ts'
 import { versionFlags } from '#cmd/version/command.ts'
 import { cell, row } from './table.ts'
 
 const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags: Flags }>> = {
   manager: { does: 'Runs controllers against a Kubernetes API server.', flags: managerFlags },
   api: { does: 'Serves the HyperFleet API.', flags: apiFlags },
+  'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
   crds: { does: 'Prints the CustomResourceDefinitions as YAML.', flags: crdsFlags },
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },
 }

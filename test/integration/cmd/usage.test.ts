@@ -11,7 +11,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster([])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: name a command (valid: manager, api, crds, version)",
+        "output": "muster: name a command (valid: manager, api, pool, crds, version)",
       }
     `)
   })
@@ -20,13 +20,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['managr'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, crds, version)",
+        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, pool, crds, version)",
       }
     `)
     expect(await muster(['frobnicate'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command frobnicate (valid: manager, api, crds, version)",
+        "output": "muster: unknown command frobnicate (valid: manager, api, pool, crds, version)",
       }
     `)
   })
@@ -143,7 +143,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['crds', '--kind=sentinelconfg'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: AdapterTask, SentinelConfig)",
+        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: ClusterClaim, ClusterDeploymentCustomization, ClusterDeployment, ClusterPool, AdapterTask, SentinelConfig)",
       }
     `)
   })
