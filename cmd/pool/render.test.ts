@@ -48,7 +48,11 @@ test('an operation that can’t be applied is named', async () => {
 
 describe('a file that can’t be meant', () => {
   test.each([
-    ['another kind', 'kind: Secret\nmetadata: {name: a}\n', 'document 0 is a Secret, not a ClusterDeploymentCustomization'],
+    [
+      'another kind',
+      'kind: Secret\nmetadata: {name: a}\n',
+      'document 0 is a Secret, not a ClusterDeploymentCustomization',
+    ],
     ['nothing in it', '\n', 'holds no ClusterDeploymentCustomization'],
     ['no YAML', 'a: {b', 'is no YAML: unexpected end of the stream within a flow collection (1:6)'],
     ['no name', 'kind: ClusterDeploymentCustomization\n', 'document 0 has no metadata.name'],
