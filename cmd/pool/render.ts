@@ -87,8 +87,9 @@ const customizationsIn = (written: string, file: string): readonly Customization
     const { kind, metadata, spec } = object
     if (kind !== ClusterDeploymentCustomization.kind)
       throw refuse(`document ${index} is a ${String(kind)}, not a ${ClusterDeploymentCustomization.kind}`)
-    if (typeof metadata?.name !== 'string') throw refuse(`document ${index} has no metadata.name`)
-    return { name: metadata.name, ...patchesOf(spec, (what) => refuse(`${metadata.name}: ${what}`)) }
+    const name = metadata?.name
+    if (typeof name !== 'string') throw refuse(`document ${index} has no metadata.name`)
+    return { name, ...patchesOf(spec, (what) => refuse(`${name}: ${what}`)) }
   })
 }
 
