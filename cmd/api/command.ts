@@ -36,6 +36,7 @@ export const apiFlags = {
     'OpenAPI or JSON Schema file with the schemas of specs; before server.openapi_schema_path of the configuration file',
     nonEmpty,
   ),
+  archiveRetention: flag('DURATION', 'how long removed resources stay in the archive; 0s for ever', duration, '720h'),
   natsUrl: optional('URL', 'NATS server to which events are relayed', urlOf('nats', 'tls')),
   ...authFlags,
   tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),

@@ -19,7 +19,9 @@ import { createGuard } from './http/guard.ts'
 import { openApiDocument } from './http/openapi.ts'
 import type { Operation } from './http/operation.ts'
 import { healthServer, metricsServer } from './http/probes.ts'
+import { archiveOperations } from './http/routes/archive.ts'
 import { eventOperations } from './http/routes/events.ts'
+import { forceDeleteOperations } from './http/routes/force-delete.ts'
 import { placesOf, resourceOperations } from './http/routes/resources.ts'
 import { statusOperations } from './http/routes/statuses.ts'
 import { createServer } from './http/server.ts'
@@ -30,7 +32,7 @@ import { builtinEntities, conditionCompiler, defineEntities, type EntityConfig }
 import { identifiers } from './model/identifier.ts'
 import { readSpecSchemas } from './specs/read.ts'
 import { openDatabase } from './storage/database.ts'
-import { startRetention } from './storage/retention.ts'
+import { KEEP, startRetention } from './storage/retention.ts'
 
 /**
  * The HyperFleet API: resources of configured kinds, adapter reports and what they add up to, events for consumers,
@@ -53,6 +55,8 @@ export interface ApiOptions {
   readonly databaseUrl?: string | undefined
   /** `nats://…`: events are published to JetStream there, and consumer groups are its durable consumers. */
   readonly natsUrl?: string | undefined
+  /** How long removed resources stay in the archive, in milliseconds; 30 days when absent, for ever when 0. */
+  readonly archiveRetention?: number | undefined
   /** The kinds that are served; clusters and nodepools when absent. */
   readonly entities?: readonly EntityConfig[] | undefined
   /** OpenAPI or JSON Schema file with the schemas that specs must fit. */
@@ -129,7 +133,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(() => wakeup.close())
     const feed = await createFeed(database, wakeup, log)
     closers.push(() => feed.close())
-    closers.push(startRetention(database, clock, log))
+    closers.push(startRetention(database, clock, log, { ...KEEP, archive: options.archiveRetention ?? KEEP.archive }))
 
     const now = () => clock.now()
     const newId = identifiers(now)
@@ -210,7 +214,12 @@ const openQueue = async (url: string | undefined, parts: Omit<JetStreamQueueOpti
 const operationsOf = (service: Service): Operation[] => [
   ...service.entities.all
     .flatMap(placesOf)
-    .flatMap((place) => [...resourceOperations(service, place), ...statusOperations(service, place)]),
+    .flatMap((place) => [
+      ...resourceOperations(service, place),
+      ...statusOperations(service, place),
+      ...forceDeleteOperations(service, place),
+    ]),
+  ...archiveOperations(service),
   ...eventOperations(service),
 ]
 

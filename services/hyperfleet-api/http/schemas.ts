@@ -48,6 +48,11 @@ export const Resource = Type.Object(
       phase: Type.Enum(['Ready', 'NotReady', 'Deleting']),
       lastTransitionTime: Type.Optional(Time),
       conditions: Type.Array(Type.Ref('Condition')),
+      awaited: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'Only in deletion: adapters that have not cleaned up; when empty, children are awaited.',
+        }),
+      ),
     }),
   },
   { $id: 'Resource' },
@@ -206,6 +211,36 @@ export const DeadLetter = Type.Object(
   { $id: 'DeadLetter' },
 )
 
+export const ForceDelete = Type.Object(
+  { reason: Type.String({ minLength: 1, maxLength: 1024, description: 'Why adapters are not waited for; kept.' }) },
+  { $id: 'ForceDelete', additionalProperties: false },
+)
+
+export const ArchivedResource = Type.Object(
+  {
+    archived_time: Time,
+    forced: Type.Optional(
+      Type.Object(
+        { by: Type.String(), reason: Type.String() },
+        { description: 'Only when it was removed by force-delete.' },
+      ),
+    ),
+    resource: Type.Ref('Resource'),
+    statuses: Type.Array(Type.Ref('AdapterStatus')),
+  },
+  { $id: 'ArchivedResource', description: 'A removed resource as it was last.' },
+)
+
+export const ArchivePurge = Type.Object(
+  {
+    before: Type.Optional(Type.String({ description: 'RFC 3339; what was archived before this time.' })),
+    kind: Type.Optional(Type.String({ minLength: 1, maxLength: 100, examples: ['Cluster'] })),
+  },
+  { $id: 'ArchivePurge', additionalProperties: false, description: 'Give at least one; both must hold.' },
+)
+
+export const Purged = Type.Object({ purged: Type.Integer({ description: 'How many.' }) }, { $id: 'Purged' })
+
 export const Problem = Type.Object(
   {
     type: Type.String({ format: 'uri' }),
@@ -241,6 +276,10 @@ export const NAMED = [
   ReceiptPatch,
   Claim,
   DeadLetter,
+  ForceDelete,
+  ArchivedResource,
+  ArchivePurge,
+  Purged,
   Problem,
 ] as const
 
@@ -257,6 +296,12 @@ const Page = Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })
 const Size = Type.Integer({ minimum: 1, maximum: 100, default: 20 })
 
 export const PageQuery = Type.Object({ page: Type.Optional(Page), size: Type.Optional(Size) })
+
+export const ArchiveQuery = Type.Object({
+  ...PageQuery.properties,
+  id: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+})
 
 export const FieldsQuery = Type.Object({
   fields: Type.Optional(

@@ -21,7 +21,7 @@ const SHAPE: Readonly<Record<string, 'value' | 'open' | readonly string[]>> = {
   updated_by: 'value',
   deleted_by: 'value',
   tenancy: 'open',
-  status: ['phase', 'lastTransitionTime', 'conditions'],
+  status: ['phase', 'lastTransitionTime', 'conditions', 'awaited'],
 }
 
 const CONDITION_FIELDS = new Set([

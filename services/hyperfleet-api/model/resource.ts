@@ -23,6 +23,8 @@ export interface ResourceStatus {
   /** The newest accepted adapter report; absent until there is one. Seed: sentinel, Key Insight. */
   readonly lastTransitionTime?: Timestamp
   readonly conditions: readonly Condition[]
+  /** While in deletion: the adapters that have not cleaned up yet; when empty, it waits for its children alone. */
+  readonly awaited?: readonly string[]
 }
 
 export interface ObjectReference {

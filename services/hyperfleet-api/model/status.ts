@@ -1,6 +1,7 @@
 import { aggregate, statusOf } from './aggregate.ts'
 import { computedConditions } from './conditions/computed.ts'
 import type { Entity } from './entity.ts'
+import { awaitedAdapters } from './gate.ts'
 import type { AdapterStatus, Condition, Resource, ResourceStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
 
@@ -26,5 +27,8 @@ export const resourceStatus = (
   const conditions = aggregate({ resource, rows, required: entity.requiredAdapters, previous, hasChildren })
   const aggregated = { ...resource, status: statusOf(resource, conditions, lastTransitionTime) }
   const computed = computedConditions(entity.conditions, aggregated, rows, previous)
-  return statusOf(resource, [...conditions, ...computed], lastTransitionTime)
+  const status = statusOf(resource, [...conditions, ...computed], lastTransitionTime)
+  return resource.deleted_time === undefined
+    ? status
+    : { ...status, awaited: awaitedAdapters(resource, rows, entity.requiredAdapters) }
 }

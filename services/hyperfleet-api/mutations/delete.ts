@@ -7,7 +7,7 @@ import { type Address, lockChildren, lockResource } from '../storage/resources.t
 import { readStatuses } from '../storage/statuses.ts'
 import { writeStep } from '../storage/write.ts'
 import type { Caller, Mutations } from './context.ts'
-import { isRemovable, lockAncestors, reconditioned } from './tree.ts'
+import { isRemovable, lockAncestors, reconditioned, removeRecord } from './tree.ts'
 
 /**
  * Asks for a deletion: marks the resource and everything below it, and removes at once what no adapter has to clean up.
@@ -53,7 +53,7 @@ const markDown = async (
   const resource = marked(entity, before, rows, left > 0, caller)
   await writeStep(writer, database.dialect, { type: 'modified', before, resource }, caller.time)
   const isGone = isRemovable(entity, resource, rows, left > 0)
-  if (isGone) await writeStep(writer, database.dialect, { type: 'deleted', resource }, caller.time)
+  if (isGone) await removeRecord(writer, database, resource, caller.time)
   return { resource, isGone }
 }
 

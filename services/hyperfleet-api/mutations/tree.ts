@@ -1,17 +1,22 @@
-import type { Entities, Entity } from '../model/entity.ts'
+import type { Entity } from '../model/entity.ts'
 import { awaitedAdapters } from '../model/gate.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import { resourceStatus } from '../model/status.ts'
 import type { Timestamp } from '../model/timestamp.ts'
+import { type Force, putArchived } from '../storage/archive.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { hasChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
 import { writeStep } from '../storage/write.ts'
+import type { Mutations } from './context.ts'
 
 /**
  * Deletion in a family of records: a record goes when its adapters have cleaned up and no child is left, and its going
  * may let its parent go, up the tree, all in one transaction.
  */
+
+/** Where a family of records is, and which kinds it has. */
+type Family = Pick<Mutations, 'database' | 'entities'>
 
 /** Conditions of a resource as it stands, from its rows. */
 export const reconditioned = (
@@ -39,35 +44,56 @@ export const isRemovable = (
   !children &&
   awaitedAdapters(resource, rows, entity.requiredAdapters).length === 0
 
+/**
+ * Removes a record: what is known of it goes to the archive, watchers hear of it, and its rows are gone.
+ * @param force when it goes although its adapters have not cleaned up
+ */
+export const removeRecord = async (
+  writer: Writer,
+  { dialect }: Database,
+  resource: Resource,
+  time: Timestamp,
+  force?: Force,
+): Promise<void> => {
+  const statuses = await readStatuses(writer, resource.id)
+  await putArchived(writer, { archived_time: time, ...(force && { forced: force }), resource, statuses })
+  await writeStep(writer, dialect, { type: 'deleted', resource }, time)
+}
+
 /** Removes a record that may go, then looks at its parent again. */
 export const removeUpward = async (
   writer: Writer,
-  { database, entities }: { readonly database: Database; readonly entities: Entities },
+  family: Family,
   resource: Resource,
   time: Timestamp,
 ): Promise<void> => {
-  await writeStep(writer, database.dialect, { type: 'deleted', resource }, time)
-  const owner = resource.owner_references
+  await removeRecord(writer, family.database, resource, time)
+  await reviewParent(writer, family, resource, time)
+}
+
+/** Looks again at a record that is in deletion and has just lost a child: it may go now, and then its own parent. */
+export const reviewParent = async (
+  writer: Writer,
+  family: Family,
+  { owner_references: owner }: Resource,
+  time: Timestamp,
+): Promise<void> => {
+  const { database, entities } = family
   const entity = owner === undefined ? undefined : entities.byKind(owner.kind)
   if (owner === undefined || entity === undefined) return
   const parent = await lockResource(writer, database, { entity, id: owner.id })
-  if (parent.deleted_time === undefined) return
+  if (parent.deleted_time === undefined || (await hasChildren(writer, parent.id))) return
   const rows = await readStatuses(writer, parent.id)
-  const children = await hasChildren(writer, parent.id)
-  if (isRemovable(entity, parent, rows, children)) {
-    await removeUpward(writer, { database, entities }, parent, time)
-    return
-  }
-  if (children) return
-  // The last child is gone, the adapters are not done: the condition no longer names children.
-  const after = reconditioned(entity, parent, rows, children)
-  await writeStep(writer, database.dialect, { type: 'modified', before: parent, resource: after }, time)
+  // The last child is gone: the condition names adapters alone.
+  const after = reconditioned(entity, parent, rows, false)
+  if (isRemovable(entity, after, rows, false)) await removeUpward(writer, family, after, time)
+  else await writeStep(writer, database.dialect, { type: 'modified', before: parent, resource: after }, time)
 }
 
 /** Locks the ancestors of a record from the root down, the order in which a deletion locks, so that neither waits in a circle. */
 export const lockAncestors = async (
   writer: Writer,
-  { database, entities }: { readonly database: Database; readonly entities: Entities },
+  { database, entities }: Family,
   { entity, id }: { readonly entity: Entity; readonly id: string },
 ): Promise<void> => {
   if (database.dialect === 'sqlite') return

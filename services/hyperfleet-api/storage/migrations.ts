@@ -99,6 +99,26 @@ export const migrations: readonly Migration[] = [
     ],
   },
   {
+    name: '0005-archive',
+    statements: (dialect) => [
+      sql`create table archive (
+        id text primary key, kind text not null, name text not null, tenancy text not null,
+        archived_time ${time(dialect)} not null, document text not null
+      )`,
+      sql`create index archive_by_kind on archive (kind, archived_time desc, id desc)`,
+      sql`create index archive_by_name on archive (kind, name, archived_time desc, id desc)`,
+      sql`create index archive_by_time on archive (archived_time)`,
+    ],
+  },
+  {
+    name: '0006-reconciliation-metrics',
+    statements: () => [
+      sql`alter table resources add column awaited text`,
+      sql`create index resource_conditions_not_ready on resource_conditions (kind, last_transition_time, resource_id)
+        where type = 'Ready' and status = 'False'`,
+    ],
+  },
+  {
     name: '0007-references',
     statements: () => [
       sql`create table resource_references (

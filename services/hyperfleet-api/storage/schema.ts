@@ -8,6 +8,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *              ├─ resource_conditions   what condition searches use
  *              ├─ resource_references   which resources name which
  *              └─ adapter_statuses      newest accepted report of each adapter
+ *   archive              records that are gone, as they were last, with their statuses
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
  *   events ── event_deliveries ── event_consumers      a delivery's row lives until it is acknowledged
@@ -21,6 +22,7 @@ export interface Tables {
   resource_conditions: ConditionRow
   resource_references: ReferenceRow
   adapter_statuses: AdapterStatusRow
+  archive: ArchiveRow
   status_log: StatusLogRow
   changes: ChangeRow
   change_floor: { version: number }
@@ -43,6 +45,8 @@ export interface ResourceRow {
   created_by: string
   updated_by: string
   deleted_by: string | null
+  /** In deletion: the adapters that are waited for, JSON. */
+  awaited: string | null
   /** JSON with sorted keys, so that equal tenancies are equal text. */
   tenancy: string
   /** The wire form, JSON. */
@@ -77,6 +81,18 @@ export interface ReferenceRow {
 export interface AdapterStatusRow {
   resource_id: string
   adapter: string
+  /** The wire form, JSON. */
+  document: string
+}
+
+export interface ArchiveRow {
+  /** Of the resource; ids are never used again. */
+  id: string
+  kind: string
+  name: string
+  /** JSON with sorted keys. */
+  tenancy: string
+  archived_time: Timestamp
   /** The wire form, JSON. */
   document: string
 }

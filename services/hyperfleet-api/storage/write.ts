@@ -69,6 +69,7 @@ const changeable = (resource: Resource) => ({
   updated_by: resource.updated_by,
   deleted_time: resource.deleted_time ?? null,
   deleted_by: resource.deleted_by ?? null,
+  awaited: resource.status.awaited === undefined ? null : JSON.stringify(resource.status.awaited),
   document: JSON.stringify(resource),
 })
 

@@ -129,7 +129,7 @@ export const serve = async (options: Partial<ApiOptions> = {}, clock: Clock = ma
 /** The conditions of a resource, by type. */
 export const conditionsOf = (
   resource: Json,
-): Record<string, { status: string; reason: string; observed_generation: number }> =>
+): Record<string, { status: string; reason: string; message: string; observed_generation: number }> =>
   Object.fromEntries(resource.status.conditions.map((condition: { type: string }) => [condition.type, condition]))
 
 export interface Message {

@@ -1,0 +1,70 @@
+import Type from 'typebox'
+import type { Entity } from '../../model/entity.ts'
+import { parseTimestamp } from '../../model/timestamp.ts'
+import { Problem } from '../../problems/problem.ts'
+import { type ArchiveFilter, countArchived, listArchived, purgeArchive } from '../../storage/archive.ts'
+import { type Operation, operation } from '../operation.ts'
+import { ArchivePurge, ArchiveQuery, listOf, Purged } from '../schemas.ts'
+import type { Service } from '../service.ts'
+
+const TAG = 'Archive'
+const DEFAULT_SIZE = 20
+
+/** What is known of records that are gone. */
+export const archiveOperations = (service: Service): Operation[] => [
+  operation({
+    method: 'GET',
+    path: '/archive/{plural}',
+    id: 'listArchive',
+    summary: 'Lists removed resources of a kind with their last statuses, the newest first',
+    tag: TAG,
+    role: 'reader',
+    tenants: true,
+    parameters: Type.Object({ plural: Type.String({ maxLength: 100 }) }),
+    query: ArchiveQuery,
+    responses: { 200: { description: 'A page', schema: listOf('ArchivedResource') } },
+    handle: async ({ parameters, query: { page = 1, size = DEFAULT_SIZE, id, name }, tenancy }) => {
+      const { kind } = entityOf(service, parameters.plural)
+      const filter: ArchiveFilter = { kind, id, name, tenancy }
+      const documents = await listArchived(service.database.kysely, filter, { offset: (page - 1) * size, size })
+      const isAll = page === 1 && documents.length < size
+      const total = isAll ? documents.length : await countArchived(service.database.kysely, filter)
+      return {
+        status: 200,
+        json: `{"items":[${documents.join(',')}],"page":${page},"size":${documents.length},"total":${total}}`,
+      }
+    },
+  }),
+  operation({
+    method: 'POST',
+    path: '/archive/purge',
+    id: 'purgeArchive',
+    summary: 'Forgets removed resources for good, before their retention is over',
+    tag: TAG,
+    role: 'admin',
+    body: ArchivePurge,
+    responses: { 200: { description: 'Gone', schema: Purged } },
+    handle: async ({ body }) => {
+      if (body.before === undefined && body.kind === undefined)
+        throw new Problem('badRequest', 'say what to purge: give before (a time), kind, or both')
+      const before = body.before === undefined ? undefined : parseTimestamp(body.before)
+      if (body.before !== undefined && before === undefined)
+        throw invalid('before', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
+      const purged = await purgeArchive(service.database.kysely, { before, kind: body.kind })
+      // A kind that is served no more may still be in the archive, so only what matches nothing can be a slip.
+      if (purged === 0 && body.kind !== undefined && service.entities.byKind(body.kind) === undefined)
+        throw invalid('kind', `must be one of ${service.entities.all.map(({ kind }) => kind).join(', ')}`)
+      return { status: 200, body: { purged } }
+    },
+  }),
+]
+
+const entityOf = ({ entities }: Service, plural: string): Entity => {
+  const entity = entities.byPlural(plural)
+  if (entity !== undefined) return entity
+  const served = entities.all.map((entity) => entity.plural).join(', ')
+  throw new Problem('notFound', `there is no archive of '${plural}', the kinds are ${served}`)
+}
+
+const invalid = (field: string, message: string): Problem =>
+  new Problem('invalid', `${field} ${message}`, [{ field, message }])

@@ -1,0 +1,47 @@
+import type { Resource } from '../model/resource.ts'
+import type { Timestamp } from '../model/timestamp.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Force } from '../storage/archive.ts'
+import type { Database, Writer } from '../storage/database.ts'
+import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
+import type { Caller, Mutations } from './context.ts'
+import { lockAncestors, removeRecord, reviewParent } from './tree.ts'
+
+/**
+ * Removes a record in deletion and everything below it, although adapters have not cleaned up: the way out when one of
+ * them never will. The archive keeps who did it, and why. Peer: force-delete.
+ * @throws Problem notFound, conflict when it is not being deleted
+ */
+export const forceDeleteResource = async (
+  mutations: Mutations,
+  address: Address,
+  reason: string,
+  { identity, time }: Caller,
+): Promise<void> => {
+  const { database, committed } = mutations
+  await database.transaction(async (writer) => {
+    await lockAncestors(writer, mutations, address)
+    const resource = await lockResource(writer, database, address)
+    if (resource.deleted_time === undefined)
+      throw new Problem(
+        'conflict',
+        `${resource.kind} '${resource.id}' is not being deleted: DELETE it first, and force only what does not go`,
+      )
+    await removeSubtree(writer, database, resource, time, { by: identity, reason })
+    await reviewParent(writer, mutations, resource, time)
+  })
+  committed()
+}
+
+/** Children before their parents, as a deletion without force does it. */
+const removeSubtree = async (
+  writer: Writer,
+  database: Database,
+  resource: Resource,
+  time: Timestamp,
+  force: Force,
+): Promise<void> => {
+  for (const child of await lockChildren(writer, database, resource.id))
+    await removeSubtree(writer, database, child, time, force)
+  await removeRecord(writer, database, resource, time, force)
+}
