@@ -19,10 +19,13 @@ import { createGuard } from './http/guard.ts'
 import { openApiDocument } from './http/openapi.ts'
 import type { Operation } from './http/operation.ts'
 import { healthServer, metricsServer } from './http/probes.ts'
-import { archiveOperations } from './http/routes/archive.ts'
+import { anyKindOperations } from './http/routes/any-kind.ts'
 import { eventOperations } from './http/routes/events.ts'
-import { forceDeleteOperations } from './http/routes/force-delete.ts'
-import { placesOf, resourceOperations } from './http/routes/resources.ts'
+import { belowAncestors, type Place, placesOf } from './http/routes/places.ts'
+import { resourceOperations } from './http/routes/resources.ts'
+
+  ...archiveOperations(service),
+
 import { statusOperations } from './http/routes/statuses.ts'
 import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
@@ -214,13 +217,17 @@ const openQueue = async (url: string | undefined, parts: Omit<JetStreamQueueOpti
 const operationsOf = (service: Service): Operation[] => [
   ...service.entities.all
     .flatMap(placesOf)
-    .flatMap((place) => [
-      ...resourceOperations(service, place),
-      ...statusOperations(service, place),
-      ...forceDeleteOperations(service, place),
-    ]),
+    .flatMap((place) => operationsAt(service, place).map((operation) => belowAncestors(service, place, operation))),
+  ...anyKindOperations(service, (place) => operationsAt(service, place)),
   ...archiveOperations(service),
   ...eventOperations(service),
+]
+
+/** What every kind has, wherever it is served. */
+const operationsAt = (service: Service, place: Place): Operation[] => [
+  ...resourceOperations(service, place),
+  ...statusOperations(service, place),
+  ...forceDeleteOperations(service, place),
 ]
 
 /** Milliseconds that requests under way have to finish when the server stops. */

@@ -84,6 +84,11 @@ export const ResourceDraft = Type.Object(
   { $id: 'ResourceDraft' },
 )
 
+export const AnyResourceDraft = Type.Object(
+  { ...ResourceDraft.properties, kind: Type.String() },
+  { $id: 'AnyResourceDraft', description: 'A resource of the kind that it names.' },
+)
+
 export const ResourcePatch = Type.Object(
   {
     spec: Type.Optional(Open),
@@ -265,6 +270,7 @@ export const NAMED = [
   Condition,
   Resource,
   ResourceDraft,
+  AnyResourceDraft,
   ResourcePatch,
   AdapterReport,
   AdapterStatus,

@@ -22,6 +22,17 @@ export const readDocument = async (reader: Reader, address: Address): Promise<st
   return row.document
 }
 
+/** The kind of a resource of which only the id is known. @throws Problem notFound */
+export const readKind = async (reader: Reader, { id, tenancy }: Pick<Address, 'id' | 'tenancy'>): Promise<string> => {
+  const query = reader.selectFrom('resources').select('kind').where('id', '=', id)
+  const row = await (tenancy === undefined
+    ? query
+    : query.where('tenancy', '=', sortedJson(tenancy))
+  ).executeTakeFirst()
+  if (row === undefined) throw new Problem('notFound', `Resource with id='${id}' not found`)
+  return row.kind
+}
+
 /** A resource that stays as it is until the transaction ends. @throws Problem notFound */
 export const lockResource = async (writer: Writer, { dialect }: Database, address: Address): Promise<Resource> => {
   const query = find(writer, address)

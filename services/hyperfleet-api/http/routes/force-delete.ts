@@ -3,7 +3,7 @@ import { Problem } from '../../problems/problem.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ForceDelete } from '../schemas.ts'
 import type { Service } from '../service.ts'
-import { addressOf, itemOf, type Place } from './resources.ts'
+import { addressOf, itemOf, type Place } from './places.ts'
 
 /** Removing what an adapter never cleans up. */
 export const forceDeleteOperations = (service: Service, place: Place): Operation[] => {

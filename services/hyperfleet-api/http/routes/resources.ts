@@ -1,67 +1,23 @@
 import type { Static } from 'typebox'
-import Type, { type TObject } from 'typebox'
+import Type from 'typebox'
 import type { Tenancy } from '../../auth/tenancy.ts'
 import { readFloor } from '../../feed/changes.ts'
 import { frame, projectDocument } from '../../feed/message.ts'
 import { watch } from '../../feed/watch.ts'
-import type { Entity } from '../../model/entity.ts'
 import { parseFields } from '../../model/projection.ts'
 import { createResource } from '../../mutations/create.ts'
 import { deleteResource } from '../../mutations/delete.ts'
 import { patchResource } from '../../mutations/patch.ts'
 import { Problem } from '../../problems/problem.ts'
 import { parseSearch } from '../../search/parse.ts'
-import { type Address, countResources, listDocuments, readDocument } from '../../storage/resources.ts'
+import { countResources, listDocuments, readDocument } from '../../storage/resources.ts'
 import { readOrder, readSelector } from '../list-query.ts'
 import { type Answer, type Operation, operation } from '../operation.ts'
 import { FieldsQuery, ListQuery, listOf, ResourceDraft, ResourcePatch } from '../schemas.ts'
 import type { Service } from '../service.ts'
+import { addressOf, itemOf, ownerOf, type Place } from './places.ts'
 
 const DEFAULT_SIZE = 20
-
-/** Where a kind is served: flat, and below its parent. */
-export interface Place {
-  readonly entity: Entity
-  /** Of the collection, e.g. `/clusters/{parent_id}/nodepools`. */
-  readonly path: string
-  readonly parameters: TObject
-  /** Ends operation ids, so that flat and nested ones differ. */
-  readonly suffix: string
-}
-
-const Id = Type.String({ minLength: 1, maxLength: 100 })
-
-/** Every place of a kind. */
-export const placesOf = (entity: Entity): Place[] => [
-  { entity, path: `/${entity.plural}`, parameters: Type.Object({}), suffix: entity.kind },
-  ...(entity.parent === undefined
-    ? []
-    : [
-        {
-          entity,
-          path: `/${entity.parent.plural}/{parent_id}/${entity.plural}`,
-          parameters: Type.Object({ parent_id: Id }),
-          suffix: `${entity.kind}In${entity.parent.kind}`,
-        },
-      ]),
-]
-
-/** The path and parameters of one resource of a place. */
-export const itemOf = ({ path, parameters }: Place) => ({
-  path: `${path}/{id}`,
-  parameters: Type.Object({ ...parameters.properties, id: Id }),
-})
-
-/** Reads where a request points, among the resources that its caller sees. */
-export const addressOf = (
-  { entity }: Place,
-  { parameters, tenancy }: { readonly parameters: unknown; readonly tenancy: Tenancy | undefined },
-): Address => {
-  const { id, parent_id } = parameters as { id: string; parent_id?: string }
-  return { entity, id, tenancy, ...(parent_id !== undefined && { ownerId: parent_id }) }
-}
-
-const ownerOf = (parameters: unknown): string | undefined => (parameters as { parent_id?: string }).parent_id
 
 /** List, watch, create, get, patch and delete, the same for every kind. */
 export const resourceOperations = (service: Service, place: Place): Operation[] => {

@@ -10,7 +10,7 @@ import { readHistory, readStatuses } from '../../storage/statuses.ts'
 import { type Operation, operation } from '../operation.ts'
 import { Adapter, AdapterReport, listOf, PageQuery } from '../schemas.ts'
 import type { Service } from '../service.ts'
-import { addressOf, itemOf, type Place } from './resources.ts'
+import { addressOf, itemOf, type Place } from './places.ts'
 
 const DEFAULT_SIZE = 20
 

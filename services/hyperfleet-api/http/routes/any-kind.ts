@@ -1,0 +1,104 @@
+import Type, { type Static } from 'typebox'
+import type { Entity } from '../../model/entity.ts'
+import { labelErrors } from '../../model/name.ts'
+import { Problem } from '../../problems/problem.ts'
+import { readKind } from '../../storage/resources.ts'
+import { type Operation, operation } from '../operation.ts'
+import { AnyResourceDraft, ListQuery } from '../schemas.ts'
+import type { Service } from '../service.ts'
+import { type Place, placesOf } from './places.ts'
+
+/** Stands for a kind that is only known when a request comes. */
+const ANY: Entity = {
+  kind: 'Resource',
+  plural: 'resources',
+  parent: undefined,
+  children: [],
+  onParentDelete: 'restrict',
+  requiredAdapters: [],
+  nameLength: { min: 1, max: 100 },
+  specSchema: undefined,
+  references: [],
+  conditions: [],
+}
+
+const EVERYWHERE: Place = {
+  entity: ANY,
+  path: '/resources',
+  parameters: Type.Object({}),
+  suffix: 'AnyKind',
+  ancestors: [],
+}
+
+/**
+ * `/resources`: what every kind has, for callers who have an id and not its kind. Each operation is the one that the
+ * resource's own kind has at its flat path; this only finds out which kind that is.
+ * @param operationsAt What is served at a place.
+ */
+export const anyKindOperations = (
+  service: Service,
+  operationsAt: (place: Place) => readonly Operation[],
+): Operation[] => {
+  const byKind = new Map(
+    service.entities.all.flatMap((entity) => {
+      const [flat] = placesOf(entity)
+      return flat === undefined ? [] : [[entity.kind, byShape(flat, operationsAt(flat))] as const]
+    }),
+  )
+  const of = (kind: string, shape: string): Operation => {
+    const found = byKind.get(kind)?.get(shape)
+    if (found === undefined) throw unknownKind(kind, service)
+    return found
+  }
+  return [...byShape(EVERYWHERE, operationsAt(EVERYWHERE))].map(([shape, any]) => {
+    if (shape === 'GET ') return listing(any, (kind) => of(kind, shape))
+    if (shape === 'POST ') return creating(any, (kind) => of(kind, shape), service)
+    return {
+      ...any,
+      handle: async (call) => {
+        const { id } = call.parameters as { id: string }
+        const kind = await readKind(service.database.kysely, { id, tenancy: call.tenancy })
+        return of(kind, shape).handle(call)
+      },
+    }
+  })
+}
+
+/** Operations by their method and what their path has after the place's, which is the same for every kind. */
+const byShape = ({ path }: Place, operations: readonly Operation[]): ReadonlyMap<string, Operation> =>
+  new Map(operations.map((operation) => [`${operation.method} ${operation.path.slice(path.length)}`, operation]))
+
+const creating = (any: Operation, of: (kind: string) => Operation, { entities }: Service): Operation =>
+  operation({
+    ...any,
+    body: AnyResourceDraft,
+    handle: async (call) => {
+      const { kind, labels } = call.body as Static<typeof AnyResourceDraft>
+      const errors = labelErrors(labels ?? {})
+      const [first] = errors
+      if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
+      if (entities.byKind(kind) === undefined) throw unknownKind(kind, { entities })
+      return of(kind).handle(call)
+    },
+  })
+
+const AnyQuery = Type.Object({
+  ...ListQuery.properties,
+  kind: Type.Optional(Type.String({ maxLength: 100, description: 'Only resources of this kind.' })),
+})
+
+const listing = (any: Operation, of: (kind: string) => Operation): Operation =>
+  operation({
+    ...any,
+    query: AnyQuery,
+    handle: async (call) => {
+      const { kind } = call.query as Static<typeof AnyQuery>
+      if (kind === undefined) throw new Problem('badRequest', 'name a kind')
+      return of(kind).handle(call)
+    },
+  })
+
+const unknownKind = (kind: string, { entities }: Pick<Service, 'entities'>): Problem =>
+  new Problem('invalid', `Unknown entity kind: ${kind}`, [
+    { field: 'kind', message: `must be one of ${entities.all.map(({ kind }) => kind).join(', ')}` },
+  ])
