@@ -16,13 +16,13 @@ export const retireAdapter = async (
   { address, adapter, time }: { readonly address: Address; readonly adapter: string; readonly time: Timestamp },
 ): Promise<void> => {
   const { entity } = address
-  if (entity.requiredAdapters !== 'reporting' && entity.requiredAdapters.includes(adapter))
-    throw new Problem(
-      'conflict',
-      `adapter '${adapter}' is required for every ${entity.kind}: take it out of the kind's required_adapters first`,
-    )
   await mutations.database.transaction(async (writer) => {
     const before = await lockForReports(writer, mutations, address)
+    if (entity.requiredAdapters !== 'reporting' && entity.requiredAdapters.includes(adapter))
+      throw new Problem(
+        'conflict',
+        `adapter '${adapter}' is required for every ${entity.kind}: take it out of the kind's required_adapters first`,
+      )
     const rows = await readStatuses(writer, before.id)
     const left = rows.filter((row) => row.adapter !== adapter)
     if (left.length === rows.length)
