@@ -3,7 +3,7 @@ import type { Labels } from '#operator/model/selector.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import type { ChangeRow } from '../storage/schema.ts'
-import { CHANGE_LOCK } from '../storage/write.ts'
+import { CHANGE_LOCK } from '../storage/step.ts'
 
 /** A change as it is handed out. */
 export interface Change {

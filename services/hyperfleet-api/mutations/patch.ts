@@ -5,7 +5,7 @@ import type { ReferenceDraft } from '../model/reference.ts'
 import type { AdapterStatus, JsonObject, Resource } from '../model/resource.ts'
 import { resourceStatus } from '../model/status.ts'
 import { Problem } from '../problems/problem.ts'
-import { type Address, hasChildren, lockResource } from '../storage/resources.ts'
+import { type Address, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
 import { writeStep } from '../storage/write.ts'
 import type { Caller, Mutations } from './context.ts'
@@ -35,12 +35,11 @@ export const patchResource = async (
       throw new Problem('conflict', `${before.kind} '${before.id}' is being deleted and can't be changed`)
     if (!changes(before, patch)) return before
     const rows = await readStatuses(writer, before.id)
-    const children = await hasChildren(writer, before.id)
     const references =
       patch.references == null
         ? before.references
         : await takeReferences(writer, database, address.entity, patch.references, caller.tenancy)
-    const after = patched(address.entity, before, { ...patch, references }, caller, { rows, hasChildren: children })
+    const after = patched(address.entity, before, { ...patch, references }, caller, rows)
     await writeStep(writer, database.dialect, { type: 'modified', before, resource: after }, caller.time)
     return after
   })
@@ -60,7 +59,7 @@ const patched = (
   before: Resource,
   { spec, labels, references }: Omit<Patch, 'references'> & Pick<Resource, 'references'>,
   { identity, time }: Caller,
-  known: { readonly rows: readonly AdapterStatus[]; readonly hasChildren: boolean },
+  rows: readonly AdapterStatus[],
 ): Resource => {
   const { labels: labelsBefore, references: _, ...rest } = before
   const labelsAfter = labels ?? labelsBefore ?? {}
@@ -74,5 +73,7 @@ const patched = (
     updated_by: identity,
   }
   const { conditions: previous, lastTransitionTime } = before.status
-  return { ...after, status: resourceStatus(entity, after, { ...known, previous, lastTransitionTime }) }
+  // Children count in a deletion only, and what is in deletion takes no patch.
+  const known = { rows, previous, hasChildren: false, lastTransitionTime }
+  return { ...after, status: resourceStatus(entity, after, known) }
 }

@@ -2,7 +2,7 @@ import type { Tenancy } from '../auth/tenancy.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader, Writer } from './database.ts'
-import { sortedJson } from './write.ts'
+import { sortedJson } from './step.ts'
 
 /**
  * The archive: what was known last of every record that is gone. It is written in the transaction that removes the

@@ -3,7 +3,7 @@ import type { Requirement, Selector } from '#operator/model/selector.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { Search, TextColumn, TextTest } from '../search/tree.ts'
 import type { Tables } from './schema.ts'
-import { sortedJson } from './write.ts'
+import { sortedJson } from './step.ts'
 
 /** Which resources of one kind a list is about. Everything here becomes a parameter of the query, never its text. */
 export interface Filter {

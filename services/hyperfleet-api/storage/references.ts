@@ -2,7 +2,7 @@ import type { Tenancy } from '../auth/tenancy.ts'
 import type { Target } from '../model/reference.ts'
 import type { ObjectReference, Resource } from '../model/resource.ts'
 import type { Database, Writer } from './database.ts'
-import { sortedJson } from './write.ts'
+import { sortedJson } from './step.ts'
 
 /** Those of the named resources that are there and the caller sees; none is marked for deletion before the transaction ends. */
 export const holdTargets = async (

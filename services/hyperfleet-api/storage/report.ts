@@ -3,7 +3,7 @@ import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader } from './database.ts'
 import { type Address, find, notFound, parseDocument } from './resources.ts'
-import { CHANGE_LOCK, changedConditions, changeOf, goneConditions } from './write.ts'
+import { stepStatement } from './step-statement.ts'
 
 /**
  * A status report in two statements, on PostgreSQL only: what is there, and what follows from it. The second takes
@@ -49,35 +49,7 @@ export const writeReport = async (
   reader: Reader,
   { before, after, version, status, time }: ReportWrite,
 ): Promise<boolean> => {
-  const change = changeOf({ type: 'modified', before, resource: after }, time)
-  const columns = Object.keys(change) as (keyof typeof change)[]
-  const { rows } = await sql`
-    with resource as (
-      update resources set document = ${change.document} where id = ${after.id} and xmin = ${version}::xid
-      returning id, kind
-    ), reported as (
-      insert into adapter_statuses (resource_id, adapter, document)
-      select id, ${status.adapter}, ${JSON.stringify(status)} from resource
-      on conflict (resource_id, adapter) do update set document = excluded.document
-    ), conditions as (
-      insert into resource_conditions
-        (resource_id, kind, type, status, observed_generation, last_updated_time, last_transition_time)
-      select resource.id, resource.kind, changed.*
-      from resource, jsonb_to_recordset(${JSON.stringify(changedConditions(before, after))}::jsonb) as changed
-        (type text, status text, observed_generation integer, last_updated_time text, last_transition_time text)
-      on conflict (resource_id, type) do update set
-        status = excluded.status, observed_generation = excluded.observed_generation,
-        last_updated_time = excluded.last_updated_time, last_transition_time = excluded.last_transition_time
-    ), gone as (
-      delete from resource_conditions using resource
-      where resource_id = resource.id and type = any (${goneConditions(before, after)}::text[])
-    ), locked as materialized (
-      -- Before the change takes its version, as every writer does: see write.ts.
-      select pg_advisory_xact_lock_shared(${CHANGE_LOCK}::bigint) from resource
-    ), noted as (
-      insert into changes (${sql.join(columns.map((column) => sql.ref(column)))})
-      select ${sql.join(columns.map((column) => sql`${change[column]}`))} from locked
-    )
-    select id from resource`.execute(reader)
+  const step = { type: 'modified', before, resource: after } as const
+  const { rows } = await stepStatement(step, time, { ifVersion: version, status }).execute(reader)
   return rows.length === 1
 }

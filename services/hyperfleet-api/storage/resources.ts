@@ -4,7 +4,7 @@ import type { Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database, Reader, Writer } from './database.ts'
 import { type Filter, where } from './filter.ts'
-import { sortedJson } from './write.ts'
+import { sortedJson } from './step.ts'
 
 /** Where a request looks for one resource: its kind, its id and, on a nested path, the parent; and whose it must be. */
 export interface Address {

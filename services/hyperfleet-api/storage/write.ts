@@ -1,57 +1,33 @@
-import { isDeepStrictEqual } from 'node:util'
-import { sql } from 'kysely'
-import type { Condition, Resource } from '../model/resource.ts'
+import type { Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { DialectName, Writer } from './database.ts'
-import type { ChangeRow, ConditionRow } from './schema.ts'
+import { changeable, changedConditions, changeOf, goneConditions, resourceRow, type Step, sortedJson } from './step.ts'
+import { stepStatement } from './step-statement.ts'
 
-/**
- * One step of a mutation: what a decision wants to be true of one resource. The row, its search tables and the change
- * that watchers see are written together, in the caller's transaction.
- */
-export type Step =
-  | { readonly type: 'added'; readonly resource: Resource }
-  | { readonly type: 'modified'; readonly before: Resource; readonly resource: Resource }
-  | { readonly type: 'deleted'; readonly resource: Resource }
-
-/** Any fixed number. Writers share this lock from taking a version until they commit; see feed/tail.ts. */
-export const CHANGE_LOCK = 7_233_002
-
+/** Writes a step in the caller's transaction. */
 export const writeStep = async (writer: Writer, dialect: DialectName, step: Step, time: Timestamp): Promise<void> => {
-  switch (step.type) {
-    case 'added':
-      await insertResource(writer, step.resource)
-      await insertLabels(writer, step.resource)
-      await putReferences(writer, step.resource)
-      await putConditions(writer, step.resource, undefined)
-      break
-    case 'modified':
-      await updateResource(writer, step.before, step.resource)
-      await putReferences(writer, step.resource, step.before)
-      break
-    case 'deleted':
-      await writer.deleteFrom('resources').where('id', '=', step.resource.id).execute()
-      break
-  }
-  await insertChange(writer, dialect, changeOf(step, time))
+  if (dialect === 'postgres') await stepStatement(step, time).execute(writer)
+  else await writeParts(writer, step, time)
+  if (step.type !== 'deleted') await putReferences(writer, step.resource, 'before' in step ? step.before : undefined)
 }
 
-const insertResource = async (writer: Writer, resource: Resource): Promise<void> => {
-  await writer
-    .insertInto('resources')
-    .values({
-      id: resource.id,
-      kind: resource.kind,
-      owner_id: resource.owner_references?.id ?? null,
-      owner_kind: resource.owner_references?.kind ?? null,
-      name: resource.name,
-      href: resource.href,
-      created_time: resource.created_time,
-      created_by: resource.created_by,
-      tenancy: sortedJson(resource.tenancy),
-      ...changeable(resource),
-    })
-    .execute()
+/** One part after the other: a statement costs SQLite next to nothing, and it writes one table at a time. */
+const writeParts = async (writer: Writer, step: Step, time: Timestamp): Promise<void> => {
+  const { resource } = step
+  switch (step.type) {
+    case 'added':
+      await writer.insertInto('resources').values(resourceRow(resource)).execute()
+      await insertLabels(writer, resource)
+      await putConditions(writer, resource, undefined)
+      break
+    case 'modified':
+      await updateResource(writer, step.before, resource)
+      break
+    case 'deleted':
+      await writer.deleteFrom('resources').where('id', '=', resource.id).execute()
+      break
+  }
+  await writer.insertInto('changes').values(changeOf(step, time)).execute()
 }
 
 const updateResource = async (writer: Writer, before: Resource, resource: Resource): Promise<void> => {
@@ -62,16 +38,6 @@ const updateResource = async (writer: Writer, before: Resource, resource: Resour
   }
   await putConditions(writer, resource, before)
 }
-
-const changeable = (resource: Resource) => ({
-  generation: resource.generation,
-  updated_time: resource.updated_time,
-  updated_by: resource.updated_by,
-  deleted_time: resource.deleted_time ?? null,
-  deleted_by: resource.deleted_by ?? null,
-  awaited: resource.status.awaited === undefined ? null : JSON.stringify(resource.status.awaited),
-  document: JSON.stringify(resource),
-})
 
 const insertLabels = async (writer: Writer, { id, kind, labels = {} }: Resource): Promise<void> => {
   const rows = Object.entries(labels).map(([key, value]) => ({ resource_id: id, kind, key, value }))
@@ -115,68 +81,3 @@ const putConditions = async (writer: Writer, resource: Resource, before: Resourc
       .where('type', 'in', gone)
       .execute()
 }
-
-/** What of a condition is searched. */
-type SearchedCondition = Omit<ConditionRow, 'resource_id' | 'kind'>
-
-/** The conditions that searches must see otherwise than before. */
-export const changedConditions = (before: Resource | undefined, after: Resource): SearchedCondition[] => {
-  const known = new Map(before?.status.conditions.map((condition) => [condition.type, searched(condition)]))
-  return after.status.conditions
-    .map(searched)
-    .filter((condition) => !isDeepStrictEqual(condition, known.get(condition.type)))
-}
-
-/** The types of the conditions that are no longer there. */
-export const goneConditions = (before: Resource | undefined, { status }: Resource): string[] => {
-  const left = new Set(status.conditions.map(({ type }) => type))
-  return (before?.status.conditions ?? []).map(({ type }) => type).filter((type) => !left.has(type))
-}
-
-const searched = ({
-  type,
-  status,
-  observed_generation,
-  last_updated_time,
-  last_transition_time,
-}: Condition): SearchedCondition => ({
-  type,
-  status,
-  observed_generation,
-  last_updated_time,
-  last_transition_time,
-})
-
-/** The change as watchers see it. */
-export const changeOf = (step: Step, time: Timestamp): Omit<ChangeRow, 'version'> => {
-  const { resource } = step
-  const labels = JSON.stringify(resource.labels ?? {})
-  const before =
-    step.type === 'added' ? '{}' : JSON.stringify((step.type === 'modified' ? step.before : resource).labels ?? {})
-  return {
-    type: step.type,
-    resource_id: resource.id,
-    kind: resource.kind,
-    owner_id: resource.owner_references?.id ?? null,
-    labels_before: before,
-    labels,
-    document: JSON.stringify(resource),
-    time,
-  }
-}
-
-const insertChange = async (writer: Writer, dialect: DialectName, row: Omit<ChangeRow, 'version'>): Promise<void> => {
-  const columns = Object.keys(row) as (keyof typeof row)[]
-  const names = sql.join(columns.map((column) => sql.ref(column)))
-  const values = sql.join(columns.map((column) => sql`${row[column]}`))
-  // The lock is taken before the version is: a version that a reader doesn't see yet is then always under the lock.
-  await (dialect === 'postgres'
-    ? sql`with locked as materialized (select pg_advisory_xact_lock_shared(${CHANGE_LOCK}::bigint))
-        insert into changes (${names}) select ${values} from locked`
-    : sql`insert into changes (${names}) values (${values})`
-  ).execute(writer)
-}
-
-/** JSON of a flat object with its keys in order, so that equal objects are equal texts. */
-export const sortedJson = (object: Readonly<Record<string, string>>): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1))))
