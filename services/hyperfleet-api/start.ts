@@ -20,12 +20,11 @@ import { openApiDocument } from './http/openapi.ts'
 import type { Operation } from './http/operation.ts'
 import { healthServer, metricsServer } from './http/probes.ts'
 import { anyKindOperations } from './http/routes/any-kind.ts'
+import { archiveOperations } from './http/routes/archive.ts'
 import { eventOperations } from './http/routes/events.ts'
+import { forceDeleteOperations } from './http/routes/force-delete.ts'
 import { belowAncestors, type Place, placesOf } from './http/routes/places.ts'
 import { resourceOperations } from './http/routes/resources.ts'
-
-  ...archiveOperations(service),
-
 import { statusOperations } from './http/routes/statuses.ts'
 import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
