@@ -3,6 +3,7 @@ import { BrokerError } from '#services/hyperfleet-api/events/jetstream/broker-er
 import { EntityError } from '#services/hyperfleet-api/model/entity-check.ts'
 import { SpecSchemaError } from '#services/hyperfleet-api/specs/schemas.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/start.ts'
+import { LayoutError } from '#services/hyperfleet-api/storage/migrations.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { spelled } from '../flag.ts'
 import type { ApiOptions } from './command.ts'
@@ -47,6 +48,13 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
     return new UsageError(`--config: ${options.config}: ${error.message}`, { cause: error })
   if (error instanceof SpecSchemaError) return new Failure(`--openapi-schema-path: ${error.message}`, { cause: error })
   if (error instanceof ApiOptionsError) return new UsageError(optionsReason(error, options), { cause: error })
+  if (error instanceof LayoutError) {
+    const place =
+      options.databaseUrl === undefined
+        ? `--data-dir: the database in ${options.dataDir}`
+        : `--database-url: the database ${placeOf(options.databaseUrl)}`
+    return new Failure(`${place} can't be used: ${error.message}`, { cause: error })
+  }
   if (error instanceof BrokerError) return new Failure(`--nats-url: ${error.message}`, { cause: error })
   const coded = codedOf(error)
   if (coded === undefined) return error

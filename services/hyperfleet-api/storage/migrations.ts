@@ -2,8 +2,9 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { DialectName } from './database.ts'
 
 /**
- * Forward-only steps to the present layout, in order; a step that was released is never edited.
- * Each runs in the transaction that records it, so a crash leaves no half-made layout.
+ * Forward-only steps to the present layout, in order; a step that was released is never edited, and a step only adds, so
+ * that replicas of the version before go on working beside the new ones (docs/decisions/layout-only-grows.md).
+ * All that are missing run in one transaction, so a crash leaves no half-made layout.
  */
 export interface Migration {
   readonly name: string
@@ -147,13 +148,29 @@ export const migrations: readonly Migration[] = [
 /** Any fixed number: the lock that keeps two starting processes from migrating at once. */
 const MIGRATION_LOCK = 7_233_001
 
-/** Brings the layout up to date. Safe when several processes start at once. */
+/** A database that a newer program has laid out; the message says what to do. */
+export class LayoutError extends Error {
+  constructor(unknown: readonly string[]) {
+    super(
+      `its layout is newer than this program knows (${unknown.join(', ')}): run the version that made it, or a newer one`,
+    )
+    this.name = 'LayoutError'
+  }
+}
+
+/** Brings the layout up to date. Safe when several processes start at once. @throws LayoutError */
 export const migrate = async (kysely: Kysely<unknown>, dialect: DialectName): Promise<void> => {
   await kysely.transaction().execute(async (transaction) => {
-    if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
+    if (dialect === 'postgres') {
+      // Waiting for another process, and an index on a table that has grown, take as long as they take.
+      await sql`set local statement_timeout = 0`.execute(transaction)
+      await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
+    }
     await sql`create table if not exists migrations (name text primary key)`.execute(transaction)
-    const done = await sql<{ name: string }>`select name from migrations`.execute(transaction)
+    const done = await sql<{ name: string }>`select name from migrations order by name`.execute(transaction)
     const names = new Set(done.rows.map(({ name }) => name))
+    const unknown = names.difference(new Set(migrations.map(({ name }) => name)))
+    if (unknown.size > 0) throw new LayoutError([...unknown])
     for (const migration of migrations.filter(({ name }) => !names.has(name))) {
       for (const statement of migration.statements(dialect)) await statement.execute(transaction)
       await sql`insert into migrations (name) values (${migration.name})`.execute(transaction)
