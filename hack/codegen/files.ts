@@ -1,4 +1,5 @@
 import { customKinds } from '#apis/kinds.ts'
+import { apiErrorsFile } from './api-errors.ts'
 import { crdFiles } from './crds.ts'
 import { flagsFile } from './flags.ts'
 import type { GeneratedFile } from './generated.ts'
@@ -10,5 +11,5 @@ import { peopleRolesFile } from './roles.ts'
 export const generatedFiles = (): GeneratedFile[] => {
   const kinds = customKinds()
   const crds = crdFiles(kinds)
-  return [...crds, kustomizationFile(crds), referenceFile(kinds), flagsFile(), peopleRolesFile(kinds)]
+  return [...crds, kustomizationFile(crds), referenceFile(kinds), flagsFile(), apiErrorsFile(), peopleRolesFile(kinds)]
 }

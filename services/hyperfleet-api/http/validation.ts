@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
-import { Problem } from '../problems/problem.ts'
+import { type FieldError, Problem } from '../problems/problem.ts'
 
 /**
  * Requests are checked against the operations' schemas. Bodies say what they mean; parameters are text, so `size=5` is
@@ -24,16 +24,27 @@ const compiled = (ajv: Ajv, schema: object): ValidateFunction => {
 const problemOf = (found: readonly ErrorObject[], part: string | undefined): Problem => {
   const unknown = found.find(({ keyword }) => keyword === 'additionalProperties')
   if (unknown !== undefined && part === 'body')
-    return new Problem('malformed', `Invalid request format: unknown field "${unknown.params.additionalProperty}"`)
+    return new Problem(
+      'malformed',
+      `Invalid request format: json: unknown field "${unknown.params.additionalProperty}"`,
+    )
   const errors = found.map((error) => ({ field: fieldOf(error), message: messageOf(error), constraint: error.keyword }))
   const [first] = errors
   if (part === 'querystring') return new Problem('invalid', 'Invalid query parameters', errors)
-  return new Problem(
-    'invalid',
-    first === undefined ? 'the request is not valid' : `${first.field} ${first.message}`,
-    errors,
-  )
+  return new Problem('invalid', first === undefined ? 'the request is not valid' : sentence(first), errors)
 }
+
+const ARTICLES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'a whole number',
+  object: 'an object',
+  array: 'a list',
+  boolean: 'true or false',
+}
+
+/** The peer's words where it has some. */
+const sentence = ({ field, message, constraint }: FieldError): string =>
+  constraint === 'type' ? `field '${field}' ${message}` : `${field} ${message}`
 
 const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
   const path = instancePath.split('/').slice(1)
@@ -44,5 +55,6 @@ const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
 const messageOf = ({ keyword, message, params }: ErrorObject): string => {
   if (keyword === 'required') return 'is required'
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
+  if (keyword === 'type') return `must be ${ARTICLES[String(params.type)] ?? String(params.type)}`
   return message ?? 'is not valid'
 }

@@ -280,6 +280,21 @@ onBothDatabases((fresh) => {
     })
   })
 
+  test('words of what is refused are the peer’s', async () => {
+    const api = await serve(await fresh())
+    const { id } = await api.cluster('one')
+    const detail = async (method: string, path: string, body: unknown) =>
+      (await api.call(method, path, body)).body.detail
+    expect(await detail('PATCH', `/clusters/${id}`, { name: 'two' })).toBe(
+      'Invalid request format: json: unknown field "name"',
+    )
+    expect(await detail('POST', '/clusters', { name: 111, spec: {} })).toBe("field 'name' must be a string")
+    expect(await detail('POST', '/clusters', { kind: 'NodePool', name: 'two', spec: {} })).toBe(
+      "kind must be 'Cluster'",
+    )
+    expect(await detail('GET', '/clusters/nobody', undefined)).toBe("Cluster with id='nobody' not found")
+  })
+
   test('kinds come from the configuration alone', async () => {
     const entities = [
       { kind: 'Channel', plural: 'channels' },
