@@ -77,15 +77,20 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
   return error
 }
 
-const optionsReason = ({ option, message }: ApiOptionsError, { authKubernetes }: ApiOptions): string => {
+const optionsReason = ({ option, message }: ApiOptionsError, options: ApiOptions): string => {
   switch (option) {
     case 'listen':
       return `--bind-address: ${message}: ${AGAINST_STRANGERS}`
     case 'issuers':
-      return `${authKubernetes ? '--auth-kubernetes' : '--auth-issuer'}: ${message}`
+      return `${issuersFlag(options)}: ${message}`
     case 'tls':
       return `--tls-cert-file: ${message}`
   }
+}
+
+const issuersFlag = ({ authKubernetes, authIssuer, config }: ApiOptions): string => {
+  if (authKubernetes) return '--auth-kubernetes'
+  return authIssuer === undefined && config !== undefined ? `--config: ${config}: server.jwt` : '--auth-issuer'
 }
 
 const AGAINST_STRANGERS =

@@ -1,7 +1,11 @@
 import { systemClock } from '#operator/model/clock.ts'
-import { ConfigError } from '#services/hyperfleet-api/config/check.ts'
+import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
+import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
+import { ConfigError } from '#services/hyperfleet-api/config/config-error.ts'
 import type { ApiConfig } from '#services/hyperfleet-api/config/file.ts'
+import { issuersOf as configuredIssuers } from '#services/hyperfleet-api/config/jwt.ts'
 import { readConfig } from '#services/hyperfleet-api/config/read.ts'
+import { tenantsOf } from '#services/hyperfleet-api/config/tenant.ts'
 import type { TlsFiles } from '#services/hyperfleet-api/http/certificate.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { buildInfo } from '../build-info.ts'
@@ -19,7 +23,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   const { bindAddress, metricsBindAddress, healthProbeBindAddress, config: file, openapiSchemaPath, ...rest } = options
   const { rateLimit, maxStreams } = options
   if (bindAddress === undefined) throw new UsageError('--bind-address: the API has to listen somewhere: write :8000')
-  const config = file === undefined ? {} : await configOf(file)
+  const config: Configured = file === undefined ? { issuers: [], tenants: undefined } : await configOf(file)
   const api = await start({
     ...rest,
     entities: config.entities,
@@ -27,7 +31,8 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     listen: bindAddress,
     health: healthProbeBindAddress,
     metrics: metricsBindAddress,
-    issuers: issuersOf(options),
+    issuers: [...issuersOf(options), ...config.issuers],
+    tenants: config.tenants,
     tls: tlsOf(options),
     // A caller that rested may send two seconds' worth at once.
     pace: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
@@ -43,10 +48,18 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   log.info('stopped', { signal: signal.reason })
 }
 
+/** What the configuration file says. */
+interface Configured extends ApiConfig {
+  readonly issuers: readonly IssuerSettings[]
+  readonly tenants: TenantRules | undefined
+}
+
 /** @throws Failure, UsageError */
-const configOf = async (file: string): Promise<ApiConfig> => {
+const configOf = async (file: string): Promise<Configured> => {
   try {
-    return await readConfig(file)
+    const config = await readConfig(file)
+    const { jwt, tenant } = config.server ?? {}
+    return { ...config, issuers: jwt ? configuredIssuers(jwt) : [], tenants: tenant && tenantsOf(tenant) }
   } catch (error) {
     if (error instanceof ConfigError) throw new UsageError(`--config: ${file}: ${error.message}`, { cause: error })
     throw explainFile('--config', file, error)

@@ -1,14 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { nearest } from '#operator/model/nearest.ts'
+import { ConfigError } from './config-error.ts'
 import { type ApiConfig, ConfigFile, ELSEWHERE } from './file.ts'
-
-/** A configuration file that can't be meant; the message is one line that says what, where, and what to write instead. */
-export class ConfigError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'ConfigError'
-  }
-}
 
 const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile<ApiConfig>(ConfigFile)
 

@@ -22,6 +22,7 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   'server.port': 'write --bind-address=127.0.0.1:8000',
   'server.hostname': 'hrefs are paths here, without a host',
   'server.timeouts': 'times are fixed here: 30 s to send a request',
+  'server.tls': 'write --tls-cert-file=FILE and --tls-key-file=FILE',
   database: 'write --database-url=postgres://user:password@host/database',
   logging: 'write --log-level and --log-format',
   metrics: 'write --metrics-bind-address=:9090',

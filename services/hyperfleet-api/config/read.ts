@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { ConfigError, checkConfig } from './check.ts'
+import { checkConfig } from './check.ts'
+import { ConfigError } from './config-error.ts'
 import type { ApiConfig } from './file.ts'
 import { parseYaml, YamlError } from './yaml.ts'
 

@@ -1,0 +1,78 @@
+import Type, { type Static } from 'typebox'
+import type { IssuerSettings } from '../auth/issuer.ts'
+import { ROLES } from '../auth/role.ts'
+import { ConfigError } from './config-error.ts'
+
+/** `server.jwt`: issuers of tokens. The peer's keys, and below them ours for roles, which the peer has none of. */
+
+const Text = Type.String({ minLength: 1 })
+const Roles = Type.Array(Type.Enum([...ROLES]), { minItems: 1 })
+
+const RoleMapping = Type.Object(
+  { subject: Type.Optional(Text), group: Type.Optional(Text), roles: Roles },
+  { additionalProperties: false },
+)
+
+const Issuer = Type.Object(
+  {
+    issuer_url: Text,
+    audience: Type.Optional(Text),
+    jwk_cert_url: Type.Optional(Text),
+    jwk_cert_file: Type.Optional(Text),
+    jwk_cert_ca_file: Type.Optional(Text),
+    /** A file with a bearer token to ask for the keys with. */
+    jwk_cert_token_file: Type.Optional(Text),
+    identity_claim: Type.Optional(Text),
+    identity_claim_pattern: Type.Optional(Text),
+    identity_header: Type.Optional(Text),
+    roles_claim: Type.Optional(Text),
+    groups_claim: Type.Optional(Text),
+    role_mappings: Type.Optional(Type.Array(RoleMapping)),
+    default_roles: Type.Optional(Roles),
+  },
+  { additionalProperties: false },
+)
+
+export const Jwt = Type.Object(
+  { enabled: Type.Optional(Type.Boolean()), configs: Type.Optional(Type.Array(Issuer)) },
+  { additionalProperties: false },
+)
+
+/** The issuers of a section; none when it is switched off. @throws ConfigError */
+export const issuersOf = ({ enabled = true, configs = [] }: Static<typeof Jwt>): readonly IssuerSettings[] => {
+  if (!enabled) return []
+  if (configs.length === 0)
+    throw new ConfigError('server.jwt.configs is empty: name an issuer, or write enabled: false')
+  return configs.map((config, at) => issuerOf(config, `server.jwt.configs[${at}]`))
+}
+
+const issuerOf = (config: Static<typeof Issuer>, where: string): IssuerSettings => ({
+  issuer: config.issuer_url,
+  audiences: config.audience === undefined ? [] : [config.audience],
+  keys: keysOf(config, where),
+  identityClaim: config.identity_claim,
+  identityPattern: patternOf(config.identity_claim_pattern, where),
+  identityHeader: config.identity_header,
+  rolesClaim: config.roles_claim,
+  groupsClaim: config.groups_claim ?? 'groups',
+  mappings: config.role_mappings ?? [],
+  defaultRoles: config.default_roles ?? [],
+})
+
+const keysOf = (config: Static<typeof Issuer>, where: string): IssuerSettings['keys'] => {
+  const { jwk_cert_url: url, jwk_cert_file: file } = config
+  if (url !== undefined && file === undefined) {
+    if (!URL.canParse(url)) throw new ConfigError(`${where}.jwk_cert_url is no URL`)
+    return { url, caFile: config.jwk_cert_ca_file, tokenFile: config.jwk_cert_token_file }
+  }
+  if (file !== undefined && url === undefined) return { file }
+  throw new ConfigError(`${where} must have one of jwk_cert_url and jwk_cert_file`)
+}
+
+const patternOf = (text: string | undefined, where: string): RegExp | undefined => {
+  try {
+    return text === undefined ? undefined : new RegExp(text, 'u')
+  } catch (error) {
+    throw new ConfigError(`${where}.identity_claim_pattern is no regular expression`, { cause: error })
+  }
+}

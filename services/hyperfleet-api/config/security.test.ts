@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { issuersOf } from './jwt.ts'
+import { tenantsOf } from './tenant.ts'
+
+const ISSUER = { issuer_url: 'https://sso.example.com', jwk_cert_url: 'https://sso.example.com/certs' }
+
+describe('server.jwt', () => {
+  test('names issuers, each with its own keys, identity and roles', () => {
+    const config = {
+      ...ISSUER,
+      audience: 'hyperfleet-api',
+      identity_claim_pattern: '@example\\.com$',
+    }
+    expect(
+      issuersOf({ configs: [{ ...config, role_mappings: [{ group: 'operators', roles: ['editor', 'adapter'] }] }] }),
+    ).toEqual([
+      {
+        issuer: 'https://sso.example.com',
+        audiences: ['hyperfleet-api'],
+        keys: { url: 'https://sso.example.com/certs' },
+        identityPattern: /@example\.com$/u,
+        groupsClaim: 'groups',
+        mappings: [{ group: 'operators', roles: ['editor', 'adapter'] }],
+        defaultRoles: [],
+      },
+    ])
+  })
+
+  test('that is switched off names nobody', () => {
+    expect(issuersOf({ enabled: false, configs: [ISSUER] })).toEqual([])
+  })
+
+  test.each([
+    ['without an issuer', {}, 'server.jwt.configs is empty'],
+    [
+      'without keys',
+      { configs: [{ issuer_url: 'a' }] },
+      'server.jwt.configs[0] must have one of jwk_cert_url and jwk_cert_file',
+    ],
+    [
+      'with keys twice',
+      { configs: [{ ...ISSUER, jwk_cert_file: 'a' }] },
+      'must have one of jwk_cert_url and jwk_cert_file',
+    ],
+    ['with a URL that is none', { configs: [{ ...ISSUER, jwk_cert_url: 'a' }] }, 'jwk_cert_url is no URL'],
+    ['with a broken pattern', { configs: [{ ...ISSUER, identity_claim_pattern: '(' }] }, 'is no regular expression'],
+  ])('%s is refused', (_case, section, message) => {
+    expect(() => issuersOf(section)).toThrow(message)
+  })
+})
+
+describe('server.tenant', () => {
+  const ORG = { header: 'X-Org', key: 'org', required: true }
+
+  test('names the headers of a gateway', () => {
+    expect(
+      tenantsOf({ system_header: 'X-System', dimensions: [ORG, { header: 'X-Project', key: 'project' }] }),
+    ).toEqual({
+      systemHeader: 'X-System',
+      dimensions: [ORG, { header: 'X-Project', key: 'project', required: false }],
+    })
+    expect(tenantsOf({ enabled: false, system_header: 'X-System', dimensions: [ORG] })).toBeUndefined()
+  })
+
+  test.each([
+    ['a header twice', { system_header: 'x-org', dimensions: [ORG] }, 'server.tenant names x-org twice'],
+    [
+      'a key twice',
+      { system_header: 'X', dimensions: [ORG, { header: 'Y', key: 'org' }] },
+      'server.tenant names org twice',
+    ],
+    [
+      'a header that says something else',
+      { system_header: 'Authorization', dimensions: [ORG] },
+      'means something else',
+    ],
+    [
+      'nothing required',
+      { system_header: 'X', dimensions: [{ ...ORG, required: false }] },
+      'must have one with required: true',
+    ],
+  ])('with %s is refused', (_case, section, message) => {
+    expect(() => tenantsOf(section)).toThrow(message)
+  })
+})

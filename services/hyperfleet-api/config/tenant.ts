@@ -1,0 +1,52 @@
+import Type, { type Static } from 'typebox'
+import type { TenantRules } from '../auth/tenancy.ts'
+import { ConfigError } from './config-error.ts'
+
+/** `server.tenant`: the headers by which a gateway says whose a request is. The peer's keys. */
+
+const Name = Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' })
+
+export const Tenant = Type.Object(
+  {
+    enabled: Type.Optional(Type.Boolean()),
+    system_header: Name,
+    dimensions: Type.Array(
+      Type.Object(
+        {
+          header: Name,
+          key: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,63}$' }),
+          required: Type.Optional(Type.Boolean()),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1 },
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** Headers that say something else already. */
+const TAKEN = ['authorization', 'cookie', 'host', 'content-length', 'content-type', 'accept', 'accept-encoding']
+
+/** The rules of a section; undefined when it is switched off. @throws ConfigError */
+export const tenantsOf = (section: Static<typeof Tenant>): TenantRules | undefined => {
+  const { enabled = true, system_header, dimensions } = section
+  if (!enabled) return undefined
+  const headers = [system_header, ...dimensions.map(({ header }) => header)].map((header) => header.toLowerCase())
+  const twice = firstTwice(headers) ?? firstTwice(dimensions.map(({ key }) => key))
+  if (twice !== undefined) throw new ConfigError(`server.tenant names ${twice} twice`)
+  const taken = headers.find((header) => TAKEN.includes(header))
+  if (taken !== undefined)
+    throw new ConfigError(`server.tenant can't use the header ${taken}, which means something else`)
+  if (!dimensions.some(({ required }) => required === true))
+    throw new ConfigError(
+      'server.tenant.dimensions must have one with required: true, or a caller could be of no tenant',
+    )
+  return {
+    systemHeader: system_header,
+    dimensions: dimensions.map(({ header, key, required = false }) => ({ header, key, required })),
+  }
+}
+
+const firstTwice = (names: readonly string[]): string | undefined =>
+  names.find((name, at) => names.indexOf(name) !== at)
