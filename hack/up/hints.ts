@@ -1,5 +1,5 @@
 import type { Cluster } from '../cluster/cluster.ts'
-import { NAMESPACE, type Up } from './steps.ts'
+import { DEVELOPER, NAMESPACE, type Up } from './steps.ts'
 
 /** What to do next, as lines to copy. @param kubectl the program's name, or its path when it is not on the PATH */
 export const hints = ({ cluster, apiUrl, metricsUrl }: Up, logs: string, kubectl: string): readonly string[] => {
@@ -12,7 +12,8 @@ export const hints = ({ cluster, apiUrl, metricsUrl }: Up, logs: string, kubectl
     `  ${kubectl} get sentinelconfigs -A`,
     `  ${kubectl} describe sentinelconfig cluster-sentinel-us-east -n ${NAMESPACE}`,
     `  ${kubectl} get leases,events -n ${NAMESPACE}`,
-    `  curl '${apiUrl}/api/hyperfleet/v1/clusters?labels=region=us-east'`,
+    `  TOKEN=$(${kubectl} create token ${DEVELOPER} -n ${NAMESPACE} --audience=hyperfleet-api)`,
+    `  curl -H "Authorization: Bearer $TOKEN" '${apiUrl}/api/hyperfleet/v1/clusters?labels=region=us-east'`,
     `  curl -s ${metricsUrl} | grep hyperfleet_sentinel_`,
     `Logs: ${logs}/api.log, manager.log and nats-server.log`,
   ]

@@ -42,13 +42,16 @@ export interface Hyperfleet {
 
 const BASE = '/api/hyperfleet/v1'
 
-/** @param url of the server, without a path */
-export const hyperfleet = (url: string, signal: AbortSignal): Hyperfleet => {
+/**
+ * @param url of the server, without a path
+ * @param token shown with every request
+ */
+export const hyperfleet = (url: string, token: string, signal: AbortSignal): Hyperfleet => {
   const call = async <T>(method: string, path: string, body?: unknown): Promise<T> => {
     const response = await fetch(url + path, {
       method,
       signal,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startCluster } from '../cluster/choose.ts'
 import type { Cluster, Wanted } from '../cluster/cluster.ts'
@@ -16,6 +16,7 @@ import { pulseLine, pulseTable } from './pulse-table.ts'
 import type { Run } from './run.ts'
 import { SAMPLES, type Sample } from './samples.ts'
 import type { Screen } from './screen.ts'
+import { authArgs, clusterToken, hyperfleetToken } from './tokens.ts'
 
 /** What is up when all steps are done. */
 export interface Up {
@@ -32,6 +33,10 @@ export interface Settings {
 }
 
 export const NAMESPACE = 'hyperfleet-system'
+
+const SENTINEL = 'hyperfleet-sentinel'
+/** Of kustomize/overlays/dev: makes the samples and stands in for an adapter. */
+export const DEVELOPER = 'hyperfleet-developer'
 
 const KUSTOMIZE = join(import.meta.dirname, '..', '..', 'kustomize')
 
@@ -71,7 +76,8 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
       const data = join(scratch, 'api')
       await mkdir(data)
       const relay = natsUrl === undefined ? [] : [`--nats-url=${natsUrl}`]
-      const args = [`--bind-address=127.0.0.1:${port}`, `--data-dir=${data}`, ...relay]
+      const auth = await authArgs(cluster, scratch, NAMESPACE, { [SENTINEL]: 'adapter', [DEVELOPER]: 'admin' })
+      const args = [`--bind-address=127.0.0.1:${port}`, `--data-dir=${data}`, ...auth, ...relay]
       const child = await startMuster({ name: 'api', args, folder: logs })
       run.undo('Stopping the HyperFleet API', async () => void (await child.stop()))
       run.watch(child)
@@ -84,14 +90,18 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
     'Start the manager as its ServiceAccount',
     async () => {
       const kubeconfig = join(scratch, 'manager.kubeconfig')
-      const account = ['create', 'token', 'hyperfleet-sentinel', `--namespace=${NAMESPACE}`, '--duration=24h']
-      const token = (await cluster.kubectl(account)).trim()
       await writeTokenKubeconfig(kubeconfig, cluster.kubeconfig, {
         context: cluster.context,
-        token,
+        token: await clusterToken(cluster, SENTINEL, NAMESPACE),
         namespace: NAMESPACE,
       })
-      const args = [`--kubeconfig=${kubeconfig}`, `--namespace=${NAMESPACE}`]
+      const tokenFile = join(scratch, 'sentinel.token')
+      await writeFile(tokenFile, await hyperfleetToken(cluster, SENTINEL, NAMESPACE), { mode: 0o600 })
+      const args = [
+        `--kubeconfig=${kubeconfig}`,
+        `--namespace=${NAMESPACE}`,
+        `--hyperfleet-api-token-file=${tokenFile}`,
+      ]
       const child = await startMuster({ name: 'manager', args, folder: logs })
       run.undo('Stopping the manager', async () => void (await child.stop()))
       run.watch(child)
@@ -105,7 +115,7 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
     await applyForNow(run, cluster, 'Removing the samples', samples)
   })
 
-  const api = hyperfleet(apiUrl, run.signal)
+  const api = hyperfleet(apiUrl, await hyperfleetToken(cluster, DEVELOPER, NAMESPACE), run.signal)
   const resources = await run.step(
     'Create sample clusters and node pools',
     async () => {
