@@ -1,6 +1,7 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:https'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { SecureContextOptions } from 'node:tls'
 import type { Logger } from '#operator/model/log.ts'
 
 /** How the API proves who it is, and whom it lets connect. */
@@ -24,9 +25,11 @@ export const readCertificate = async ({ certFile, keyFile, clientCaFile }: TlsFi
     readFile(keyFile, 'utf8'),
     clientCaFile === undefined ? undefined : readFile(clientCaFile, 'utf8'),
   ])
-  const options = { cert, key, ...(ca !== undefined && { ca }), minVersion: 'TLSv1.2' } as const
-  createSecureContext(options)
-  return options
+  // A context is made of anything, also of a file that is being written and still empty.
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error(`${keyFile} is not the key of ${certFile}`)
+  if (ca !== undefined) new X509Certificate(ca)
+  return { cert, key, ...(ca !== undefined && { ca }), minVersion: 'TLSv1.2' }
 }
 
 /**

@@ -28,8 +28,10 @@ export interface GuardOptions {
 }
 
 export interface Guard {
-  /** Lets a request for an operation in, before its body is read. @throws Problem */
-  admit(operation: Operation, headers: IncomingHttpHeaders): Promise<Caller>
+  /** Finds out who asks. @throws Problem */
+  identify(operation: Operation, headers: IncomingHttpHeaders): Promise<Caller>
+  /** Lets a caller in, as what they are to the operation. @throws Problem */
+  admit(operation: Operation, caller: Caller, headers: IncomingHttpHeaders): Caller
   /** Takes a place for a stream; returns how to give it back. @throws Problem */
   openStream(caller: Caller): () => void
 }
@@ -47,18 +49,16 @@ export const createGuard = ({ authenticator, tenants, pace, mostStreams, now }: 
   const limit = pace && createRateLimit(pace)
   const streams = mostStreams === undefined ? undefined : createStreamLimit(mostStreams)
 
-  const identify = async (operation: Operation, headers: IncomingHttpHeaders): Promise<Caller> => {
-    if (authenticator === undefined) return UNKNOWN
-    const { identity, key, roles } = await authenticator.authenticate(headers)
-    const name = 'identity' in identity ? identity.identity : ANONYMOUS
-    if ('missing' in identity && operation.method !== 'GET')
-      throw new Problem('unauthenticated', `Unable to resolve caller identity: ${identity.missing}`)
-    return { identity: name, key, roles, tenancy: undefined }
-  }
-
   return {
-    admit: async (operation, headers) => {
-      const caller = await identify(operation, headers)
+    identify: async (operation, headers) => {
+      if (authenticator === undefined) return UNKNOWN
+      const { identity, key, roles } = await authenticator.authenticate(headers)
+      const name = 'identity' in identity ? identity.identity : ANONYMOUS
+      if ('missing' in identity && operation.method !== 'GET')
+        throw new Problem('unauthenticated', `Unable to resolve caller identity: ${identity.missing}`)
+      return { identity: name, key, roles, tenancy: undefined }
+    },
+    admit: (operation, caller, headers) => {
       if (caller.key !== undefined && limit !== undefined) {
         // Reports have their own bucket: whoever reads a lot still reports.
         const wait = limit.take(`${operation.role === 'adapter' ? 'adapter' : 'other'} ${caller.key}`, now())

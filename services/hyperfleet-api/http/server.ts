@@ -149,7 +149,8 @@ const addRoute = (app: FastifyInstance, operation: Operation, { guard, now, log 
     },
     // Before the body is read: strangers don't get so far.
     onRequest: async (request) => {
-      request.caller = await guard.admit(operation, request.headers)
+      request.caller = await guard.identify(operation, request.headers)
+      request.caller = guard.admit(operation, request.caller, request.headers)
     },
     preValidation: async (request) => {
       if (body !== undefined && request.body === undefined)

@@ -1,0 +1,74 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { request as secureRequest } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PeerCertificate, TLSSocket } from 'node:tls'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { certificateFor } from './certificates.ts'
+import { serve } from './support.ts'
+
+const folderOfTest = async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-tls-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  return folder
+}
+
+/** A certificate with its key in files. */
+const files = async (folder: string, name: string, pair: { cert: string; key: string }) => {
+  const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)]
+  await writeFile(certFile, pair.cert)
+  await writeFile(keyFile, pair.key)
+  return { certFile, keyFile }
+}
+
+interface Seen {
+  readonly status: number | undefined
+  readonly subject: string
+}
+
+/** One request on a connection of its own. */
+const get = (url: string, ca: string, client?: { cert: string; key: string }): Promise<Seen> =>
+  new Promise((resolve, reject) => {
+    const options = { ca, agent: false, ...client, checkServerIdentity: () => undefined }
+    const request = secureRequest(`${url}/api/hyperfleet/v1/clusters`, options, (response) => {
+      const certificate: PeerCertificate = (response.socket as TLSSocket).getPeerCertificate()
+      response.resume()
+      response.once('end', () => resolve({ status: response.statusCode, subject: String(certificate.subject.CN) }))
+    })
+    request.once('error', reject)
+    request.end()
+  })
+
+test('with a certificate the API serves HTTPS, takes a new one from its files, and keeps the old one while they don’t fit', async () => {
+  const folder = await folderOfTest()
+  const [first, second] = [await certificateFor('first'), await certificateFor('second')]
+  const tls = { ...(await files(folder, 'tls', first)), reloadEvery: 20 }
+  const api = await serve({ tls })
+  expect(api.url).toMatch(/^https:/)
+  expect(await get(api.url, first.cert)).toEqual({ status: 200, subject: 'first' })
+  await writeFile(tls.certFile, second.cert)
+  expect((await get(api.url, first.cert)).subject).toBe('first')
+  await writeFile(tls.keyFile, second.key)
+  const both = `${first.cert}${second.cert}`
+  await vi.waitUntil(async () => (await get(api.url, both)).subject === 'second', { timeout: 30_000, interval: 20 })
+})
+
+test('with a client CA only those connect who have a certificate of it', async () => {
+  const folder = await folderOfTest()
+  const server = await certificateFor('server')
+  const [friend, stranger] = [await certificateFor('friend'), await certificateFor('stranger')]
+  const clientCaFile = join(folder, 'clients.crt')
+  await writeFile(clientCaFile, friend.cert)
+  const api = await serve({ tls: { ...(await files(folder, 'tls', server)), clientCaFile } })
+  expect((await get(api.url, server.cert, friend)).status).toBe(200)
+  await expect(get(api.url, server.cert)).rejects.toThrow()
+  await expect(get(api.url, server.cert, stranger)).rejects.toThrow()
+})
+
+test('files that don’t fit each other keep the API from starting', async () => {
+  const folder = await folderOfTest()
+  const tls = await files(folder, 'tls', await certificateFor('one'))
+  await writeFile(tls.keyFile, (await certificateFor('two')).key)
+  await expect(serve({ tls })).rejects.toThrow('is not the key of')
+  expect(await readFile(tls.certFile, 'utf8')).toContain('BEGIN CERTIFICATE')
+})
