@@ -50,6 +50,11 @@ export const apiFlags = {
     duration,
     '0s',
   ),
+  otlpEndpoint: optional(
+    'URL',
+    'OpenTelemetry collector to send spans to, such as http://collector:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT)',
+    urlOf('http', 'https'),
+  ),
   ...logFlags,
 }
 

@@ -34,6 +34,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     issuers: [...issuersOf(options), ...config.issuers],
     tenants: config.tenants,
     tls: tlsOf(options),
+    otlpEndpoint: options.otlpEndpoint ?? process.env.OTEL_EXPORTER_OTLP_ENDPOINT,
     // A caller that rested may send two seconds' worth at once.
     pace: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
     mostStreams: maxStreams === 0 ? undefined : maxStreams,

@@ -35,6 +35,7 @@ import { identifiers } from './model/identifier.ts'
 import { readSpecSchemas } from './specs/read.ts'
 import { openDatabase } from './storage/database.ts'
 import { KEEP, startRetention } from './storage/retention.ts'
+import { type Tracer, tracedDatabase, untraced } from './tracing/tracer.ts'
 
 /**
  * The HyperFleet API: resources of configured kinds, adapter reports and what they add up to, events for consumers,
@@ -77,6 +78,8 @@ export interface ApiOptions {
   readonly patience?: Patience | undefined
   /** Milliseconds between being told to stop, when readiness ends, and taking no more requests; 0 when absent. */
   readonly shutdownDelay?: number | undefined
+  /** OpenTelemetry collector to which spans are sent by OTLP over HTTP; nothing is traced when absent. */
+  readonly otlpEndpoint?: string | undefined
   /** Serve strangers too: without authentication only this machine is served, unless this says otherwise. */
   readonly allowUnauthenticated?: boolean | undefined
   readonly version?: string | undefined
@@ -125,12 +128,15 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     for (const closer of closers.toReversed()) await closer()
   }
   try {
-    const database = await openDatabase({
+    const tracer = await openTracer(options)
+    closers.push(() => tracer.close())
+    const connected = await openDatabase({
       databaseUrl: options.databaseUrl,
       dataDir: options.dataDir,
       onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
     })
-    closers.push(() => database.close())
+    closers.push(() => connected.close())
+    const database = tracedDatabase(connected, tracer)
     const wakeup = createWakeup(database, log)
     closers.push(() => wakeup.close())
     const feed = await createFeed(database, wakeup, log)
@@ -149,6 +155,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const leaving = new AbortController()
     const stopping = new AbortController()
     const service: Service = {
+      tracer,
       database,
       entities,
       specs,
@@ -175,6 +182,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       guard: createGuard({ authenticator, tenants, pace, mostStreams, now }),
       patience,
       tls: certificate,
+      tracer,
       log,
     })
     const health = options.health && (await listenOn(healthServer(database, queue, leaving.signal), options.health))
@@ -256,6 +264,13 @@ const openAuthenticator = async (
   return createAuthenticator(issuers, now, log).catch((error: Error) => {
     throw new ApiOptionsError('issuers', error.message, { cause: error })
   })
+}
+
+const openTracer = async ({ otlpEndpoint, version = '0.0.0', log }: ApiOptions): Promise<Tracer> => {
+  if (otlpEndpoint === undefined) return untraced
+  // Imported when used: an API that isn't traced doesn't carry it.
+  const { createTracer } = await import('./tracing/otlp.ts')
+  return createTracer(otlpEndpoint, version, log)
 }
 
 const readTls = (files: TlsFiles) =>

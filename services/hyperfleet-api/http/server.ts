@@ -6,6 +6,7 @@ import { BASE_PATH } from '../model/entity.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem, problemBody } from '../problems/problem.ts'
 import { sqlState } from '../storage/database.ts'
+import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
 import { audit } from './audit.ts'
 import { compressed } from './compression.ts'
 import { checkDocument, checkText } from './document-check.ts'
@@ -44,6 +45,7 @@ export interface ServerOptions {
   readonly stopping: AbortSignal
   readonly metrics: RequestMetrics
   readonly guard: Guard
+  readonly tracer: Tracer
   readonly patience: Patience
   readonly tls?: SecureContextOptions | undefined
   readonly log: Logger
@@ -137,7 +139,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   return app
 }
 
-const addRoute = (app: FastifyInstance, operation: Operation, { guard, now, log }: ServerOptions): void => {
+const addRoute = (app: FastifyInstance, operation: Operation, { guard, tracer, now, log }: ServerOptions): void => {
   const { method, parameters, query, body } = operation
   app.route({
     method,
@@ -158,7 +160,7 @@ const addRoute = (app: FastifyInstance, operation: Operation, { guard, now, log 
     },
     handler: async (request, reply) => {
       const caller = callerOf(request)
-      const answer = await operation.handle({
+      const call = {
         parameters: request.params as Record<string, unknown>,
         query: request.query as Record<string, unknown>,
         body: request.body,
@@ -167,6 +169,11 @@ const addRoute = (app: FastifyInstance, operation: Operation, { guard, now, log 
         tenancy: caller.tenancy,
         time: timestampOf(now()),
         signal: request.gone,
+      }
+      const answer = await tracer.span(spanOf(operation, request), async (span) => {
+        const given = await operation.handle(call)
+        span.set({ 'http.response.status_code': given.status })
+        return given
       })
       if ('body' in answer && answer.body !== undefined && 'id' in answer.body) request.made = String(answer.body.id)
       const close = 'stream' in answer ? guard.openStream(caller) : undefined
@@ -184,6 +191,19 @@ const addRoute = (app: FastifyInstance, operation: Operation, { guard, now, log 
     },
   })
 }
+
+/** OpenTelemetry semantic conventions for HTTP servers. */
+const spanOf = ({ method, path, id }: Operation, { headers, id: requestId }: FastifyRequest): SpanDescription => ({
+  name: `${method} ${BASE_PATH}${path}`,
+  kind: 'server',
+  attributes: {
+    'http.request.method': method,
+    'http.route': `${BASE_PATH}${path}`,
+    'hyperfleet.operation': id,
+    'hyperfleet.request_id': requestId,
+  },
+  parent: typeof headers.traceparent === 'string' ? headers.traceparent : undefined,
+})
 
 const callerOf = ({ caller }: FastifyRequest): Caller => {
   if (caller === undefined) throw new TypeError('no handler runs before its caller is let in')

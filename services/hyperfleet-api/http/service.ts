@@ -3,6 +3,7 @@ import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { Mutations } from '../mutations/context.ts'
+import type { Tracer } from '../tracing/tracer.ts'
 
 /** What the operations work with. */
 export interface Service extends Mutations {
@@ -10,6 +11,7 @@ export interface Service extends Mutations {
   readonly queue: EventQueue
   readonly wakeup: Wakeup
   readonly clock: Clock
+  readonly tracer: Tracer
   /** Aborted when the server stops: streams and long polls end. */
   readonly stopping: AbortSignal
 }

@@ -71,6 +71,15 @@ describe('a manager that runs the Sentinel loads', () => {
     }
   })
 
+  test('no OpenTelemetry, and neither does an API that isn’t traced', () => {
+    for (const command of ['cmd/manager/run.ts', 'cmd/api/run.ts']) {
+      const packages = packagesOf(sources(['cmd/muster.ts', command]))
+      expect(packages).toContain('pino')
+      // prom-client brings the interface, which is a few kB.
+      expect(packages.filter((name) => name.startsWith('@opentelemetry/') && name !== '@opentelemetry/api')).toEqual([])
+    }
+  })
+
   test('none of client-node’s generated clients and models', () => {
     const generated = sources(MANAGER).filter((path) => /client-node\/dist\/gen\/(apis|models|types)\//.test(path))
     expect(generated).toEqual([])

@@ -27,7 +27,7 @@ interface Seen {
 }
 
 /** One request on a connection of its own. */
-const get = (url: string, ca: string, client?: { cert: string; key: string }): Promise<Seen> =>
+const get = (url: string, ca: string | string[], client?: { cert: string; key: string }): Promise<Seen> =>
   new Promise((resolve, reject) => {
     const options = { ca, agent: false, ...client, checkServerIdentity: () => undefined }
     const request = secureRequest(`${url}/api/hyperfleet/v1/clusters`, options, (response) => {
@@ -49,7 +49,7 @@ test('with a certificate the API serves HTTPS, takes a new one from its files, a
   await writeFile(tls.certFile, second.cert)
   expect((await get(api.url, first.cert)).subject).toBe('first')
   await writeFile(tls.keyFile, second.key)
-  const both = `${first.cert}${second.cert}`
+  const both = [first.cert, second.cert]
   await vi.waitUntil(async () => (await get(api.url, both)).subject === 'second', { timeout: 30_000, interval: 20 })
 })
 

@@ -50,15 +50,14 @@ export const eventOperations = (service: Service): Operation[] => [
       const entity = service.entities.byPlural(body.resourceType)
       if (entity === undefined)
         throw new Problem('notFound', `resourceType '${body.resourceType}' not found, ${served(service)}`)
-      const { traceparent } = headers
-      const { event, isNew } = await publishEvent(
-        service,
-        { entity, id: body.resourceId },
-        {
-          reason: body.reason,
-          source: body.source ?? sourceOf(headers['user-agent']),
-          time,
-          ...(typeof traceparent === 'string' && { traceparent }),
+      const { reason, resourceId: id } = body
+      const source = body.source ?? sourceOf(headers['user-agent'])
+      const { event, isNew } = await service.tracer.span(
+        { name: `publish ${entity.plural}`, kind: 'producer', attributes: { 'messaging.operation.type': 'send' } },
+        (span) => {
+          const traceparent = span.traceparent ?? headers.traceparent
+          const request = { reason, source, time, ...(typeof traceparent === 'string' && { traceparent }) }
+          return publishEvent(service, { entity, id }, request)
         },
       )
       return { status: isNew ? 201 : 200, body: event }
