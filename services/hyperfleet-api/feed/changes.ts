@@ -38,14 +38,24 @@ const changeOf = (row: Selectable<ChangeRow>): Change => ({
   document: row.document,
 })
 
+/** Milliseconds that writers are waited for. */
+const PATIENCE = 1_000
+/** PostgreSQL's lock_not_available. */
+export const LOCK_TIMEOUT = '55P03'
+
 /**
  * The newest version such that no version up to it can still appear. PostgreSQL hands versions out before commits, so a
  * smaller one may become visible after a larger one; whoever took one holds CHANGE_LOCK shared until it commits, so once
  * this has held it alone, what isn't visible is never coming.
+ * @throws an error of LOCK_TIMEOUT when a writer doesn't end: who waits for the lock keeps other writers waiting behind it,
+ * so it is not waited for long, and asked for again
  */
 export const settledVersion = async ({ kysely, dialect }: Database): Promise<number> =>
   kysely.transaction().execute(async (transaction) => {
-    if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${CHANGE_LOCK}::bigint)`.execute(transaction)
+    if (dialect === 'postgres') {
+      await sql`set local lock_timeout = ${sql.lit(PATIENCE)}`.execute(transaction)
+      await sql`select pg_advisory_xact_lock(${CHANGE_LOCK}::bigint)`.execute(transaction)
+    }
     const row = await transaction
       .selectFrom('changes')
       .select(({ fn }) => fn.max('version').as('version'))

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '#operator/model/log.ts'
-import type { Database } from '../storage/database.ts'
-import { type Change, readChanges, readFloor, settledVersion } from './changes.ts'
+import { type Database, sqlState } from '../storage/database.ts'
+import { type Change, LOCK_TIMEOUT, readChanges, readFloor, settledVersion } from './changes.ts'
 import { POLL, type Wakeup } from './wakeup.ts'
 
 /** One that is told of every change. */
@@ -25,7 +25,7 @@ export interface Feed {
   readonly head: number
   /** From now on the subscriber gets every change after `head`. Returns how to stop. */
   subscribe(subscriber: Subscriber): () => void
-  /** Resolves when everything committed before the call was handed out. */
+  /** Resolves when everything committed before the call was handed out. @throws when the database can't be read */
   catchUp(): Promise<void>
   close(): Promise<void>
 }
@@ -37,7 +37,9 @@ const LOOK = 4
 
 export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger): Promise<Feed> => {
   const subscribers = new Set<Subscriber>()
-  let head = await settledVersion(database)
+  let head = await firstHead(database, log)
+  /** Those who wait for a pass that begins after they asked. */
+  let waiting: PromiseWithResolvers<void>[] = []
   let isClosed = false
   let isWanted = false
   let running: Promise<void> | undefined
@@ -55,6 +57,9 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
         limit: BATCH,
         ...(upTo !== undefined && { upTo }),
       })
+      // Looked at after the read: what was forgotten meanwhile is missing from it.
+      if (upTo !== undefined && (await readFloor(database.kysely)) > head)
+        for (const subscriber of subscribers) subscriber.lost()
       for (const change of changes) {
         if (upTo === undefined && change.version !== head + 1) return 'gap'
         handOut(change)
@@ -69,7 +74,6 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
       await delay(LOOK)
     }
     const settled = await settledVersion(database)
-    if ((await readFloor(database.kysely)) > head) for (const subscriber of subscribers) subscriber.lost()
     await drain(settled)
     head = Math.max(head, settled)
   }
@@ -77,9 +81,13 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
   const run = async (): Promise<void> => {
     while (isWanted && !isClosed) {
       isWanted = false
+      const asking = waiting
+      waiting = []
       try {
         await advance()
+        for (const { resolve } of asking) resolve()
       } catch (error) {
+        for (const { reject } of asking) reject(error)
         log.warn('changes can’t be read, trying again', {
           error: error instanceof Error ? error.message : String(error),
         })
@@ -107,16 +115,30 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
       subscribers.add(subscriber)
       return () => subscribers.delete(subscriber)
     },
-    catchUp: async () => {
-      // A run under way may have read before the caller's commit: the one after it has not.
-      await running
-      await want()
+    catchUp: () => {
+      // The pass under way may have read before the caller's commit: the one after it has not.
+      const pass = Promise.withResolvers<void>()
+      waiting.push(pass)
+      void want()
+      return pass.promise
     },
     close: async () => {
       isClosed = true
       clearInterval(poll)
       stopListening()
       await running
+      for (const { resolve } of waiting) resolve()
     },
+  }
+}
+
+const firstHead = async (database: Database, log: Logger): Promise<number> => {
+  for (;;) {
+    try {
+      return await settledVersion(database)
+    } catch (error) {
+      if (sqlState(error) !== LOCK_TIMEOUT) throw error
+      log.warn('a writer holds its transaction open, waiting for it to begin the streams')
+    }
   }
 }

@@ -9,6 +9,9 @@ const CONNECT_TIMEOUT = 5_000
 /** A statement that runs longer is a bug or a broken database; in milliseconds. */
 const STATEMENT_TIMEOUT = 30_000
 
+/** A transaction that nobody goes on with, of a process that hangs or is cut off, holds its locks no longer. */
+const IDLE_TIMEOUT = 15_000
+
 /** A pool on PostgreSQL whose numbers are numbers and whose JSON stays text. */
 export const postgresPool = (url: string, onError: (error: Error) => void): pg.Pool => {
   const pool = new pg.Pool({
@@ -16,6 +19,8 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
     max: CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     statement_timeout: STATEMENT_TIMEOUT,
+    idle_in_transaction_session_timeout: IDLE_TIMEOUT,
+    keepAlive: true,
     application_name: 'muster-api',
     types: {
       // Versions and counts stay far below 2^53, the driver's default of text would spread through the code.

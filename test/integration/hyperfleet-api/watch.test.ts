@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
-import { freshPostgres, type Message, onBothDatabases, openWatch, serve } from './support.ts'
+import { tcpProxy } from '#test/harness/index.ts'
+import { freshPostgres, type Message, NOWHERE, onBothDatabases, openWatch, serve } from './support.ts'
 
 const summary = ({ type, object }: Message) => (object.name === undefined ? type : `${type} ${object.name}`)
 const isBookmark = ({ type }: Message) => type === 'bookmark'
@@ -132,6 +133,55 @@ onBothDatabases((fresh) => {
     expect(received.slice(received.indexOf('event: end'))).toContain('"reason":"SlowConsumer"')
   })
 
+  test('one that was cut off loses nothing when it resumes from the last message that it has', async () => {
+    const api = await serve(await fresh())
+    const { hostname, port } = new URL(api.url)
+    const slow = connect(Number(port), hostname)
+    onTestFinished(() => void slow.destroy())
+    slow.write('GET /api/hyperfleet/v1/clusters?watch=true HTTP/1.1\r\nHost: api\r\n\r\n')
+    await new Promise((resolve) => slow.once('readable', resolve))
+    const { id } = await api.cluster('one')
+    const filler = 'x'.repeat(900_000)
+    const patches = 14
+    for (let n = 1; n <= patches; n += 1) await api.call('PATCH', `/clusters/${id}`, { spec: { n, filler } })
+    slow.setEncoding('utf8')
+    let received = ''
+    for await (const chunk of slow) {
+      received += chunk
+      if (received.includes('event: end')) break
+    }
+    const generations = [...received.matchAll(/"generation":(\d+)/g)].map(([, generation]) => Number(generation))
+    const last = [...received.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1]
+    const resumed = await openWatch(api, '/clusters?watch=true&fields=generation', { 'last-event-id': String(last) })
+    const rest = (await resumed.until(isBookmark)).filter(({ type }) => type !== 'bookmark')
+    const seen = [...generations, ...rest.map(({ object }) => object.generation)]
+    expect(rest.length).toBeGreaterThan(0)
+    expect(seen).toEqual(Array.from({ length: patches + 1 }, (_, n) => n + 1))
+  })
+
+  test('a thousand subscribers get every change', async () => {
+    const api = await serve(await fresh())
+    const { hostname, port } = new URL(api.url)
+    const streams = Array.from({ length: 1_000 }, () => {
+      const socket = connect(Number(port), hostname).setEncoding('utf8')
+      onTestFinished(() => void socket.destroy())
+      socket.write('GET /api/hyperfleet/v1/clusters?watch=true&fields=name HTTP/1.1\r\nHost: api\r\n\r\n')
+      const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<string[]>()]
+      let received = ''
+      socket.on('data', (text) => {
+        received += String(text)
+        if (received.includes('event: bookmark')) begun.resolve()
+        const names = [...received.matchAll(/"name":"([^"]+)"/g)].map(([, name]) => name ?? '')
+        if (names.at(-1) === 'last') done.resolve(names)
+      })
+      return { begun: begun.promise, done: done.promise }
+    })
+    await Promise.all(streams.map(({ begun }) => begun))
+    for (const name of ['one', 'two', 'last']) await api.cluster(name)
+    const all = await Promise.all(streams.map(({ done }) => done))
+    expect(new Set(all.map((names) => names.join()))).toEqual(new Set(['one,two,last']))
+  })
+
   test('stopping the server ends streams with the reason', async () => {
     const api = await serve(await fresh())
     const stream = await openWatch(api, '/clusters?watch=true')
@@ -158,6 +208,66 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
     )
     expect(seen[0]).toEqual(seen[1])
     expect(new Set(seen[0]).size).toBe(40)
+    const versions = seen[0]?.map((line) => Number.parseInt(line, 10)) ?? []
+    expect(versions).toEqual(versions.toSorted((a, b) => a - b))
+  })
+
+  test('a stream goes on at any of them where another one ended it, while both are written to', async () => {
+    const choice = await freshPostgres()
+    const [one, two] = [await serve(choice), await serve(choice)]
+    const names = Array.from({ length: 60 }, (_, n) => `c-${n}`)
+    const writing = Promise.all(names.map((name, n) => (n % 2 === 0 ? one : two).cluster(name)))
+    const seen: string[] = []
+    let position = '0'
+    for (let turn = 0; new Set(seen).size < names.length; turn += 1) {
+      const stream = await openWatch(turn % 2 === 0 ? one : two, '/clusters?watch=true&fields=name', {
+        'last-event-id': position,
+      })
+      // A few at a time, so that the stream changes its server again and again.
+      for (let taken = 0; taken < 7 && new Set(seen).size < names.length; taken += 1) {
+        const message = await stream.next()
+        position = String(message.version)
+        if (message.type === 'added') seen.push(message.object.name)
+      }
+      stream.close()
+    }
+    await writing
+    expect(seen.toSorted()).toEqual(names.toSorted())
+  })
+
+  test('a replica whose connections break, the listening one too, tells what it missed', async () => {
+    const choice = await freshPostgres()
+    const proxy = await tcpProxy(choice.databaseUrl)
+    onTestFinished(() => proxy.stop())
+    const [one, two] = [await serve(choice), await serve({ databaseUrl: proxy.url })]
+    const stream = await openWatch(two, '/clusters?watch=true&fields=name')
+    await stream.until(isBookmark)
+    for (const name of ['first', 'second', 'third']) {
+      proxy.refuse()
+      proxy.cut()
+      await one.cluster(name)
+      proxy.accept()
+      expect(summary(await stream.next())).toBe(`added ${name}`)
+    }
+  })
+
+  test('a writer that hangs in its transaction holds up the streams, not the other writers', async () => {
+    const choice = await freshPostgres()
+    const warned = Promise.withResolvers<void>()
+    const api = await serve({ ...choice, log: { ...NOWHERE, warn: () => warned.resolve() } })
+    const database = await openDatabase({ ...choice, onError: () => {} })
+    onTestFinished(() => database.close())
+    const stream = await openWatch(api, '/clusters?watch=true&fields=name')
+    await stream.until(isBookmark)
+    await database.kysely.transaction().execute(async (hanging) => {
+      await sql`select pg_advisory_xact_lock_shared(7233002::bigint), nextval(pg_get_serial_sequence('changes', 'version'))`.execute(
+        hanging,
+      )
+      await api.cluster('one')
+      await warned.promise
+      expect((await api.call('POST', '/clusters', { name: 'two', spec: {} })).status).toBe(201)
+    })
+    expect([summary(await stream.next()), summary(await stream.next())]).toEqual(['added one', 'added two'])
   })
 
   test('a change whose commit comes late is told, though a later version was committed before it', async () => {
