@@ -12,7 +12,7 @@ export type Step =
   | { readonly type: 'modified'; readonly before: Resource; readonly resource: Resource }
   | { readonly type: 'deleted'; readonly resource: Resource }
 
-/** Any fixed number. Writers share this lock from taking a version until they commit; see feed/tail.ts. */
+/** Any fixed number. Writers share this lock from taking a version until they commit; see feed/changes.ts. */
 export const CHANGE_LOCK = 7_233_002
 
 /** The row of a new resource. */
