@@ -1,5 +1,6 @@
 import type { Database } from '../storage/database.ts'
-import { listDocuments, parseDocument } from '../storage/resources.ts'
+import { listDocuments } from '../storage/list.ts'
+import { parseDocument } from '../storage/resources.ts'
 import { type Change, readChanges, readFloor } from './changes.ts'
 import type { Feed } from './feed.ts'
 import { changeFrame, frame, messageType, projectDocument, type Subscription } from './message.ts'

@@ -1,17 +1,41 @@
 import { type Selector, SelectorError } from '#operator/model/selector.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
 import { Problem } from '../problems/problem.ts'
-import { ORDER_COLUMNS, type Order, type OrderColumn } from '../storage/resources.ts'
+import { COLUMNS, type SearchColumn } from '../search/tree.ts'
+import type { Order, Page } from '../storage/list.ts'
+
+/** More requirements than any client writes; keeps the database's planning bounded. */
+const MOST_REQUIREMENTS = 100
 
 /** A `labels` parameter. @throws Problem badRequest */
 export const readSelector = (text = ''): Selector => {
   try {
-    return parseSelector(text)
+    const selector = parseSelector(text)
+    if (selector.length > MOST_REQUIREMENTS)
+      throw new SelectorError(`has ${selector.length} requirements; write at most ${MOST_REQUIREMENTS}`)
+    return selector
   } catch (error) {
     if (error instanceof SelectorError)
       throw new Problem('badRequest', `labels: ${error.message}`, [{ field: 'labels', message: error.message }])
     throw error
   }
+}
+
+/**
+ * Which page is asked for: by number, or after an id in the order of ids.
+ * @throws Problem badRequest when it is both
+ */
+export const readPlace = (
+  { page, after, order }: { readonly page?: number; readonly after?: string; readonly order?: string | string[] },
+  size: number,
+): Page['from'] => {
+  if (after === undefined) return { offset: ((page ?? 1) - 1) * size }
+  const other = page !== undefined ? 'page' : order !== undefined ? 'order' : undefined
+  if (other !== undefined)
+    throw new Problem('badRequest', `after goes along the ids: leave out ${other}, or leave out after`, [
+      { field: other, message: 'can’t be combined with after' },
+    ])
+  return { after }
 }
 
 const NEWEST_FIRST: readonly Order[] = [{ column: 'created_time', direction: 'desc' }]
@@ -24,14 +48,13 @@ export const readOrder = (text: string | readonly string[] = []): readonly Order
   return orders.length === 0 ? NEWEST_FIRST : orders.map(readTerm)
 }
 
-const COLUMNS = new Set<string>(ORDER_COLUMNS)
-
 const readTerm = (term: string): Order => {
   const [, column = '', direction = 'asc'] = TERM.exec(term) ?? []
-  if (!COLUMNS.has(column))
+  if (!Object.hasOwn(COLUMNS, column))
     throw new Problem(
       'badRequest',
-      `order: can't order by '${term}'; write one of ${ORDER_COLUMNS.join(', ')}, with asc or desc`,
+      `order: can't order by '${term}'; write one of ${Object.keys(COLUMNS).join(', ')}, with asc or desc`,
+      [{ field: 'order', message: 'invalid field in search or order query' }],
     )
-  return { column: column as OrderColumn, direction: direction as 'asc' | 'desc' }
+  return { column: column as SearchColumn, direction: direction as 'asc' | 'desc' }
 }

@@ -330,7 +330,7 @@ export const ListQuery = Type.Object({
   after: Type.Optional(
     Type.String({
       maxLength: 100,
-      description: 'Pages in the order of ids: the last id seen, empty to begin. Replaces page and order.',
+      description: 'Pages in the order of ids: the last id seen, empty to begin. Not with page or order.',
     }),
   ),
   watch: Type.Optional(Type.Boolean({ description: 'Answers server-sent events instead of a page.' })),

@@ -30,9 +30,17 @@ const problemOf = (found: readonly ErrorObject[], part: string | undefined): Pro
     )
   const errors = found.map((error) => ({ field: fieldOf(error), message: messageOf(error), constraint: error.keyword }))
   const [first] = errors
-  if (part === 'querystring') return new Problem('invalid', 'Invalid query parameters', errors)
+  if (part === 'querystring')
+    return new Problem(
+      'invalid',
+      'Invalid query parameters',
+      errors.map((error) => ({ ...error, constraint: QUERY_CONSTRAINTS[error.constraint] ?? error.constraint })),
+    )
   return new Problem('invalid', first === undefined ? 'the request is not valid' : sentence(first), errors)
 }
+
+/** The peer's names for what parameters break. */
+const QUERY_CONSTRAINTS: Readonly<Record<string, string>> = { minimum: 'min', maximum: 'max', type: 'format' }
 
 const ARTICLES: Readonly<Record<string, string>> = {
   string: 'a string',

@@ -1,18 +1,21 @@
-import { parseTimestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
+import { checkTest, type Written } from './check.ts'
+import { operandOf } from './operand.ts'
 import { type Token, tokens } from './token.ts'
-import type { Comparison, Search, TextColumn, TextTest } from './tree.ts'
+import type { Comparison, Search } from './tree.ts'
 
 /**
- * Reads `search`:
+ * Reads `search` (docs/reference/search.md):
  *
- *   search     = and { 'or' and }
- *   and        = term { 'and' term }
- *   term       = 'not' term | '(' search ')' | comparison
- *   comparison = name operator value | name [ 'not' ] 'in' '[' value { ',' value } ']'
+ *   search = and { 'or' and }
+ *   and    = term { 'and' term }
+ *   term   = 'not' term | '(' search ')' | name test
+ *   test   = ( '=' | '==' | '!=' | '<>' | '<' | '<=' | '>' | '>=' ) value
+ *          | [ 'not' ] ( 'in' list | 'like' value | 'ilike' value | 'between' value 'and' value )
+ *          | 'is' [ 'not' ] 'null'
+ *   list   = '[' value { ',' value } ']' | '(' value { ',' value } ')'
  *
- * A name is `labels.<key>`, `status.conditions.<Type>`, one of its `last_updated_time`, `last_transition_time` and
- * `observed_generation`, or a text column. Anything else is refused: a search that is half understood lists the
+ * A superset of the peer's language (TSL v6). Anything else is refused: a search that is half understood lists the
  * wrong resources.
  * @throws Problem badRequest
  */
@@ -20,17 +23,9 @@ export const parseSearch = (text: string): Search => new Parser(tokens(text)).wh
 
 /** Deeper nesting than any client writes; keeps recursion bounded. */
 const DEEPEST = 50
+/** More tests than any client writes; keeps the database's planning bounded. */
+const MOST_TESTS = 100
 
-const TEXT_COLUMNS = new Set<string>([
-  'id',
-  'name',
-  'kind',
-  'href',
-  'owner_id',
-  'owner_kind',
-  'created_by',
-  'updated_by',
-] satisfies TextColumn[])
 const COMPARISONS: Readonly<Record<string, Comparison>> = {
   '=': '=',
   '==': '=',
@@ -41,13 +36,16 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
   '>': '>',
   '>=': '>=',
 }
-const CONDITION = /^status\.conditions\.([A-Z][A-Za-z0-9]*)(?:\.([a-z_]+))?$/
-const LARGEST_GENERATION = 2 ** 31 - 1
+/** Signs that the peer's parser knows and its API refuses, and what to write. */
+const REFUSED: Readonly<Record<string, string>> = { '~=': 'like', '~!': 'not like' }
+const RESERVED = new Set(['and', 'or', 'not', 'in', 'like', 'ilike', 'between', 'is', 'null', 'true', 'false'])
+const LISTS: Readonly<Record<string, string>> = { '[': ']', '(': ')' }
 
 class Parser {
   readonly #tokens: readonly Token[]
   #next = 0
   #depth = 0
+  #tests = 0
 
   constructor(all: readonly Token[]) {
     this.#tokens = all
@@ -78,7 +76,7 @@ class Parser {
       ? ({ type: 'not', operand: this.#term() } as const)
       : this.#takeSign('(')
         ? this.#group()
-        : this.#comparison()
+        : this.#tested()
     this.#depth -= 1
     return term
   }
@@ -89,32 +87,62 @@ class Parser {
     return search
   }
 
-  #comparison(): Search {
+  #tested(): Search {
+    this.#tests += 1
+    if (this.#tests > MOST_TESTS)
+      throw new Problem('badRequest', `search: more than ${MOST_TESTS} tests; write a in ['x', 'y'] for a='x' or a='y'`)
     const name = this.#take()
-    if (name.type !== 'name') throw this.#unexpected('a name such as labels.region', name)
-    if (this.#takeWord('not')) {
-      if (!this.#takeWord('in')) throw this.#unexpected('in')
-      return { type: 'not', operand: this.#membership(name.text) }
-    }
-    if (this.#takeWord('in')) return this.#membership(name.text)
+    if (name.type !== 'name' || RESERVED.has(name.text.toLowerCase()))
+      throw this.#unexpected('a name such as labels.region', name)
+    const operand = operandOf(name.text)
+    const isTested = !this.#takeWord('is')
+    const isNot = this.#takeWord('not')
+    if (!isTested && !this.#takeWord('null')) throw this.#unexpected('null')
+    const test: Search = isTested
+      ? checkTest(name.text, operand, this.#wordTest() ?? this.#comparison(isNot))
+      : { type: 'missing', operand }
+    return isNot ? { type: 'not', operand: test } : test
+  }
+
+  /** A test that begins with a word. */
+  #wordTest(): Written | undefined {
+    if (this.#takeWord('in')) return { operator: 'in', values: this.#list() }
+    if (this.#takeWord('like')) return { operator: 'like', pattern: this.#value() }
+    if (this.#takeWord('ilike')) return { operator: 'ilike', pattern: this.#value() }
+    if (!this.#takeWord('between')) return undefined
+    const low = this.#value()
+    if (!this.#takeWord('and')) throw this.#unexpected('and')
+    return { operator: 'between', low, high: this.#value() }
+  }
+
+  #comparison(isNot: boolean): Written {
     const sign = this.#take()
-    const operator = COMPARISONS[sign.text]
-    if (sign.type !== 'sign' || operator === undefined) throw this.#unexpected('a comparison such as =', sign)
-    return compare(name.text, operator, this.#literal())
+    const instead = REFUSED[sign.text]
+    if (instead !== undefined) throw new Problem('badRequest', `search: there is no ${sign.text}; write ${instead}`)
+    const operator = sign.type === 'sign' && !isNot ? COMPARISONS[sign.text] : undefined
+    if (operator === undefined)
+      throw this.#unexpected(isNot ? 'in, like, ilike or between' : 'a comparison such as =', sign)
+    return { operator, value: this.#value() }
   }
 
-  #membership(name: string): Search {
-    if (!this.#takeSign('[')) throw this.#unexpected("a list such as ['a', 'b']")
-    const values = [this.#literal().text]
-    while (this.#takeSign(',')) values.push(this.#literal().text)
-    if (!this.#takeSign(']')) throw this.#unexpected(', or ]')
-    return textSearch(name, { operator: 'in', values })
+  #list(): readonly Token[] {
+    const open = this.#take()
+    const close = open.type === 'sign' ? LISTS[open.text] : undefined
+    if (close === undefined) throw this.#unexpected("a list such as ['a', 'b']", open)
+    const values = [this.#value()]
+    while (this.#takeSign(',')) values.push(this.#value())
+    if (!this.#takeSign(close)) throw this.#unexpected(`, or ${close}`)
+    return values
   }
 
-  #literal(): Token {
+  #value(): Token {
     const token = this.#take()
-    if (token.type !== 'string' && token.type !== 'number') throw this.#unexpected("a value such as 'us-east'", token)
     if (token.text.includes('\0')) throw new Problem('badRequest', 'search: a value must not contain the NUL character')
+    if (token.type === 'name' && token.text.toLowerCase() === 'null')
+      throw new Problem('badRequest', 'search: nothing equals null; write is null or is not null')
+    const isBoolean = token.type === 'name' && /^(?:true|false)$/i.test(token.text)
+    if (!isBoolean && !['string', 'number', 'moment'].includes(token.type))
+      throw this.#unexpected("a value such as 'us-east'", token)
     return token
   }
 
@@ -150,57 +178,3 @@ class Parser {
 }
 
 const only = (operands: readonly Search[]): Search | undefined => (operands.length === 1 ? operands[0] : undefined)
-
-const compare = (name: string, operator: Comparison, literal: Token): Search => {
-  const match = CONDITION.exec(name)
-  if (match !== null) return conditionSearch(name, match[1] ?? '', match[2], operator, literal)
-  if (operator !== '=' && operator !== '!=')
-    throw new Problem('badRequest', `search: ${name} can be compared by =, != and in only`)
-  return textSearch(name, { operator, value: literal.text })
-}
-
-const textSearch = (name: string, test: TextTest): Search => {
-  if (name.startsWith('labels.')) return { type: 'label', key: name.slice('labels.'.length), test }
-  if (TEXT_COLUMNS.has(name)) return { type: 'column', column: name as TextColumn, test }
-  throw new Problem(
-    'badRequest',
-    `search: ${name} can't be searched here; use labels.<key>, status.conditions.<Type> or one of ${[...TEXT_COLUMNS].join(', ')}`,
-  )
-}
-
-const conditionSearch = (
-  name: string,
-  condition: string,
-  part: string | undefined,
-  operator: Comparison,
-  literal: Token,
-): Search => {
-  switch (part) {
-    case undefined: {
-      if (operator !== '=' || !['True', 'False', 'Unknown'].includes(literal.text))
-        throw new Problem('badRequest', `search: ${name} can only be compared by = with 'True', 'False' or 'Unknown'`)
-      // No condition of a resource is ever Unknown, so that search matches nothing.
-      return literal.text === 'Unknown'
-        ? { type: 'or', operands: [] }
-        : { type: 'condition', condition, status: literal.text as 'True' | 'False' }
-    }
-    case 'last_updated_time':
-    case 'last_transition_time': {
-      const time = parseTimestamp(literal.text)
-      if (time === undefined)
-        throw new Problem('badRequest', `search: ${name} takes an RFC 3339 time such as '2026-01-31T12:00:00Z'`)
-      return { type: 'conditionTime', condition, column: part, operator, time }
-    }
-    case 'observed_generation': {
-      const generation = Number(literal.text)
-      if (literal.type !== 'number' || Math.abs(generation) > LARGEST_GENERATION)
-        throw new Problem('badRequest', `search: ${name} takes a whole number up to ${LARGEST_GENERATION}`)
-      return { type: 'conditionGeneration', condition, operator, generation }
-    }
-    default:
-      throw new Problem(
-        'badRequest',
-        `search: ${name} is none of status.conditions.${condition}.{last_updated_time, last_transition_time, observed_generation}`,
-      )
-  }
-}

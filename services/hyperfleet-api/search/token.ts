@@ -1,43 +1,79 @@
 import { Problem } from '../problems/problem.ts'
 
-/** The words of a search text. Strings may be quoted by ', " or `, with backslash escapes, as in TSL. */
-export type Token =
-  | { readonly type: 'name'; readonly text: string; readonly at: number }
-  | { readonly type: 'string'; readonly text: string; readonly at: number }
-  | { readonly type: 'number'; readonly text: string; readonly at: number }
-  | { readonly type: 'sign'; readonly text: string; readonly at: number }
-  | { readonly type: 'end'; readonly text: ''; readonly at: number }
+/** The words of a search text. */
+export interface Token {
+  /** `moment` is a date or time without quotes. */
+  readonly type: 'name' | 'string' | 'number' | 'moment' | 'sign' | 'end'
+  /** As written; of a string, what is between its quotes. */
+  readonly text: string
+  /** Where it begins, from 0. */
+  readonly at: number
+}
 
 /** Longest search text, in characters; the peer's. */
 const LONGEST = 4096
 
-const PATTERN =
-  /\s*(?:(?<name>[A-Za-z_][A-Za-z0-9_./-]*)|(?<number>-?\d+)|(?<sign>!=|<>|<=|>=|==|[=<>()[\],])|(?<string>'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|`(?:\\[\s\S]|[^`\\])*`))/y
+/** Quotes are ', " or `; inside, a backslash takes the next character literally and a doubled quote is one quote. */
+export const QUOTED = ["'", '"', '`']
+  .map((quote) => `${quote}(?:\\\\[\\s\\S]|${quote}${quote}|[^${quote}\\\\])*${quote}(?!${quote})`)
+  .join('|')
+
+/** What may stand where, in the order in which it is tried. Keys of labels and of a spec may be quoted in brackets. */
+const WORDS = {
+  name: `(?:labels|spec)(?:\\.[A-Za-z0-9_./-]+|\\[(?:${QUOTED})\\])+|[A-Za-z_][A-Za-z0-9_./-]*`,
+  moment: '\\d{4}-\\d{2}-\\d{2}(?:[Tt][\\d:.]+(?:[Zz]|[+-]\\d{2}:\\d{2}))?(?![\\w.:])',
+  number: '[+-]?\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?(?:[KMGTP]i?)?(?![\\w.])',
+  sign: '!=|<>|<=|>=|==|~=|~!|[=<>()[\\],]',
+  string: QUOTED,
+  end: '$',
+} as const
+
+const PATTERN = new RegExp(
+  `\\s*(?:${Object.entries(WORDS)
+    .map(([type, word]) => `(?<${type}>${word})`)
+    .join('|')})`,
+  'y',
+)
 
 /** Cuts a search text into tokens, an end token last. @throws Problem badRequest that points at the place */
 export const tokens = (text: string): Token[] => {
   if (text.length > LONGEST) throw new Problem('badRequest', `search must have at most ${LONGEST} characters`)
   const found: Token[] = []
-  let at = 0
-  while (text.slice(at).trim() !== '') {
+  for (let at = 0; ; ) {
     PATTERN.lastIndex = at
     const match = PATTERN.exec(text)
     if (match?.groups === undefined) throw unreadable(text, at)
+    const token = tokenOf(match.groups, PATTERN.lastIndex)
+    found.push(token)
+    if (token.type === 'end') return found
     at = PATTERN.lastIndex
-    const { name, number, sign, string } = match.groups
-    const start = at - (name ?? number ?? sign ?? string ?? '').length
-    if (name !== undefined) found.push({ type: 'name', text: name, at: start })
-    else if (number !== undefined) found.push({ type: 'number', text: number, at: start })
-    else if (sign !== undefined) found.push({ type: 'sign', text: sign, at: start })
-    else if (string !== undefined)
-      found.push({ type: 'string', text: string.slice(1, -1).replace(/\\([\s\S])/g, '$1'), at: start })
   }
-  found.push({ type: 'end', text: '', at: text.length })
-  return found
 }
 
-const unreadable = (text: string, at: number): Problem =>
-  new Problem(
+const TYPES = ['name', 'moment', 'number', 'sign', 'string'] as const
+
+const tokenOf = (groups: Readonly<Record<string, string | undefined>>, end: number): Token => {
+  for (const type of TYPES) {
+    const word = groups[type]
+    if (word !== undefined) return { type, text: type === 'string' ? unquote(word) : word, at: end - word.length }
+  }
+  return { type: 'end', text: '', at: end }
+}
+
+/** What is between the quotes of a string. */
+export const unquote = (quoted: string): string => {
+  const quote = quoted.charAt(0)
+  return quoted
+    .slice(1, -1)
+    .replace(/\\([\s\S])|(['"`])\2/g, (all, escaped?: string) => escaped ?? (all.startsWith(quote) ? quote : all))
+}
+
+const unreadable = (text: string, at: number): Problem => {
+  const rest = text.slice(at).trimStart()
+  const start = text.length - rest.length
+  const hint = /^['"`]/.test(rest) ? '; a quote is not closed' : ''
+  return new Problem(
     'badRequest',
-    `search: can't read ${JSON.stringify(text.slice(at).trim().slice(0, 20))} at character ${at + 1}`,
+    `search: can't read ${JSON.stringify(rest.slice(0, 20).trimEnd())} at character ${start + 1}${hint}`,
   )
+}

@@ -3,7 +3,6 @@ import type { Entity } from '../model/entity.ts'
 import type { Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database, Reader, Writer } from './database.ts'
-import { type Filter, where } from './filter.ts'
 import { sortedJson } from './step.ts'
 
 /** Where a request looks for one resource: its kind, its id and, on a nested path, the parent; and whose it must be. */
@@ -63,67 +62,6 @@ export const touchResource = async (writer: Writer, id: string): Promise<void> =
 export const hasChildren = async (reader: Reader, ownerId: string): Promise<boolean> =>
   (await reader.selectFrom('resources').select('id').where('owner_id', '=', ownerId).limit(1).executeTakeFirst()) !==
   undefined
-
-/** One column that a list is ordered by. */
-export interface Order {
-  readonly column: OrderColumn
-  readonly direction: 'asc' | 'desc'
-}
-
-/** The columns a list may be ordered by. */
-export const ORDER_COLUMNS = [
-  'id',
-  'name',
-  'kind',
-  'href',
-  'generation',
-  'created_time',
-  'updated_time',
-  'deleted_time',
-  'created_by',
-  'updated_by',
-  'deleted_by',
-  'owner_id',
-  'owner_kind',
-  'tenancy',
-] as const
-
-export type OrderColumn = (typeof ORDER_COLUMNS)[number]
-
-export interface Page {
-  readonly filter: Filter
-  readonly order: readonly Order[]
-  readonly size: number
-  /** By offset, or after an id in the order of ids ('' begins). */
-  readonly from: { readonly offset: number } | { readonly after: string }
-}
-
-/** The documents of one page. */
-export const listDocuments = async ({ kysely }: Pick<Database, 'kysely'>, page: Page): Promise<string[]> =>
-  (await pageQuery(kysely, page).execute()).map(({ document }) => document)
-
-/** How many resources match in all. */
-export const countResources = async ({ kysely }: Pick<Database, 'kysely'>, filter: Filter): Promise<number> =>
-  Number((await countQuery(kysely, filter).executeTakeFirstOrThrow()).total)
-
-/** The query of a page, apart so that tests can look at its plan. */
-export const pageQuery = (reader: Reader, { filter, order, size, from }: Page) => {
-  const query = reader.selectFrom('resources').select('document').where(where(filter)).limit(size)
-  if ('after' in from) return query.where('id', '>', from.after).orderBy('id', 'asc')
-  const unique = order.some(({ column }) => column === 'id')
-  const tie = order[0]?.direction ?? 'desc'
-  // Without a last, unique column pages over equal values would overlap.
-  const complete: readonly Order[] = unique ? order : [...order, { column: 'id', direction: tie }]
-  return complete
-    .reduce((ordered, { column, direction }) => ordered.orderBy(column, direction), query)
-    .offset(from.offset)
-}
-
-export const countQuery = (reader: Reader, filter: Filter) =>
-  reader
-    .selectFrom('resources')
-    .select(({ fn }) => fn.countAll().as('total'))
-    .where(where(filter))
 
 export const parseDocument = (document: string): Resource => JSON.parse(document) as Resource
 

@@ -7,8 +7,10 @@ import type { Timestamp } from '../model/timestamp.ts'
  *   resources ─┬─ resource_labels       what label selectors search
  *              ├─ resource_conditions   what condition searches use
  *              ├─ resource_references   which resources name which
+ *              ├─ resource_specs        what searches below spec use
  *              └─ adapter_statuses      newest accepted report of each adapter
  *   archive              records that are gone, as they were last, with their statuses
+ *   resource_counts      how many resources of a kind there are, kept by triggers
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
  *   events ── event_deliveries ── event_consumers      a delivery's row lives until it is acknowledged
@@ -21,6 +23,8 @@ export interface Tables {
   resource_labels: LabelRow
   resource_conditions: ConditionRow
   resource_references: ReferenceRow
+  resource_specs: SpecRow
+  resource_counts: CountRow
   adapter_statuses: AdapterStatusRow
   archive: ArchiveRow
   status_log: StatusLogRow
@@ -76,6 +80,20 @@ export interface ReferenceRow {
   source_id: string
   ref_type: string
   target_id: string
+}
+
+export interface SpecRow {
+  resource_id: string
+  kind: string
+  /** JSON: text in SQLite, jsonb with an index on PostgreSQL. */
+  spec: ColumnType<unknown, string, string>
+}
+
+/** A part of how many resources of a kind there are; the sum of its slots is the number. */
+export interface CountRow {
+  kind: string
+  slot: number
+  count: number
 }
 
 export interface AdapterStatusRow {

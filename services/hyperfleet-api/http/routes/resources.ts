@@ -10,8 +10,9 @@ import { deleteResource } from '../../mutations/delete.ts'
 import { patchResource } from '../../mutations/patch.ts'
 import { Problem } from '../../problems/problem.ts'
 import { parseSearch } from '../../search/parse.ts'
-import { countResources, listDocuments, readDocument } from '../../storage/resources.ts'
-import { readOrder, readSelector } from '../list-query.ts'
+import { listPage } from '../../storage/list.ts'
+import { readDocument } from '../../storage/resources.ts'
+import { readOrder, readPlace, readSelector } from '../list-query.ts'
 import { type Answer, type Operation, operation } from '../operation.ts'
 import { FieldsQuery, ListQuery, listOf, ResourceDraft, ResourcePatch } from '../schemas.ts'
 import type { Service } from '../service.ts'
@@ -135,7 +136,7 @@ interface Scope {
 }
 
 const list = async (service: Service, scope: Scope, query: ListParameters): Promise<Answer> => {
-  const { page = 1, size = DEFAULT_SIZE, after, search } = query
+  const { page = 1, size = DEFAULT_SIZE, search } = query
   const projection = parseFields(query.fields)
   const filter = {
     ...scope,
@@ -144,10 +145,8 @@ const list = async (service: Service, scope: Scope, query: ListParameters): Prom
   }
   // The version is read first: a watch from it may repeat what this page shows, but misses nothing.
   const version = service.feed.head
-  const from = after === undefined ? { offset: (page - 1) * size } : { after }
-  const documents = await listDocuments(service.database, { filter, order: readOrder(query.order), size, from })
-  const isAll = documents.length < size && (after === '' || (after === undefined && page === 1))
-  const total = isAll ? documents.length : await countResources(service.database, filter)
+  const place = { order: readOrder(query.order), size, from: readPlace(query, size) }
+  const { documents, total } = await listPage(service.database, { filter, ...place })
   const items = documents.map((document) => projectDocument(document, projection)).join(',')
   return {
     status: 200,

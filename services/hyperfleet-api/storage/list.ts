@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from 'kysely'
+import { COLUMNS, type SearchColumn } from '../search/tree.ts'
+import { byBytes } from './comparison.ts'
+import type { Database, DialectName } from './database.ts'
+import { type Filter, isWholeKind, where } from './filter.ts'
+
+/** One column that a list is ordered by: what can be searched can be ordered by. */
+export interface Order {
+  readonly column: SearchColumn
+  readonly direction: 'asc' | 'desc'
+}
+
+export interface Page {
+  readonly filter: Filter
+  readonly order: readonly Order[]
+  readonly size: number
+  /** By offset, or after an id in the order of ids ('' begins). */
+  readonly from: { readonly offset: number } | { readonly after: string }
+}
+
+/** What queries need of the database. */
+type Source = Pick<Database, 'kysely' | 'dialect'>
+
+/** The documents of one page. */
+export const listDocuments = async (source: Source, page: Page): Promise<string[]> =>
+  (await pageQuery(source, page).execute()).map(({ document }) => document)
+
+/** The documents of one page and how many match in all, of one moment. */
+export const listPage = async (source: Source, page: Page): Promise<{ documents: string[]; total: number }> => {
+  const rows = await countedPageQuery(source, page).execute()
+  const documents = rows.map(({ document }) => document)
+  const [first] = rows
+  if (first !== undefined) return { documents, total: Number(first.total) }
+  const isFirst = 'after' in page.from ? page.from.after === '' : page.from.offset === 0
+  return { documents, total: isFirst ? 0 : await countResources(source, page.filter) }
+}
+
+/** The queries, apart so that tests can look at their plans. */
+export const countedPageQuery = (source: Source, page: Page) =>
+  // Not about the rows, so it is evaluated once, and not at all when there are none.
+  pageQuery(source, page).select(sql<number>`(${countOf(source.dialect, page.filter)})`.as('total'))
+
+const pageQuery = ({ kysely, dialect }: Source, { filter, order, size, from }: Page) => {
+  const query = kysely.selectFrom('resources').select('document').where(where(dialect, filter)).limit(size)
+  const id = byBytes(dialect, sql.ref('resources.id'))
+  if ('after' in from) return query.where(sql<boolean>`${id} > ${from.after}`).orderBy(id, 'asc')
+  const isUnique = order.some(({ column }) => column === 'id')
+  // Without a last, unique column pages over equal values would overlap.
+  const complete: readonly Order[] = isUnique
+    ? order
+    : [...order, { column: 'id', direction: order[0]?.direction ?? 'desc' }]
+  return complete.reduce((ordered, one) => ordered.orderBy(orderOf(dialect, one)), query).offset(from.offset)
+}
+
+const NULLABLE: ReadonlySet<SearchColumn> = new Set(['deleted_time', 'deleted_by', 'owner_id', 'owner_kind'])
+
+/** PostgreSQL's place for what is not there, which is the peer's: last, and first when descending. */
+const orderOf = (dialect: DialectName, { column, direction }: Order): RawBuilder<unknown> => {
+  const value = sql.ref(`resources.${column}`)
+  const ordered = COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
+  const nulls = NULLABLE.has(column) ? sql.raw(direction === 'asc' ? ' nulls last' : ' nulls first') : sql``
+  return sql`${ordered} ${sql.raw(direction)}${nulls}`
+}
+
+const countResources = async ({ kysely, dialect }: Source, filter: Filter): Promise<number> => {
+  const { rows } = await sql<{ total: number }>`select (${countOf(dialect, filter)}) as total`.execute(kysely)
+  return Number(rows[0]?.total ?? 0)
+}
+
+/** A kind as a whole is counted as it grows and shrinks (storage/migrations.ts); a selection by looking. */
+const countOf = (dialect: DialectName, filter: Filter): RawBuilder<number> =>
+  isWholeKind(filter)
+    ? sql<number>`select coalesce(sum(count), 0) from resource_counts where kind = ${filter.kind}`
+    : sql<number>`select count(*) from resources where ${where(dialect, filter)}`

@@ -1,0 +1,119 @@
+import { type SqlBool, sql } from 'kysely'
+import type { NormalSearch, NormalTest } from '../search/normal.ts'
+import { COLUMNS, type Operand, type SearchColumn, STATUSES, type Test } from '../search/tree.ts'
+import { allOf, anyOf, type Clause, comparison, plain, type Stored, text } from './comparison.ts'
+import type { DialectName } from './database.ts'
+import { type Scope, type SideTable, withoutRow, withRow } from './side-table.ts'
+import { hasSpecValue, specValueTest } from './spec-value.ts'
+
+/**
+ * A search as part of a WHERE clause on `resources`; whatever the caller wrote becomes a parameter.
+ *
+ *   column                    a comparison of the row
+ *   label, spec, condition    has a row in its table that fits
+ *   … is null                 has none
+ */
+export const searchClause = (scope: Scope, search: NormalSearch): Clause => {
+  switch (search.type) {
+    case 'and':
+      return allOf(inOneLook(scope, search.operands))
+    case 'or':
+      return anyOf(search.operands.map((operand) => searchClause(scope, operand)))
+    case 'missing':
+      return search.holds ? lacks(scope, search.operand) : has(scope, search.operand)
+    case 'test':
+      return search.operand.type === 'column'
+        ? rowClause(scope, search)
+        : has(scope, search.operand, rowClause(scope, search))
+  }
+}
+
+/** How many looks into side tables a search takes, at most. */
+export const looksOf = (search: NormalSearch): number =>
+  'operands' in search
+    ? search.operands.reduce((sum, operand) => sum + looksOf(operand), 0)
+    : search.operand.type === 'column'
+      ? 0
+      : 1
+
+/** Tests of one same condition that must all hold become one look at its index: "not ready since then" is a range there. */
+const inOneLook = (scope: Scope, operands: readonly NormalSearch[]): Clause[] => {
+  const tests = operands.filter((operand) => operand.type === 'test')
+  const looks = Map.groupBy(tests, ({ operand }) => (operand.type === 'condition' ? operand.condition : undefined))
+  const others = [...operands.filter((operand) => operand.type !== 'test'), ...(looks.get(undefined) ?? [])]
+  return [
+    ...others.map((operand) => searchClause(scope, operand)),
+    ...[...looks].flatMap(([condition, about]) =>
+      condition === undefined
+        ? []
+        : [
+            has(
+              scope,
+              { type: 'condition', condition, part: 'status' },
+              allOf(about.map((test) => rowClause(scope, test))),
+            ),
+          ],
+    ),
+  ]
+}
+
+/** The test of the row that has the value: the resource's own, or one of a side table. */
+const rowClause = ({ dialect }: Scope, { operand, test, holds }: NormalTest): Clause => {
+  switch (operand.type) {
+    case 'column':
+      return comparison(dialect, columnOf(dialect, operand.column), test, holds)
+    case 'label':
+      return comparison(dialect, text(dialect, sql.ref('value')), test, holds)
+    case 'condition':
+      if (operand.part === 'status') return statusClause(test, holds)
+      return comparison(dialect, plain(sql.ref(operand.part)), test, holds)
+    case 'spec':
+      return specValueTest(dialect, operand.path, test, holds)
+  }
+}
+
+/** Said as the statuses that fit, because an index finds those, not what is unequal. */
+const statusClause = (test: Test, holds: boolean): Clause => {
+  const named = 'values' in test ? test.values : 'value' in test ? [test.value] : []
+  const isNamed = holds !== (test.operator === '!=')
+  const fitting = STATUSES.filter((status) => named.includes(status) === isNamed)
+  return fitting.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`status in (${sql.join(fitting)})`
+}
+
+/** Their indexes are in byte order, because pages go along them. */
+const BYTE_INDEXED: ReadonlySet<SearchColumn> = new Set(['id', 'name'])
+
+const columnOf = (dialect: DialectName, column: SearchColumn): Stored => {
+  const value = sql.ref(`resources.${column}`)
+  return COLUMNS[column] === 'text' ? text(dialect, value, BYTE_INDEXED.has(column)) : plain(value)
+}
+
+/** The resource has the operand, of which `row` holds. */
+const has = (scope: Scope, operand: Operand, row?: Clause): Clause => {
+  if (operand.type === 'column') return sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is not null`
+  // A resource has one row of its spec, and a test of a value that isn't there fails by itself.
+  if (operand.type === 'spec' && row !== undefined) return withRow(scope, 'resource_specs', row)
+  const { table, about } = sideRows(scope.dialect, operand)
+  return withRow(scope, table, row === undefined ? about : allOf([about, row]))
+}
+
+const lacks = (scope: Scope, operand: Operand): Clause => {
+  if (operand.type === 'column') return sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is null`
+  const { table, about } = sideRows(scope.dialect, operand)
+  return withoutRow(scope, table, about)
+}
+
+/** Which rows of which table are about an operand. */
+const sideRows = (
+  dialect: DialectName,
+  operand: Exclude<Operand, { readonly type: 'column' }>,
+): { readonly table: SideTable; readonly about: Clause } => {
+  switch (operand.type) {
+    case 'label':
+      return { table: 'resource_labels', about: sql<SqlBool>`key = ${operand.key}` }
+    case 'condition':
+      return { table: 'resource_conditions', about: sql<SqlBool>`type = ${operand.condition}` }
+    case 'spec':
+      return { table: 'resource_specs', about: hasSpecValue(dialect, operand.path) }
+  }
+}

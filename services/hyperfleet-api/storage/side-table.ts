@@ -1,0 +1,35 @@
+import { type SqlBool, sql } from 'kysely'
+import type { Clause } from './comparison.ts'
+import type { DialectName } from './database.ts'
+
+/** Looks into the tables beside `resources` that searching is for. */
+
+export type SideTable = 'resource_labels' | 'resource_conditions' | 'resource_specs'
+
+/** Whose rows are looked at. */
+export interface Scope {
+  readonly dialect: DialectName
+  readonly kind: string
+  /** How many looks the whole query has. */
+  readonly looks: number
+}
+
+/**
+ * PostgreSQL makes each look a join and considers their orders, which takes seconds for a hundred. Beyond this number
+ * each look is planned by itself.
+ */
+const MOST_JOINED = 8
+
+const fence = ({ dialect, looks }: Scope) => (dialect === 'postgres' && looks > MOST_JOINED ? sql`offset 0` : sql``)
+
+/**
+ * Resources that have a row that fits. `in (select …)` and not a correlated `exists`: both databases can then start
+ * from the side table's index.
+ */
+export const withRow = (scope: Scope, table: SideTable, row: Clause): Clause =>
+  sql<SqlBool>`resources.id in (
+    select resource_id from ${sql.table(table)} where kind = ${scope.kind} and ${row} ${fence(scope)})`
+
+/** Resources that have none. By the resource, because that is most often nearly everything. */
+export const withoutRow = (scope: Scope, table: SideTable, row: Clause): Clause =>
+  sql<SqlBool>`not exists (select 1 from ${sql.table(table)} where resource_id = resources.id and ${row} ${fence(scope)})`
