@@ -37,7 +37,7 @@ export const apiFlags = {
     nonEmpty,
   ),
   archiveRetention: flag('DURATION', 'how long removed resources stay in the archive; 0s for ever', duration, '720h'),
-  natsUrl: optional('URL', 'NATS server to which events are relayed', urlOf('nats', 'tls')),
+  natsUrl: optional('URL', 'NATS server whose JetStream delivers events to consumer groups', urlOf('nats', 'tls')),
   ...authFlags,
   tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),
   tlsKeyFile: optional('FILE', 'the key of --tls-cert-file (PEM)', nonEmpty),

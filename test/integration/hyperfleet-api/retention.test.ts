@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { storeConsumer } from '#services/hyperfleet-api/events/consumers.ts'
+import { forgetEvents } from '#services/hyperfleet-api/events/forget.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { readFloor } from '#services/hyperfleet-api/feed/changes.ts'
 import { builtinEntities, defineEntities } from '#services/hyperfleet-api/model/entity.ts'
@@ -9,7 +10,8 @@ import { createResource } from '#services/hyperfleet-api/mutations/create.ts'
 import { noSchemas } from '#services/hyperfleet-api/specs/schemas.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { forgetOld, KEEP } from '#services/hyperfleet-api/storage/retention.ts'
-import { onBothDatabases } from './support.ts'
+import { manualClock } from '#test/harness/index.ts'
+import { onBothDatabases, serve, temporaryData } from './support.ts'
 
 onBothDatabases((fresh) => {
   test('changes and events are forgotten when they are old, the resources never', async () => {
@@ -59,5 +61,35 @@ onBothDatabases((fresh) => {
     expect([await counts(), await readFloor(database.kysely)]).toEqual(['0,1,1,1', 1])
     await forgetOld(database, new Date(start.getTime() + KEEP.events + 1))
     expect(await counts()).toBe('0,0,0,1')
+  })
+
+  test('an event that everybody is done with goes after an hour, the others and dead letters stay', async () => {
+    const choice = { ...(await temporaryData()), ...(await fresh()) }
+    const clock = manualClock()
+    const api = await serve(choice, clock)
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters', maxDeliveries: 1 })
+    const { id: resourceId } = await api.cluster('one')
+    for (const reason of ['Done', 'Dead', 'Waiting'])
+      await api.call('POST', '/events', { resourceType: 'clusters', resourceId, reason })
+    const claims = '/events/consumers/dns/claims'
+    const { items } = (await api.call('POST', claims, { max: 2 })).body
+    await api.call('DELETE', `${claims}/${items[0].receipt}`)
+    await clock.advance('1h')
+    const [waiting] = (await api.call('POST', claims, { visibility: '12h' })).body.items
+    expect(waiting.event.data.reason).toBe('Waiting')
+    await api.stop()
+    const database = await openDatabase({ ...choice, onError: () => {} })
+    onTestFinished(() => database.close())
+    const reasons = async () => {
+      const rows = await database.kysely.selectFrom('events').select('reason').orderBy('sequence').execute()
+      return rows.map(({ reason }) => reason)
+    }
+    await forgetOld(database, clock.now())
+    expect(await reasons()).toEqual(['Done', 'Dead', 'Waiting'])
+    await forgetOld(database, new Date(clock.now().getTime() + 1))
+    expect(await reasons()).toEqual(['Dead', 'Waiting'])
+    const time = timestampOf(new Date(0))
+    await forgetEvents(database, { before: time, finishedBefore: time, most: 1 })
+    expect(await reasons()).toEqual(['Waiting'])
   })
 })
