@@ -1,4 +1,5 @@
 /** `string.format(list)`: cel-go's `ext.Strings`, with its clauses and its texts of values. */
+import { toExponentialEven, toFixedEven } from '../../model/rounding.ts'
 import { durationText, timestampText } from '../json.ts'
 import { Duration, UnsignedInt } from '../values.ts'
 import { functionError } from './function.ts'
@@ -6,7 +7,7 @@ import { functionError } from './function.ts'
 /** A clause: `%s`, `%.3f`; the letter is missing in a lone `%` at the end. */
 const CLAUSE = /%(?:\.(\d+))?(.)?/gsu
 const DEFAULT_PRECISION = 6
-const MOST_DIGITS = 100
+const MOST_DIGITS = 99
 /** A format may make a short text long: more than this is no text any more. */
 const LONGEST = 1_048_576
 
@@ -84,20 +85,11 @@ const special = (value: unknown, letter: string): string | undefined => {
   return undefined
 }
 
-/** Halfway cases to the even digit, as Go and IEEE 754; JavaScript rounds them up. */
-const fixed = (value: number, digits: number): string => {
-  if (Math.abs(value) >= 1e21) return `${BigInt(value)}${digits > 0 ? `.${'0'.repeat(digits)}` : ''}`
-  const rounded = value.toFixed(digits)
-  const exact = Math.abs(value).toFixed(MOST_DIGITS)
-  const cut = exact.indexOf('.') + 1 + digits
-  if (!/^50*$/.test(exact.slice(cut))) return rounded
-  const down = exact.slice(0, cut).replace(/\.$/, '')
-  const isEven = Number(down.at(-1)) % 2 === 0
-  return isEven ? `${value < 0 ? '-' : ''}${down}` : rounded
-}
+const fixed = (value: number, digits: number): string =>
+  `${value < 0 ? '-' : ''}${toFixedEven(Math.abs(value), digits)}`
 
 const scientific = (value: number, digits: number): string =>
-  value.toExponential(digits).replace(/e([+-])(\d)$/, 'e$10$2')
+  `${value < 0 ? '-' : ''}${toExponentialEven(Math.abs(value), digits).replace(/e([+-])(\d)$/, 'e$10$2')}`
 
 const hexadecimal = (value: unknown): string => {
   if (typeof value === 'string') return Buffer.from(value).toString('hex')
