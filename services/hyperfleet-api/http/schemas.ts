@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import type { JsonObject } from '../model/resource.ts'
 
 /** Shapes that go over the wire; the OpenAPI document names them. Seed and peer give the fields. */
@@ -98,33 +98,37 @@ export const ResourcePatch = Type.Object(
   { $id: 'ResourcePatch', additionalProperties: false, description: 'What is given replaces what is there.' },
 )
 
+/** A field that may be left out. Some clients send null for what they leave out. */
+const orNull = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
+
 const ReportedCondition = Type.Object({
   type: Type.String({ minLength: 1, maxLength: 255 }),
   status: Type.Enum(['True', 'False', 'Unknown']),
-  reason: Type.Optional(Type.String()),
-  message: Type.Optional(Type.String()),
+  reason: orNull(Type.String()),
+  message: orNull(Type.String()),
 })
 
 /** An adapter's name. */
 export const Adapter = Type.String({ minLength: 1, maxLength: 255 })
 
+/** Other keys are dropped, as the peer does. */
+export const ReportMetadata = Type.Object({
+  job_name: orNull(Type.String()),
+  job_namespace: orNull(Type.String()),
+  attempt: orNull(Type.Integer()),
+  started_time: orNull(Type.String()),
+  completed_time: orNull(Type.String()),
+  duration: orNull(Type.String()),
+})
+
 export const AdapterReport = Type.Object(
   {
     adapter: Adapter,
     observed_generation: Generation,
-    observed_time: Type.Optional(Type.String({ description: 'RFC 3339; the time of the request when absent.' })),
+    observed_time: orNull(Type.String({ description: 'RFC 3339; the time of the request when absent.' })),
     conditions: Type.Array(ReportedCondition, { description: 'Available, Applied and Health are mandatory.' }),
-    data: Type.Optional(Open),
-    metadata: Type.Optional(
-      Type.Object({
-        job_name: Type.Optional(Type.String()),
-        job_namespace: Type.Optional(Type.String()),
-        attempt: Type.Optional(Type.Integer()),
-        started_time: Type.Optional(Type.String()),
-        completed_time: Type.Optional(Type.String()),
-        duration: Type.Optional(Type.String()),
-      }),
-    ),
+    data: orNull(Open),
+    metadata: orNull(ReportMetadata),
   },
   { $id: 'AdapterReport' },
 )
@@ -133,7 +137,15 @@ export const AdapterStatus = Type.Object(
   {
     adapter: Type.String(),
     observed_generation: Generation,
-    conditions: Type.Array(Type.Object({ ...ReportedCondition.properties, last_transition_time: Time })),
+    conditions: Type.Array(
+      Type.Object({
+        type: Type.String(),
+        status: ReportedCondition.properties.status,
+        reason: Type.Optional(Type.String()),
+        message: Type.Optional(Type.String()),
+        last_transition_time: Time,
+      }),
+    ),
     data: Open,
     metadata: Type.Optional(Open),
     created_time: Time,

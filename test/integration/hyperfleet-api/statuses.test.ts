@@ -123,6 +123,41 @@ onBothDatabases((fresh) => {
       expect([answer.status, answer.body.code]).toEqual([400, 'HYPERFLEET-VAL-000'])
     })
 
+    test('with null for what they leave out, as Go clients send them, are as good as without', async () => {
+      const { api, path } = await begin()
+      const answer = await api.call('PUT', `${path}/statuses`, {
+        adapter: 'dns',
+        observed_generation: 1,
+        observed_time: null,
+        conditions: ['Available', 'Applied', 'Health'].map((type) => ({
+          type,
+          status: 'True',
+          reason: null,
+          message: null,
+        })),
+        data: null,
+        metadata: { job_name: null, attempt: 1 },
+      })
+      expect(answer).toMatchObject({ status: 201, body: { data: {}, metadata: { attempt: 1 } } })
+      expect(JSON.stringify(answer.body)).not.toContain('null')
+    })
+
+    test('are checked in the peer’s order: the form, the resource, what is older, what is missing', async () => {
+      const { api, clock, path } = await begin()
+      const conditions = ['Available', 'Applied'].map((type) => ({ type, status: 'True' }))
+      const send = (where: string, part: object) =>
+        api.call('PUT', `${where}/statuses`, { adapter: 'dns', observed_generation: 1, conditions, ...part })
+      expect((await send('/clusters/nobody', { observed_generation: 0 })).status).toBe(400)
+      expect((await send('/clusters/nobody', {})).status).toBe(404)
+      expect((await send(path, { observed_generation: 2 })).status).toBe(204)
+      await api.report(path, { adapter: 'dns' })
+      await clock.advance('1s')
+      expect((await send(path, { observed_time: '2025-12-31T23:59:59Z' })).status).toBe(204)
+      expect((await send(path, {})).body.detail).toBe(
+        "missing mandatory condition 'Health': all adapters must report Available, Applied, and Health",
+      )
+    })
+
     test('about nobody are 404', async () => {
       const { api } = await begin()
       expect((await api.report('/clusters/nobody', { adapter: 'dns' })).status).toBe(404)

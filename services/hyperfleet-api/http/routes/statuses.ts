@@ -8,7 +8,7 @@ import { Problem } from '../../problems/problem.ts'
 import { readDocument } from '../../storage/resources.ts'
 import { readHistory, readStatuses } from '../../storage/statuses.ts'
 import { type Operation, operation } from '../operation.ts'
-import { Adapter, AdapterReport, listOf, PageQuery } from '../schemas.ts'
+import { Adapter, AdapterReport, listOf, PageQuery, ReportMetadata } from '../schemas.ts'
 import type { Service } from '../service.ts'
 import { addressOf, itemOf, type Place } from './places.ts'
 
@@ -103,17 +103,19 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
   ]
 }
 
-const METADATA = Object.keys(AdapterReport.properties.metadata.properties)
+const METADATA = Object.keys(ReportMetadata.properties)
 
 /** A report as the rules take it. @throws Problem invalid */
 const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Date): Report => {
-  const observed_time = body.observed_time === undefined ? time : parseTimestamp(body.observed_time)
+  const observed_time = body.observed_time == null ? time : parseTimestamp(body.observed_time)
   if (observed_time === undefined) throw wrong('observed_time', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
   const twice = firstTwice(body.conditions.map(({ type }) => type))
   if (twice !== undefined) throw wrong('conditions', `must have each type once, ${twice} is there twice`)
   const timeError = observedTimeError({ observed_time }, now)
   if (timeError !== undefined) throw wrong('observed_time', timeError)
-  const metadata = Object.entries(body.metadata ?? {}).filter(([key]) => METADATA.includes(key))
+  const metadata = Object.entries(body.metadata ?? {}).filter(
+    ([key, value]) => METADATA.includes(key) && value !== null,
+  )
   return {
     adapter: body.adapter,
     observed_generation: body.observed_generation,
@@ -121,8 +123,8 @@ const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Da
     conditions: body.conditions.map(({ type, status, reason, message }) => ({
       type,
       status,
-      ...(reason !== undefined && { reason }),
-      ...(message !== undefined && { message }),
+      ...(reason != null && { reason }),
+      ...(message != null && { message }),
     })),
     data: body.data ?? {},
     ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
