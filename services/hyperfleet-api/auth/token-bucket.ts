@@ -18,11 +18,13 @@ export const take = (
   { rate, burst }: Pace,
   now: number,
 ): { readonly bucket: Bucket; readonly wait: number } => {
-  const rested = bucket === undefined ? burst : bucket.tokens + (Math.max(0, now - bucket.at) / 1000) * rate
+  // A clock that was put back fills no bucket, and none again when it gets there a second time.
+  const at = Math.max(now, bucket?.at ?? now)
+  const rested = bucket === undefined ? burst : bucket.tokens + ((at - bucket.at) / 1000) * rate
   const tokens = Math.min(burst, rested)
   return tokens >= 1
-    ? { bucket: { tokens: tokens - 1, at: now }, wait: 0 }
-    : { bucket: { tokens, at: now }, wait: Math.ceil(((1 - tokens) / rate) * 1000) }
+    ? { bucket: { tokens: tokens - 1, at }, wait: 0 }
+    : { bucket: { tokens, at }, wait: Math.ceil(((1 - tokens) / rate) * 1000) }
 }
 
 /** Token buckets by name. */

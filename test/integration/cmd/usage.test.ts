@@ -139,6 +139,43 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     `)
   })
 
+  test.each([
+    [
+      'an issuer without keys',
+      ['--auth-issuer=https://sso.example.com', '--auth-roles=alice=editor'],
+      '--auth-issuer: its keys come from one of --auth-jwks-url and --auth-jwks-file',
+    ],
+    [
+      'roles without an issuer',
+      ['--auth-roles=alice=editor'],
+      '--auth-issuer: the other --auth flags need it, or --auth-kubernetes',
+    ],
+    [
+      'an issuer of whose callers nobody may do anything',
+      ['--auth-issuer=https://sso.example.com', '--auth-jwks-url=https://sso.example.com/keys'],
+      '--auth-issuer: nobody would have a role: name a claim with roles, a mapping, or default roles',
+    ],
+    [
+      'keys over a network that anybody may change',
+      ['--auth-issuer=a', '--auth-jwks-url=http://sso.example.com/keys', '--auth-default-roles=reader'],
+      '--auth-issuer: http://sso.example.com/keys: keys come over https, or over http from this machine only',
+    ],
+    [
+      'a role that is none',
+      ['--auth-roles=alice=edtor'],
+      '--auth-roles: "edtor" is not known; did you mean editor? (valid: reader, editor, adapter, admin)',
+    ],
+    [
+      'a mapping of nobody',
+      ['--auth-roles=editor'],
+      '--auth-roles: "editor" is no mapping: write SUBJECT=ROLE or group:NAME=ROLE+ROLE',
+    ],
+    ['a certificate without its key', ['--tls-cert-file=tls.crt'], '--tls-cert-file: it needs --tls-key-file'],
+    ['a rate that is no number', ['--rate-limit=fast'], '--rate-limit: "fast" is not a whole number from 0'],
+  ])('an API with %s', async (_case, args, reason) => {
+    expect(await muster(['api', '--data-dir=/nonexistent', ...args])).toEqual({ code: 2, output: `muster: ${reason}` })
+  })
+
   test('an unknown kind', async () => {
     expect(await muster(['crds', '--kind=sentinelconfg'])).toMatchInlineSnapshot(`
       {

@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises'
+import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { catalogue } from '#cmd/manager/catalogue.ts'
-import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
+import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import { kubectl } from './kustomize.ts'
 
 const NAMESPACE = 'hyperfleet-system'
@@ -40,6 +42,65 @@ describe('the Sentinel’s ServiceAccount', () => {
 
   test('may do nothing in any other namespace', async () => {
     expect(await rightsOf(asSentinel, 'default')).toEqual([])
+  })
+})
+
+describe('for the HyperFleet API as it is delivered', () => {
+  interface Pod {
+    readonly serviceAccountName: string
+    readonly containers: readonly {
+      readonly args: readonly string[]
+      readonly env: readonly { name: string; value: string }[]
+    }[]
+    readonly volumes: readonly {
+      readonly projected?: { readonly sources: readonly { serviceAccountToken?: { audience: string } }[] }
+    }[]
+  }
+
+  const podOf = async (folder: string, name: string): Promise<Pod> => {
+    const { stdout } = await kubectl('kustomize', folder)
+    const objects = loadAll(stdout) as { kind: string; metadata: { name: string }; spec: { template: { spec: Pod } } }[]
+    const found = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name)
+    if (found === undefined) throw new Error(`${folder} has no Deployment ${name}`)
+    return found.spec.template.spec
+  }
+
+  test('a Sentinel may read and post events with the token that its pod mounts, and change nothing', async () => {
+    const api = await podOf('kustomize/base', 'hyperfleet-api')
+    const sentinel = await podOf('kustomize/shards/us-east', 'cluster-sentinel-us-east')
+    expect(api.containers[0]?.args).toContain('--auth-kubernetes')
+    const audiences = sentinel.volumes.flatMap(({ projected }) =>
+      (projected?.sources ?? []).flatMap(({ serviceAccountToken }) => serviceAccountToken?.audience ?? []),
+    )
+    const path = `/api/v1/namespaces/${NAMESPACE}/serviceaccounts/${sentinel.serviceAccountName}/token`
+    const { status } = await cluster.rest<{ status: { token: string } }>('POST', path, { spec: { audiences } })
+
+    const keys = `${cluster.kubeconfig}.jwks`
+    await writeFile(keys, await cluster.kubectl('get', '--raw', '/openid/v1/jwks'))
+    const { issuer } = JSON.parse(await cluster.kubectl('get', '--raw', '/.well-known/openid-configuration')) as {
+      issuer: string
+    }
+    await using served = await startMuster(
+      [
+        'api',
+        '--bind-address=127.0.0.1:0',
+        '--metrics-bind-address=0',
+        '--health-probe-bind-address=0',
+        `--data-dir=${cluster.kubeconfig}.api`,
+        `--auth-issuer=${issuer}`,
+        `--auth-jwks-file=${keys}`,
+      ],
+      Object.fromEntries(api.containers[0]?.env.map(({ name, value }) => [name, value]) ?? []),
+    )
+    const { url } = await served.line('the HyperFleet API is serving')
+    const call = async (method: string, to: string, body?: object) => {
+      const headers = { authorization: `Bearer ${status.token}` }
+      const content = body === undefined ? {} : { body: JSON.stringify(body) }
+      return (await fetch(`${String(url)}/api/hyperfleet/v1${to}`, { method, headers, ...content })).status
+    }
+    expect(await call('GET', '/clusters')).toBe(200)
+    expect(await call('POST', '/events', { resourceType: 'clusters', resourceId: 'none', reason: 'New' })).toBe(404)
+    expect(await call('POST', '/clusters', { name: 'one', spec: {} })).toBe(403)
   })
 })
 

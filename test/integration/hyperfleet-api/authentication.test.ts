@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import fc from 'fast-check'
 import { base64url, SignJWT } from 'jose'
 import { describe, expect, test, vi } from 'vitest'
 import { permits, ROLES, type Role } from '#services/hyperfleet-api/auth/role.ts'
@@ -73,6 +74,28 @@ describe('a token', () => {
     expect(await list(await first.token({ sub: 'boss' }))).toBe(200)
     expect(await list(await second.token({ sub: 'boss' }))).toBe(403)
     expect(await list(await second.token({ roles: ['reader'] }))).toBe(200)
+  })
+
+  test('is never more than 401, whatever is sent in its place', async () => {
+    const issuer = await testIssuer()
+    const api = await serve({ issuers: [issuer.settings] })
+    const parts = (await issuer.token({ roles: ['admin'] })).split('.')
+    const json = fc.json().map((text) => base64url.encode(text))
+    const part = (at: number) => fc.oneof(fc.constant(parts[at] ?? ''), json, fc.base64String(), fc.constant(''))
+    const forged = fc.tuple(part(0), part(1), part(2)).filter((found) => found.some((text, at) => text !== parts[at]))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          forged.map((found) => found.join('.')),
+          fc.base64String(),
+        ),
+        async (token) => {
+          const { status, body } = await api.call('GET', '/clusters', undefined, bearer(token))
+          expect([status, JSON.stringify(body).includes('node_modules')]).toEqual([401, false])
+        },
+      ),
+      { numRuns: 200 },
+    )
   })
 
   test('is not asked for the API’s description', async () => {

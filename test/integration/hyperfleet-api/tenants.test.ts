@@ -12,6 +12,11 @@ const tenants: TenantRules = {
 }
 const RED = { 'x-org': 'red' }
 const BLUE = { 'x-org': 'blue' }
+const REPORT = {
+  adapter: 'dns',
+  observed_generation: 1,
+  conditions: ['Available', 'Applied', 'Health'].map((type) => ({ type, status: 'True' })),
+}
 const SYSTEM = { 'x-system': 'true' }
 
 onBothDatabases((fresh) => {
@@ -63,6 +68,10 @@ onBothDatabases((fresh) => {
       ['PATCH', `/clusters/${id}`, { spec: { a: 1 } }],
       ['DELETE', `/clusters/${id}`],
       ['GET', `/clusters/${id}/statuses`],
+      ['GET', `/clusters/${id}/statuses/history`],
+      ['PUT', `/clusters/${id}/statuses`, REPORT],
+      ['DELETE', `/clusters/${id}/statuses/dns`],
+      ['POST', `/clusters/${id}/force-delete`, { reason: 'mine now' }],
       ['GET', `/clusters/${id}/nodepools`],
       ['POST', `/clusters/${id}/nodepools`, { name: 'other', spec: {} }],
       ['GET', `/clusters/${id}/nodepools?watch=true`],
@@ -96,9 +105,7 @@ onBothDatabases((fresh) => {
   test('the system sees everybody’s and reports on it, but makes, changes and deletes nothing', async () => {
     const { api, create } = await world()
     const { id } = await create('one', RED)
-    const conditions = ['Available', 'Applied', 'Health'].map((type) => ({ type, status: 'True' }))
-    const report = { adapter: 'dns', observed_generation: 1, conditions }
-    expect((await api.call('PUT', `/clusters/${id}/statuses`, report, SYSTEM)).status).toBe(201)
+    expect((await api.call('PUT', `/clusters/${id}/statuses`, REPORT, SYSTEM)).status).toBe(201)
     expect(
       (await api.call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason: 'New' }, SYSTEM)).status,
     ).toBe(201)
