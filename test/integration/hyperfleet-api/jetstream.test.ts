@@ -196,6 +196,17 @@ onBothDatabases((fresh) => {
   })
 })
 
+test('while NATS can’t be asked whether an event was taken, an equal one is new, once', async () => {
+  const nats = await natsServer()
+  const api = await withNats(nats.url)
+  const { id } = await api.cluster('one')
+  await post(api, id, 'A')
+  await until(async () => (await metric(api, 'events_unrelayed'))[0] === '{} 0')
+  await nats.kill()
+  await until(async () => (await readiness(api)).body.status === 'degraded')
+  expect([(await post(api, id, 'A')).status, (await post(api, id, 'A')).status]).toEqual([201, 200])
+})
+
 describe('a client of NATS that binds a group’s durable consumer itself', () => {
   const begin = async () => {
     const nats = await natsServer()
@@ -232,6 +243,18 @@ describe('a client of NATS that binds a group’s durable consumer itself', () =
     expect((await post(api, id, 'A')).status).toBe(200)
     await take(consumer)
     expect((await post(api, id, 'A')).status).toBe(201)
+  })
+
+  test('makes a dead letter of what it gives up, and gets it again when that is replayed', async () => {
+    const { api, id, consumer } = await begin()
+    await post(api, id, 'A')
+    const message = await take(consumer)
+    message.term('not understood')
+    const deadLetters = async () => (await api.call('GET', '/events/consumers/dns/dead-letters')).body.items
+    await until(async () => (await deadLetters()).length === 1)
+    expect(await deadLetters()).toMatchObject([{ id: `${id}.1`, deliveries: 1 }])
+    await api.call('POST', `/events/consumers/dns/dead-letters/${id}.1/replay`)
+    expect((await take(consumer)).json<Json>()).toMatchObject({ id: `${id}.1`, replay: 1 })
   })
 
   test('and one with a durable consumer of its own counts as taking too', async () => {

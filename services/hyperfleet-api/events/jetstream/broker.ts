@@ -36,6 +36,8 @@ export interface Broker {
   readonly trouble: string | undefined
   /** Calls back each time it can be reached again. */
   onReach(listener: () => void): void
+  /** Calls back once, at once when it is reached already. The connection outlives its breaks, and so do subscriptions. */
+  onFirstReach(listener: (connection: NatsConnection) => void): void
   /** Something said that the stream is gone: makes it anew. */
   mend(): Promise<void>
   close(): Promise<void>
@@ -122,6 +124,14 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     },
     onReach: (listener) => {
       listeners.add(listener)
+    },
+    onFirstReach: (listener) => {
+      const tell = () => {
+        listeners.delete(tell)
+        if (connected !== undefined) listener(connected.connection)
+      }
+      if (connected === undefined) listeners.add(tell)
+      else tell()
     },
     mend: async () => {
       if (connected !== undefined) await ensureStream(connected.manager, options.beforeNewStream)

@@ -16,6 +16,7 @@ import { SEQUENCE_HEADER } from './message.ts'
 import { noteProgress } from './progress.ts'
 import { ConsumerMissingError, type Pulled, pull } from './pull.ts'
 import { relayAgain, startRelay, subjectOf } from './relay.ts'
+import { followTerminations } from './terminations.ts'
 
 export interface JetStreamQueueOptions {
   readonly url: string
@@ -86,14 +87,18 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
     }
   }
 
-  const noteAll = async (): Promise<void> => {
+  /** @returns whether it is known now what clients took at JetStream itself */
+  const noteAll = async (): Promise<boolean> => {
     try {
       await noteProgress(broker.reach(), database, entities, clock.now())
+      return true
     } catch (error) {
       log.debug('what was taken at NATS itself is not known', { error: messageOf(error) })
+      return false
     }
   }
   broker.onReach(() => void noteAll())
+  broker.onFirstReach((connection) => void followTerminations(connection, { database, now: () => clock.now(), log }))
   const progress = setInterval(() => void noteAll(), PROGRESS_EVERY)
 
   return {
@@ -142,15 +147,26 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       wakeup.wake()
     },
     noteTaken: async (resourceId, reason) => {
-      const waiting = await database.kysely
+      const { kysely } = database
+      const waiting = await kysely
         .selectFrom('events')
         .select('sequence')
         .where('resource_id', '=', resourceId)
         .where('reason', '=', reason)
         .where('taken_time', 'is', null)
         .where('stream_sequence', 'is not', null)
-        .executeTakeFirst()
-      if (waiting !== undefined) await noteAll()
+        .execute()
+      if (waiting.length === 0 || (await noteAll())) return
+      // Whoever may have taken it must not miss the equal one.
+      await kysely
+        .updateTable('events')
+        .set({ taken_time: timestampOf(clock.now()) })
+        .where(
+          'sequence',
+          'in',
+          waiting.map(({ sequence }) => sequence),
+        )
+        .execute()
     },
     get trouble() {
       return broker.trouble
