@@ -1,4 +1,5 @@
 import { Command, CommanderError, type Option } from 'commander'
+import { adapterCommand } from './adapter/command.ts'
 import { apiCommand } from './api/command.ts'
 import { crdsCommand } from './crds/command.ts'
 import { managerCommand } from './manager/command.ts'
@@ -16,7 +17,14 @@ export const program = (): Command => {
     .description('Keeps a fleet of clusters and devices in the state that Git declares.')
     .addHelpText('after', ENVIRONMENT)
     .helpCommand(false)
-  for (const command of [managerCommand(), apiCommand(), poolCommand(), crdsCommand(), versionCommand()])
+  for (const command of [
+    managerCommand(),
+    apiCommand(),
+    adapterCommand(),
+    poolCommand(),
+    crdsCommand(),
+    versionCommand(),
+  ])
     muster.addCommand(command)
   for (const command of withSubcommands(muster)) {
     // Commander would print its own words and exit: here every problem becomes one UsageError.

@@ -6,6 +6,7 @@ export type { AdmissionOptions } from './admission/index.ts'
 export type { Api } from './client/api.ts'
 export { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, NetworkError } from './client/errors.ts'
 export type { EventRecorder } from './client/events.ts'
+export { impersonating, serviceAccountUser } from './client/impersonation.ts'
 export { loadTransport, type Transport } from './client/transport.ts'
 export {
   type AnyController,

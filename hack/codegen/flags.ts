@@ -1,3 +1,4 @@
+import { dryRunFlags } from '#cmd/adapter/command.ts'
 import { apiFlags } from '#cmd/api/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
 import { type Flag, type Flags, spelled, variableOf } from '#cmd/flag.ts'
@@ -9,6 +10,7 @@ import { cell, row } from './table.ts'
 const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags: Flags }>> = {
   manager: { does: 'Runs controllers against a Kubernetes API server.', flags: managerFlags },
   api: { does: 'Serves the HyperFleet API.', flags: apiFlags },
+  'adapter dry-run': { does: 'Runs an adapter task with no cluster, and prints what it would do.', flags: dryRunFlags },
   'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
   crds: { does: 'Prints the CustomResourceDefinitions as YAML.', flags: crdsFlags },
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },

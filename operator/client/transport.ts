@@ -20,6 +20,8 @@ export interface ApiRequest {
   readonly body?: unknown
   /** Of the body; 'application/json' by default. */
   readonly contentType?: string
+  /** Sent beside those that the transport sends; names in lower case. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal?: AbortSignal | undefined
   /** How long the server may be silent, and how long Retry-After answers may make us wait in all. Default 30 s. */
   readonly timeout?: Duration | undefined
@@ -28,6 +30,7 @@ export interface ApiRequest {
 export interface StreamRequest {
   readonly path: string
   readonly query?: Query
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal?: AbortSignal | undefined
   /** The stream fails with NetworkError UND_ERR_BODY_TIMEOUT when no byte came for so long. Default 70 s. */
   readonly inactivityTimeout?: Duration | undefined
@@ -91,7 +94,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
   }
 
   const send = async (pool: keyof Connections, request: Exchange, { headers, tls }: Credentials) => {
-    const { method, path, query, body, contentType = 'application/json', signal, timeout } = request
+    const { method, path, query, body, contentType = 'application/json', headers: more, signal, timeout } = request
     const sample = { method, host: server.host }
     signal?.throwIfAborted()
     closed.signal.throwIfAborted()
@@ -104,6 +107,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
           accept: 'application/json',
           'user-agent': userAgent,
           ...headers,
+          ...more,
           ...(body === undefined ? {} : { 'content-type': contentType }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -64,7 +64,7 @@ const recordsOf = async ({ rows }: Pick<Remains<Family, unknown>, 'rows'>, { clu
   // What watchers were told last is what is stored.
   const archived = await rows(`select id from archive where id in ('${cluster}', '${pool}')`)
   // Here or in the archive, never in both, never in none.
-  expect([...found, ...archived].map(({ id }) => String(id)).toSorted()).toEqual([cluster, pool].toSorted())
+  expect([...found, ...archived].map(({ id }) => id).toSorted()).toEqual([cluster, pool].toSorted())
   for (const { id, document } of found)
     expect(changes.findLast((change) => change.resource_id === id)?.document).toBe(document)
   return found.map(({ deleted_time, generation }) => [deleted_time === null ? 'living' : 'deleting', generation])

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { dryRun, instant } from '#controllers/adapter/dryrun/dryrun.ts'
+import { DryRunFileError, type ResponseRule } from '#controllers/adapter/dryrun/responses.ts'
+import { dryRunText } from '#controllers/adapter/dryrun/text.ts'
+import { NotAnEventError, parseEventText } from '#controllers/adapter/event.ts'
+import { taskLanguages } from '#controllers/adapter/languages.ts'
+import { filesIn } from '#controllers/adapter/task/files.ts'
+import type { JsonObject, Task } from '#controllers/adapter/task/form.ts'
+import { loadTask, parseTaskFile } from '#controllers/adapter/task/load.ts'
+import { ofManifest } from '#controllers/adapter/task/manifest.ts'
+import { InvalidTaskError } from '#controllers/adapter/task/problem.ts'
+import { UsageError } from '../failure.ts'
+import type { DryRunOptions } from './command.ts'
+
+/** Prints the trace. The exit code is 1 when the run failed. @throws UsageError when a file can't be used */
+export const runDryRun = async (options: DryRunOptions): Promise<void> => {
+  const clock = instant(new Date())
+  // What a person runs on their own machine may read what they may read.
+  const environment = definedOf(process.env)
+  const task = taskOf(needed('--task', options.task), environment, () => clock.now())
+  const event = wellFormed('--event', needed('--event', options.event), parseEventText)
+  const responses =
+    options.apiResponses === undefined ? [] : wellFormed('--api-responses', options.apiResponses, responsesOf)
+  const discovery = options.discovery === undefined ? {} : wellFormed('--discovery', options.discovery, objectsOf)
+  const read = (path: string) => readFile(path, 'utf8')
+  try {
+    const result = await dryRun({ task, event, responses, discovery, environment, readFile: read, clock })
+    process.stdout.write(options.output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : dryRunText(result))
+    if (result.status === 'failed') process.exitCode = 1
+  } catch (error) {
+    if (error instanceof DryRunFileError) throw new UsageError(`--api-responses: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+const needed = (flag: string, file: string | undefined): string => {
+  if (file === undefined) throw new UsageError(`${flag}: name a file ("muster adapter dry-run --help" shows examples)`)
+  return file
+}
+
+const definedOf = (environment: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined))
+
+const taskOf = (file: string, environment: Readonly<Record<string, string>>, now: () => Date): Task => {
+  const text = textOf('--task', file)
+  try {
+    const { task, adapter = nameIn(task) } = ofManifest(parseTaskFile(text))
+    return loadTask(task, { languages: taskLanguages(now), adapter, files: filesIn(dirname(file)), environment })
+  } catch (error) {
+    if (error instanceof InvalidTaskError)
+      throw new UsageError(`--task: ${file} can't be run: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+/** Who does the task; the peer's files leave it to the deployment. */
+const nameIn = (task: unknown): { readonly name: string } | undefined =>
+  typeof task === 'object' && task !== null && 'adapter' in task ? undefined : { name: 'dry-run' }
+
+const textOf = (flag: string, file: string): string => {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new UsageError(`${flag}: ${file} can't be read: ${why}`, { cause: error })
+  }
+}
+
+const wellFormed = <T>(flag: string, file: string, parse: (text: string) => T): T => {
+  const text = textOf(flag, file)
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof NotAnEventError || error instanceof DryRunFileError))
+      throw error
+    throw new UsageError(`${flag}: ${file}: ${error.message}`, { cause: error })
+  }
+}
+
+const responsesOf = (text: string): readonly ResponseRule[] => {
+  const { responses } = (JSON.parse(text) ?? {}) as { responses?: unknown }
+  if (!Array.isArray(responses))
+    throw new DryRunFileError(
+      'write {"responses": [{"match": {"method", "urlPattern"}, "responses": [{"statusCode", "body"}]}]}',
+    )
+  return responses
+}
+
+const objectsOf = (text: string): Readonly<Record<string, JsonObject>> => {
+  const objects: unknown = JSON.parse(text)
+  const isMap = typeof objects === 'object' && objects !== null && !Array.isArray(objects)
+  if (!isMap || Object.values(objects).some((object) => typeof object !== 'object' || object === null))
+    throw new DryRunFileError('write an object that has, under each name, an object that is there')
+  return objects as Readonly<Record<string, JsonObject>>
+}

@@ -1,0 +1,43 @@
+/** Where events come from, one interface for the API's queue and for JetStream. Delivery is at least once. */
+import type { ReconcileEvent } from '../event.ts'
+
+/** An event that was handed to us, and to nobody else for a while. */
+export interface Delivery {
+  readonly event: ReconcileEvent
+  /** It is done with. Best effort: what is not acknowledged comes again. */
+  acknowledge(): Promise<void>
+  /** Keeps it hidden from others for longer. Best effort, as above. */
+  keep(): Promise<void>
+  /** Gives it back, to be delivered again after so many milliseconds. Best effort, as above. */
+  giveBack(delay: number): Promise<void>
+}
+
+/** A message that is no event of ours, and never will be. */
+export interface DeadLetter {
+  readonly problem: string
+  /** As it came, shortened. */
+  readonly text: string
+}
+
+export interface EventSource {
+  /**
+   * Takes up to so many events, waiting a while for the first.
+   * @throws Error when the source can't be reached, or the signal's reason
+   */
+  take(max: number, signal: AbortSignal): Promise<readonly Delivery[]>
+  close(): Promise<void>
+}
+
+export interface SourceOptions {
+  /** The consumer group. */
+  readonly consumer: string
+  /** Plural: clusters. */
+  readonly resourceType: string
+  /** Milliseconds after which an unfinished event is given to another one. */
+  readonly visibility: number
+  /** Told about messages that were set aside at once. */
+  onDeadLetter(letter: DeadLetter): void
+}
+
+/** Characters of a dead letter that are kept. */
+export const LETTER_LENGTH = 500

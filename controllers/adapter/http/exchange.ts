@@ -1,0 +1,71 @@
+/** One HTTP request and its answer: over the network, or from what a dry run is given. */
+import { Agent } from 'undici'
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Path and query, or for `http` resources a whole URL. */
+  readonly url: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+}
+
+/** @throws Error when there is no answer, or the signal's reason */
+export type Exchange = (request: Request, timeout: number, signal: AbortSignal) => Promise<Answer>
+
+export interface ExchangeOptions {
+  /** What requests without a host go to; its path comes before theirs. */
+  readonly base?: string | undefined
+  readonly userAgent: string
+}
+
+export interface OpenExchange {
+  readonly exchange: Exchange
+  close(): Promise<void>
+}
+
+/** No honest answer to a task is larger, in characters. */
+const LARGEST = 16 * 1024 * 1024
+
+export const openExchange = ({ base, userAgent }: ExchangeOptions): OpenExchange => {
+  const agent = new Agent({ connections: 32, allowH2: false })
+  const root = base?.replace(/\/+$/, '') ?? ''
+  return {
+    exchange: async ({ method, url, headers, body }, timeout, signal) => {
+      signal.throwIfAborted()
+      const { origin, pathname, search } = new URL(/^https?:/.test(url) ? url : root + url)
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
+      try {
+        const answer = await agent.request({
+          origin,
+          path: pathname + search,
+          method,
+          headers: { accept: 'application/json', 'user-agent': userAgent, ...headers },
+          ...(body === undefined ? {} : { body }),
+          signal: limited,
+        })
+        return { status: answer.statusCode, headers: answer.headers, text: await bounded(answer.body) }
+      } catch (error) {
+        signal.throwIfAborted()
+        throw limited.aborted ? new Error(`no answer within ${timeout / 1_000} s`, { cause: error }) : error
+      }
+    },
+    close: () => agent.close(),
+  }
+}
+
+const bounded = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length > LARGEST) throw new Error(`the answer is larger than ${LARGEST} characters`)
+  }
+  return text + decoder.decode()
+}

@@ -1,0 +1,17 @@
+/** When a request is tried again, and after how long. The peer's rules. */
+import type { Retry } from '../task/form.ts'
+
+/** Answers that may be another one next time; every other 4xx stays what it is. */
+export const isWorthRetrying = (status: number): boolean => status >= 500 || status === 408 || status === 429
+
+const JITTER = 0.1
+
+/**
+ * Milliseconds to wait after a failed try.
+ * @param failed how many tries have failed, from 1
+ * @param random in [0, 1): spreads the delay by a tenth either way
+ */
+export const delayAfter = ({ backoff, baseDelay, maxDelay }: Retry, failed: number, random: number): number => {
+  const grown = { constant: baseDelay, linear: baseDelay * failed, exponential: baseDelay * 2 ** (failed - 1) }[backoff]
+  return Math.min(grown, maxDelay) * (1 - JITTER + 2 * JITTER * random)
+}

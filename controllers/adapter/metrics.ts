@@ -1,0 +1,90 @@
+/** The metrics of adapter tasks: the peer's names, so that its dashboards show ours, and what it lacks. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Trace } from './trace.ts'
+
+const ADAPTER = ['adapter_name'] as const
+
+/** Registers them; once per registry. */
+export const createMetrics = (registry: Registry) => {
+  const registers = [registry]
+  return {
+    eventsProcessed: new Counter({
+      name: 'hyperfleet_adapter_events_processed_total',
+      help: 'Runs that ended, by status: success, failed, skipped.',
+      labelNames: [...ADAPTER, 'status'],
+      registers,
+    }),
+    duration: new Histogram({
+      name: 'hyperfleet_adapter_event_processing_duration_seconds',
+      help: 'How long a run took.',
+      labelNames: ADAPTER,
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120],
+      registers,
+    }),
+    errors: new Counter({
+      name: 'hyperfleet_adapter_errors_total',
+      help: 'Failures of runs, by phase.',
+      labelNames: [...ADAPTER, 'error_type'],
+      registers,
+    }),
+    resourcesDeleted: new Counter({
+      name: 'hyperfleet_adapter_resources_deleted_total',
+      help: 'Resources whose deletion was asked for, by whether that was taken. What was gone already is not counted.',
+      labelNames: [...ADAPTER, 'resource_type', 'status'],
+      registers,
+    }),
+    deletionDuration: new Histogram({
+      name: 'hyperfleet_adapter_resource_deletion_duration_seconds',
+      help: 'From the first run that deleted something for a resource to the one that found everything gone.',
+      labelNames: ADAPTER,
+      buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900],
+      registers,
+    }),
+    deletionsInProgress: new Gauge({
+      name: 'hyperfleet_adapter_resource_deletions_in_progress',
+      help: 'Resources that are being deleted and still have something left.',
+      labelNames: ADAPTER,
+      registers,
+    }),
+    deletionsStuck: new Gauge({
+      name: 'hyperfleet_adapter_resource_deletions_stuck',
+      help: 'Resources whose deletion waits for longer than five minutes.',
+      labelNames: ADAPTER,
+      registers,
+    }),
+    deadLetters: new Counter({
+      name: 'hyperfleet_adapter_dead_letters_total',
+      help: 'Messages that were no event and were set aside.',
+      labelNames: ADAPTER,
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: 'hyperfleet_adapter_runs_in_flight',
+      help: 'Runs that are under way.',
+      labelNames: ADAPTER,
+      registers,
+    }),
+    up: new Gauge({
+      name: 'hyperfleet_adapter_up',
+      help: '1 while the task is worked on.',
+      labelNames: ADAPTER,
+      registers,
+    }),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** Counts what a run did. */
+export const countRun = (metrics: Metrics, adapter: string, { status, failures, resources, duration }: Trace): void => {
+  const labels = { adapter_name: adapter }
+  metrics.eventsProcessed.inc({ ...labels, status })
+  metrics.duration.observe(labels, duration / 1_000)
+  for (const { phase } of failures) metrics.errors.inc({ ...labels, error_type: phase })
+  for (const { name, action } of resources)
+    if (action === 'deleted' || action === 'recreated')
+      metrics.resourcesDeleted.inc({ ...labels, resource_type: name, status: 'success' })
+  for (const { phase, step, reason } of failures)
+    if (phase === 'resources' && reason === 'DeleteFailed')
+      metrics.resourcesDeleted.inc({ ...labels, resource_type: step, status: 'failed' })
+}

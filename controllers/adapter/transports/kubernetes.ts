@@ -1,0 +1,135 @@
+/** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
+import { createApi } from '#operator/client/api.ts'
+import { ApiError, isConflict, NetworkError } from '#operator/client/errors.ts'
+import type { Transport as ApiTransport } from '#operator/client/transport.ts'
+import type { KubeObject, Resource } from '#operator/model/resource.ts'
+import { pathOf } from '#operator/model/resource.ts'
+import { TaskError } from '../failure.ts'
+import { apiVersionOf, describe, kindOf, metadataOf } from '../object.ts'
+import type { JsonObject } from '../task/form.ts'
+import type { Kinds } from './kinds.ts'
+import type { Finding, Target, Transport } from './transport.ts'
+
+export interface KubernetesOptions {
+  /** In the name of the task's ServiceAccount. */
+  readonly transport: ApiTransport
+  readonly kinds: Kinds
+  /** Owns the fields that are applied. */
+  readonly fieldManager: string
+  /** Told what is applied, so that a watch can tell our own changes from others'. */
+  readonly onApplied?: (resource: Resource, object: JsonObject) => void
+}
+
+export const kubernetesTransport = ({ transport, kinds, fieldManager, onApplied }: KubernetesOptions): Transport => {
+  const api = createApi(transport)
+
+  const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
+    kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
+
+  const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
+    const resource = await resourceOf(target.manifest, signal)
+    const { name, namespace } = metadataOf(target.manifest)
+    needsNamespace(target, resource, namespace)
+    const applied = await transport.request<JsonObject>({
+      method: 'PATCH',
+      path: pathOf(resource, { name: name ?? '', ...(namespace !== undefined && { namespace }) }),
+      contentType: 'application/apply-patch+yaml', // JSON is YAML
+      // The fields of the manifest are the task's by its declaration: drift is put right. Others' fields are not in it.
+      query: { fieldManager, force: true },
+      body: target.manifest,
+      signal,
+    })
+    onApplied?.(resource, applied)
+    return applied
+  }
+
+  const find = async ({ manifest, find: finding }: Target, signal: AbortSignal): Promise<readonly JsonObject[]> => {
+    const resource = await resourceOf(manifest, signal)
+    const within = resource.scope === 'Namespaced' ? placeOf(finding, manifest) : undefined
+    const bound = api.bound({ signal })
+    const name = nameOf(finding, manifest)
+    if (name !== undefined) {
+      if (resource.scope === 'Namespaced' && within === undefined)
+        return filtered(bound.list(resource, { fieldSelector: `metadata.name=${name}` }))
+      const found = await bound.get(resource, name, within)
+      return found === undefined ? [] : [plain(found)]
+    }
+    const labelSelector = finding.kind === 'labels' ? selectorText(finding.labels) : ''
+    return filtered(bound.list(resource, { namespace: within, labelSelector }))
+  }
+
+  return {
+    apply: (target, signal) =>
+      explained('ApplyFailed', `${target.name} (${describe(target.manifest)}) can't be applied`, signal, () =>
+        apply(target, signal),
+      ),
+    find: (target, signal) =>
+      explained('DiscoveryFailed', `${target.name} can't be looked for`, signal, () => find(target, signal)),
+    delete: (target, object, policy, signal) =>
+      explained('DeleteFailed', `${target.name} (${describe(object)}) can't be deleted`, signal, async () => {
+        const resource = await resourceOf(target.manifest, signal)
+        const { name = '', namespace, uid } = metadataOf(object)
+        try {
+          await api.bound({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
+        } catch (error) {
+          // Another object of the same name by now: the one that was to go is gone.
+          if (!isConflict(error)) throw error
+        }
+      }),
+  }
+}
+
+const nameOf = (finding: Finding, manifest: JsonObject): string | undefined => {
+  if (finding.kind === 'name') return finding.name
+  return finding.kind === 'self' ? (metadataOf(manifest).name ?? '') : undefined
+}
+
+const placeOf = (finding: Finding, manifest: JsonObject): string | undefined =>
+  finding.kind === 'self' ? metadataOf(manifest).namespace : finding.namespace
+
+const needsNamespace = (target: Target, { scope, kind }: Resource, namespace: string | undefined): void => {
+  if (scope === 'Namespaced' && (namespace === undefined || namespace === ''))
+    throw new TaskError(
+      'InvalidManifest',
+      `the manifest of ${target.name} has no metadata.namespace, which a ${kind} needs`,
+    )
+}
+
+const selectorText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+
+const filtered = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {
+  const found: JsonObject[] = []
+  for await (const object of objects) found.push(plain(object))
+  return found
+}
+
+const plain = (object: KubeObject): JsonObject => object as unknown as JsonObject
+
+/** Runs it, and says in every error what was to be done. @throws TaskError, or the signal's reason */
+const explained = async <T>(
+  reason: 'ApplyFailed' | 'DiscoveryFailed' | 'DeleteFailed',
+  what: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof NetworkError) throw new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
+    if (error instanceof ApiError)
+      throw new TaskError(error.status === 403 ? 'Forbidden' : reason, `${what}: ${error.message}${mend(error)}`, {
+        cause: error,
+      })
+    throw error
+  }
+}
+
+const mend = ({ status, message }: ApiError): string => {
+  if (status === 422 && /immutable/.test(message))
+    return ': set recreate_on_change: true to delete and create it instead'
+  return ''
+}

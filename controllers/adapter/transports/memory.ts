@@ -1,0 +1,64 @@
+/** Resources that exist only in a dry run: what is applied is there, what is deleted is gone, unless a file says otherwise. */
+import { describe, kindOf, metadataOf } from '../object.ts'
+import type { Json, JsonObject } from '../task/form.ts'
+import type { Target, Transport } from './transport.ts'
+
+/** Something that was done, for the trace of a dry run. */
+export interface Operation {
+  readonly operation: 'apply' | 'find' | 'delete'
+  readonly resource: string
+  readonly object: string
+  readonly manifest?: Json
+}
+
+/** @param preloaded by name: what is there before the run, or what is found in the place of what was applied */
+export const memoryTransport = (
+  preloaded: Readonly<Record<string, JsonObject>>,
+  onOperation: (operation: Operation) => void,
+): Transport => {
+  const objects = new Map<string, JsonObject>()
+  const overrides = new Map(Object.entries(preloaded))
+  for (const [name, object] of overrides) objects.set(keyOf(object, name), object)
+
+  return {
+    async apply(target) {
+      const { name = '' } = metadataOf(target.manifest)
+      const object = overrides.get(name) ?? target.manifest
+      objects.set(keyOf(target.manifest, name), object)
+      onOperation({ operation: 'apply', ...said(target), manifest: target.manifest })
+      return object
+    },
+    async find(target) {
+      onOperation({ operation: 'find', ...said(target) })
+      return [...objects.values()].filter((object) => matches(object, target))
+    },
+    async delete(target, object) {
+      onOperation({ operation: 'delete', ...said(target) })
+      for (const [key, one] of objects) if (one === object) objects.delete(key)
+    },
+  }
+}
+
+const keyOf = (object: JsonObject, name: string): string =>
+  `${kindOf(object)}/${metadataOf(object).namespace ?? ''}/${metadataOf(object).name ?? name}`
+
+const said = (target: Target) => ({
+  resource: target.name,
+  object: target.reach.kind === 'http' ? target.reach.url : describe(target.manifest),
+})
+
+const matches = (object: JsonObject, { manifest, find, reach }: Target): boolean => {
+  if (reach.kind === 'http') return object === manifest || object.url === reach.url
+  if (object.kind !== undefined && object.kind !== manifest.kind) return false
+  const { name, namespace, labels = {} } = metadataOf(object)
+  switch (find.kind) {
+    case 'self':
+      return name === metadataOf(manifest).name
+    case 'name':
+      return (
+        name === find.name && (find.namespace === undefined || namespace === undefined || namespace === find.namespace)
+      )
+    case 'labels':
+      return Object.entries(find.labels).every(([key, value]) => labels[key] === value)
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Works on one task until it is told to end:
+ *
+ *   take:   source ─► lanes ─► run ─► acknowledge | give back
+ *   keep:   what is held is kept hidden from others
+ *   watch:  what was applied changes ─► lanes
+ */
+
+import type { Transport as ApiTransport } from '#operator/client/transport.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { matches, type Selector } from '#operator/model/selector.ts'
+import type { Access } from './access.ts'
+import { Applied } from './applied.ts'
+import { Bell } from './bell.ts'
+import { hrefOf, type ReconcileEvent } from './event.ts'
+import type { EventSource } from './events/source.ts'
+import type { Caller } from './http/caller.ts'
+import { Lanes, type Turn } from './lanes.ts'
+import type { Ledger } from './ledger.ts'
+import { countRun, type Metrics } from './metrics.ts'
+import { Outbox } from './outbox.ts'
+import { ApiReader } from './phases/api-reader.ts'
+import { type RunResult, run } from './run.ts'
+import type { JsonObject, Task } from './task/form.ts'
+import type { Trace, TracedRequest } from './trace.ts'
+import { httpTransport } from './transports/http.ts'
+import type { Kinds } from './transports/kinds.ts'
+import { kubernetesTransport } from './transports/kubernetes.ts'
+import type { Transports } from './transports/transport.ts'
+
+export interface WorkerOptions {
+  readonly task: Task
+  readonly selector: Selector
+  readonly source: EventSource
+  /** Of the HyperFleet API, with the task's token. */
+  readonly caller: Caller
+  /** Of other services, without it. */
+  readonly otherCaller: Caller
+  /** In the name of the task's ServiceAccount. */
+  readonly transport: ApiTransport
+  readonly kinds: Kinds
+  readonly access: Access
+  readonly config: JsonObject
+  readonly maxConcurrent: number
+  /** Milliseconds. */
+  readonly visibility: number
+  readonly ledger: Ledger
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly log: Logger
+  /** Something that the status tells has changed. */
+  changed(): void
+  /** A run ended in another way than the one before it for this resource. */
+  turned(trace: Trace, isFailing: boolean): void
+}
+
+/** After the source could not be reached: at first, and at most, in milliseconds. */
+const AGAIN = { first: 500, most: 30_000 }
+/** How long an event waits that came to nothing because the API was away, in milliseconds. */
+const GIVE_BACK = 5_000
+/** How long the loop sleeps when it has nothing to do; a bell wakes it. */
+const IDLE = 30_000
+/** Events are taken ahead of runs, so that what belongs together is run together. */
+const AHEAD = 2
+
+export class Worker {
+  readonly #options: WorkerOptions
+  readonly #lanes: Lanes
+  readonly #room: Bell
+  readonly #outbox = new Outbox()
+  readonly blind = new Map<string, string>()
+  connected = false
+  sourceProblem: string | undefined
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#room = new Bell(options.clock)
+    this.#lanes = new Lanes({
+      limit: () => options.maxConcurrent,
+      room: () => this.#room.ring(),
+      work: (turn) => this.#work(turn),
+    })
+  }
+
+  get inFlight(): number {
+    return this.#lanes.running
+  }
+
+  #signal = AbortSignal.abort()
+  #applied: Applied | undefined
+  #transports: Transports | undefined
+
+  /** Runs until the signal aborts; runs that are under way are ended too, and their events given back. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { source, metrics, task } = this.#options
+    const labels = { adapter_name: task.adapter.name }
+    this.#signal = signal
+    this.#applied = this.#watching(signal)
+    this.#transports = this.#reaching(this.#applied)
+    metrics.up.set(labels, 1)
+    try {
+      await Promise.all([this.#take(signal), this.#keep(signal)])
+    } finally {
+      const left = await this.#lanes.close()
+      await Promise.all(left.map((delivery) => delivery.giveBack(0)))
+      await this.#applied.stopped()
+      await source.close()
+      metrics.up.set(labels, 0)
+    }
+  }
+
+  #watching(signal: AbortSignal): Applied {
+    const { transport, task, ledger, clock, log, changed } = this.#options
+    return new Applied({
+      transport,
+      adapter: task.adapter.name,
+      isBusy: (id) => this.#lanes.isRunning(id),
+      isDeleting: (id) => ledger.isDeleting(id),
+      changed: (event) => this.#lanes.add(event),
+      trouble: (kind, problem) => {
+        if (problem === undefined) this.blind.delete(kind)
+        else this.blind.set(kind, problem)
+        changed()
+      },
+      clock,
+      log,
+      signal,
+    })
+  }
+
+  #reaching(applied: Applied): Transports {
+    const { transport, kinds, task, otherCaller } = this.#options
+    return {
+      kubernetes: kubernetesTransport({
+        transport,
+        kinds,
+        fieldManager: `muster-adapter-${task.adapter.name}`,
+        onApplied: (resource, object) => applied.applied(resource, object),
+      }),
+      http: httpTransport(otherCaller),
+    }
+  }
+
+  async #take(signal: AbortSignal): Promise<void> {
+    const { source, maxConcurrent, clock, log, changed } = this.#options
+    let failures = 0
+    while (!signal.aborted) {
+      const free = maxConcurrent * AHEAD - this.#lanes.running - this.#lanes.waiting
+      if (free <= 0) {
+        await this.#room.wait(IDLE, signal)
+        continue
+      }
+      try {
+        for (const delivery of await source.take(free, signal)) this.#lanes.add(delivery.event, delivery)
+        failures = 0
+        if (this.sourceProblem !== undefined || !this.connected) changed()
+        this.sourceProblem = undefined
+        this.connected = true
+      } catch (error) {
+        if (signal.aborted) return
+        const problem = error instanceof Error ? error.message : String(error)
+        if (this.sourceProblem !== problem) log.warn('events could not be taken', { problem })
+        this.sourceProblem = problem
+        changed()
+        await clock.sleep(Math.min(AGAIN.first * 2 ** failures++, AGAIN.most), signal)
+      }
+    }
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { visibility, clock } = this.#options
+    while (!signal.aborted) {
+      await clock.sleep(visibility / 3, signal)
+      if (!signal.aborted) await Promise.all(this.#lanes.held.map((delivery) => delivery.keep()))
+      this.#outbox.forgetOld(clock.now().getTime())
+    }
+  }
+
+  async #work({ event, deliveries }: Turn): Promise<void> {
+    const { ledger, log, metrics, task, changed } = this.#options
+    const id = event.data.id
+    metrics.inFlight.inc({ adapter_name: task.adapter.name })
+    try {
+      const result = await this.#run(event)
+      this.#note(id, result)
+      await Promise.all(
+        deliveries.map((delivery) => (result.told ? delivery.acknowledge() : delivery.giveBack(GIVE_BACK))),
+      )
+    } catch (error) {
+      if (!this.#signal.aborted) {
+        const problem = error instanceof Error ? error.message : String(error)
+        log.error('a run broke off', { resource: id, err: error })
+        ledger.broke(id, problem)
+      }
+      await Promise.all(deliveries.map((delivery) => delivery.giveBack(this.#signal.aborted ? 0 : GIVE_BACK)))
+    } finally {
+      metrics.inFlight.dec({ adapter_name: task.adapter.name })
+      changed()
+    }
+  }
+
+  #run(event: ReconcileEvent): Promise<RunResult> {
+    const { task, caller, access, config, selector, clock, log } = this.#options
+    if (this.#transports === undefined) throw new Error('the worker does not run')
+    const requests: TracedRequest[] = []
+    const traced = caller.tracing((request) => requests.push(request), event.traceparent)
+    return run({
+      task,
+      event,
+      config,
+      environment: access.environment,
+      concerns: (resource) => matches(selector, (resource.labels ?? {}) as Record<string, string>),
+      requests,
+      surroundings: {
+        api: new ApiReader(traced, hrefOf(event)),
+        transports: this.#transports,
+        outbox: this.#outbox,
+        readFile: access.readFile,
+        clock,
+        log: log.child({ resource: event.data.id }),
+        signal: this.#signal,
+      },
+    })
+  }
+
+  #note(id: string, result: RunResult): void {
+    const { ledger, metrics, task, clock, log, turned } = this.#options
+    const { trace } = result
+    const wasFailing = ledger.isFailing(id)
+    const took = ledger.note(id, result, clock.now().getTime())
+    const labels = { adapter_name: task.adapter.name }
+    countRun(metrics, task.adapter.name, trace)
+    if (took !== undefined) metrics.deletionDuration.observe(labels, took / 1_000)
+    const { deleting, stuck } = ledger.summary(clock.now().getTime())
+    metrics.deletionsInProgress.set(labels, deleting)
+    metrics.deletionsStuck.set(labels, stuck)
+    log.debug('a run ended', { resource: id, status: trace.status, mode: trace.mode, took: trace.duration })
+    if (ledger.isFailing(id) !== wasFailing) turned(trace, ledger.isFailing(id))
+  }
+}
