@@ -201,7 +201,10 @@ const measured = (evaluator: Evaluator, running: () => Meter): void => {
   evaluator.run = (node, scope) => {
     const meter = running()
     meter.charge(1)
-    return accepted(node.evaluate(evaluator, node, scope), meter)
+    const value = accepted(node.evaluate(evaluator, node, scope), meter)
+    // The library copies both lists.
+    if (node.op === '+' && Array.isArray(value)) meter.charge(value.length / 2)
+    return value
   }
   // The library's own catches everything, and takes what it caught for a value of the expression.
   evaluator.tryEval = (node, scope) => {

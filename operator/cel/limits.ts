@@ -86,8 +86,9 @@ export class Meter {
       if (value.length > CHARACTERS_A_STEP) this.charge(value.length / CHARACTERS_A_STEP)
     } else if (Array.isArray(value)) {
       if (value.length > this.limits.elements) throw tooMany(this.limits)
-    } else if (value instanceof Uint8Array && value.length > this.limits.text) {
-      throw tooLong(this.limits)
+    } else if (value instanceof Uint8Array) {
+      if (value.length > this.limits.text) throw tooLong(this.limits)
+      this.charge(value.length / CHARACTERS_A_STEP)
     }
   }
 }

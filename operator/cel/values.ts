@@ -114,7 +114,7 @@ const integer = (value: bigint): number | bigint => {
   return Number.isSafeInteger(number) ? number : value
 }
 
-/** A copy of a CEL value for JavaScript. @throws LimitReached when it is too large */
+/** A copy of a CEL value for JavaScript; what is for JavaScript already stays as it is. @throws LimitReached when it is too large */
 export const fromCel = (value: unknown, limits: Limits): unknown => {
   const size = new Size(limits)
   const out = (inner: unknown, depth: number): unknown => {
@@ -141,6 +141,10 @@ export const fromCel = (value: unknown, limits: Limits): unknown => {
     }
     if (inner instanceof Optional) return inner.hasValue() ? out(inner.value(), size.deepen(depth)) : undefined
     if (inner instanceof Date || inner instanceof Duration) return inner
+    if (isPlain(inner)) {
+      const deeper = size.deepen(depth)
+      return Object.fromEntries(Object.entries(inner).map(([key, element]) => [key, out(element, deeper)]))
+    }
     // What is left are CEL's types, the results of type(x).
     return typeName(inner)
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { CelError, environment } from '../index.ts'
+import { CelError, type Environment, environment } from '../index.ts'
 import { Duration } from '../values.ts'
 import { type Case, LEFT_OUT, sections } from './cases.ts'
 import { KNOWN_FAILURES } from './known-failures.ts'
@@ -11,9 +11,18 @@ const known = new Set(Object.values(KNOWN_FAILURES).flat())
 const comparable = (value: unknown): unknown =>
   value instanceof Duration ? { duration: `${value.seconds} s ${value.nanos} ns` } : value
 
+const environments = new Map<string, Environment>()
+
+const environmentOf = (variables: Case['variables']): Environment => {
+  const key = JSON.stringify(variables)
+  const made = environments.get(key) ?? environment({ variables })
+  environments.set(key, made)
+  return made
+}
+
 const outcome = ({ expression, variables, values }: Case): { readonly value: unknown } | CelError => {
   try {
-    return { value: environment({ variables }).compile(expression).evaluate(values) }
+    return { value: environmentOf(variables).compile(expression).evaluate(values) }
   } catch (error) {
     if (error instanceof CelError) return error
     throw error

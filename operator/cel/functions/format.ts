@@ -30,6 +30,12 @@ const unknownClause = (letter: string): never => {
   throw functionError('format_error', `format: there is no clause %${letter}: there are %s %d %f %e %b %o %x %X`)
 }
 
+/** Values in a list or map, those inside them included: each becomes text. */
+export const valuesIn = (value: unknown): number => {
+  if (value instanceof Map) return value.values().reduce((sum: number, inner) => sum + valuesIn(inner), 1)
+  return Array.isArray(value) ? value.reduce<number>((sum, inner) => sum + valuesIn(inner), 1) : 1
+}
+
 const fill = (letter: string, digits: string | undefined, value: unknown): string => {
   switch (letter) {
     case 's':

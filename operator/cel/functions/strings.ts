@@ -1,10 +1,10 @@
 /** Text, by cel-go's `ext.Strings`: positions count characters (code points), not UTF-16 units. */
 
-import { format } from './format.ts'
+import { format, valuesIn } from './format.ts'
 import { type CelFunction, functionError } from './function.ts'
 
 /** Characters that are handled in about the time of one step. */
-const CHARACTERS_A_STEP = 64
+const CHARACTERS_A_STEP = 4
 
 const length = (text: string): number => text.length / CHARACTERS_A_STEP
 
@@ -211,7 +211,7 @@ export const stringFunctions: readonly CelFunction[] = [
     signature: 'string.format(list): string',
     description: 'Fills in %s %d %f %e %b %o %x %X, as cel-go does.',
     call: format,
-    cost: length,
+    cost: (text: string, args: unknown) => length(text) + valuesIn(args),
   },
   {
     signature: 'StringsNamespace.quote(string): string',

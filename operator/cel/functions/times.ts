@@ -140,7 +140,7 @@ const PARTS: Readonly<Record<string, readonly [what: string, part: (value: Date)
 }
 
 /** Steps that a look into the time zone database takes. */
-const ZONE_COST = 50
+const ZONE_COST = 300
 
 const partFunctions = Object.entries(PARTS).flatMap(([name, [description, part]]): CelFunction[] => [
   { signature: `timestamp.${name}(): int`, description, call: (value: Date) => BigInt(part(value)) },
