@@ -1,3 +1,4 @@
+import { api } from './api/api.ts'
 import type { Bench } from './definition.ts'
 import { cache } from './runtime/cache.ts'
 import { idle } from './runtime/idle.ts'
@@ -18,4 +19,5 @@ export const catalogue: readonly Bench[] = [
   cache,
   sentinelStream,
   sentinelPolling,
+  api,
 ]

@@ -1,0 +1,88 @@
+/** The program that ships, bundled: `muster …` as a process whose use of the machine is measured. */
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { request } from 'undici'
+import { bundle } from '#hack/build/bundle.ts'
+import { type Child, startChild, untilReady } from '#hack/process/child.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { freePort } from '#hack/process/ports.ts'
+import { NODE_FLAGS } from './contestants/muster.ts'
+import { moment } from './load/moment.ts'
+import { type Usage, usageOf } from './measure/process.ts'
+
+export interface MusterProcess extends AsyncDisposable {
+  readonly url: string
+  /** Milliseconds from its start until it was ready, to 10 ms. */
+  readonly readyMs: number
+  readonly usage: () => Usage
+}
+
+export interface Start {
+  readonly args: readonly string[]
+  /** Where it serves; '' when it serves nothing. */
+  readonly url: string
+  /** Answers 200 when it is ready. */
+  readonly probe: string
+  /** For its log. */
+  readonly folder: string
+  readonly env?: NodeJS.ProcessEnv
+}
+
+let bundled: Promise<string> | undefined
+
+/** The bundle's entry; made once a run. */
+const program = (): Promise<string> => {
+  bundled ??= temporaryFolder('bench-dist').then(async (folder) => {
+    await bundle(join(folder, 'dist'))
+    return join(folder, 'dist', 'muster.mjs')
+  })
+  return bundled
+}
+
+export const startMuster = async ({ args, url, probe, folder, env }: Start): Promise<MusterProcess> => {
+  const entry = await program()
+  const startedAt = moment()
+  const child: Child = await startChild({
+    name: `muster ${args[0]}`,
+    command: process.execPath,
+    args: [...NODE_FLAGS, entry, ...args],
+    // As the Deployments have it.
+    env: { ...process.env, MALLOC_ARENA_MAX: '2', ...env },
+    logFile: join(await mkdtemp(join(folder, `${args[0]}-`)), 'log'),
+    guarded: true,
+  })
+  await untilReady(child, () => answers(probe), { interval: 10 })
+  return {
+    url,
+    readyMs: moment() - startedAt,
+    usage: () => usageOf(child.pid),
+    [Symbol.asyncDispose]: async () => {
+      await child.stop()
+    },
+  }
+}
+
+const answers = async (url: string): Promise<boolean> => {
+  try {
+    const { statusCode, body } = await request(url)
+    await body.dump()
+    return statusCode === 200
+  } catch {
+    return false
+  }
+}
+
+/** The HyperFleet API on an embedded database in the folder, or on a PostgreSQL. */
+export const startApiProcess = async (folder: string, databaseUrl?: string): Promise<MusterProcess> => {
+  const [port, probe] = [await freePort(), await freePort()]
+  const args = [
+    'api',
+    `--bind-address=127.0.0.1:${port}`,
+    `--health-probe-bind-address=127.0.0.1:${probe}`,
+    '--metrics-bind-address=0',
+    databaseUrl === undefined ? `--data-dir=${await mkdtemp(join(folder, 'data-'))}` : `--database-url=${databaseUrl}`,
+    '--log-level=warn',
+  ]
+  const url = `http://127.0.0.1:${port}`
+  return startMuster({ args, url, probe: `http://127.0.0.1:${probe}/readyz`, folder })
+}
