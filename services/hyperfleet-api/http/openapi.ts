@@ -1,27 +1,77 @@
 import type { TObject, TSchema } from 'typebox'
 import { BASE_PATH } from '../model/entity.ts'
+import { EXAMPLES } from './examples.ts'
 import type { Operation } from './operation.ts'
 import { NAMED } from './schemas.ts'
 
+/** An OpenAPI 3.1 document, as far as this API's has it. */
+export interface OpenApi {
+  readonly openapi: '3.1.0'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: {
+    readonly securitySchemes: Readonly<Record<string, object>>
+    readonly schemas: Readonly<Record<string, Shape>>
+  }
+}
+
+export interface Described {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly required: true; readonly content: Content }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+}
+
+type Content = Readonly<Record<string, { readonly schema: Shape }>>
+
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required: boolean
+  readonly schema: Shape
+}
+
+/** The parts of a JSON Schema that the page for people looks at. */
+export interface Shape {
+  readonly $ref?: string
+  readonly description?: string
+  readonly examples?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, Shape>>
+  readonly items?: Shape
+}
+
 /** The OpenAPI 3.1 document of the operations that are served. */
-export const openApiDocument = (operations: readonly Operation[], version: string): object => {
-  const paths: Record<string, Record<string, object>> = {}
+export const openApiDocument = (operations: readonly Operation[], version: string): OpenApi => {
+  const paths: Record<string, Record<string, Described>> = {}
   for (const operation of operations) {
     const path = `${BASE_PATH}${operation.path}`
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) }
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'HyperFleet API', version },
-    paths,
+    info: {
+      title: 'HyperFleet API',
+      version,
+      description: 'Resources and what should be true of them, what adapters report, and events for who acts on it.',
+    },
+    paths: { ...paths, ...ABOUT_ITSELF },
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: Object.fromEntries(NAMED.map((schema) => [(schema as { $id?: string }).$id, plain(schema)])),
+      schemas: Object.fromEntries(NAMED.map(named)),
     },
   }
 }
 
-const describe = ({ id, summary, tag, role, parameters, query, body, responses }: Operation): object => ({
+const named = (schema: TSchema): [string, Shape] => {
+  const { $id = '' } = schema as { $id?: string }
+  const example = EXAMPLES[$id]
+  return [$id, { ...plain(schema), ...(example !== undefined && { examples: [example] }) }]
+}
+
+const describe = ({ id, summary, tag, role, parameters, query, body, responses }: Operation): Described => ({
   operationId: id,
   summary,
   tags: [tag],
@@ -38,6 +88,7 @@ const describe = ({ id, summary, tag, role, parameters, query, body, responses }
         {
           description,
           ...(schema !== undefined && { content: { [mediaType]: { schema: reference(schema) } } }),
+          ...(Number(status) >= 400 && { content: PROBLEM }),
           ...(headers !== undefined && {
             headers: Object.fromEntries(
               Object.entries(headers).map(([name, said]) => [name, { description: said, schema: { type: 'string' } }]),
@@ -48,12 +99,37 @@ const describe = ({ id, summary, tag, role, parameters, query, body, responses }
     ),
     default: {
       description: 'What is wrong',
-      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      content: PROBLEM,
     },
   },
 })
 
-const listParameters = (place: 'path' | 'query', schema: TObject | undefined): object[] =>
+const PROBLEM: Content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+
+const aboutItself = (operationId: string, summary: string, type: string, schema: object) => ({
+  get: {
+    operationId,
+    summary,
+    tags: ['API'],
+    security: [],
+    responses: { 200: { description: summary, content: { [type]: { schema } } } },
+  },
+})
+
+/** What everybody may read without being asked who they are; see documents.ts. */
+const ABOUT_ITSELF: OpenApi['paths'] = {
+  '/api/hyperfleet': aboutItself('getApi', 'What this API is', 'application/json', {
+    type: 'object',
+    required: ['id', 'href', 'kind', 'version'],
+    properties: Object.fromEntries(['id', 'href', 'kind', 'version'].map((name) => [name, { type: 'string' }])),
+  }),
+  [`${BASE_PATH}/openapi`]: aboutItself('getOpenApi', 'This document', 'application/json', { type: 'object' }),
+  [`${BASE_PATH}/openapi.html`]: aboutItself('getOpenApiPage', 'This document for people', 'text/html', {
+    type: 'string',
+  }),
+}
+
+const listParameters = (place: 'path' | 'query', schema: TObject | undefined): Parameter[] =>
   Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
     name,
     in: place,
@@ -61,13 +137,13 @@ const listParameters = (place: 'path' | 'query', schema: TObject | undefined): o
     schema: plain(property as TSchema),
   }))
 
-const reference = (schema: TSchema): object => {
+const reference = (schema: TSchema): Shape => {
   const { $id } = schema as { $id?: string }
   return $id === undefined ? plain(schema) : { $ref: `#/components/schemas/${$id}` }
 }
 
 /** A TypeBox schema as plain JSON Schema whose references point into the document. */
-const plain = (schema: TSchema): object =>
+const plain = (schema: TSchema): Shape =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === '$ref' && typeof value === 'string' ? `#/components/schemas/${value}` : key === '$id' ? undefined : value,
-  ) as object
+  ) as Shape

@@ -205,6 +205,16 @@ export const ConsumerSettings = Type.Object(
   { $id: 'ConsumerSettings', additionalProperties: false },
 )
 
+export const Consumer = Type.Object(
+  {
+    name: Type.String(),
+    resourceType: Type.String(),
+    labels: Type.String(),
+    maxDeliveries: Type.Integer(),
+  },
+  { $id: 'Consumer', description: 'A consumer group.' },
+)
+
 const Duration = Type.String({ pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$', maxLength: 20, examples: ['30s'] })
 
 export const ClaimSettings = Type.Object(
@@ -290,6 +300,7 @@ export const NAMED = [
   EventDraft,
   Event,
   ConsumerSettings,
+  Consumer,
   ClaimSettings,
   ReceiptPatch,
   Claim,

@@ -10,7 +10,9 @@ import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
 import { audit } from './audit.ts'
 import { compressed } from './compression.ts'
 import { checkDocument, checkText } from './document-check.ts'
+import { addDocuments, DOCUMENT_PATHS } from './documents.ts'
 import type { Caller, Guard } from './guard.ts'
+import type { OpenApi } from './openapi.ts'
 import type { Answer, Operation } from './operation.ts'
 import { endStream, sinkOf } from './sink.ts'
 import { createTransport, type Patience, refuseBroken } from './transport.ts'
@@ -38,7 +40,7 @@ declare module 'fastify' {
 
 export interface ServerOptions {
   readonly operations: readonly Operation[]
-  readonly openApi: object
+  readonly openApi: OpenApi
   readonly version: string
   readonly newId: () => string
   readonly now: () => Date
@@ -133,8 +135,8 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     sendProblem(request, reply, new Problem('unknownPath', `no endpoint at ${pathOf(request)}`)),
   )
   for (const operation of operations) addRoute(app, operation, options)
-  app.get(`${BASE_PATH}/openapi`, async (_request, reply) => reply.type('application/json').send(openApi))
-  app.get('/api/hyperfleet', async () => ({ id: 'hyperfleet', href: '/api/hyperfleet', kind: 'API', version }))
+  addDocuments(app, openApi, version)
+  for (const url of Object.values(DOCUMENT_PATHS)) refuseOtherMethods(app, url, new Set(['GET']), sendProblem)
   for (const [url, methods] of methodsByUrl(operations)) refuseOtherMethods(app, url, methods, sendProblem)
   return app
 }

@@ -73,8 +73,8 @@ export const eventOperations = (service: Service): Operation[] => [
     parameters: Name,
     body: ConsumerSettings,
     responses: {
-      201: { description: 'Made; it gets what is posted from now on' },
-      200: { description: 'It was there, and is now as given' },
+      201: { description: 'Made; it gets what is posted from now on', schema: Type.Ref('Consumer') },
+      200: { description: 'It was there, and is now as given', schema: Type.Ref('Consumer') },
     },
     handle: async ({ parameters: { name }, body, time }) => {
       const entity = service.entities.byPlural(body.resourceType)
