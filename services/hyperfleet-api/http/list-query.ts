@@ -2,6 +2,7 @@ import { type Selector, SelectorError } from '#operator/model/selector.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
 import { Problem } from '../problems/problem.ts'
 import { COLUMNS, type SearchColumn } from '../search/tree.ts'
+import type { Filter } from '../storage/filter.ts'
 import type { Order, Page } from '../storage/list.ts'
 
 /** More requirements than any client writes; keeps the database's planning bounded. */
@@ -57,4 +58,20 @@ const readTerm = (term: string): Order => {
       [{ field: 'order', message: 'invalid field in search or order query' }],
     )
   return { column: column as SearchColumn, direction: direction as 'asc' | 'desc' }
+}
+
+/** `ref_type` and `ref_target_id`, which belong together. @throws Problem badRequest */
+export const readReference = ({
+  ref_type: type,
+  ref_target_id: targetId,
+}: {
+  readonly ref_type?: string
+  readonly ref_target_id?: string
+}): Pick<Filter, 'reference'> => {
+  if (type !== undefined && targetId !== undefined) return { reference: { type, targetId } }
+  if (type === undefined && targetId === undefined) return {}
+  const missing = type === undefined ? 'ref_type' : 'ref_target_id'
+  throw new Problem('badRequest', `ref_type and ref_target_id belong together: give ${missing} too`, [
+    { field: missing, message: 'is missing' },
+  ])
 }

@@ -356,6 +356,10 @@ export const ListQuery = Type.Object({
       description: 'Pages in the order of ids: the last id seen, empty to begin. Not with page or order.',
     }),
   ),
+  ref_type: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Only what names ref_target_id by this reference.' }),
+  ),
+  ref_target_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Together with ref_type.' })),
   watch: Type.Optional(Type.Boolean({ description: 'Answers server-sent events instead of a page.' })),
   resourceVersion: Type.Optional(
     Type.Integer({

@@ -3,6 +3,7 @@ import { COLUMNS, type SearchColumn } from '../search/tree.ts'
 import { byBytes } from './comparison.ts'
 import type { Database, DialectName } from './database.ts'
 import { type Filter, isWholeKind, where } from './filter.ts'
+import { isOfKind } from './kinds.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */
 export interface Order {
@@ -70,5 +71,5 @@ const countResources = async ({ kysely, dialect }: Source, filter: Filter): Prom
 /** A kind as a whole is counted as it grows and shrinks (storage/migrations.ts); a selection by looking. */
 const countOf = (dialect: DialectName, filter: Filter): RawBuilder<number> =>
   isWholeKind(filter)
-    ? sql<number>`select coalesce(sum(count), 0) from resource_counts where kind = ${filter.kind}`
+    ? sql<number>`select coalesce(sum(count), 0) from resource_counts where ${isOfKind(sql.ref('kind'), filter.kind)}`
     : sql<number>`select count(*) from resources where ${where(dialect, filter)}`

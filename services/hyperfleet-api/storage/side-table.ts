@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Clause } from './comparison.ts'
 import type { DialectName } from './database.ts'
+import { isOfKind, type Kinds } from './kinds.ts'
 
 /** Looks into the tables beside `resources` that searching is for. */
 
@@ -9,7 +10,7 @@ export type SideTable = 'resource_labels' | 'resource_conditions' | 'resource_sp
 /** Whose rows are looked at. */
 export interface Scope {
   readonly dialect: DialectName
-  readonly kind: string
+  readonly kind: Kinds
   /** How many looks the whole query has. */
   readonly looks: number
 }
@@ -28,7 +29,7 @@ const fence = ({ dialect, looks }: Scope) => (dialect === 'postgres' && looks > 
  */
 export const withRow = (scope: Scope, table: SideTable, row: Clause): Clause =>
   sql<SqlBool>`resources.id in (
-    select resource_id from ${sql.table(table)} where kind = ${scope.kind} and ${row} ${fence(scope)})`
+    select resource_id from ${sql.table(table)} where ${isOfKind(sql.ref('kind'), scope.kind)} and ${row} ${fence(scope)})`
 
 /** Resources that have none. By the resource, because that is most often nearly everything. */
 export const withoutRow = (scope: Scope, table: SideTable, row: Clause): Clause =>

@@ -120,6 +120,23 @@ onBothDatabases((fresh) => {
       const { body } = await api.call('GET', '/resources?kind=Channel&fields=name')
       expect(body).toEqual({ items: [{ id: channel.id, name: 'stable' }], page: 1, size: 1, total: 1 })
       expect(codesOf([await api.call('GET', '/resources?kind=Nothing')])).toEqual([[400, 'HYPERFLEET-VAL-000']])
+      expect(codesOf([await api.call('GET', '/resources?watch=true')])).toEqual([[400, 'HYPERFLEET-VAL-005']])
+    })
+
+    test('List without kind is of every kind, in one order, with one total', async () => {
+      const api = await start()
+      await make(api, '/channels', 'c-channel')
+      await make(api, '/clusters', 'a-cluster')
+      await api.call('POST', '/channels', { name: 'b-channel', spec: {}, labels: { tier: 'gold' } })
+      const names = async (query: string) => {
+        const { body } = await api.call('GET', `/resources?${query}`)
+        return [body.items.map(({ name }: Json) => name), body.total]
+      }
+      expect(await names('order=name')).toEqual([['a-cluster', 'b-channel', 'c-channel'], 3])
+      expect(await names('order=name&page=2&size=2')).toEqual([['c-channel'], 3])
+      expect(await names('labels=tier=gold')).toEqual([['b-channel'], 1])
+      expect(await names(`search=${encodeURIComponent("kind='Cluster'")}`)).toEqual([['a-cluster'], 1])
+      expect((await names('after=&size=2'))[0]).toEqual(['c-channel', 'a-cluster'])
     })
 
     test('GetByID, Patch and statuses are those of the resource’s kind', async () => {

@@ -176,7 +176,7 @@ test('every operation answers what the document says, when it succeeds and when 
   // Children can't be made flat: these only ever refuse.
   const refusing = ['createNodePool', 'createMachine']
   expect(all.filter((id) => ![...succeeded, ...elsewhere, ...refusing].includes(id))).toEqual([])
-})
+}, 120_000)
 
 test('the page for people needs no script and loads nothing, and shows every operation', async () => {
   const { api, document } = await start()

@@ -165,6 +165,25 @@ onBothDatabases((fresh) => {
     })
   })
 
+  test('lists those that name a resource', async () => {
+    const { api, wif } = await start()
+    await make(api, '/clusters', 'one', { wif_config: [{ id: wif.id }] })
+    const other = await make(api, '/clusters', 'two')
+    await make(api, '/clusters', 'three', { peers: [{ id: other.id }] })
+    const names = async (path: string, type: string, id: string) => {
+      const { body } = await api.call('GET', `${path}?ref_type=${type}&ref_target_id=${id}`)
+      return [body.items.map(({ name }: Json) => name), body.total]
+    }
+    expect(await names('/clusters', 'wif_config', wif.id)).toEqual([['one'], 1])
+    expect(await names('/clusters', 'peers', other.id)).toEqual([['three'], 1])
+    expect(await names('/clusters', 'peers', wif.id)).toEqual([[], 0])
+    expect(await names('/resources', 'wif_config', wif.id)).toEqual([['one'], 1])
+    for (const query of ['ref_type=peers', `ref_target_id=${wif.id}`]) {
+      const { status, body } = await api.call('GET', `/clusters?${query}`)
+      expect([status, body.code]).toEqual([400, 'HYPERFLEET-VAL-005'])
+    }
+  })
+
   test('a target is never deleted while it is being named', async () => {
     const { api, wif } = await start()
     const [created, deleted] = await Promise.all([

@@ -7,6 +7,7 @@ import { type Operation, operation } from '../operation.ts'
 import { AnyResourceDraft, ListQuery } from '../schemas.ts'
 import type { Service } from '../service.ts'
 import { type Place, placesOf } from './places.ts'
+import { list } from './resources.ts'
 
 /** Stands for a kind that is only known when a request comes. */
 const ANY: Entity = {
@@ -51,7 +52,7 @@ export const anyKindOperations = (
     return found
   }
   return [...byShape(EVERYWHERE, operationsAt(EVERYWHERE))].map(([shape, any]) => {
-    if (shape === 'GET ') return listing(any, (kind) => of(kind, shape))
+    if (shape === 'GET ') return listing(any, (kind) => of(kind, shape), service)
     if (shape === 'POST ') return creating(any, (kind) => of(kind, shape), service)
     return {
       ...any,
@@ -87,14 +88,16 @@ const AnyQuery = Type.Object({
   kind: Type.Optional(Type.String({ maxLength: 100, description: 'Only resources of this kind.' })),
 })
 
-const listing = (any: Operation, of: (kind: string) => Operation): Operation =>
+const listing = (any: Operation, of: (kind: string) => Operation, service: Service): Operation =>
   operation({
     ...any,
     query: AnyQuery,
     handle: async (call) => {
-      const { kind } = call.query as Static<typeof AnyQuery>
-      if (kind === undefined) throw new Problem('badRequest', 'name a kind')
-      return of(kind).handle(call)
+      const { kind, ...query } = call.query as Static<typeof AnyQuery>
+      if (kind !== undefined) return of(kind).handle({ ...call, query })
+      if (query.watch === true) throw new Problem('badRequest', 'a watch is of one kind: name it by kind')
+      const kinds = service.entities.all.map(({ kind }) => kind)
+      return list(service, { kind: kinds, tenancy: call.tenancy }, query)
     },
   })
 

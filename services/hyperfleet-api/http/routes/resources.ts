@@ -10,9 +10,10 @@ import { deleteResource } from '../../mutations/delete.ts'
 import { patchResource } from '../../mutations/patch.ts'
 import { Problem } from '../../problems/problem.ts'
 import { parseSearch } from '../../search/parse.ts'
+import type { Kinds } from '../../storage/kinds.ts'
 import { listPage } from '../../storage/list.ts'
 import { readDocument } from '../../storage/resources.ts'
-import { readOrder, readPlace, readSelector } from '../list-query.ts'
+import { readOrder, readPlace, readReference, readSelector } from '../list-query.ts'
 import { type Answer, type Operation, operation } from '../operation.ts'
 import { FieldsQuery, ListQuery, listOf, ResourceDraft, ResourcePatch } from '../schemas.ts'
 import type { Service } from '../service.ts'
@@ -130,16 +131,18 @@ type ListParameters = Static<typeof ListQuery>
 
 /** The collection that a list or a watch is about, as its caller sees it. */
 interface Scope {
-  readonly kind: string
+  readonly kind: Kinds
   readonly ownerId?: string
   readonly tenancy: Tenancy | undefined
 }
 
-const list = async (service: Service, scope: Scope, query: ListParameters): Promise<Answer> => {
+/** A page of a list. @throws Problem */
+export const list = async (service: Service, scope: Scope, query: ListParameters): Promise<Answer> => {
   const { page = 1, size = DEFAULT_SIZE, search } = query
   const projection = parseFields(query.fields)
   const filter = {
     ...scope,
+    ...readReference(query),
     labels: readSelector(query.labels),
     ...(search !== undefined && search.trim() !== '' && { search: parseSearch(search) }),
   }
@@ -157,12 +160,14 @@ const list = async (service: Service, scope: Scope, query: ListParameters): Prom
 
 const startWatch = async (
   { database, feed, stopping }: Service,
-  scope: Scope,
+  scope: Scope & { readonly kind: string },
   query: ListParameters,
   lastEventId: string | string[] | undefined,
   signal: AbortSignal,
 ): Promise<Answer> => {
-  const refused = (['search', 'order', 'after'] as const).find((name) => query[name] !== undefined)
+  const refused = (['search', 'order', 'after', 'ref_type', 'ref_target_id'] as const).find(
+    (name) => query[name] !== undefined,
+  )
   if (refused !== undefined) throw new Problem('badRequest', `a watch takes labels and fields, not ${refused}`)
   const subscription = {
     ...scope,
