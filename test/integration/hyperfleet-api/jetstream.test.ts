@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
+import { connect, headers } from '@nats-io/transport-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '#operator/model/clock.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/start.ts'
@@ -52,7 +52,16 @@ const until = async (holds: () => Promise<boolean>): Promise<void> => {
 const natsClient = async (url: string) => {
   const connection = await connect({ servers: url })
   onTestFinished(() => connection.close())
-  return { manager: await jetstreamManager(connection), consumers: jetstream(connection).consumers }
+  const stream = jetstream(connection)
+  return {
+    manager: await jetstreamManager(connection),
+    consumers: stream.consumers,
+    publish: (body: string, sequence?: string) => {
+      const head = headers()
+      if (sequence !== undefined) head.set('Muster-Sequence', sequence)
+      return stream.publish('hyperfleet.events.clusters', body, { headers: head })
+    },
+  }
 }
 
 const take = async (consumer: Consumer) => {
@@ -194,6 +203,18 @@ onBothDatabases((fresh) => {
     await (await natsClient(nats.url)).manager.consumers.delete(STREAM, 'dns')
     expect(reasonsOf(await claim(api))).toEqual(['B'])
   })
+})
+
+test('a message that somebody else published stops nobody: claims step over it', async () => {
+  const nats = await natsServer()
+  const api = await withNats(nats.url)
+  await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  const { id } = await api.cluster('one')
+  const { publish } = await natsClient(nats.url)
+  await publish('not a CloudEvent')
+  await publish('neither', 'NaN')
+  await post(api, id, 'A')
+  expect(reasonsOf(await claim(api))).toEqual(['A'])
 })
 
 test('while NATS can’t be asked whether an event was taken, an equal one is new, once', async () => {

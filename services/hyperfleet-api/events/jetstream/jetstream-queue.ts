@@ -28,6 +28,8 @@ export interface JetStreamQueueOptions {
   readonly log: Logger
 }
 
+/** Milliseconds before JetStream is asked again when it did not wait. */
+const PAUSE = 50
 /** Milliseconds between looks at what clients did at JetStream itself. */
 const PROGRESS_EVERY = 10_000
 
@@ -129,12 +131,15 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
         const pulled = await reported(() => pullFor(connected, request, left, signal))
         const { consumer, visibility } = request
         const hold = { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }
-        const verdicts = await holdArrivals(database, hold, pulled.flatMap(arrivalOf))
+        const verdicts = await holdArrivals(database, hold, pulled.map(arrivalOf))
         for (const verdict of verdicts) settle(verdict, visibility)
         const claims = verdicts.flatMap((verdict): Claim[] => (verdict.type === 'claimed' ? [verdict.claim] : []))
         // Messages that came and are not for the group don't end the wait.
         if (claims.length > 0 || signal.aborted) return claims
-        if (pulled.length === 0 && deadline <= clock.now().getTime()) return claims
+        if (pulled.length > 0) continue
+        if (deadline <= clock.now().getTime()) return claims
+        // The server ended the wait early: it has too many waiting claims, or is about to stop.
+        await clock.sleep(PAUSE, signal)
       }
     },
     acknowledge: async (consumer, receipt) =>
@@ -186,9 +191,10 @@ const NANOSECONDS = 1_000_000
 const deliverAgainIn = (milliseconds: number): string =>
   milliseconds <= 0 ? '-NAK' : `-NAK ${JSON.stringify({ delay: Math.ceil(milliseconds) * NANOSECONDS })}`
 
-/** A message that isn't the relay's has no row: its sequence is none. */
-const arrivalOf = ({ message, reply }: Pulled): Arrival[] => [
-  { sequence: Number(message.headers?.get(SEQUENCE_HEADER) || 0), reply },
-]
+/** Anybody may publish to the stream: a message that isn't the relay's has no row, its sequence is none. */
+const arrivalOf = ({ message, reply }: Pulled): Arrival => {
+  const sequence = Number(message.headers?.get(SEQUENCE_HEADER))
+  return { sequence: Number.isSafeInteger(sequence) ? sequence : 0, reply }
+}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
