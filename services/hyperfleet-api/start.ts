@@ -123,6 +123,9 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
   const kinds = options.entities ?? builtinEntities
   const entities = defineEntities(kinds, await conditionCompiler(kinds))
   const specs = await readSpecSchemas(options.openapiSchemaPath, entities, log)
+  const now = () => clock.now()
+  const authenticator = await openAuthenticator(options, now)
+  const certificate = options.tls && (await readTls(options.tls))
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
@@ -143,15 +146,12 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(() => feed.close())
     closers.push(startRetention(database, clock, log, { ...KEEP, archive: options.archiveRetention ?? KEEP.archive }))
 
-    const now = () => clock.now()
     const newId = identifiers(now)
     const metrics = createMetrics(version, database.pool)
     const opened = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
     const queue = measured(opened, { registry: metrics.registry, database, now })
     closers.push(() => queue.close())
 
-    const authenticator = await openAuthenticator(options, now)
-    const certificate = options.tls && (await readTls(options.tls))
     const leaving = new AbortController()
     const stopping = new AbortController()
     const service: Service = {
