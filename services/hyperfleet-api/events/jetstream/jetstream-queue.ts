@@ -46,14 +46,23 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
   const broker = await openBroker({ url, beforeNewStream: () => relayAgain(database), log })
   const stopRelay = startRelay({ broker, database, entities, wakeup, now: () => clock.now(), log })
 
+  /** What could not be told while NATS was away, by reply subject: a claim given back then would stay hidden to its end. */
+  const untold = new Map<string, string>()
   /** Tells JetStream what became of a message. A word that gets lost makes it deliver again, and the row knows better. */
   const answer = (reply: string | null, word: string) => {
+    if (reply === null) return
     try {
-      if (reply !== null) broker.reach().connection.publish(reply, word)
+      broker.reach().connection.publish(reply, word)
     } catch (error) {
-      log.debug('NATS was not told about a delivery', { error: messageOf(error) })
+      untold.set(reply, word)
+      log.debug('NATS is told about a delivery when it is back', { error: messageOf(error) })
     }
   }
+  broker.onReach(() => {
+    const words = [...untold]
+    untold.clear()
+    for (const [reply, word] of words) answer(reply, word)
+  })
   const settle = (verdict: Verdict, visibility: number) => {
     switch (verdict.type) {
       case 'claimed':
