@@ -6,10 +6,19 @@ import type { GeneratedFile } from './generated.ts'
 import { kustomizationFile } from './kustomization.ts'
 import { referenceFile } from './reference.ts'
 import { peopleRolesFile } from './roles.ts'
+import { taskLanguageFile } from './task-language.ts'
 
 /** Everything that `npm run codegen` writes. */
 export const generatedFiles = (): GeneratedFile[] => {
   const kinds = customKinds()
   const crds = crdFiles(kinds)
-  return [...crds, kustomizationFile(crds), referenceFile(kinds), flagsFile(), apiErrorsFile(), peopleRolesFile(kinds)]
+  return [
+    ...crds,
+    kustomizationFile(crds),
+    referenceFile(kinds),
+    flagsFile(),
+    apiErrorsFile(),
+    taskLanguageFile(),
+    peopleRolesFile(kinds),
+  ]
 }

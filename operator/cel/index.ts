@@ -14,5 +14,5 @@ export { CelCompileError, CelError, CelEvaluationError, CelLimitError, type Plac
 export { type CelFunction, functionError } from './functions/function.ts'
 export { standardFunctions } from './functions/standard.ts'
 export { type Json, toJson } from './json.ts'
-export type { Limits } from './limits.ts'
+export { DEFAULT_LIMITS, type Limits } from './limits.ts'
 export { Duration } from './values.ts'
