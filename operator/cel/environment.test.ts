@@ -178,3 +178,12 @@ test.each([
 ])('%s is refused with an error of the expression', (expression) => {
   expect(failure(() => value(expression))).toBeInstanceOf(CelEvaluationError)
 })
+
+test.each(['strings', 'lists', 'cel', 'optional', 'google', 'in', 'true', 'for', 'a.b', 'a-b', ''])(
+  'a variable can not be named %j',
+  (name) => {
+    const error = failure(() => environment({ variables: { [name]: 'dyn' } }))
+    expect(error).toBeInstanceOf(CelCompileError)
+    expect(error).toMatchObject({ reason: 'TakenName', message: expect.stringContaining('choose another name') })
+  },
+)

@@ -85,6 +85,7 @@ const toPublic = (text: string): string =>
 /** Syntax nodes of an expression: more than any limit on its characters lets honest ones have. */
 const MOST_NODES = 5_000
 
+/** @throws CelCompileError for a variable's name that CEL has another meaning for */
 export const environment = (options: EnvironmentOptions = {}): Environment => {
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits }
   const nullIsAbsent = options.nullIsAbsent ?? false
@@ -101,6 +102,7 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
   addListMacros(library)
   addOrderOfBytes(library)
   addEqualityOfOptionals(library)
+  for (const name of Object.keys(variables)) refuseTaken(library, name)
   for (const [name, type] of Object.entries(variables)) library.registerVariable(name, toLibrary(type))
 
   let meter: Meter | undefined
@@ -181,6 +183,20 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
     }
   }
   return { compile }
+}
+
+/** Names that are words or name spaces of CEL can't be variables. @throws CelCompileError */
+const refuseTaken = (library: Library, name: string): void => {
+  const isName = (() => {
+    try {
+      return rootOf(library.parse(name)).op === 'id'
+    } catch {
+      return false
+    }
+  })()
+  if (isName && !library.hasVariable(name)) return
+  const summary = `${JSON.stringify(name)} can't be a variable, CEL has another meaning for it: choose another name`
+  throw new CelCompileError({ reason: 'TakenName', summary, expression: name })
 }
 
 /** A value that a node came to, when it is within its limits. */

@@ -78,11 +78,14 @@ interface TypeJson {
   readonly wellKnown?: string
 }
 
+/** Some cases declare variables of these names to show that they are not seen; here they can't be declared. */
+const LITERALS = new Set(['true', 'false', 'null'])
+
 const toCase = (id: string, { expr, value, evalError, typedResult, typeEnv, bindings }: TestJson): Case => ({
   id,
   expression: expr,
   variables: Object.fromEntries(
-    (typeEnv ?? []).flatMap(({ name, ident }) => (ident ? [[name, type(ident.type)]] : [])),
+    (typeEnv ?? []).flatMap(({ name, ident }) => (ident && !LITERALS.has(name) ? [[name, type(ident.type)]] : [])),
   ),
   values: Object.fromEntries(
     Object.entries(bindings ?? {}).map(([name, { value: bound }]) => [name, read(bound, true)]),
