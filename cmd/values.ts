@@ -61,3 +61,18 @@ export const urlOf =
     if (url !== undefined && schemes.includes(url.protocol.slice(0, -1))) return value
     throw new Error(`must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`)
   }
+
+/** Words separated by commas; none at all is allowed. */
+export const names = (value: string): readonly string[] =>
+  value
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+/** The same, of absolute paths. */
+export const absolutePaths = (value: string): readonly string[] => {
+  const paths = names(value)
+  const relative = paths.find((path) => !path.startsWith('/'))
+  if (relative !== undefined) throw new Error(`${JSON.stringify(relative)} is not absolute: begin it with /`)
+  return paths
+}

@@ -1,3 +1,4 @@
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import type { Permission } from './permission.ts'
@@ -9,7 +10,7 @@ export interface ControllerEntry {
   readonly permissions: readonly Permission[]
 }
 
-export const CONTROLLERS = ['sentinel'] as const
+export const CONTROLLERS = ['sentinel', 'adapter'] as const
 
 export type ControllerName = (typeof CONTROLLERS)[number]
 
@@ -23,6 +24,17 @@ export const catalogue: Readonly<Record<ControllerName, ControllerEntry>> = {
       { group: 'hyperfleet.redhat.com', resource: 'sentinelconfigs/status', verbs: ['get', 'patch'] },
       { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
       { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
+    ],
+  },
+  adapter: {
+    kinds: [AdapterTask],
+    // What tasks apply, they apply in the name of their own ServiceAccounts: docs/adapters.md.
+    permissions: [
+      { group: 'hyperfleet.redhat.com', resource: 'adaptertasks', verbs: ['get', 'list', 'watch'] },
+      { group: 'hyperfleet.redhat.com', resource: 'adaptertasks/status', verbs: ['get', 'patch'] },
+      { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
+      { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
+      { group: '', resource: 'serviceaccounts', verbs: ['impersonate'] },
     ],
   },
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
-import { listenAddress, namespaceOrAll, nonEmpty, objectName, someOf } from '../values.ts'
+import { absolutePaths, listenAddress, names, namespaceOrAll, nonEmpty, objectName, someOf } from '../values.ts'
 import { CONTROLLERS } from './catalogue.ts'
 
 /** Seed: sentinel, Kubernetes Deployment: `--config`, `--namespace` and the two bind addresses. */
@@ -36,6 +36,13 @@ export const managerFlags = {
     'FILE',
     'file with the bearer token for the HyperFleet API, read for every request',
     nonEmpty,
+  ),
+  adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
+  adapterFiles: flag(
+    'PATHS',
+    'folders and files that adapter tasks may read, such as those of their tokens, separated by commas',
+    absolutePaths,
+    '',
   ),
   ...logFlags,
 }

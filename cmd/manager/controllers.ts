@@ -20,6 +20,10 @@ const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyControl
     const { sentinel } = await import('#controllers/sentinel/index.ts')
     return sentinel({ ...deps, config, denyOverlap, hyperfleetApiTokenFile })
   },
+  adapter: async ({ options: { adapterEnv, adapterFiles }, ...deps }) => {
+    const { adapter } = await import('#controllers/adapter/index.ts')
+    return adapter({ ...deps, variables: adapterEnv, files: adapterFiles })
+  },
 }
 
 /** Loads a controller and makes it: a bundle has one chunk a controller, and only those that run take memory. */

@@ -1,0 +1,226 @@
+/** What the adapters' tests stand on: the real API, a namespace with the manager's own rights, tasks in it, and managers that run. */
+import { readFile } from 'node:fs/promises'
+import { loadAll } from 'js-yaml'
+import { Registry } from 'prom-client'
+import { vi } from 'vitest'
+import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { adapter } from '#controllers/adapter/index.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { type DeepPartial, type KubeObject, type Logger, operator, systemClock } from '#operator/index.ts'
+import { start } from '#services/hyperfleet-api/start.ts'
+import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+
+/** Long enough for a busy machine; nothing waits so long when all is well. */
+export const PATIENCE = { timeout: 30_000, interval: 50 }
+
+const BASE = '/api/hyperfleet/v1'
+
+export interface Cluster {
+  readonly id: string
+  readonly href: string
+  readonly generation: number
+  readonly deleted_time?: string
+  readonly status: { readonly phase: string; readonly conditions: readonly Condition[] }
+}
+
+export interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason?: string
+  readonly message?: string
+  readonly observed_generation?: number
+}
+
+export interface AdapterWorld extends AsyncDisposable {
+  readonly plane: ControlPlane
+  readonly namespace: string
+  /** Of the HyperFleet API. */
+  readonly url: string
+  /** As admin. */
+  readonly kube: Api
+  /** Creates an AdapterTask; its ServiceAccount may do everything unless another one is named. */
+  declare(name: string, task: DeepPartial<AdapterTaskSpec>): Promise<void>
+  task(name: string): Promise<AdapterTask>
+  /** Resolves when the condition Ready has this reason. */
+  until(name: string, reason: string): Promise<AdapterTask>
+  /** One call of the HyperFleet API; undefined for 404. */
+  call<T = Cluster>(method: string, path: string, body?: object): Promise<T | undefined>
+  create(name: string, spec?: object): Promise<Cluster>
+  /** What a Sentinel would do. */
+  pulse(id: string, reason?: string): Promise<void>
+  cluster(id: string): Promise<Cluster | undefined>
+  /** The adapter's own conditions about a cluster, as `Applied True Reason`. */
+  reported(id: string, adapter: string): Promise<readonly string[]>
+  /** An object of the cluster, as admin; undefined when it is not there. */
+  object(path: string): Promise<KubeObject | undefined>
+  manager(kubeconfig?: string): Promise<Manager>
+}
+
+export interface Manager {
+  readonly registry: Registry
+  readonly lines: readonly string[]
+  /** SIGTERM's effect. */
+  stop(): Promise<void>
+}
+
+/** @param given a control plane of the test's own; the shared one when absent */
+export const adapterWorld = async (given?: ControlPlane): Promise<AdapterWorld> => {
+  const plane = given ?? (await sharedControlPlane())
+  const namespace = await plane.namespace('adapter')
+  await grantRights(plane, namespace)
+  const kubeconfig = await plane.kubeconfigFor('hyperfleet-adapter', namespace)
+  const transport = await plane.transport()
+  const kube = createApi(transport)
+  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent })
+  const running: Manager[] = []
+
+  const call = async <T>(method: string, path: string, body?: object): Promise<T | undefined> => {
+    const answer = await fetch(`${api.url}${path.startsWith(BASE) ? '' : BASE}${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    const text = await answer.text()
+    if (answer.status === 404) return undefined
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  const task = async (name: string): Promise<AdapterTask> => {
+    const found = await kube.get(AdapterTask, name, namespace)
+    if (found === undefined) throw new Error(`there is no AdapterTask ${name}`)
+    return found
+  }
+
+  return {
+    plane,
+    namespace,
+    url: api.url,
+    kube,
+    task,
+    call,
+    async declare(name, spec) {
+      const around = { resourceType: 'clusters', hyperfleetAPI: { url: api.url }, serviceAccountName: 'everything' }
+      await kube.create(AdapterTask, {
+        metadata: { name, namespace },
+        spec: { adapter: { name: `${name}-${namespace.slice(-8)}` }, ...around, ...spec } as AdapterTaskSpec,
+      })
+    },
+    until: (name, reason) =>
+      vi.waitFor(async () => {
+        const found = await task(name)
+        const ready = found.status?.conditions?.find(({ type }) => type === 'Ready')
+        if (ready?.reason !== reason) throw new Error(`${name} is ${JSON.stringify(found.status)}, not ${reason}`)
+        return found
+      }, PATIENCE),
+    async create(name, spec = {}) {
+      const made = await call<Cluster>('POST', '/clusters', { kind: 'Cluster', name, spec })
+      if (made === undefined) throw new Error(`${name} was not made`)
+      return made
+    },
+    async pulse(id, reason = 'Test') {
+      await call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason })
+    },
+    cluster: (id) => call('GET', `/clusters/${id}`),
+    async reported(id, name) {
+      const found = await call<{ items: { adapter: string; conditions: Condition[] }[] }>(
+        'GET',
+        `/clusters/${id}/statuses`,
+      )
+      const own = found?.items.find((item) => item.adapter === `${name}-${namespace.slice(-8)}`)
+      return (own?.conditions ?? []).map(({ type, status, reason }) => `${type} ${status} ${reason}`)
+    },
+    async object(path) {
+      try {
+        return await transport.request<KubeObject>({ method: 'GET', path })
+      } catch {
+        return undefined
+      }
+    },
+    async manager(other) {
+      const registry = new Registry()
+      const lines: string[] = []
+      const own = await loadTransport({ kubeconfig: other ?? kubeconfig })
+      const identity = `replica-${running.length}`
+      const controllers = [adapter({ clock: systemClock, registry, version: 'test' })]
+      const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
+      const ended = manager.start()
+      const started: Manager = {
+        registry,
+        lines,
+        stop: async () => {
+          await manager.stop()
+          await ended
+          await own.close()
+        },
+      }
+      running.push(started)
+      await manager.ready
+      return started
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(running.map((started) => started.stop()))
+      await api.stop()
+      await plane.rest('DELETE', `/api/v1/namespaces/${namespace}`)
+      await transport.close()
+    },
+  }
+}
+
+/** The rights of kustomize/base in a namespace of the test, and an account for tasks that may do everything. */
+const grantRights = async (plane: ControlPlane, namespace: string): Promise<void> => {
+  const text = await readFile('kustomize/base/rbac/adapter.yaml', 'utf8')
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const plurals: Readonly<Record<string, string>> = {
+    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
+    Role: `${rbac}/namespaces/${namespace}/roles`,
+    RoleBinding: `${rbac}/namespaces/${namespace}/rolebindings`,
+  }
+  for (const manifest of loadAll(text.replaceAll('hyperfleet-system', namespace)) as KubeObject[])
+    await plane.rest('POST', plurals[manifest.kind] ?? '', manifest)
+  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'everything' } })
+  await plane.rest('POST', `${rbac}/clusterrolebindings`, {
+    metadata: { name: `everything-${namespace}` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', name: 'everything', namespace }],
+  })
+}
+
+/** For servers whose log no test reads. */
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+const recorder = (lines: string[]): Logger => {
+  const at = (level: string, base: object) => (message: string, fields?: object) => {
+    lines.push(`${level} ${message} ${JSON.stringify({ ...base, ...fields })}`)
+  }
+  const logger = (base: object): Logger => ({
+    debug: at('debug', base),
+    info: at('info', base),
+    warn: at('warn', base),
+    error: at('error', base),
+    child: (fields) => logger({ ...base, ...fields }),
+  })
+  return logger({})
+}
+
+/** A task of a Namespace and a ConfigMap in it, both named after the cluster. */
+export const namespaceAndConfig = (): Pick<AdapterTaskSpec, 'params' | 'resources'> => ({
+  params: [{ name: 'clusterId', source: 'event.id', required: true }],
+  resources: [
+    {
+      name: 'namespace',
+      manifest: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'c-{{ .clusterId }}' } },
+      discovery: { by_name: 'c-{{ .clusterId }}' },
+    },
+    {
+      name: 'config',
+      manifest: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'config', namespace: 'c-{{ .clusterId }}' },
+        data: { name: '{{ .resource.name }}', generation: '{{ .resource.generation }}' },
+      },
+      discovery: { namespace: 'c-{{ .clusterId }}', by_name: 'config' },
+    },
+  ],
+})
