@@ -17,3 +17,14 @@ export const describePermission = ({ group, resource, verbs, name }: Permission)
   const kind = `${group === '' ? plural : `${plural}.${group}`}${subresource === undefined ? '' : `/${subresource}`}`
   return `${verbs.join(', ')} ${kind}${name === undefined ? '' : ` ${name}`}`
 }
+
+/** The same permissions with each resource named once: controllers share some of them. */
+export const merged = (permissions: readonly Permission[]): readonly Permission[] => {
+  const byResource = Map.groupBy(permissions, ({ group, resource, name, scope }) =>
+    JSON.stringify([group, resource, name, scope]),
+  )
+  return [...byResource.values()].flatMap((same) => {
+    const [first] = same
+    return first === undefined ? [] : [{ ...first, verbs: [...new Set(same.flatMap(({ verbs }) => verbs))] }]
+  })
+}

@@ -14,6 +14,7 @@ import { type Deps, load } from './controllers.ts'
 import { electionOf } from './election.ts'
 import { staySmall } from './memory.ts'
 import { mend } from './mend.ts'
+import { merged } from './permission.ts'
 import { type Needs, preflight } from './preflight.ts'
 import { admissionOf, webhookPermissions } from './webhook.ts'
 
@@ -84,6 +85,9 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
 
 const needsOf = (options: ManagerOptions): Needs => ({
   kinds: options.controllers.flatMap((name) => catalogue[name].kinds),
-  permissions: [...options.controllers.flatMap((name) => catalogue[name].permissions), ...webhookPermissions(options)],
+  permissions: merged([
+    ...options.controllers.flatMap((name) => catalogue[name].permissions),
+    ...webhookPermissions(options),
+  ]),
   namespace: options.namespace,
 })

@@ -104,7 +104,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(`--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: ServiceAccount default/powerless may not get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+        "output": "muster: ServiceAccount default/powerless may not get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch adaptertasks.hyperfleet.redhat.com; get, patch adaptertasks.hyperfleet.redhat.com/status; impersonate serviceaccounts in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
       }
     `)
   })
@@ -119,7 +119,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(`--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: ServiceAccount default/reader may not get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+        "output": "muster: ServiceAccount default/reader may not get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch adaptertasks.hyperfleet.redhat.com; get, patch adaptertasks.hyperfleet.redhat.com/status; impersonate serviceaccounts in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
       }
     `)
   })

@@ -11,7 +11,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster([])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: name a command (valid: manager, api, pool, crds, version)",
+        "output": "muster: name a command (valid: manager, api, adapter, pool, crds, version)",
       }
     `)
   })
@@ -20,13 +20,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['managr'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, pool, crds, version)",
+        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, crds, version)",
       }
     `)
     expect(await muster(['frobnicate'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command frobnicate (valid: manager, api, pool, crds, version)",
+        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, crds, version)",
       }
     `)
   })
@@ -68,13 +68,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['manager', '--controllers=sentinal'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --controllers: "sentinal" is not known; did you mean sentinel? (valid: sentinel)",
+        "output": "muster: --controllers: "sentinal" is not known; did you mean sentinel? (valid: sentinel, adapter)",
       }
     `)
     expect(await muster(['manager', '--controllers='])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --controllers: must name at least one (valid: sentinel)",
+        "output": "muster: --controllers: must name at least one (valid: sentinel, adapter)",
       }
     `)
   })
@@ -216,7 +216,7 @@ describe('what is asked for is printed', () => {
       run controllers against a Kubernetes API server
 
       Options:
-        --controllers <NAMES>                  which controllers to run, separated by commas: sentinel (default: sentinel; MUSTER_CONTROLLERS)
+        --controllers <NAMES>                  which controllers to run, separated by commas: sentinel, adapter (default: sentinel,adapter; MUSTER_CONTROLLERS)
         --config <NAME>                        the one SentinelConfig to work on (default: all of the namespace) (MUSTER_CONFIG)
         --namespace <NAME>                     the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty (default: none; MUSTER_NAMESPACE)
         --metrics-bind-address <ADDRESS>       where /metrics is served; 0 for nowhere (default: :8080; MUSTER_METRICS_BIND_ADDRESS)
@@ -228,6 +228,8 @@ describe('what is asked for is printed', () => {
         --webhook-bind-address <ADDRESS>       where the webhook of --deny-overlap is served (default: :9443; MUSTER_WEBHOOK_BIND_ADDRESS)
         --webhook-host <HOST>                  how the API server reaches the webhook (default: its Service’s name) (MUSTER_WEBHOOK_HOST)
         --hyperfleet-api-token-file <FILE>     file with the bearer token for the HyperFleet API, read for every request (MUSTER_HYPERFLEET_API_TOKEN_FILE)
+        --adapter-env <NAMES>                  environment variables that adapter tasks may read, separated by commas (default: none; MUSTER_ADAPTER_ENV)
+        --adapter-files <PATHS>                folders and files that adapter tasks may read, such as those of their tokens, separated by commas (default: none; MUSTER_ADAPTER_FILES)
         --log-level <LEVEL>                    how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
         --log-format <FORMAT>                  json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
         -h, --help                             display help for command

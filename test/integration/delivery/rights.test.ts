@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { catalogue } from '#cmd/manager/catalogue.ts'
+import { type ControllerName, catalogue } from '#cmd/manager/catalogue.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import { kubectl } from './kustomize.ts'
 
@@ -10,11 +10,13 @@ const NAMESPACE = 'hyperfleet-system'
 /** The manifests name their namespace, so they need a cluster of their own. */
 let cluster: OwnControlPlane
 let asSentinel: string
+let asAdapter: string
 
 beforeAll(async () => {
   cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
   await kubectl(`--kubeconfig=${cluster.kubeconfig}`, 'apply', '--server-side', '-k', 'kustomize/base')
   asSentinel = await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)
+  asAdapter = await cluster.kubeconfigFor('hyperfleet-adapter', NAMESPACE)
 })
 
 afterAll(async () => {
@@ -31,13 +33,19 @@ const rightsOf = async (kubeconfig: string, namespace: string): Promise<string[]
     .toSorted()
 }
 
+/** What a controller needs, one line a resource, in the same words. */
+const needs = (controller: ControllerName): string[] =>
+  catalogue[controller].permissions
+    .map(({ group, resource, verbs }) => {
+      const [plural, subresource] = resource.split('/')
+      const kind = group === '' ? plural : `${plural}.${group}`
+      return `${kind}${subresource === undefined ? '' : `/${subresource}`} [] [] [${verbs.join(' ')}]`
+    })
+    .toSorted()
+
 describe('the Sentinel’s ServiceAccount', () => {
   test('may do what its controller needs in its namespace, and nothing else', async () => {
-    const needed = catalogue.sentinel.permissions.map(({ group, resource, verbs }) => {
-      const [plural, subresource] = resource.split('/')
-      return `${plural}.${group}${subresource === undefined ? '' : `/${subresource}`} [] [] [${verbs.join(' ')}]`
-    })
-    expect(await rightsOf(asSentinel, NAMESPACE)).toEqual(needed.toSorted())
+    expect(await rightsOf(asSentinel, NAMESPACE)).toEqual(needs('sentinel'))
   })
 
   test('may do nothing in any other namespace', async () => {
@@ -101,6 +109,13 @@ describe('for the HyperFleet API as it is delivered', () => {
     expect(await call('GET', '/clusters')).toBe(200)
     expect(await call('POST', '/events', { resourceType: 'clusters', resourceId: 'none', reason: 'New' })).toBe(404)
     expect(await call('POST', '/clusters', { name: 'one', spec: {} })).toBe(403)
+  })
+})
+
+describe('the adapters’ ServiceAccount', () => {
+  test('may do what its controller needs in its namespace, and nothing else: tasks do the rest in other names', async () => {
+    expect(await rightsOf(asAdapter, NAMESPACE)).toEqual(needs('adapter'))
+    expect(await rightsOf(asAdapter, 'default')).toEqual([])
   })
 })
 
