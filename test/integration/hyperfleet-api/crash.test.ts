@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import {
   killAtEveryStatement,
   postgresGround,
@@ -21,9 +24,24 @@ const databases = [
   },
 ]
 
+/** Three levels, each with an adapter of its own. */
+const KINDS = `entities:
+  - {kind: Cluster, plural: clusters, required_adapters: [dns]}
+  - {kind: NodePool, plural: nodepools, parent_kind: Cluster, on_parent_delete: cascade, required_adapters: [dns]}
+  - {kind: Machine, plural: machines, parent_kind: NodePool, on_parent_delete: cascade, required_adapters: [dns]}
+`
+
+const withKinds = async (): Promise<readonly string[]> => {
+  const file = join(await temporaryFolder('kinds'), 'kinds.yaml')
+  await writeFile(file, KINDS)
+  return [`--config=${file}`]
+}
+
+/** Ids, from the root down. */
 interface Family {
   readonly cluster: string
   readonly pool: string
+  readonly machine: string
 }
 
 const finalized = (adapter: string, generation: number) => ({
@@ -41,34 +59,38 @@ const running = (adapter: string) => ({
   conditions: ['Available', 'Applied', 'Health'].map((type) => ({ type, status: 'True' })),
 })
 
-/** A cluster with a pool, each known to an adapter. */
+/** A cluster with a pool with a machine, each known to an adapter. */
 const family = async (url: string, round: number): Promise<Family> => {
   const { body: cluster } = await requestTo(url)('POST', '/clusters', { name: `cluster-${round}`, spec: {} })
   const at = `/clusters/${cluster.id}`
   const { body: pool } = await requestTo(url)('POST', `${at}/nodepools`, { name: `pool-${round}`, spec: {} })
-  for (const path of [at, `/nodepools/${pool.id}`])
+  const { body: machine } = await requestTo(url)('POST', `/nodepools/${pool.id}/machines`, { name: 'one', spec: {} })
+  for (const path of [at, `/nodepools/${pool.id}`, `/machines/${machine.id}`])
     expect((await requestTo(url)('PUT', `${path}/statuses`, running('dns'))).status).toBe(201)
-  return { cluster: cluster.id, pool: pool.id }
+  return { cluster: cluster.id, pool: pool.id, machine: machine.id }
 }
 
 /** What the tables say of a family: who is there, marked or not, and that no row is left behind by who is gone. */
-const recordsOf = async ({ rows }: Pick<Remains<Family, unknown>, 'rows'>, { cluster, pool }: Family) => {
+const recordsOf = async ({ rows }: Pick<Remains<Family, unknown>, 'rows'>, { cluster, pool, machine }: Family) => {
+  const ids = [cluster, pool, machine]
+  const among = `id in (${ids.map((id) => `'${id}'`).join()})`
   for (const table of ['resource_labels', 'resource_conditions', 'adapter_statuses'])
     expect(await rows(`select resource_id from ${table} where resource_id not in (select id from resources)`)).toEqual(
       [],
     )
-  const found = await rows(
-    `select id, deleted_time, generation, document from resources where id in ('${cluster}', '${pool}') order by kind`,
-  )
+  const found = await rows(`select id, deleted_time, generation, document from resources where ${among} order by kind`)
   const changes = await rows(`select resource_id, type, document from changes order by version`)
-  // What watchers were told last is what is stored.
-  const archived = await rows(`select id from archive where id in ('${cluster}', '${pool}')`)
+  const archived = await rows(`select id from archive where ${among}`)
   // Here or in the archive, never in both, never in none.
-  expect([...found, ...archived].map(({ id }) => id).toSorted()).toEqual([cluster, pool].toSorted())
+  expect([...found, ...archived].map(({ id }) => String(id)).toSorted()).toEqual(ids.toSorted())
+  // What watchers were told last is what is stored.
   for (const { id, document } of found)
     expect(changes.findLast((change) => change.resource_id === id)?.document).toBe(document)
   return found.map(({ deleted_time, generation }) => [deleted_time === null ? 'living' : 'deleting', generation])
 }
+
+const LIVING = 'living,1 living,1 living,1'
+const DELETING = 'deleting,2 deleting,2 deleting,2'
 
 for (const { name, skip, ground } of databases)
   describe.skipIf(skip)(`killed at every statement on ${name}`, () => {
@@ -81,12 +103,13 @@ for (const { name, skip, ground } of databases)
     test('a DELETE marks the whole tree or nothing, and what was answered is done', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<string>()
       const statements = await killAtEveryStatement<Family, Json>(await begin(), {
+        args: await withKinds(),
         prepare: family,
         mutate: async (url, { cluster }) => (await requestTo(url)('DELETE', `/clusters/${cluster}`)).status,
         check: async ({ situation, answer, rows, restart }) => {
           const records = (await recordsOf({ rows }, situation)).join(' ')
-          expect(records).toBeOneOf(['living,1 living,1', 'deleting,2 deleting,2'])
-          if (answer !== undefined) expect([answer, records]).toEqual([202, 'deleting,2 deleting,2'])
+          expect(records).toBeOneOf([LIVING, DELETING])
+          if (answer !== undefined) expect([answer, records]).toEqual([202, DELETING])
           outcomes.add(records)
           const request = requestTo(await restart())
           expect((await request('DELETE', `/clusters/${situation.cluster}`)).body.generation).toBe(2)
@@ -101,21 +124,23 @@ for (const { name, skip, ground } of databases)
     }, async () => {
       const outcomes = new Set<string>()
       await killAtEveryStatement<Family, Json>(await begin(), {
+        args: await withKinds(),
         prepare: async (url, round) => {
           const made = await family(url, round)
           await requestTo(url)('DELETE', `/clusters/${made.cluster}`)
-          await requestTo(url)('PUT', `/clusters/${made.cluster}/statuses`, finalized('dns', 2))
+          for (const path of [`/clusters/${made.cluster}`, `/nodepools/${made.pool}`])
+            await requestTo(url)('PUT', `${path}/statuses`, finalized('dns', 2))
           return made
         },
-        mutate: async (url, { pool }) =>
-          (await requestTo(url)('PUT', `/nodepools/${pool}/statuses`, finalized('dns', 2))).status,
+        mutate: async (url, { machine }) =>
+          (await requestTo(url)('PUT', `/machines/${machine}/statuses`, finalized('dns', 2))).status,
         check: async ({ situation, answer, rows, restart }) => {
           const records = (await recordsOf({ rows }, situation)).join(' ')
-          expect(records).toBeOneOf(['deleting,2 deleting,2', ''])
+          expect(records).toBeOneOf([DELETING, ''])
           if (answer !== undefined) expect([answer, records]).toEqual([201, ''])
           outcomes.add(records)
           const request = requestTo(await restart())
-          const again = await request('PUT', `/nodepools/${situation.pool}/statuses`, finalized('dns', 2))
+          const again = await request('PUT', `/machines/${situation.machine}/statuses`, finalized('dns', 2))
           expect(again.status).toBe(records === '' ? 404 : 201)
           expect((await request('GET', `/clusters/${situation.cluster}`)).status).toBe(404)
         },
