@@ -37,6 +37,12 @@ export const apiFlags = {
     nonEmpty,
   ),
   archiveRetention: flag('DURATION', 'how long removed resources stay in the archive; 0s for ever', duration, '720h'),
+  stuckAfter: flag(
+    'DURATION',
+    'how long a resource may wait for adapters before metrics call it stuck',
+    duration,
+    '10m',
+  ),
   natsUrl: optional('URL', 'NATS server whose JetStream delivers events to consumer groups', urlOf('nats', 'tls')),
   ...authFlags,
   tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),

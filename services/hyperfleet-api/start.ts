@@ -29,7 +29,9 @@ import { statusOperations } from './http/routes/statuses.ts'
 import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
 import { PATIENCE, type Patience } from './http/transport.ts'
-import { createMetrics } from './metrics.ts'
+import { measureQueries, watchConnections } from './metrics/database.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { countReconciliations, watchReconciliation } from './metrics/reconciliation.ts'
 import { builtinEntities, conditionCompiler, defineEntities, type EntityConfig } from './model/entity.ts'
 import { identifiers } from './model/identifier.ts'
 import { readSpecSchemas } from './specs/read.ts'
@@ -58,6 +60,8 @@ export interface ApiOptions {
   readonly databaseUrl?: string | undefined
   /** `nats://…`: events are published to JetStream there, and consumer groups are its durable consumers. */
   readonly natsUrl?: string | undefined
+  /** How long a resource may wait for its adapters before it counts as stuck, in milliseconds; 10 minutes when absent. */
+  readonly stuckAfter?: number | undefined
   /** How long removed resources stay in the archive, in milliseconds; 30 days when absent, for ever when 0. */
   readonly archiveRetention?: number | undefined
   /** The kinds that are served; clusters and nodepools when absent. */
@@ -131,12 +135,15 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     for (const closer of closers.toReversed()) await closer()
   }
   try {
+    const metrics = createMetrics(version)
     const tracer = await openTracer(options)
     closers.push(() => tracer.close())
     const connected = await openDatabase({
       databaseUrl: options.databaseUrl,
       dataDir: options.dataDir,
       onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
+      onQuery: measureQueries(metrics.registry),
+      onCommitted: countReconciliations(metrics.registry),
     })
     closers.push(() => connected.close())
     const database = tracedDatabase(connected, tracer)
@@ -147,7 +154,8 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(startRetention(database, clock, log, { ...KEEP, archive: options.archiveRetention ?? KEEP.archive }))
 
     const newId = identifiers(now)
-    const metrics = createMetrics(version, database.pool)
+    watchConnections(metrics.registry, database)
+    watchReconciliation(metrics.registry, { database, entities, now, stuckAfter: options.stuckAfter ?? STUCK, log })
     const opened = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
     const queue = measured(opened, { registry: metrics.registry, database, now })
     closers.push(() => queue.close())
@@ -220,6 +228,9 @@ const openQueue = async (url: string | undefined, parts: Omit<JetStreamQueueOpti
   const { jetStreamQueue } = await import('./events/jetstream/jetstream-queue.ts')
   return jetStreamQueue({ ...parts, url })
 }
+
+/** The peer's threshold. */
+const STUCK = 10 * 60_000
 
 const operationsOf = (service: Service): Operation[] => [
   ...service.entities.all

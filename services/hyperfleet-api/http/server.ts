@@ -1,7 +1,7 @@
 import type { SecureContextOptions } from 'node:tls'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from '#operator/model/log.ts'
-import type { RequestMetrics } from '../metrics.ts'
+import type { RequestMetrics } from '../metrics/metrics.ts'
 import { BASE_PATH } from '../model/entity.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem, problemBody } from '../problems/problem.ts'

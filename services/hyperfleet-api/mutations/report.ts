@@ -3,7 +3,7 @@ import { applyReport, type DiscardReason, isInProgress, judgeReport } from '../m
 import type { AdapterStatus, Report, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Reader, Writer } from '../storage/database.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
 import { readReported, writeReport } from '../storage/report.ts'
 import type { Address } from '../storage/resources.ts'
 import { logReport, putStatus, readStatuses } from '../storage/statuses.ts'
@@ -35,23 +35,25 @@ interface Incoming {
 export const reportStatus = async (mutations: Mutations, incoming: Incoming): Promise<ReportOutcome> => {
   const { database, committed } = mutations
   const outcome =
-    (database.dialect === 'postgres' ? await reportAtOnce(database.kysely, incoming) : undefined) ??
+    (database.dialect === 'postgres' ? await reportAtOnce(database, incoming) : undefined) ??
     (await database.transaction((writer) => reportLocked(writer, mutations, incoming)))
   if (outcome.outcome === 'stored') committed()
   return outcome
 }
 
 /** Undefined when it takes locks. */
-const reportAtOnce = async (database: Reader, incoming: Incoming): Promise<ReportOutcome | undefined> => {
+const reportAtOnce = async (database: Database, incoming: Incoming): Promise<ReportOutcome | undefined> => {
   const { address, report, time } = incoming
-  const { resource: before, rows, version } = await readReported(database, address)
-  const decided = await decide(database, incoming, before, rows)
+  const { resource: before, rows, version } = await readReported(database.kysely, address)
+  const decided = await decide(database.kysely, incoming, before, rows)
   if (decided.outcome !== 'stored') return decided
   if (isInProgress(report) || before.deleted_time !== undefined) return undefined
   const { status } = decided
   const after = reconditioned(address.entity, before, replaced(rows, status), false, newest(before, report))
   if (isDeepStrictEqual(before, after)) return undefined
-  return (await writeReport(database, { before, after, version, status, time })) ? decided : undefined
+  if (!(await writeReport(database.kysely, { before, after, version, status, time }))) return undefined
+  database.committed([{ type: 'modified', before, resource: after }])
+  return decided
 }
 
 const reportLocked = async (writer: Writer, mutations: Mutations, incoming: Incoming): Promise<ReportOutcome> => {

@@ -1,7 +1,9 @@
-import { Kysely, type Transaction } from 'kysely'
+import { Kysely, type LogEvent, type Transaction } from 'kysely'
 import type pg from 'pg'
 import { migrate } from './migrations.ts'
 import type { Tables } from './schema.ts'
+import type { Step } from './step.ts'
+import { noteSteps } from './write.ts'
 
 export type DialectName = 'postgres' | 'sqlite'
 
@@ -19,6 +21,8 @@ export interface Database {
    * the transaction.
    */
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>
+  /** Tells of steps that were committed by other means than a transaction. */
+  committed(steps: readonly Step[]): void
   close(): Promise<void>
 }
 
@@ -29,11 +33,23 @@ export interface DatabaseOptions {
   readonly dataDir?: string | undefined
   /** Told of connections that broke while idle. */
   readonly onError: (error: Error) => void
+  /** Told of every statement when it is done. */
+  readonly onQuery?: ((query: ExecutedQuery) => void) | undefined
+  /** Told of the steps of every transaction that was committed. */
+  readonly onCommitted?: ((steps: readonly Step[]) => void) | undefined
+}
+
+export interface ExecutedQuery {
+  readonly sql: string
+  readonly seconds: number
+  /** Why the database refused it. */
+  readonly error?: unknown
 }
 
 /** Opens the database and brings its layout up to date. */
-export const openDatabase = async ({ databaseUrl, dataDir, onError }: DatabaseOptions): Promise<Database> => {
-  const { dialect, pool, kysely } = await connect({ databaseUrl, dataDir, onError })
+export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
+  const { dialect, pool, kysely } = await connect(options)
+  const committed = options.onCommitted ?? (() => {})
   try {
     await migrate(kysely as unknown as Kysely<unknown>, dialect)
   } catch (error) {
@@ -44,22 +60,48 @@ export const openDatabase = async ({ databaseUrl, dataDir, onError }: DatabaseOp
     dialect,
     kysely,
     pool,
-    transaction: (work) => retryDeadlocks(() => kysely.transaction().execute(work)),
+    transaction: async (work) => {
+      const steps: Step[] = []
+      const result = await retryDeadlocks(() =>
+        kysely.transaction().execute((writer) => {
+          steps.length = 0
+          noteSteps(writer, steps)
+          return work(writer)
+        }),
+      )
+      committed(steps)
+      return result
+    },
+    committed,
     close: () => kysely.destroy(),
   }
 }
 
 /** Only the driver that is used is loaded: they are a good part of an idle process. */
-const connect = async ({ databaseUrl, dataDir, onError }: DatabaseOptions) => {
+const connect = async ({ databaseUrl, dataDir, onError, onQuery }: DatabaseOptions) => {
+  const log = onQuery && logTo(onQuery)
   if (databaseUrl === undefined) {
     const { sqliteDialect } = await import('./sqlite.ts')
-    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(dataDir) })
+    const kysely = new Kysely<Tables>({ dialect: sqliteDialect(dataDir), ...(log && { log }) })
     return { dialect: 'sqlite', pool: undefined, kysely } as const
   }
   const { postgresDialect, postgresPool } = await import('./postgres.ts')
   const pool = postgresPool(databaseUrl, onError)
-  return { dialect: 'postgres', pool, kysely: new Kysely<Tables>({ dialect: postgresDialect(pool) }) } as const
+  return {
+    dialect: 'postgres',
+    pool,
+    kysely: new Kysely<Tables>({ dialect: postgresDialect(pool), ...(log && { log }) }),
+  } as const
 }
+
+const logTo =
+  (onQuery: (query: ExecutedQuery) => void) =>
+  (event: LogEvent): void =>
+    onQuery({
+      sql: event.query.sql,
+      seconds: event.queryDurationMillis / 1000,
+      ...(event.level === 'error' && { error: event.error }),
+    })
 
 const ATTEMPTS = 5
 /** serialization_failure and deadlock_detected: the transaction is undone and may simply run again. */

@@ -4,8 +4,17 @@ import type { DialectName, Writer } from './database.ts'
 import { changeable, changedConditions, changeOf, goneConditions, resourceRow, type Step, sortedJson } from './step.ts'
 import { stepStatement } from './step-statement.ts'
 
+/** Where the steps of a transaction are noted, for those who want to know of them once it is committed. */
+const notes = new WeakMap<Writer, Step[]>()
+
+/** From now on the steps of this transaction are added to the list. */
+export const noteSteps = (writer: Writer, steps: Step[]): void => {
+  notes.set(writer, steps)
+}
+
 /** Writes a step in the caller's transaction. */
 export const writeStep = async (writer: Writer, dialect: DialectName, step: Step, time: Timestamp): Promise<void> => {
+  notes.get(writer)?.push(step)
   if (dialect === 'postgres') await stepStatement(step, time).execute(writer)
   else await writeParts(writer, step, time)
   if (step.type !== 'deleted') await putReferences(writer, step.resource, 'before' in step ? step.before : undefined)

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { registerProcessMetrics } from '#operator/process-metrics.ts'
 
@@ -12,7 +11,7 @@ export interface Metrics extends RequestMetrics {
   readonly registry: Registry
 }
 
-export const createMetrics = (version: string, pool: pg.Pool | undefined): Metrics => {
+export const createMetrics = (version: string): Metrics => {
   const registry = new Registry()
   const registers = [registry]
   registerProcessMetrics(registry)
@@ -31,24 +30,6 @@ export const createMetrics = (version: string, pool: pg.Pool | undefined): Metri
     registers,
   })
   new Gauge({ name: 'hyperfleet_api_build_info', help: 'What runs', registers }).set(1)
-  if (pool !== undefined) {
-    new Gauge({
-      name: 'hyperfleet_db_connections_open',
-      help: 'Connections to PostgreSQL',
-      registers,
-      collect() {
-        this.set(pool.totalCount)
-      },
-    })
-    new Gauge({
-      name: 'hyperfleet_db_connections_in_use',
-      help: 'Connections to PostgreSQL that are serving a request',
-      registers,
-      collect() {
-        this.set(pool.totalCount - pool.idleCount)
-      },
-    })
-  }
   return {
     registry,
     observe: (method, path, status, seconds) => {
