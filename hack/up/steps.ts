@@ -98,6 +98,7 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
       const tokenFile = join(scratch, 'sentinel.token')
       await writeFile(tokenFile, await hyperfleetToken(cluster, SENTINEL, NAMESPACE), { mode: 0o600 })
       const args = [
+        '--controllers=sentinel',
         `--kubeconfig=${kubeconfig}`,
         `--namespace=${NAMESPACE}`,
         `--hyperfleet-api-token-file=${tokenFile}`,

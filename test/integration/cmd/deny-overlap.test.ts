@@ -41,6 +41,7 @@ beforeAll(async () => {
   )
   manager = await startMuster([
     'manager',
+    '--controllers=sentinel',
     `--kubeconfig=${await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)}`,
     `--namespace=${NAMESPACE}`,
     '--metrics-bind-address=0',

@@ -20,6 +20,7 @@ beforeAll(async () => {
   url = String((await api.line('the HyperFleet API is serving')).url)
   manager = await startMuster([
     'manager',
+    '--controllers=sentinel',
     `--kubeconfig=${await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)}`,
     `--namespace=${NAMESPACE}`,
     '--config=us-east',
