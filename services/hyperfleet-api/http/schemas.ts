@@ -40,6 +40,7 @@ export const Resource = Type.Object(
     created_time: Time,
     updated_time: Time,
     deleted_time: Type.Optional(Time),
+    deleted_at: Type.Optional({ ...Time, description: 'The same as deleted_time.' }),
     created_by: Type.String(),
     updated_by: Type.String(),
     deleted_by: Type.Optional(Type.String()),

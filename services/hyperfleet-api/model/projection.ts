@@ -17,6 +17,7 @@ const SHAPE: Readonly<Record<string, 'value' | 'open' | readonly string[]>> = {
   created_time: 'value',
   updated_time: 'value',
   deleted_time: 'value',
+  deleted_at: 'value',
   created_by: 'value',
   updated_by: 'value',
   deleted_by: 'value',

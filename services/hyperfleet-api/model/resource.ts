@@ -54,6 +54,8 @@ export interface Resource {
   readonly updated_time: Timestamp
   /** Set when deletion was asked for; the record stays until its adapters have cleaned up. */
   readonly deleted_time?: Timestamp
+  /** The same time under the seed's name (adapter-deletion), for clients that read that one. */
+  readonly deleted_at?: Timestamp
   readonly created_by: string
   readonly updated_by: string
   readonly deleted_by?: string

@@ -72,6 +72,7 @@ const marked = (
     updated_time: time,
     updated_by: identity,
     deleted_time: time,
+    deleted_at: time,
     deleted_by: identity,
   }
   return reconditioned(entity, resource, rows, hasChildren)

@@ -202,6 +202,7 @@ describe('what is asked for is printed', () => {
     expect(JSON.parse(output)).toEqual({
       version: '0.1.0',
       commit: expect.stringMatching(/^([0-9a-f]{40}(-dirty)?|unknown)$/),
+      time: expect.stringMatching(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z|unknown)$/),
       node: process.version,
     })
     expect((await muster(['version'])).output).toMatch(/^muster 0\.1\.0 \(commit .+, Node\.js v24\..+\)$/)
