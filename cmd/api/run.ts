@@ -38,7 +38,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     // A caller that rested may send two seconds' worth at once.
     pace: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
     mostStreams: maxStreams === 0 ? undefined : maxStreams,
-    version: buildInfo().version,
+    build: buildInfo(),
     log,
     clock: systemClock,
   }).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { type Clock, systemClock } from '#operator/model/clock.ts'
-import type { ApiOptions } from '#services/hyperfleet-api/start.ts'
+import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
 import { manualClock, postgresMissing, startNats } from '#test/harness/index.ts'
 import { freshPostgres, type Json, serve, type TestApi, temporaryData } from '../integration/hyperfleet-api/support.ts'
 

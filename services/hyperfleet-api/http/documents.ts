@@ -11,12 +11,21 @@ export const DOCUMENT_PATHS = {
   api: '/api/hyperfleet',
 } as const
 
+/** What serves. */
+export interface Build {
+  readonly version: string
+  /** RFC 3339, or `unknown`. */
+  readonly time: string
+}
+
 /** Serves the OpenAPI document for programs and for people, and what this API is. */
-export const addDocuments = (app: FastifyInstance, openApi: OpenApi, version: string): void => {
-  const document = Buffer.from(JSON.stringify(openApi))
+export const addDocuments = (app: FastifyInstance, openApi: OpenApi, { version, time }: Build): void => {
+  const document = jsonBytes(openApi)
+  const about = jsonBytes({ id: 'hyperfleet', href: DOCUMENT_PATHS.api, kind: 'API', version, build_time: time })
   // Made when somebody looks: most processes are never looked at.
   let page: Buffer | undefined
   app.get(DOCUMENT_PATHS.openApi, async (_request, reply) => reply.type('application/json').send(document))
+  app.get(DOCUMENT_PATHS.api, async (_request, reply) => reply.type('application/json').send(about))
   app.get(DOCUMENT_PATHS.page, async (_request, reply) => {
     page ??= Buffer.from(documentPage(openApi))
     return reply
@@ -24,9 +33,6 @@ export const addDocuments = (app: FastifyInstance, openApi: OpenApi, version: st
       .type('text/html; charset=utf-8')
       .send(page)
   })
-  app.get(DOCUMENT_PATHS.api, async (_request, reply) =>
-    reply
-      .type('application/json')
-      .send(Buffer.from(JSON.stringify({ id: 'hyperfleet', href: DOCUMENT_PATHS.api, kind: 'API', version }))),
-  )
 }
+
+const jsonBytes = (value: object): Buffer => Buffer.from(JSON.stringify(value))

@@ -116,12 +116,14 @@ const aboutItself = (operationId: string, summary: string, type: string, schema:
   },
 })
 
+const ABOUT = ['id', 'href', 'kind', 'version', 'build_time'] as const
+
 /** What everybody may read without being asked who they are; see documents.ts. */
 const ABOUT_ITSELF: OpenApi['paths'] = {
   '/api/hyperfleet': aboutItself('getApi', 'What this API is', 'application/json', {
     type: 'object',
-    required: ['id', 'href', 'kind', 'version'],
-    properties: Object.fromEntries(['id', 'href', 'kind', 'version'].map((name) => [name, { type: 'string' }])),
+    required: [...ABOUT],
+    properties: Object.fromEntries(ABOUT.map((name) => [name, { type: 'string' }])),
   }),
   [`${BASE_PATH}/openapi`]: aboutItself('getOpenApi', 'This document', 'application/json', { type: 'object' }),
   [`${BASE_PATH}/openapi.html`]: aboutItself('getOpenApiPage', 'This document for people', 'text/html', {

@@ -3,7 +3,7 @@ import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '#operator/model/clock.ts'
-import type { ApiOptions } from '#services/hyperfleet-api/start.ts'
+import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
 import { startNats } from '#test/harness/index.ts'
 import { type Json, NOWHERE, onBothDatabases, serve, type TestApi, temporaryData } from './support.ts'
 

@@ -29,7 +29,8 @@ const GONE = { Applied: 'False', Available: 'False', Health: 'True', Finalized: 
 onBothDatabases((fresh) => {
   const begin = async () => {
     const clock = manualClock('2026-01-31T12:00:00Z')
-    const api = await serve({ ...(await fresh()), entities }, clock)
+    const build = { version: '1.2.3', time: '2026-01-30T12:00:00.000Z' }
+    const api = await serve({ ...(await fresh()), entities, build }, clock)
     return { clock, api, call: api.call }
   }
 
@@ -132,7 +133,13 @@ onBothDatabases((fresh) => {
   test('people: make, change, refuse, list, delete and force-delete, with the codes and problems that they know', async () => {
     const { api, call } = await begin()
     const about = await requestTo(api.url)('GET', '/api/hyperfleet')
-    expect(about.body).toMatchObject({ id: 'hyperfleet', kind: 'API', href: '/api/hyperfleet' })
+    expect(about.body).toEqual({
+      id: 'hyperfleet',
+      kind: 'API',
+      href: '/api/hyperfleet',
+      version: '1.2.3',
+      build_time: '2026-01-30T12:00:00.000Z',
+    })
 
     const draft = { kind: 'Cluster', name: 'one', labels: { region: 'us-east' }, spec: { version: '4.20' } }
     const made = await call('POST', '/clusters', draft)

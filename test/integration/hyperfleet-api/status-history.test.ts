@@ -100,13 +100,13 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', `${at}/statuses`)).body.items).toMatchObject([{ adapter: 'machines' }])
     })
 
-    test('lets a deletion go that waited for it alone', async () => {
+    test.each(['retired', 'history'])('lets a deletion go that waited for it alone: %s', async (adapter) => {
       const { api, path } = await begin()
-      await api.report(path, { adapter: 'retired' })
+      await api.report(path, { adapter })
       await api.call('DELETE', path)
       await api.report(path, { adapter: 'dns', ...finalized })
       expect((await api.call('GET', path)).status).toBe(200)
-      expect((await api.call('DELETE', `${path}/statuses/retired`)).status).toBe(204)
+      expect((await api.call('DELETE', `${path}/statuses/${adapter}`)).status).toBe(204)
       expect((await api.call('GET', path)).status).toBe(404)
     })
 

@@ -8,7 +8,8 @@ import { describe, onTestFinished } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type ApiOptions, type RunningApi, start } from '#services/hyperfleet-api/start.ts'
+import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
+import { type RunningApi, start } from '#services/hyperfleet-api/start.ts'
 import { manualClock, postgresMissing, startPostgres } from '#test/harness/index.ts'
 
 /** Where a test's data is; several servers may share a PostgreSQL's. */

@@ -1,0 +1,42 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+
+export interface ListenAddress {
+  /** Every interface when undefined. */
+  readonly host?: string | undefined
+  readonly port: number
+}
+
+/** Serves beside the API, as probes do. */
+export const listenOn = async (server: Server, { host, port }: ListenAddress) => {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host: host ?? '::', port }, resolve)
+  await promise
+  return {
+    url: urlOf(server),
+    close: async () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** Where a server can be reached from this machine. */
+export const urlOf = (server: Server, scheme = 'http'): string => {
+  const { address, port, family } = server.address() as AddressInfo
+  const isEverywhere = address === '::' || address === '0.0.0.0'
+  const host = isEverywhere ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address
+  return `${scheme}://${host}:${port}`
+}
+
+/** Milliseconds that requests under way have to finish when the server stops. */
+const DRAIN = 10_000
+
+/** Lets requests under way finish, for a while, and closes. */
+export const drain = async (server: FastifyInstance): Promise<void> => {
+  const cut = setTimeout(() => server.server.closeAllConnections(), DRAIN)
+  await server.close()
+  clearTimeout(cut)
+}

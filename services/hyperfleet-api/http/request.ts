@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify'
+import type { Problem } from '../problems/problem.ts'
+import type { Caller } from './guard.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Aborted when the caller is gone or the server stops. */
+    gone: AbortSignal
+    /** Set as soon as it is known who asks. */
+    caller: Caller | undefined
+    /** What the request was refused or failed with. */
+    problem: Problem | undefined
+    /** Id of what the request made. */
+    made: string | undefined
+  }
+}
+
+/** What is kept with a request besides what Fastify knows of it. */
+export const REQUEST_FIELDS = ['gone', 'caller', 'problem', 'made'] as const
+
+/** Without the query, which is the caller's own business. */
+export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split('?', 1)[0] ?? ''

@@ -1,0 +1,77 @@
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { IssuerSettings } from './auth/issuer.ts'
+import type { TenantRules } from './auth/tenancy.ts'
+import type { Pace } from './auth/token-bucket.ts'
+import type { TlsFiles } from './http/certificate.ts'
+import type { Build } from './http/documents.ts'
+import type { ListenAddress } from './http/listen.ts'
+import type { Patience } from './http/transport.ts'
+import type { EntityConfig } from './model/entity.ts'
+
+/** How the API is run. */
+export interface ApiOptions {
+  /** Where the API listens; port 0 takes a free one. */
+  readonly listen: ListenAddress
+  /** Where `/healthz` and `/readyz` are; nowhere when absent. */
+  readonly health?: ListenAddress | undefined
+  /** Where `/metrics` is; nowhere when absent. */
+  readonly metrics?: ListenAddress | undefined
+  /** Folder of the embedded database; it lives in memory without one. Not used with `databaseUrl`. */
+  readonly dataDir?: string | undefined
+  /** `postgres://…` */
+  readonly databaseUrl?: string | undefined
+  /** `nats://…`: events are published to JetStream there, and consumer groups are its durable consumers. */
+  readonly natsUrl?: string | undefined
+  /** How long a resource may wait for its adapters before it counts as stuck, in milliseconds; 10 minutes when absent. */
+  readonly stuckAfter?: number | undefined
+  /** How long removed resources stay in the archive, in milliseconds; 30 days when absent, for ever when 0. */
+  readonly archiveRetention?: number | undefined
+  /** The kinds that are served; clusters and nodepools when absent. */
+  readonly entities?: readonly EntityConfig[] | undefined
+  /** OpenAPI or JSON Schema file with the schemas that specs must fit. */
+  readonly openapiSchemaPath?: string | undefined
+  /** Whose tokens are taken; callers are not asked who they are when absent or empty. */
+  readonly issuers?: readonly IssuerSettings[] | undefined
+  /** Who belongs to whom, as a gateway says; everything is everybody's when absent. */
+  readonly tenants?: TenantRules | undefined
+  /** HTTPS with these files; HTTP when absent. */
+  readonly tls?: TlsFiles | undefined
+  /** How fast each known caller may go; without bounds when absent. */
+  readonly pace?: Pace | undefined
+  /** Open watch streams of each known caller; any number when absent. */
+  readonly mostStreams?: number | undefined
+  /** How long callers may take to send a request. */
+  readonly patience?: Patience | undefined
+  /** Milliseconds between being told to stop, when readiness ends, and taking no more requests; 0 when absent. */
+  readonly shutdownDelay?: number | undefined
+  /** OpenTelemetry collector to which spans are sent by OTLP over HTTP; nothing is traced when absent. */
+  readonly otlpEndpoint?: string | undefined
+  /** Serve strangers too: without authentication only this machine is served, unless this says otherwise. */
+  readonly allowUnauthenticated?: boolean | undefined
+  readonly build?: Build | undefined
+  readonly log: Logger
+  readonly clock: Clock
+}
+
+/** Options that can't be served; the message says what to write instead. */
+export class ApiOptionsError extends Error {
+  readonly option: 'listen' | 'issuers' | 'tls'
+
+  constructor(option: ApiOptionsError['option'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ApiOptionsError'
+    this.option = option
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
+
+/** Without authentication only this machine is served. @throws ApiOptionsError */
+export const refuseStrangers = ({ listen, issuers = [], allowUnauthenticated = false }: ApiOptions): void => {
+  if (issuers.length > 0 || allowUnauthenticated || LOOPBACK.test(listen.host ?? '')) return
+  throw new ApiOptionsError(
+    'listen',
+    `without authentication the API would be open to the network on ${listen.host ?? 'every interface'}`,
+  )
+}
