@@ -149,12 +149,27 @@ export const ENTRY_STATUSES = [
   'ToBeUpdated',
 ] as const
 
+const failure = () =>
+  Type.Object(
+    {
+      count: Type.Integer({ description: 'How many clusters in a row have failed with it.', minimum: 1, maximum: 100 }),
+      uid: Type.String({ description: 'The uid of the last one: each is counted once.', maxLength: 63 }),
+      poolVersion: Type.String({
+        description: 'The pool version of that one: with another one the failures are forgotten.',
+        maxLength: 63,
+      }),
+      message: Type.String({ description: 'What went wrong with that one.', maxLength: 1_024 }),
+    },
+    { description: 'Clusters that failed with it since the last one that was installed, or since it was edited.' },
+  )
+
 const entry = () =>
   Type.Object(
     {
       version: Type.Optional(Type.String({ description: 'The version of the customization that was last seen.' })),
       status: Type.Enum([...ENTRY_STATUSES], { description: 'What the customization is to this pool.' }),
       attempts: count({ description: 'How many clusters may still fail with it before it is BrokenByCloud.' }),
+      failure: Type.Optional(failure()),
       retryTime: Type.Optional(
         Type.String({ description: 'It cools off until then, after a cluster failed with it.', format: 'date-time' }),
       ),

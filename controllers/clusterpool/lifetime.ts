@@ -1,0 +1,26 @@
+/** How long a claim lives. Anchors hive-clusterpool 2.5, getClaimLifetime. */
+import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { spanOf } from './span.ts'
+
+/**
+ * The lifetime that holds, as somebody wrote it: the claim's own or else the pool's default, and never more than the pool's
+ * maximum. Undefined: it lives until it is deleted.
+ * @param limits The pool's; undefined when there is no such pool.
+ */
+export const lifetimeOf = (
+  lifetime: ClusterClaimSpec['lifetime'],
+  limits: ClusterPoolSpec['claimLifetime'],
+): ClusterClaimSpec['lifetime'] => {
+  const wanted = lifetime ?? limits?.default
+  const most = limits?.maximum
+  if (wanted === undefined || most === undefined) return wanted ?? most
+  return spanOf(wanted) <= spanOf(most) ? wanted : most
+}
+
+/**
+ * When a claim is over.
+ * @param claimedAt When it got its cluster: waiting costs no lifetime. Milliseconds since the epoch.
+ */
+export const endOf = (lifetime: NonNullable<ClusterClaimSpec['lifetime']>, claimedAt: number): Date =>
+  new Date(claimedAt + spanOf(lifetime))

@@ -1,0 +1,45 @@
+/** Why clusters are not made or not deleted although they could be expected to be. */
+import type { Action } from './action.ts'
+import type { Sizes, Sizing } from './sizing.ts'
+
+/** One `Wait` for each thing that a reader of the plan would look for. */
+export const whyNot = (
+  { buckets, stale, free, uncounted, isUnproven, spec }: Sizes,
+  { add, missing, capacity, concurrent, delete: deletions }: Sizing,
+  dependencies: readonly string[],
+  refusal: string | undefined,
+): readonly Action[] => {
+  const wait = (about: string, why: string): Action => ({ action: 'Wait', about, why })
+  const waits: Action[] = []
+  const short = missing - add
+  if (short > 0) {
+    const limit =
+      refusal ??
+      ((dependencies.length > 0 && `something is missing: ${dependencies.join('; ')}`) ||
+        (concurrent <= add && `maxConcurrent is ${spec.maxConcurrent}, and so many are installed or deleted now`) ||
+        (capacity <= add && `maxSize is ${spec.maxSize}, claimed clusters included`) ||
+        `only ${free} customizations are free`)
+    waits.push(wait('size', `${short} clusters are missing and not made: ${limit}`))
+  }
+  for (const { name } of uncounted) waits.push(wait(name, 'its failure is written down first, then it is deleted'))
+  const gone = new Set(deletions.map(({ cluster }) => cluster))
+  const broken = buckets.broken.filter((cluster) => !gone.has(cluster) && !uncounted.has(cluster)).length
+  if (broken > 0)
+    waits.push(
+      wait(
+        'broken',
+        `${broken} clusters stay for now: ${add > 0 ? 'clusters are made first' : 'maxConcurrent allows no more'}`,
+      ),
+    )
+  const left = stale.filter(({ cluster }) => !gone.has(cluster)).length
+  if (left > 0)
+    waits.push(
+      wait(
+        'stale',
+        isUnproven
+          ? `${left} outdated clusters stay: clusters failed with several customizations and none of the new version was installed`
+          : `${left} outdated clusters are replaced later, ${spec.staleReplacement.maxConcurrent} at a time`,
+      ),
+    )
+  return waits
+}
