@@ -3,8 +3,8 @@ import { manualClock } from '#test/harness/index.ts'
 import { conditionsOf, onBothDatabases, serve } from './support.ts'
 
 /**
- * What goes wrong with statuses in the Go peer, each defect by name, and what happens here instead. Those about deletion
- * and about lists have their own files.
+ * What goes wrong with statuses in the Go peer, each defect by name, and what happens here instead. Those about requests,
+ * lists and deletions: peer-defects.resources.test.ts.
  */
 
 const entities = [

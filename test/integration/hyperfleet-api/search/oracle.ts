@@ -106,4 +106,4 @@ const patternOf = (pattern: string, flags: string): RegExp => {
   return new RegExp(`^${body}$`, flags)
 }
 
-const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
