@@ -73,6 +73,7 @@ export const aPool = ({
     baseDomain: 'example.com',
     imageSetRef: { name: 'openshift-v4.20' },
     size: 1,
+    runningCount: 0,
     staleReplacement: { maxConcurrent: 1 },
     ...(inventory !== undefined && {
       inventory: { ClusterDeploymentCustomizations: inventory.map((entry) => ({ name: entry })), attempts },

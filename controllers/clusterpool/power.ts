@@ -19,8 +19,7 @@ export const powerOf = (
   index: number,
   spec: Pick<ClusterPoolSpec, 'runningCount' | 'platform'>,
   waiting: number,
-): PowerState =>
-  alwaysOn(spec) !== undefined || index < (spec.runningCount ?? 0) + waiting ? 'Running' : 'Hibernating'
+): PowerState => (alwaysOn(spec) !== undefined || index < spec.runningCount + waiting ? 'Running' : 'Hibernating')
 
 export interface PowerChange {
   readonly cluster: Cluster

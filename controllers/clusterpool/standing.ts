@@ -116,7 +116,7 @@ const standingOf = (now: Situation): Said => {
     return onTheWay('Shrinking', `${marked.length + deleting.length} clusters are going, ${wanted}`)
   if (stale.length > 0)
     return onTheWay('Replacing', `${stale.length} outdated clusters are replaced one after the other`)
-  const running = alwaysOn(spec) === undefined ? (spec.runningCount ?? 0) + waiting : standby.length + assignable.length
+  const running = alwaysOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
   if (assignable.length < running)
     return onTheWay('Resuming', `${assignable.length} of ${running} clusters that should run do`)
   return { standing: 'Ready', reason: 'Filled', message: `${wanted}, ${assignable.length} run${sleepless(spec)}` }
@@ -125,7 +125,7 @@ const standingOf = (now: Situation): Said => {
 const sleepless = (spec: ClusterPoolSpec): string => {
   const cloud = alwaysOn(spec)
   if (cloud === undefined || spec.runningCount === spec.size) return ''
-  return `; runningCount ${spec.runningCount ?? 0} has no effect: clusters on ${cloud} can't hibernate`
+  return `; runningCount ${spec.runningCount} has no effect: clusters on ${cloud} can't hibernate`
 }
 
 const dependencies = ({ generation, missing }: Situation): ConditionClaim =>
