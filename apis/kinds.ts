@@ -1,3 +1,5 @@
+import { deploymentKind } from './fleet.nationtech.io/v1alpha1/deployment.ts'
+import { deviceKind } from './fleet.nationtech.io/v1alpha1/device.ts'
 import { clusterClaimKind } from './hive.openshift.io/v1/clusterclaim.ts'
 import { clusterDeploymentKind } from './hive.openshift.io/v1/clusterdeployment.ts'
 import { clusterDeploymentCustomizationKind } from './hive.openshift.io/v1/clusterdeploymentcustomization.ts'
@@ -14,4 +16,6 @@ export const customKinds = (): readonly CustomKind[] => [
   clusterDeploymentCustomizationKind(),
   clusterClaimKind(),
   clusterDeploymentKind(),
+  deploymentKind(),
+  deviceKind(),
 ]

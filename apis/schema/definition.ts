@@ -1,4 +1,5 @@
 import type { CustomKind } from './kind.ts'
+import { rules } from './rule.ts'
 import { SchemaError, type StructuralSchema, structural } from './structural.ts'
 
 /** Every kind of ours is listed by `kubectl get muster`. */
@@ -17,6 +18,7 @@ export const objectSchema = (kind: CustomKind): StructuralSchema => ({
   type: 'object',
   description: kind.description,
   required: ['spec'],
+  ...(kind.rules !== undefined && rules(...kind.rules)),
   properties: {
     apiVersion: { type: 'string', description: 'Group and version of the schema of this object.' },
     kind: { type: 'string', description: 'Which kind of object this is.' },

@@ -11,3 +11,13 @@ export const free = <T = unknown>(options: { description: string }, ...shapes: r
     'x-kubernetes-preserve-unknown-fields': true,
     ...(shapes.length > 0 && { anyOf: shapes }),
   })
+
+/**
+ * An object of any fields, kept as it is. Unlike what has no type at all, rules can see the field that holds it.
+ */
+export const freeObject = (options: { description: string }): TUnsafe<Readonly<Record<string, unknown>>> =>
+  Type.Unsafe<Readonly<Record<string, unknown>>>({
+    type: 'object',
+    ...options,
+    'x-kubernetes-preserve-unknown-fields': true,
+  })

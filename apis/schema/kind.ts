@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import type { Resource } from '#operator/model/resource.ts'
+import type { Rule } from './rule.ts'
 
 /** A column of `kubectl get`. Kubernetes: CustomResourceDefinition additionalPrinterColumns. */
 export interface Column {
@@ -21,6 +22,8 @@ export interface CustomKind {
   readonly shortNames: readonly string[]
   /** One sentence: what an object of this kind is for. */
   readonly description: string
+  /** What must hold of the whole object: the only rules that see `self.metadata.name`. */
+  readonly rules?: readonly Rule[]
   readonly spec: TSchema
   readonly status: TSchema
   readonly columns: readonly Column[]

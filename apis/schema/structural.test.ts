@@ -1,5 +1,7 @@
 import Type from 'typebox'
 import { describe, expect, test } from 'vitest'
+import { amountOrShare } from './amount-or-share.ts'
+import { freeObject } from './free.ts'
 import { SchemaError, structural } from './structural.ts'
 
 const described = { description: 'D.' }
@@ -46,6 +48,27 @@ describe('a schema becomes structural', () => {
       enum: ['Watch', 'Poll'],
     })
   })
+})
+
+test('a number or a share becomes an int-or-string', () => {
+  expect(structural(amountOrShare({ description: 'D.' }), 'spec.limit')).toEqual({
+    'x-kubernetes-int-or-string': true,
+    description: 'D.',
+    minimum: 1,
+    pattern: '^([1-9]|[1-9][0-9]|100)%$',
+  })
+  const ruled = { 'x-kubernetes-int-or-string': true, description: 'D.', 'x-kubernetes-validations': [] }
+  expect(() => structural(Type.Unsafe(ruled), 'spec.limit')).toThrow(
+    'spec.limit: the keyword x-kubernetes-validations has no place beside x-kubernetes-int-or-string',
+  )
+})
+
+test('an object of any fields keeps its type, so that rules see what holds it', () => {
+  const kept = { type: 'object', description: 'D.', 'x-kubernetes-preserve-unknown-fields': true }
+  expect(structural(freeObject({ description: 'D.' }), 'spec.manifest')).toEqual(kept)
+  expect(() => structural(Type.Unsafe({ ...kept, type: 'string' }), 'spec.manifest')).toThrow(
+    'spec.manifest: must be of the type object or of none beside x-kubernetes-preserve-unknown-fields',
+  )
 })
 
 describe('what Kubernetes has no words for is refused with its place', () => {

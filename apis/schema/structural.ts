@@ -23,6 +23,7 @@ const PLAIN = [
 ] as const
 
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields'
+const INT_OR_STRING = 'x-kubernetes-int-or-string'
 
 /** Keywords that take part in the translation below, so are not copied. */
 const TRANSLATED = ['type', 'properties', 'required', 'items', 'patternProperties']
@@ -55,6 +56,7 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-map-type'?: 'atomic' | 'granular'
   readonly 'x-kubernetes-validations'?: readonly Rule[]
   readonly 'x-kubernetes-preserve-unknown-fields'?: true
+  readonly 'x-kubernetes-int-or-string'?: true
 }
 
 /** A schema that Kubernetes has no words for: a mistake in the kind's file, found when the manifests are generated. */
@@ -87,17 +89,31 @@ const requiredOf = (schema: Json): string[] => {
 }
 
 /** What is kept as it is: the shapes it may have are for the reader's own check. */
-const FREE = ['description', 'anyOf', PRESERVE]
+const FREE = ['type', 'description', 'anyOf', PRESERVE]
 
 const keptAsItIs = (schema: Json, path: string): StructuralSchema => {
   for (const keyword of Object.keys(schema))
     if (!FREE.includes(keyword)) throw new SchemaError(path, `the keyword ${keyword} has no place beside ${PRESERVE}`)
   if (typeof schema.description !== 'string') throw new SchemaError(path, 'needs a description')
-  return { description: schema.description, [PRESERVE]: true }
+  if (schema.type === undefined) return { description: schema.description, [PRESERVE]: true }
+  if (schema.type !== 'object') throw new SchemaError(path, `must be of the type object or of none beside ${PRESERVE}`)
+  return { type: schema.type, description: schema.description, [PRESERVE]: true }
+}
+
+/** Bounds hold for the number, the pattern for the text. Rules would cost as if the text had no bound, so there are none. */
+const NUMBER_OR_TEXT = ['description', 'minimum', 'maximum', 'pattern', INT_OR_STRING]
+
+const numberOrText = (schema: Json, path: string): StructuralSchema => {
+  for (const keyword of Object.keys(schema))
+    if (!NUMBER_OR_TEXT.includes(keyword))
+      throw new SchemaError(path, `the keyword ${keyword} has no place beside ${INT_OR_STRING}`)
+  if (typeof schema.description !== 'string') throw new SchemaError(path, 'needs a description')
+  return { ...schema }
 }
 
 const translate = (schema: Json, path: string): StructuralSchema => {
   if (schema[PRESERVE] === true) return keptAsItIs(schema, path)
+  if (schema[INT_OR_STRING] === true) return numberOrText(schema, path)
   const type = typeOf(schema, path)
   for (const keyword of Object.keys(schema))
     if (!TRANSLATED.includes(keyword) && !PLAIN.some((plain) => plain === keyword))

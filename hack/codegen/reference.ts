@@ -24,6 +24,7 @@ const fieldsOf = (path: string, schema: StructuralSchema, required: boolean): Fi
 const typeOf = (schema: StructuralSchema): string => {
   if (schema.items !== undefined) return `${typeOf(schema.items)}[]`
   if (schema.additionalProperties !== undefined) return `map of ${typeOf(schema.additionalProperties)}`
+  if (schema['x-kubernetes-int-or-string'] === true) return 'integer or percentage'
   return schema.format === 'date-time' ? 'time (RFC 3339)' : (schema.type ?? 'any')
 }
 

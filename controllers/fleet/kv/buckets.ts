@@ -1,0 +1,92 @@
+/** The buckets as data, and what to do about one that is there with other settings. Pure: whoever talks to NATS acts on it. */
+import { LARGEST } from './payload.ts'
+
+/** A bucket of JetStream KV; times in milliseconds, sizes in bytes. */
+export interface BucketSettings {
+  readonly name: string
+  /** Values kept per key. */
+  readonly history: number
+  /** After which a key that was not written again is gone; 0 is never. */
+  readonly ttl: number
+  /** How long the marker of a key that is gone tells watchers of it; 0 is no marker. */
+  readonly markerTtl: number
+  readonly maxValueSize: number
+  /** -1 is no limit. */
+  readonly maxBytes: number
+  readonly storage: 'file' | 'memory'
+}
+
+/** Later than two beats of 30 s that are lost. Design page 60. */
+export const HEARTBEAT_TTL = 90_000
+
+const bucket = (name: string, maxValueSize: number, more: Partial<BucketSettings> = {}): BucketSettings => ({
+  name,
+  history: 1,
+  ttl: 0,
+  markerTtl: 0,
+  maxValueSize,
+  maxBytes: -1,
+  storage: 'file',
+  ...more,
+})
+
+/** Everything that the fleet keeps in NATS. */
+export const BUCKETS = {
+  desired: bucket('fleet-desired', LARGEST.desired),
+  state: bucket('fleet-state', LARGEST.state),
+  info: bucket('fleet-info', LARGEST.info),
+  heartbeat: bucket('fleet-heartbeat', LARGEST.heartbeat, { ttl: HEARTBEAT_TTL, markerTtl: HEARTBEAT_TTL }),
+} as const
+
+export type BucketVerdict =
+  | { readonly verdict: 'Fine' }
+  /** The stream is to be updated to what is wanted; nothing that is stored is lost by it. */
+  | { readonly verdict: 'Migrate'; readonly changes: readonly string[] }
+  /** It can't be had without losing something: a person must decide. */
+  | { readonly verdict: 'Refuse'; readonly reason: string }
+
+const CHANGEABLE = ['history', 'ttl', 'markerTtl', 'maxValueSize', 'maxBytes'] as const
+
+const said = (field: (typeof CHANGEABLE)[number], value: number): string => {
+  const none = { history: 'none', ttl: 'never', markerTtl: 'none', maxValueSize: 'no limit', maxBytes: 'no limit' }
+  return value <= 0 ? none[field] : String(value)
+}
+
+/** A limit where 0 and -1 mean that there is none. */
+const limit = (value: number): number => (value <= 0 ? Number.POSITIVE_INFINITY : value)
+
+/**
+ * What a change would throw away; undefined when nothing. A lower limit of values is none of it: NATS keeps what is stored.
+ * Heartbeats are sent again in any case.
+ */
+const loss = (wanted: BucketSettings, found: BucketSettings): string | undefined => {
+  if (limit(wanted.maxBytes) < limit(found.maxBytes))
+    return `it may hold ${said('maxBytes', found.maxBytes)} bytes and should hold ${wanted.maxBytes}, so values could be lost`
+  if (wanted.history < found.history)
+    return `it keeps ${found.history} values a key and should keep ${wanted.history}, so older values would be lost`
+  if (limit(wanted.ttl) < limit(found.ttl) && wanted.name !== BUCKETS.heartbeat.name)
+    return `its keys live ${found.ttl <= 0 ? 'for ever' : `${found.ttl} ms`} and should live ${wanted.ttl} ms, so keys would be lost`
+  return undefined
+}
+
+/** What to do about a bucket that is there. */
+export const compareBucket = (wanted: BucketSettings, found: BucketSettings): BucketVerdict => {
+  const { name } = wanted
+  if (found.storage !== wanted.storage) {
+    const reason = `the bucket ${name} is in ${found.storage} and must be in ${wanted.storage}; NATS can't move it: copy its keys, delete it, start again`
+    return { verdict: 'Refuse', reason }
+  }
+  const lost = loss(wanted, found)
+  if (lost !== undefined)
+    return {
+      verdict: 'Refuse',
+      reason: `the bucket ${name} was changed: ${lost}; set it back with "nats kv edit", or delete the bucket and start again`,
+    }
+  const changes = CHANGEABLE.filter(
+    (field) => found[field] !== wanted[field] && !bothUnlimited(field, wanted, found),
+  ).map((field) => `${field}: ${said(field, found[field])} → ${said(field, wanted[field])}`)
+  return changes.length === 0 ? { verdict: 'Fine' } : { verdict: 'Migrate', changes }
+}
+
+const bothUnlimited = (field: (typeof CHANGEABLE)[number], wanted: BucketSettings, found: BucketSettings): boolean =>
+  field !== 'history' && wanted[field] <= 0 && found[field] <= 0

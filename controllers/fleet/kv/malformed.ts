@@ -1,0 +1,24 @@
+/** What is wrong with an entry: the catalogue. Watchers count it by reason, log it and go on. */
+export type MalformedReason =
+  /** The key is not made of the tokens that its bucket has. */
+  | 'Key'
+  /** The value is larger than its bucket allows. */
+  | 'Size'
+  /** The value is no JSON in UTF-8. */
+  | 'Json'
+  /** A field is missing or has another type. */
+  | 'Shape'
+  /** A later release wrote it. */
+  | 'Schema'
+  /** The payload is not the one that was sealed. */
+  | 'Digest'
+
+/** A key or value that breaks the contract of its bucket. Whoever reads it skips the entry; nobody deletes it. */
+export class MalformedEntry extends Error {
+  readonly reason: MalformedReason
+  constructor(reason: MalformedReason, problem: string, options?: ErrorOptions) {
+    super(problem, options)
+    this.name = 'MalformedEntry'
+    this.reason = reason
+  }
+}

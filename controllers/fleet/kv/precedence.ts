@@ -1,0 +1,25 @@
+/**
+ * Whether what an operator wants may replace what is in fleet-desired. Several operators write: an old release, one whose watch
+ * is behind, one that was frozen. None of them may take back what a better informed one wrote. Anchors fleet-gitops A2.5.
+ */
+import type { Desired } from './payload.ts'
+
+type Compared = Pick<Desired, 'owner' | 'revision'>
+
+/**
+ * - `Same`: nothing is to be written, when the bytes are equal too.
+ * - `Newer`: what is wanted follows what is there.
+ * - `Older`: who wants this knows less than who wrote: it must read again.
+ *
+ * A Deployment that was made later is newer, whatever its revision: revisions begin anew with it.
+ */
+export const precedence = (wanted: Compared, found: Compared): 'Same' | 'Newer' | 'Older' => {
+  const order =
+    wanted.owner.uid === found.owner.uid
+      ? wanted.revision - found.revision
+      : Date.parse(wanted.owner.created) - Date.parse(found.owner.created) || compare(wanted.owner.uid, found.owner.uid)
+  return order === 0 ? 'Same' : order > 0 ? 'Newer' : 'Older'
+}
+
+/** Of two that were made in the same second any order serves, if all operators have the same one. */
+const compare = (a: string, b: string): number => (a < b ? -1 : 1)
