@@ -60,7 +60,10 @@ export const definition = (kind: CustomKind): CustomResourceDefinition => {
             subresources.map((subresource) => [subresource, subresource === 'scale' ? scaleOf(kind) : {}]),
           ),
           additionalPrinterColumns: kind.columns.map(({ path, ...column }) => ({ ...column, jsonPath: path })),
-          selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+          // The API server keeps no empty list, and whoever applies the definition next would be told of a conflict.
+          ...(kind.selectableFields.length > 0 && {
+            selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+          }),
           schema: { openAPIV3Schema: objectSchema(kind) },
         },
       ],

@@ -20,12 +20,19 @@ test('what would run in the cluster rests there', () => {
   expect(resting(config)).toBe(config)
 })
 
+const pointed = pointedAt('http://127.0.0.1:8000', '/run/token')
+
 test("a SentinelConfig talks to this machine's API and keeps everything else", () => {
-  expect(pointedAt('http://127.0.0.1:8000')(config).spec).toEqual({
+  expect(pointed(config).spec).toEqual({
     resourceType: 'clusters',
     hyperfleetAPI: { url: 'http://127.0.0.1:8000', timeout: '10s' },
   })
-  expect(pointedAt('http://127.0.0.1:8000')(deployment)).toBe(deployment)
+  expect(pointed(deployment)).toBe(deployment)
+})
+
+test('an AdapterTask shows the token of this machine too', () => {
+  const hyperfleetAPI = { url: 'http://127.0.0.1:8000', timeout: '10s', tokenPath: '/run/token' }
+  expect(pointed({ ...config, kind: 'AdapterTask' }).spec).toEqual({ resourceType: 'clusters', hyperfleetAPI })
 })
 
 test('only what was not there before is removed at the end', () => {

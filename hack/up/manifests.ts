@@ -15,12 +15,13 @@ const WORKLOADS = new Set(['Deployment', 'StatefulSet'])
 export const resting = (manifest: Manifest): Manifest =>
   WORKLOADS.has(manifest.kind) ? { ...manifest, spec: { ...manifest.spec, replicas: 0 } } : manifest
 
-/** A SentinelConfig that talks to the API on this machine. */
+/** A SentinelConfig or AdapterTask that talks to the API on this machine, the latter with the token in a file. */
 export const pointedAt =
-  (url: string) =>
+  (url: string, tokenPath: string) =>
   (manifest: Manifest): Manifest => {
-    if (manifest.kind !== 'SentinelConfig') return manifest
-    const hyperfleetAPI = { ...(manifest.spec?.hyperfleetAPI as object), url }
+    if (manifest.kind !== 'SentinelConfig' && manifest.kind !== 'AdapterTask') return manifest
+    const token = manifest.kind === 'AdapterTask' ? { tokenPath } : {}
+    const hyperfleetAPI = { ...(manifest.spec?.hyperfleetAPI as object), url, ...token }
     return { ...manifest, spec: { ...manifest.spec, hyperfleetAPI } }
   }
 

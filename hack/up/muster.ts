@@ -6,8 +6,10 @@ import { freePort } from '../process/ports.ts'
 /** A `muster` command that runs beside us, and that answers on its probe. */
 export interface Command {
   readonly name: 'api' | 'manager'
+  /** Of its log. */
+  readonly log: string
   readonly args: readonly string[]
-  /** Where its log goes. */
+  /** Where the log goes. */
   readonly folder: string
 }
 
@@ -16,6 +18,7 @@ const PROGRAM = join(import.meta.dirname, '..', '..', 'cmd', 'muster.ts')
 /** Starts it and waits until `/readyz` says yes. @throws ProcessError with the last lines of its log */
 export const startMuster = async ({
   name,
+  log,
   args,
   folder,
 }: Command): Promise<Child & { readonly metricsUrl: string }> => {
@@ -31,7 +34,7 @@ export const startMuster = async ({
       `--health-probe-bind-address=127.0.0.1:${health}`,
       `--metrics-bind-address=127.0.0.1:${metrics}`,
     ],
-    logFile: join(folder, `${name}.log`),
+    logFile: join(folder, `${log}.log`),
     guarded: true,
   })
   try {

@@ -1,8 +1,10 @@
 /** The resources that `npm run up` creates: some in each shard of kustomize/samples. */
 
+export const TYPES = ['clusters', 'nodepools'] as const
+
 export interface Sample {
   /** The kind's plural in the API. */
-  readonly type: 'clusters' | 'nodepools'
+  readonly type: (typeof TYPES)[number]
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   /** The name of the cluster that a node pool belongs to. */
@@ -28,10 +30,13 @@ const nodePool = (name: string, cluster: string, replicas: number): Sample => ({
 /** Owners before what they own. */
 export const SAMPLES: readonly Sample[] = [
   cluster('atlanta', { region: 'us-east' }),
-  cluster('boston', { region: 'us-east', environment: 'prod' }),
+  cluster('boston', { region: 'us-east', pace: 'slow' }),
   cluster('seattle', { region: 'us-west' }),
   cluster('frankfurt', { region: 'eu-central' }),
   cluster('nowhere', {}),
   nodePool('atlanta-gpu', 'atlanta', 2),
   nodePool('seattle-web', 'seattle', 3),
 ]
+
+/** The one that is deleted once all are Ready, with its node pool. */
+export const DELETED = 'seattle'

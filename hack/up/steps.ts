@@ -11,10 +11,9 @@ import { freePort } from '../process/ports.ts'
 import { type Hyperfleet, hyperfleet, type Resource } from './hyperfleet.ts'
 import { apply, type Manifest, missing, pointedAt, remove, render, resting } from './manifests.ts'
 import { startMuster } from './muster.ts'
-import { isDone, observe, prepareToObserve, type Sighting } from './observer.ts'
-import { pulseLine, pulseTable } from './pulse-table.ts'
+import { follow, progressLine, progressTable, type Sighting } from './progress.ts'
 import type { Run } from './run.ts'
-import { SAMPLES, type Sample } from './samples.ts'
+import { DELETED, SAMPLES, type Sample, TYPES } from './samples.ts'
 import type { Screen } from './screen.ts'
 import { authArgs, clusterToken, hyperfleetToken } from './tokens.ts'
 
@@ -22,7 +21,7 @@ import { authArgs, clusterToken, hyperfleetToken } from './tokens.ts'
 export interface Up {
   readonly cluster: Cluster
   readonly apiUrl: string
-  readonly metricsUrl: string
+  readonly metricsUrls: readonly string[]
   readonly sightings: readonly Sighting[]
 }
 
@@ -35,13 +34,17 @@ export interface Settings {
 export const NAMESPACE = 'hyperfleet-system'
 
 const SENTINEL = 'hyperfleet-sentinel'
-/** Of kustomize/overlays/dev: makes the samples and stands in for an adapter. */
+const ADAPTER = 'hyperfleet-adapter'
+/** Of kustomize/overlays/dev: makes the samples. */
 export const DEVELOPER = 'hyperfleet-developer'
 
 const KUSTOMIZE = join(import.meta.dirname, '..', '..', 'kustomize')
 
-/** Until when every sample must have been pulsed twice and be Ready, in milliseconds. */
+/** Until when every sample must be Ready, and the deleted one gone, in milliseconds. */
 const GOAL_TIMEOUT = 180_000
+
+/** How long the adapters may take to clean up at the end, in milliseconds. */
+const FAREWELL = 60_000
 
 /** Everything that `npm run up` does, in order. Each step says how it is undone as soon as it has done something. */
 export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settings): Promise<Up> => {
@@ -76,9 +79,14 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
       const data = join(scratch, 'api')
       await mkdir(data)
       const relay = natsUrl === undefined ? [] : [`--nats-url=${natsUrl}`]
-      const auth = await authArgs(cluster, scratch, NAMESPACE, { [SENTINEL]: 'adapter', [DEVELOPER]: 'admin' })
-      const args = [`--bind-address=127.0.0.1:${port}`, `--data-dir=${data}`, ...auth, ...relay]
-      const child = await startMuster({ name: 'api', args, folder: logs })
+      const auth = await authArgs(cluster, scratch, NAMESPACE, {
+        [SENTINEL]: 'adapter',
+        [ADAPTER]: 'adapter',
+        [DEVELOPER]: 'admin',
+      })
+      const kinds = `--config=${join(KUSTOMIZE, 'overlays', 'dev', 'kinds.yaml')}`
+      const args = [`--bind-address=127.0.0.1:${port}`, `--data-dir=${data}`, kinds, ...auth, ...relay]
+      const child = await startMuster({ name: 'api', log: 'api', args, folder: logs })
       run.undo('Stopping the HyperFleet API', async () => void (await child.stop()))
       run.watch(child)
       return `http://127.0.0.1:${port}`
@@ -86,55 +94,108 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
     (url) => url,
   )
 
-  const metricsUrl = await run.step(
-    'Start the manager as its ServiceAccount',
-    async () => {
-      const kubeconfig = join(scratch, 'manager.kubeconfig')
-      await writeTokenKubeconfig(kubeconfig, cluster.kubeconfig, {
-        context: cluster.context,
-        token: await clusterToken(cluster, SENTINEL, NAMESPACE),
-        namespace: NAMESPACE,
-      })
-      const tokenFile = join(scratch, 'sentinel.token')
-      await writeFile(tokenFile, await hyperfleetToken(cluster, SENTINEL, NAMESPACE), { mode: 0o600 })
-      const args = [
-        '--controllers=sentinel',
-        `--kubeconfig=${kubeconfig}`,
-        `--namespace=${NAMESPACE}`,
-        `--hyperfleet-api-token-file=${tokenFile}`,
-      ]
-      const child = await startMuster({ name: 'manager', args, folder: logs })
-      run.undo('Stopping the manager', async () => void (await child.stop()))
-      run.watch(child)
-      return child.metricsUrl
-    },
-    (url) => url,
+  const sentinels = await run.step(
+    'Start the manager of the Sentinels as its ServiceAccount',
+    () =>
+      startManager(run, cluster, {
+        who: 'Sentinels',
+        controller: 'sentinel',
+        account: SENTINEL,
+        tokenFlag: '--hyperfleet-api-token-file',
+        scratch,
+        logs,
+      }),
+    ({ metricsUrl }) => metricsUrl,
+  )
+
+  const adapters = await run.step(
+    'Start the manager of the adapters as its ServiceAccount',
+    () =>
+      startManager(run, cluster, {
+        who: 'adapters',
+        controller: 'adapter',
+        account: ADAPTER,
+        tokenFlag: '--adapter-files',
+        scratch,
+        logs,
+      }),
+    ({ metricsUrl }) => metricsUrl,
   )
 
   await run.step('Apply kustomize/samples', async () => {
-    const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl))
+    const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl, adapters.tokenFile))
     await applyForNow(run, cluster, 'Removing the samples', samples)
   })
 
-  const api = hyperfleet(apiUrl, await hyperfleetToken(cluster, DEVELOPER, NAMESPACE), run.signal)
+  await run.step('Wait until every AdapterTask takes events', async () => {
+    const ready = ['--for=condition=Ready', '--timeout=60s']
+    await cluster.kubectl(['wait', 'adaptertasks', '--all', `--namespace=${NAMESPACE}`, ...ready])
+  })
+
+  const token = await hyperfleetToken(cluster, DEVELOPER, NAMESPACE)
+  const api = hyperfleet(apiUrl, token, run.signal)
   const resources = await run.step(
     'Create sample clusters and node pools',
-    async () => {
-      await prepareToObserve(api)
+    () => {
+      if (!cluster.ours) run.undo('Deleting the sample clusters', () => deleteAll(apiUrl, token))
       return createSamples(api)
     },
     ({ length }) => `${length} resources`,
   )
 
-  const sightings = await run.step('Watch the pulses until every sample is Ready', () =>
-    untilGoal(run, screen, api, resources),
+  const ready = await run.step('Watch the adapters until every sample is Ready', () =>
+    untilGoal(run, screen, api, resources, isReady),
   )
+
+  const left = await run.step(`Delete the cluster ${DELETED} and watch it and its node pool go`, async () => {
+    const deleted = ready.find(({ resource }) => resource.name === DELETED)?.resource
+    const leaving = resources.filter(({ id, owner_references: owner }) => [id, owner?.id].includes(deleted?.id))
+    await api.remove(deleted?.href ?? '')
+    await untilGoal(run, screen, api, leaving, isGone)
+    return ready.filter(({ resource }) => !leaving.some(({ id }) => id === resource.id))
+  })
 
   await run.step('See the same in the status of every SentinelConfig', async () => {
     const satisfied = ['--for=jsonpath={.status.notReady}=0', '--timeout=60s']
     await cluster.kubectl(['wait', 'sentinelconfigs', '--all', `--namespace=${NAMESPACE}`, ...satisfied])
   })
-  return { cluster, apiUrl, metricsUrl, sightings }
+  return { cluster, apiUrl, metricsUrls: [sentinels.metricsUrl, adapters.metricsUrl], sightings: left }
+}
+
+interface ManagerOf {
+  readonly who: 'Sentinels' | 'adapters'
+  readonly controller: 'sentinel' | 'adapter'
+  /** Its ServiceAccount, and the flag that tells it where its token for the HyperFleet API is. */
+  readonly account: string
+  readonly tokenFlag: string
+  readonly scratch: string
+  readonly logs: string
+}
+
+/** As kustomize/sentinel and kustomize/adapter do it: a process each, with the rights of its own ServiceAccount. */
+const startManager = async (
+  run: Run,
+  cluster: Cluster,
+  { who, controller, account, tokenFlag, scratch, logs }: ManagerOf,
+) => {
+  const kubeconfig = join(scratch, `${controller}.kubeconfig`)
+  await writeTokenKubeconfig(kubeconfig, cluster.kubeconfig, {
+    context: cluster.context,
+    token: await clusterToken(cluster, account, NAMESPACE),
+    namespace: NAMESPACE,
+  })
+  const tokenFile = join(scratch, `${controller}.token`)
+  await writeFile(tokenFile, await hyperfleetToken(cluster, account, NAMESPACE), { mode: 0o600 })
+  const args = [
+    `--controllers=${controller}`,
+    `--kubeconfig=${kubeconfig}`,
+    `--namespace=${NAMESPACE}`,
+    `${tokenFlag}=${tokenFile}`,
+  ]
+  const child = await startMuster({ name: 'manager', log: who.toLowerCase(), args, folder: logs })
+  run.undo(`Stopping the manager of the ${who}`, async () => void (await child.stop()))
+  run.watch(child)
+  return { metricsUrl: child.metricsUrl, tokenFile }
 }
 
 /** Applies manifests; the undo removes those that were not there. Objects of a cluster that goes away need no removing. */
@@ -170,28 +231,51 @@ const createSamples = async (api: Hyperfleet): Promise<readonly Resource[]> => {
   return [...created.values()]
 }
 
-/** Observes for the rest of the run; resolves as soon as the goal is reached, with what was seen until then. */
-const untilGoal = (
+/** What the adapters have applied for them goes with them, so this needs the managers. */
+const deleteAll = async (apiUrl: string, token: string): Promise<void> => {
+  const signal = AbortSignal.timeout(FAREWELL)
+  const api = hyperfleet(apiUrl, token, signal)
+  const left = (await Promise.all(TYPES.map(api.list))).flat()
+  await Promise.all(
+    left.filter(({ owner_references: owner }) => owner === undefined).map(({ href }) => api.remove(href)),
+  )
+  await follow(
+    api,
+    left,
+    (all) => all.every(isGone),
+    signal,
+    () => undefined,
+  )
+}
+
+const isReady = ({ resource }: Sighting): boolean => resource.status.phase === 'Ready'
+const isGone = (sighting: Sighting): boolean => sighting.isGone
+
+/** Follows resources until each has reached the goal. */
+const untilGoal = async (
   run: Run,
   screen: Screen,
   api: Hyperfleet,
   resources: readonly Resource[],
-): Promise<readonly Sighting[]> =>
-  new Promise((resolve, reject) => {
-    let waiting = resources.map(({ name }) => name)
-    const timer = setTimeout(() => {
-      const names = waiting.join(', ')
-      reject(new Error(`after ${GOAL_TIMEOUT / 60_000} minutes these have not become Ready by pulses: ${names}`))
-    }, GOAL_TIMEOUT)
-    run.signal.addEventListener('abort', () => clearTimeout(timer))
-    observe(api, resources, run.signal, (all, latest) => {
-      screen.news([pulseLine(latest)], pulseTable(all))
-      waiting = all.filter((sighting) => !isDone(sighting)).map(({ resource }) => resource.name)
-      if (waiting.length > 0) return
-      clearTimeout(timer)
-      resolve(all)
-    }).catch((error: Error) => {
-      reject(error)
-      run.abort(error)
-    })
-  })
+  isDone: (sighting: Sighting) => boolean,
+): Promise<readonly Sighting[]> => {
+  const limit = AbortSignal.timeout(GOAL_TIMEOUT)
+  let last: readonly Sighting[] = resources.map((resource) => ({ resource, isGone: false }))
+  try {
+    const signal = AbortSignal.any([run.signal, limit])
+    return await follow(
+      api,
+      resources,
+      (all) => all.every(isDone),
+      signal,
+      (all, latest) => {
+        last = all
+        screen.news([progressLine(latest)], progressTable(all))
+      },
+    )
+  } catch (error) {
+    if (!limit.aborted) throw error
+    const waiting = last.filter((sighting) => !isDone(sighting)).map(progressLine)
+    throw new Error(`after ${GOAL_TIMEOUT / 60_000} minutes ${waiting.join('; ')}`, { cause: error })
+  }
+}

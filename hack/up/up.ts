@@ -1,5 +1,5 @@
 /**
- * `npm run up`: a cluster, the API, NATS and the manager, with samples, until Ctrl-C.
+ * `npm run up`: a cluster, the API, NATS and the managers, with samples, until Ctrl-C.
  * The steps are in steps.ts; what is shown is in screen.ts.
  */
 import { mkdir, rm } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { Command } from 'commander'
 import { stateFolder } from '../cluster/named/state.ts'
 import { findKubectl, onPath } from '../cluster/programs.ts'
 import { hints, standing } from './hints.ts'
-import { pulseTable } from './pulse-table.ts'
+import { progressTable } from './progress.ts'
 import { createRun, Interrupted } from './run.ts'
 import { screenFor } from './screen.ts'
 import { bringUp } from './steps.ts'
@@ -31,7 +31,7 @@ It ends with Ctrl-C, which stops what it started and removes what it added. A se
 
 const program = new Command('npm run up --')
   .description(
-    'Brings up a cluster, the HyperFleet API, NATS and the manager, applies samples, and shows their pulses.',
+    'Brings up a cluster, the HyperFleet API, NATS and the managers, applies samples, and shows how they get on.',
   )
   .option('--once', 'end when the samples have reached their goal; exit 0, or 1 with the reason')
   .option('--kubeconfig <file>', 'use the cluster of this kubeconfig')
@@ -73,11 +73,11 @@ const main = async (): Promise<number> => {
   await mkdir(logs, { recursive: true, mode: 0o700 })
 
   const up = await bringUp(run, screen, { wanted, logs })
-  screen.print('', ...pulseTable(up.sightings), '', (await standing(up.cluster)).trimEnd())
+  screen.print('', ...progressTable(up.sightings), '', await standing(up.cluster))
   if (once) return 0
   screen.print(...hints(up, logs, onPath('kubectl') === undefined ? (findKubectl() ?? 'kubectl') : 'kubectl'))
 
-  screen.begin('Pulses go on; Ctrl-C ends')
+  screen.begin('All goes on; Ctrl-C ends')
   const reason = await ended()
   if (reason instanceof Interrupted) return 0
   throw reason

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { PARTS } from '#hack/cluster/local/layout.ts'
 import { signalGroup } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
@@ -88,7 +89,7 @@ const steps = (output: string): readonly string[] =>
     .filter((line) => line.startsWith('✓') || line.startsWith('✗'))
     .map((line) => line.replace(/: .*/, ''))
 
-test('npm run up -- --once brings everything up, sees the pulses of every sample and takes everything down', {
+test('npm run up -- --once brings everything up, sees the adapters make every sample Ready, deletes one, and takes everything down', {
   timeout: TIMEOUT,
 }, async () => {
   const run = await npmRunUp('--once')
@@ -99,21 +100,25 @@ test('npm run up -- --once brings everything up, sees the pulses of every sample
       "✓ Apply kustomize/overlays/dev",
       "✓ Start NATS",
       "✓ Start the HyperFleet API",
-      "✓ Start the manager as its ServiceAccount",
+      "✓ Start the manager of the Sentinels as its ServiceAccount",
+      "✓ Start the manager of the adapters as its ServiceAccount",
       "✓ Apply kustomize/samples",
+      "✓ Wait until every AdapterTask takes events",
       "✓ Create sample clusters and node pools",
-      "✓ Watch the pulses until every sample is Ready",
+      "✓ Watch the adapters until every sample is Ready",
+      "✓ Delete the cluster seattle and watch it and its node pool go",
       "✓ See the same in the status of every SentinelConfig",
-      "✓ Stopping the manager",
+      "✓ Stopping the manager of the adapters",
+      "✓ Stopping the manager of the Sentinels",
       "✓ Stopping the HyperFleet API",
       "✓ Stopping NATS",
       "✓ Stopping the cluster",
     ]
   `)
-  expect(run.output()).toMatch(/pulse 1 of cluster\/boston: New \(cluster-sentinel-us-east\), now NotReady/)
-  expect(run.output()).toMatch(
-    /pulse 2 of cluster\/nowhere: NotReadyBackoffExpired \(cluster-sentinel-default\), now Ready/,
-  )
+  expect(run.output()).toContain('cluster/nowhere is Ready (ClusterConfig=True ClusterValidation=True)')
+  expect(run.output()).toContain('nodepool/seattle-web is gone')
+  expect(run.output()).toContain('cluster/seattle is gone')
+  expect(run.output()).toMatch(/hyperfleet-system +cluster-config +cluster-config +clusters +[1-9]/)
   expect(run.left()).toEqual([])
 })
 
@@ -131,8 +136,8 @@ test.for([
 
 test('Ctrl-C after the samples are up is the ordinary end', { timeout: TIMEOUT }, async () => {
   const run = await scriptOfUp()
-  await said(run, 'Pulses go on; Ctrl-C ends')
-  expect(run.output()).toContain('kubectl get sentinelconfigs -A')
+  await said(run, 'All goes on; Ctrl-C ends')
+  expect(run.output()).toContain('kubectl get sentinelconfigs,adaptertasks -A')
   run.interrupt('SIGINT')
   expect(await run.exited, run.output()).toBe(0)
   await expect.poll(run.left).toEqual([])
@@ -140,7 +145,7 @@ test('Ctrl-C after the samples are up is the ordinary end', { timeout: TIMEOUT }
 
 test('SIGKILL in the middle leaves nothing either', { timeout: TIMEOUT }, async () => {
   const run = await scriptOfUp('--once')
-  await said(run, '✓ Start the manager')
+  await said(run, '✓ Start the manager of the Sentinels')
   run.interrupt('SIGKILL')
   await run.exited
   await expect.poll(run.left, { timeout: 20_000 }).toEqual([])
@@ -148,12 +153,12 @@ test('SIGKILL in the middle leaves nothing either', { timeout: TIMEOUT }, async 
 
 test('a manager that dies ends the run with its last words', { timeout: TIMEOUT }, async () => {
   const run = await scriptOfUp()
-  await said(run, '… Watch the pulses')
-  const manager = run.left().find(({ command }) => command.includes('muster.ts manager'))
+  await said(run, '… Watch the adapters')
+  const manager = run.left().find(({ command }) => command.includes('--controllers=sentinel'))
   process.kill(manager?.pid ?? 0, 'SIGKILL')
   expect(await run.exited, run.output()).toBe(1)
   expect(run.output()).toMatch(
-    /"Watch the pulses[^"]*" failed: muster manager ended \(SIGKILL\)\. Its log, .*manager\.log, ends with:\n\{/,
+    /"Watch the adapters[^"]*" failed: muster manager ended \(SIGKILL\)\. Its log, .*sentinels\.log, ends with:\n\{/,
   )
   expect(run.output()).toContain('✓ Stopping the cluster')
   await expect.poll(run.left).toEqual([])
@@ -162,7 +167,8 @@ test('a manager that dies ends the run with its last words', { timeout: TIMEOUT 
 test('on a cluster that was there before, what was there stays and what was added goes', {
   timeout: TIMEOUT,
 }, async () => {
-  await using controlPlane = await startControlPlane()
+  // With nodes: Jobs of the samples have to run somewhere.
+  await using controlPlane = await startControlPlane({ parts: PARTS })
   const objects = () => controlPlane.kubectl('get', 'crds,namespaces,clusterroles', '-o', 'name')
   await controlPlane.kubectl('create', 'namespace', 'hyperfleet-system')
   const before = await objects()
