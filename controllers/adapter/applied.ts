@@ -51,10 +51,9 @@ export class Applied {
   }
 
   /** We have applied this. */
-  applied(resource: Resource, object: JsonObject): void {
+  applied(object: JsonObject): void {
     const { uid, resourceVersion } = metadataOf(object)
     if (uid !== undefined && resourceVersion !== undefined) this.#own.set(uid, resourceVersion)
-    this.watch(resource)
   }
 
   /** Begins to watch a kind, once. */

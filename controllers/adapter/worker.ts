@@ -136,7 +136,9 @@ export class Worker {
         transport,
         kinds,
         fieldManager: `muster-adapter-${task.adapter.name}`,
-        onApplied: (resource, object) => applied.applied(resource, object),
+        // Also what is only deleted: a manager that takes a deletion over has to see it end.
+        onKind: (resource) => applied.watch(resource),
+        onApplied: (object) => applied.applied(object),
       }),
       http: httpTransport(otherCaller),
     }
@@ -152,12 +154,14 @@ export class Worker {
         continue
       }
       try {
-        for (const delivery of await source.take(free, signal)) this.#lanes.add(delivery.event, delivery)
-        failures = 0
+        if (!this.connected) await source.open(signal)
         if (this.sourceProblem !== undefined || !this.connected) changed()
         this.sourceProblem = undefined
         this.connected = true
+        for (const delivery of await source.take(free, signal)) this.#lanes.add(delivery.event, delivery)
+        failures = 0
       } catch (error) {
+        this.connected = false
         if (signal.aborted) return
         const problem = error instanceof Error ? error.message : String(error)
         if (this.sourceProblem !== problem) log.warn('events could not be taken', { problem })

@@ -50,13 +50,22 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
     }
   }
 
+  /** Once; again after it failed. */
+  const connected = () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined
+      throw error
+    })
+    return opened
+  }
+
   return {
+    async open(signal) {
+      await connected()
+      signal.throwIfAborted()
+    },
     async take(max, signal) {
-      opened ??= open()
-      const { consumer } = await opened.catch((error: unknown) => {
-        opened = undefined
-        throw error
-      })
+      const { consumer } = await connected()
       signal.throwIfAborted()
       const messages = await consumer.fetch({ max_messages: max, expires: WAIT })
       const stop = () => messages.stop()

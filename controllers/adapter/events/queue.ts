@@ -20,7 +20,6 @@ const PATIENT: Retry = { ...ONCE, timeout: WAIT + 10_000 }
 export const queueSource = (options: QueueOptions): EventSource => {
   const { caller, consumer, resourceType, selector, visibility, onDeadLetter } = options
   const path = `/api/hyperfleet/v1/events/consumers/${encodeURIComponent(consumer)}`
-  let isMade = false
 
   const ask = (method: Request['method'], url: string, body: Json | undefined, retry: Retry, signal: AbortSignal) => {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -58,19 +57,14 @@ export const queueSource = (options: QueueOptions): EventSource => {
   }
 
   return {
+    async open(signal) {
+      await ask('PUT', path, { resourceType, labels: selector }, ONCE, signal)
+    },
     async take(max, signal) {
-      if (!isMade) await ask('PUT', path, { resourceType, labels: selector }, ONCE, signal)
-      isMade = true
-      try {
-        const settings = { max, wait: formatDuration(WAIT), visibility: formatDuration(visibility) }
-        const { body } = await ask('POST', `${path}/claims`, settings, PATIENT, signal)
-        const deliveries = await Promise.all(claimsIn(body).map(deliveryOf))
-        return deliveries.filter((delivery) => delivery !== undefined)
-      } catch (error) {
-        // Somebody deleted the group: it is made again with the next try.
-        if (error instanceof RequestError && error.status === 404) isMade = false
-        throw error
-      }
+      const settings = { max, wait: formatDuration(WAIT), visibility: formatDuration(visibility) }
+      const { body } = await ask('POST', `${path}/claims`, settings, PATIENT, signal)
+      const deliveries = await Promise.all(claimsIn(body).map(deliveryOf))
+      return deliveries.filter((delivery) => delivery !== undefined)
     },
     close: async () => {},
   }

@@ -20,6 +20,8 @@ export interface DeadLetter {
 }
 
 export interface EventSource {
+  /** Makes or finds the consumer group. @throws Error when the source can't be reached, or the signal's reason */
+  open(signal: AbortSignal): Promise<void>
   /**
    * Takes up to so many events, waiting a while for the first.
    * @throws Error when the source can't be reached, or the signal's reason

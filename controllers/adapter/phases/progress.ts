@@ -65,7 +65,8 @@ export class Progress {
     return {
       ...this.values,
       params: this.values,
-      event: this.event.data,
+      // An event that a change of an applied object stands for knows no generation: the resource does.
+      event: { generation: this.generation, ...this.event.data },
       resource: this.resource ?? null,
       resources: this.resources,
       config: this.#config,

@@ -16,15 +16,26 @@ export interface KubernetesOptions {
   readonly kinds: Kinds
   /** Owns the fields that are applied. */
   readonly fieldManager: string
+  /** Told which kinds the task works with, before anything is done with them. */
+  readonly onKind?: (resource: Resource) => void
   /** Told what is applied, so that a watch can tell our own changes from others'. */
-  readonly onApplied?: (resource: Resource, object: JsonObject) => void
+  readonly onApplied?: (object: JsonObject) => void
 }
 
-export const kubernetesTransport = ({ transport, kinds, fieldManager, onApplied }: KubernetesOptions): Transport => {
+export const kubernetesTransport = ({
+  transport,
+  kinds,
+  fieldManager,
+  onKind,
+  onApplied,
+}: KubernetesOptions): Transport => {
   const api = createApi(transport)
 
-  const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
-    kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
+  const resourceOf = async (manifest: JsonObject, signal: AbortSignal): Promise<Resource> => {
+    const resource = await kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
+    onKind?.(resource)
+    return resource
+  }
 
   const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
     const resource = await resourceOf(target.manifest, signal)
@@ -39,7 +50,7 @@ export const kubernetesTransport = ({ transport, kinds, fieldManager, onApplied 
       body: target.manifest,
       signal,
     })
-    onApplied?.(resource, applied)
+    onApplied?.(applied)
     return applied
   }
 

@@ -64,15 +64,21 @@ export interface Manager {
   stop(): Promise<void>
 }
 
-/** @param given a control plane of the test's own; the shared one when absent */
-export const adapterWorld = async (given?: ControlPlane): Promise<AdapterWorld> => {
-  const plane = given ?? (await sharedControlPlane())
+export interface AdapterWorldOptions {
+  /** A control plane of the test's own; the shared one when absent. */
+  readonly plane?: ControlPlane
+  /** Where the API relays its events to. */
+  readonly natsUrl?: string
+}
+
+export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<AdapterWorld> => {
+  const { plane = await sharedControlPlane(), natsUrl } = options
   const namespace = await plane.namespace('adapter')
   await grantRights(plane, namespace)
   const kubeconfig = await plane.kubeconfigFor('hyperfleet-adapter', namespace)
   const transport = await plane.transport()
   const kube = createApi(transport)
-  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent })
+  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent, natsUrl })
   const running: Manager[] = []
 
   const call = async <T>(method: string, path: string, body?: object): Promise<T | undefined> => {

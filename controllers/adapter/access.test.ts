@@ -1,0 +1,22 @@
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { accessTo } from './access.ts'
+
+test('only listed variables and files are there, and no link leads out', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'muster-access-'))
+  const listed = join(home, 'listed')
+  await mkdir(listed)
+  await writeFile(join(home, 'secret'), 'secret')
+  await writeFile(join(listed, 'token'), 'token')
+  await symlink(join(home, 'secret'), join(listed, 'link'))
+  const access = accessTo({ variables: ['REGION', 'UNSET'], files: [listed], env: { REGION: 'eu', PASSWORD: 'x' } })
+
+  expect(access.environment).toEqual({ REGION: 'eu' })
+  expect(await access.readFile(join(listed, 'token'))).toBe('token')
+  await expect(access.readFile(join(home, 'secret'))).rejects.toThrow('no folder that tasks may read')
+  await expect(access.readFile(`${listed}/../secret`)).rejects.toThrow('no folder that tasks may read')
+  await expect(access.readFile(join(listed, 'link'))).rejects.toThrow('leads out of the folder by a link')
+  expect(access.mayRead(`${listed}-other/token`)).toBe(false)
+})

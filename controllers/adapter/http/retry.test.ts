@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import { apiPath } from './address.ts'
+import { delayAfter, isWorthRetrying } from './retry.ts'
+
+test.for([
+  ['/clusters/x', '/api/hyperfleet/v1/clusters/x'],
+  ['clusters/x?a=1', '/api/hyperfleet/v1/clusters/x?a=1'],
+  ['/api/hyperfleet/v1/clusters/x', '/api/hyperfleet/v1/clusters/x'],
+  ['api/hyperfleet/v1/clusters/x', '/api/hyperfleet/v1/clusters/x'],
+  ['https://elsewhere.example.com/api/hyperfleet/v1/clusters/x?b=2', '/api/hyperfleet/v1/clusters/x?b=2'],
+])('%s is asked of the task’s own API as %s', ([url = '', path]) => {
+  expect(apiPath(url)).toBe(path)
+})
+
+describe('another try', () => {
+  const retry = { attempts: 5, baseDelay: 100, maxDelay: 1_000, timeout: undefined }
+  test.for<['constant' | 'linear' | 'exponential', number[]]>([
+    ['constant', [100, 100, 100, 100, 100]],
+    ['linear', [100, 200, 300, 400, 500]],
+    ['exponential', [100, 200, 400, 800, 1_000]],
+  ])('%s: after %j ms', ([backoff, delays]) => {
+    expect([1, 2, 3, 4, 5].map((failed) => delayAfter({ ...retry, backoff }, failed, 0.5))).toEqual(delays)
+  })
+
+  test('spread by a tenth either way', () => {
+    expect(delayAfter({ ...retry, backoff: 'constant' }, 1, 0)).toBeCloseTo(90)
+    expect(delayAfter({ ...retry, backoff: 'constant' }, 1, 1)).toBeCloseTo(110)
+  })
+
+  test('for what may be another answer next time, and for no other', () => {
+    expect([408, 429, 500, 503].every(isWorthRetrying)).toBe(true)
+    expect([200, 400, 401, 403, 404, 409, 422].some(isWorthRetrying)).toBe(false)
+  })
+})
