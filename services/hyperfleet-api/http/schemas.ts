@@ -216,7 +216,12 @@ export const Consumer = Type.Object(
   { $id: 'Consumer', description: 'A consumer group.' },
 )
 
-const Duration = Type.String({ pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$', maxLength: 20, examples: ['30s'] })
+const Duration = Type.String({
+  pattern: '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$',
+  maxLength: 20,
+  description: 'A number with its unit: ms, s, m or h.',
+  examples: ['30s'],
+})
 
 export const ClaimSettings = Type.Object(
   {

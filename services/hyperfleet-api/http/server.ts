@@ -121,9 +121,20 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
 
 /** The peer never looks at Content-Type; a body is JSON or it is refused as malformed. */
 const acceptAnyContentType = (app: FastifyInstance): void => {
+  const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, undefined)
-    return app.getDefaultJsonParser('error', 'error')(request, body as string, done)
+    return parse(request, body as string, (error, value) => done(error && notJson(body as string), value))
   })
+}
+
+/** Why a body was not taken: no JSON, or JSON with a key that could reach into the prototype of an object. */
+const notJson = (body: string): Problem => {
+  try {
+    JSON.parse(body)
+    return new Problem('malformed', 'the body must not have the keys __proto__ or constructor.prototype')
+  } catch (error) {
+    return new Problem('malformed', `the body is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
 }

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { type FieldError, Problem } from '../problems/problem.ts'
 
@@ -7,8 +7,9 @@ import { type FieldError, Problem } from '../problems/problem.ts'
  * read as the number that the schema wants.
  */
 export const validatorCompiler = (): FastifySchemaCompiler<object> => {
-  const strict = new Ajv({ allErrors: true, strict: false, validateFormats: false })
-  const coercing = new Ajv({ allErrors: true, strict: false, validateFormats: false, coerceTypes: true })
+  const options = { allErrors: true, strict: false, validateFormats: false, verbose: true }
+  const strict = new Ajv(options)
+  const coercing = new Ajv({ ...options, coerceTypes: true })
   return ({ schema, httpPart }) => {
     const validate = compiled(httpPart === 'body' ? strict : coercing, schema)
     return (value: unknown) => (validate(value) ? { value } : { error: problemOf(validate.errors ?? [], httpPart) })
@@ -60,9 +61,16 @@ const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
   return full.length === 0 ? 'body' : full.join('.')
 }
 
-const messageOf = ({ keyword, message, params }: ErrorObject): string => {
+const messageOf = ({ keyword, message, params, parentSchema }: ErrorObject): string => {
   if (keyword === 'required') return 'is required'
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   if (keyword === 'type') return `must be ${ARTICLES[String(params.type)] ?? String(params.type)}`
+  if (keyword === 'pattern' && parentSchema?.description !== undefined) return patternMessage(parentSchema)
   return message ?? 'is not valid'
+}
+
+/** People read what a pattern means, not the pattern. */
+const patternMessage = ({ description, examples }: AnySchemaObject): string => {
+  const meaning = String(description)
+  return `must be ${meaning.charAt(0).toLowerCase()}${meaning.slice(1).replace(/\.$/, '')}, such as ${examples?.[0]}`
 }

@@ -92,6 +92,10 @@ const recordsOf = async ({ rows }: Pick<Remains<Family, unknown>, 'rows'>, { clu
 const LIVING = 'living,1 living,1 living,1'
 const DELETING = 'deleting,2 deleting,2 deleting,2'
 
+/** Rows of statuses, what the condition Ready says, and the phase of the resource. */
+const UNREPORTED = '0 False NotReady'
+const REPORTED = '1 True Ready'
+
 for (const { name, skip, ground } of databases)
   describe.skipIf(skip)(`killed at every statement on ${name}`, () => {
     const begin = async () => {
@@ -99,6 +103,35 @@ for (const { name, skip, ground } of databases)
       onTestFinished(() => database[Symbol.asyncDispose]())
       return database
     }
+
+    test('a status report is stored with all that follows from it or not at all, and what was answered is done', {
+      timeout: PATIENCE,
+    }, async () => {
+      const outcomes = new Set<string>()
+      await killAtEveryStatement<string, Json>(await begin(), {
+        args: await withKinds(),
+        prepare: async (url, round) =>
+          (await requestTo(url)('POST', '/clusters', { name: `cluster-${round}`, spec: {} })).body.id,
+        mutate: async (url, id) => (await requestTo(url)('PUT', `/clusters/${id}/statuses`, running('dns'))).status,
+        check: async ({ situation: id, answer, rows, restart }) => {
+          const statuses = await rows(`select adapter from adapter_statuses where resource_id = '${id}'`)
+          const [ready] = await rows(
+            `select status from resource_conditions where resource_id = '${id}' and type = 'Ready'`,
+          )
+          const [row] = await rows(`select document from resources where id = '${id}'`)
+          const changes = await rows(`select document from changes where resource_id = '${id}' order by version`)
+          const { phase } = JSON.parse(String(row?.document)).status
+          const state = `${statuses.length} ${ready?.status} ${phase}`
+          expect(state).toBeOneOf([REPORTED, UNREPORTED])
+          expect(changes.at(-1)?.document).toBe(row?.document)
+          if (answer !== undefined) expect([answer, state]).toEqual([201, REPORTED])
+          outcomes.add(state)
+          const again = await requestTo(await restart())('PUT', `/clusters/${id}/statuses`, running('dns'))
+          expect(again.status).toBe(201)
+        },
+      })
+      expect(outcomes).toEqual(new Set([UNREPORTED, REPORTED]))
+    })
 
     test('a DELETE marks the whole tree or nothing, and what was answered is done', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<string>()

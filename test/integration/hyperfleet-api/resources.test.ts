@@ -289,6 +289,25 @@ onBothDatabases((fresh) => {
     expect(await detail('GET', '/clusters/nobody', undefined)).toBe("Cluster with id='nobody' not found")
   })
 
+  test('what is refused says what to write', async () => {
+    const api = await serve(await fresh())
+    const detail = async (method: string, path: string, body: unknown) =>
+      (await api.call(method, path, body)).body.detail
+    expect(await detail('POST', '/clusters', '{"name": "one", "spec": {}')).toBe(
+      "the body is no JSON: Expected ',' or '}' after property value in JSON at position 26 (line 1 column 27)",
+    )
+    expect(await detail('POST', '/clusters', '{"name": "one", "spec": {"__proto__": {}}}')).toBe(
+      'the body must not have the keys __proto__ or constructor.prototype',
+    )
+    expect(await detail('PUT', '/events/consumers/DNS', { resourceType: 'clusters' })).toBe(
+      'name must be at most 63 lower case letters, digits and inner hyphens, such as dns',
+    )
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    expect(await detail('POST', '/events/consumers/dns/claims', { wait: '5' })).toBe(
+      'wait must be a number with its unit: ms, s, m or h, such as 30s',
+    )
+  })
+
   test('kinds come from the configuration alone', async () => {
     const entities = [
       { kind: 'Channel', plural: 'channels' },

@@ -14,7 +14,8 @@ const CONSUMER = '/events/consumers/{name}'
 const Name = Type.Object({
   name: Type.String({
     pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
-    description: 'Lower case letters, digits and inner hyphens.',
+    description: 'At most 63 lower case letters, digits and inner hyphens.',
+    examples: ['dns'],
   }),
 })
 const Receipt = Type.Object({ ...Name.properties, receipt: Type.String({ maxLength: 100 }) })
