@@ -69,6 +69,9 @@ export class Worker {
   readonly #lanes: Lanes
   readonly #room: Bell
   readonly #outbox = new Outbox()
+  /** Of the present `run`. */
+  #signal = AbortSignal.abort()
+  #transports: Transports | undefined
   readonly blind = new Map<string, string>()
   connected = false
   sourceProblem: string | undefined
@@ -87,24 +90,20 @@ export class Worker {
     return this.#lanes.running
   }
 
-  #signal = AbortSignal.abort()
-  #applied: Applied | undefined
-  #transports: Transports | undefined
-
   /** Runs until the signal aborts; runs that are under way are ended too, and their events given back. */
   async run(signal: AbortSignal): Promise<void> {
     const { source, metrics, task } = this.#options
     const labels = { adapter_name: task.adapter.name }
     this.#signal = signal
-    this.#applied = this.#watching(signal)
-    this.#transports = this.#reaching(this.#applied)
+    const applied = this.#watching(signal)
+    this.#transports = this.#reaching(applied)
     metrics.up.set(labels, 1)
     try {
       await Promise.all([this.#take(signal), this.#keep(signal)])
     } finally {
       const left = await this.#lanes.close()
       await Promise.all(left.map((delivery) => delivery.giveBack(0)))
-      await this.#applied.stopped()
+      await applied.stopped()
       await source.close()
       metrics.up.set(labels, 0)
     }
