@@ -2,7 +2,7 @@ import type { TObject, TSchema } from 'typebox'
 import { BASE_PATH } from '../model/entity.ts'
 import { EXAMPLES } from './examples.ts'
 import type { Operation } from './operation.ts'
-import { NAMED } from './schemas.ts'
+import { NAMED } from './schemas/named.ts'
 
 /** An OpenAPI 3.1 document, as far as this API's has it. */
 export interface OpenApi {

@@ -6,7 +6,7 @@ import type { ClaimRequest } from '../../events/queue.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readSelector } from '../list-query.ts'
 import { type Operation, operation } from '../operation.ts'
-import { ClaimSettings, ConsumerSettings, EventDraft, ReceiptPatch } from '../schemas.ts'
+import { ClaimSettings, ConsumerSettings, EventDraft, ReceiptPatch } from '../schemas/event.ts'
 import type { Service } from '../service.ts'
 
 const TAG = 'Events'

@@ -1,7 +1,7 @@
 import { forceDeleteResource } from '../../mutations/force-delete.ts'
 import { Problem } from '../../problems/problem.ts'
 import { type Operation, operation } from '../operation.ts'
-import { ForceDelete } from '../schemas.ts'
+import { ForceDelete } from '../schemas/archive.ts'
 import type { Service } from '../service.ts'
 import { addressOf, itemOf, type Place } from './places.ts'
 

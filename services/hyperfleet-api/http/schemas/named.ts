@@ -1,0 +1,39 @@
+import { ArchivedResource, ArchivePurge, ForceDelete, Purged } from './archive.ts'
+import {
+  Claim,
+  ClaimSettings,
+  Consumer,
+  ConsumerSettings,
+  DeadLetter,
+  Event,
+  EventDraft,
+  ReceiptPatch,
+} from './event.ts'
+import { Problem } from './problem.ts'
+import { AdapterReport, AdapterStatus, LoggedReport } from './report.ts'
+import { AnyResourceDraft, Condition, Resource, ResourceDraft, ResourcePatch } from './resource.ts'
+
+/** Every shape that goes over the wire by a name; the OpenAPI document has them. Seed and peer give the fields. */
+export const NAMED = [
+  Condition,
+  Resource,
+  ResourceDraft,
+  AnyResourceDraft,
+  ResourcePatch,
+  AdapterReport,
+  AdapterStatus,
+  LoggedReport,
+  EventDraft,
+  Event,
+  ConsumerSettings,
+  Consumer,
+  ClaimSettings,
+  ReceiptPatch,
+  Claim,
+  DeadLetter,
+  ForceDelete,
+  ArchivedResource,
+  ArchivePurge,
+  Purged,
+  Problem,
+] as const
