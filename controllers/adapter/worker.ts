@@ -7,12 +7,12 @@
  */
 
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
+import { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { matches, type Selector } from '#operator/model/selector.ts'
 import type { Access } from './access.ts'
 import { Applied } from './applied.ts'
-import { Bell } from './bell.ts'
 import { hrefOf, type ReconcileEvent } from './event.ts'
 import type { EventSource } from './events/source.ts'
 import type { Caller } from './http/caller.ts'

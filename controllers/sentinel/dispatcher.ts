@@ -2,9 +2,10 @@
  * Hands due pulses to the publisher and keeps account of what became of them. It waits for nothing but time, room and news,
  * never for the source: a slow poll delays no pulse.
  */
+
+import { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { Bell } from './bell.ts'
 import { Failure } from './failure.ts'
 import type { ShardMetrics } from './metrics.ts'
 import { createPublisher } from './publish.ts'

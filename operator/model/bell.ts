@@ -1,4 +1,4 @@
-import type { Clock } from '#operator/model/clock.ts'
+import type { Clock } from './clock.ts'
 
 /** Wakes a loop before its time: a ring that nobody waits for is kept until somebody does. */
 export class Bell {
