@@ -225,6 +225,15 @@ describe('healing references', () => {
     expect(deeds(plan)).toEqual([])
   })
 
+  test('a lease whose cluster exists and was not seen yet counts as one that installs', () => {
+    const plan = pass({
+      pool: aPool({ inventory: ['a', 'b'] }),
+      customizations: [aCustomization('a', { cluster: 'pool-x' }), aCustomization('b')],
+    })
+    expect(deeds(plan)).toEqual([])
+    expect(statusIn(plan).inventory?.a).toMatchObject({ status: 'Reserved', clusterDeployment: { name: 'pool-x' } })
+  })
+
   test('A: another pool’s lease is taken over only when its cluster is gone and had time to appear', () => {
     const given = {
       pool,

@@ -19,6 +19,8 @@ export interface NamespacedName {
 /** A ClusterDeployment of the pool. */
 export interface Cluster extends NamespacedName {
   readonly uid: string
+  /** Precondition of every write and of the deletion: somebody may have claimed it meanwhile. */
+  readonly resourceVersion: string
   readonly createdAt: number
   readonly deleting: boolean
   /** It is being deleted, and nothing but its lease holds it any more. */
@@ -46,6 +48,8 @@ export type PowerState = ClusterDeployment['spec']['powerState']
 /** A ClusterClaim of the pool. */
 export interface Claim {
   readonly name: string
+  /** Precondition of every write. */
+  readonly resourceVersion: string
   readonly createdAt: number
   readonly deleting: boolean
   /** Where the cluster is that it was given; undefined while it waits. */
@@ -146,6 +150,7 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     name: metadata.name,
     namespace: namespaceOf(metadata),
     uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
     createdAt: millisecondsOf(metadata.creationTimestamp),
     deleting,
     deprovisioned: deleting && (metadata.finalizers ?? []).every((finalizer) => finalizer === LEASE_FINALIZER),
@@ -165,6 +170,7 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
 
 const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({
   name: metadata.name,
+  resourceVersion: metadata.resourceVersion,
   createdAt: millisecondsOf(metadata.creationTimestamp),
   deleting: metadata.deletionTimestamp !== undefined,
   namespace: spec.namespace || undefined,
