@@ -28,7 +28,7 @@ export const apiFlags = {
   ),
   config: optional(
     'FILE',
-    'configuration file, YAML or JSON: the kinds that are served (docs/hyperfleet-api.md)',
+    'configuration file, YAML or JSON: the kinds that are served (docs/api-kinds.md)',
     nonEmpty,
   ),
   openapiSchemaPath: optional(
