@@ -1,7 +1,7 @@
 /** Where each cluster of a pool stands. Anchors hive-clusterpool 2.2. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { spanOf } from '#apis/schema/span.ts'
 import type { Cluster, Observed } from './observed.ts'
-import { spanOf } from './span.ts'
 
 /** Every cluster stands in exactly one of them; each list is oldest first. */
 export interface Buckets {

@@ -458,6 +458,6 @@ test('a pool that is as wanted plans nothing', () => {
   const pool = aPool({ size: 2, runningCount: 1 })
   const given = { pool, clusters: [aCluster('a'), aCluster('b', { at: 1, state: 'standby' })] }
   const status = statusIn(pass(given))
-  expect(conditionIn(pass(given), 'Ready')).toBe('True/Filled: 2 of 2 wanted clusters are installed, 1 run')
+  expect(conditionIn(pass(given), 'Ready')).toBe('True/Filled: 2 of 2 wanted clusters are installed; running: 1')
   expect(pass({ ...given, pool: { ...pool, status } }).actions).toEqual([])
 })

@@ -106,7 +106,7 @@ export const planPool = (observed: Observed, { now, suffix }: Pass): Plan => {
         why:
           candidate.lease === 'held'
             ? 'its lease was taken, and it was not made yet'
-            : `${size.missing} clusters are missing`,
+            : `missing clusters: ${size.missing}`,
       }
     }),
     ...powerChanges(staying, pool.spec, claims.waiting.length).map(

@@ -75,18 +75,18 @@ export class World {
 
   /** Plans now and gives the writes one by one, to be done later. */
   begin(poolName: string): Steps {
-    const plan = this.plan(poolName)
     const seen = this.pools.get(poolName)?.metadata.resourceVersion
-    const world = this
-    return (function* () {
-      for (const action of plan?.actions ?? []) {
-        try {
-          yield* world.#execute(action, poolName, seen)
-        } catch (error) {
-          if (!(error instanceof Conflict)) throw error
-        }
+    return this.#carryOut(this.plan(poolName)?.actions ?? [], poolName, seen)
+  }
+
+  *#carryOut(actions: readonly Action[], poolName: string, seen: string | undefined): Steps {
+    for (const action of actions) {
+      try {
+        yield* this.#execute(action, poolName, seen)
+      } catch (error) {
+        if (!(error instanceof Conflict)) throw error
       }
-    })()
+    }
   }
 
   /** One whole pass. @returns what it did, besides waiting */
@@ -119,7 +119,7 @@ export class World {
   advance(by = 10): boolean {
     const before = this.#version
     this.#minute += by
-    for (const cluster of [...this.clusters.values()]) this.#live(cluster)
+    for (const cluster of this.clusters.values()) this.#live(cluster)
     return this.#version !== before
   }
 

@@ -65,12 +65,11 @@ export const deletionConditions = (
   leases: number,
 ): readonly ConditionClaim[] => {
   const names = namesOf(left)
-  const rest = leases === 0 ? '' : `; ${leases} leases are released first`
   return [
     ...standing({
       standing: 'Reconciling',
       reason: 'Deleting',
-      message: `${left.length} clusters are left${rest}`,
+      message: `what is left: clusters ${left.length}, leases ${leases}`,
       observedGeneration: generation,
     }),
     left.length === 0
@@ -113,13 +112,12 @@ const standingOf = (now: Situation): Said => {
   }
   if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', wanted)
   if (marked.length + deleting.length > 0 || sizing.missing < 0)
-    return onTheWay('Shrinking', `${marked.length + deleting.length} clusters are going, ${wanted}`)
-  if (stale.length > 0)
-    return onTheWay('Replacing', `${stale.length} outdated clusters are replaced one after the other`)
+    return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${wanted}`)
+  if (stale.length > 0) return onTheWay('Replacing', `outdated clusters: ${stale.length}; replaced one after the other`)
   const running = alwaysOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
   if (assignable.length < running)
-    return onTheWay('Resuming', `${assignable.length} of ${running} clusters that should run do`)
-  return { standing: 'Ready', reason: 'Filled', message: `${wanted}, ${assignable.length} run${sleepless(spec)}` }
+    return onTheWay('Resuming', `running clusters: ${assignable.length} of ${running} that should`)
+  return { standing: 'Ready', reason: 'Filled', message: `${wanted}; running: ${assignable.length}${sleepless(spec)}` }
 }
 
 const sleepless = (spec: ClusterPoolSpec): string => {

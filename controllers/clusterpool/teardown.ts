@@ -60,5 +60,5 @@ export const planTeardown = (observed: Observed, now: Date): Plan => {
 const waitForRoom = (clusters: number): Action => ({
   action: 'Wait',
   about: 'clusters',
-  why: `${clusters} more are deleted when maxConcurrent allows`,
+  why: `clusters that are deleted when maxConcurrent allows: ${clusters}`,
 })

@@ -4,7 +4,7 @@ import type { Sizes, Sizing } from './sizing.ts'
 
 /** One `Wait` for each thing that a reader of the plan would look for. */
 export const whyNot = (
-  { buckets, stale, free, uncounted, isUnproven, spec }: Sizes,
+  { buckets, stale, uncounted, isUnproven, spec }: Sizes,
   { add, missing, capacity, concurrent, delete: deletions }: Sizing,
   dependencies: readonly string[],
   refusal: string | undefined,
@@ -16,10 +16,10 @@ export const whyNot = (
     const limit =
       refusal ??
       ((dependencies.length > 0 && `something is missing: ${dependencies.join('; ')}`) ||
-        (concurrent <= add && `maxConcurrent is ${spec.maxConcurrent}, and so many are installed or deleted now`) ||
+        (concurrent <= add && `maxConcurrent is ${spec.maxConcurrent}`) ||
         (capacity <= add && `maxSize is ${spec.maxSize}, claimed clusters included`) ||
-        `only ${free} customizations are free`)
-    waits.push(wait('size', `${short} clusters are missing and not made: ${limit}`))
+        'no other customization is free')
+    waits.push(wait('size', `missing clusters that can’t be made yet: ${short}; ${limit}`))
   }
   for (const { name } of uncounted) waits.push(wait(name, 'its failure is written down first, then it is deleted'))
   const gone = new Set(deletions.map(({ cluster }) => cluster))
@@ -28,7 +28,7 @@ export const whyNot = (
     waits.push(
       wait(
         'broken',
-        `${broken} clusters stay for now: ${add > 0 ? 'clusters are made first' : 'maxConcurrent allows no more'}`,
+        `broken clusters that stay for now: ${broken}; ${add > 0 ? 'clusters are made first' : 'maxConcurrent allows no more'}`,
       ),
     )
   const left = stale.filter(({ cluster }) => !gone.has(cluster)).length
@@ -37,8 +37,8 @@ export const whyNot = (
       wait(
         'stale',
         isUnproven
-          ? `${left} outdated clusters stay: clusters failed with several customizations and none of the new version was installed`
-          : `${left} outdated clusters are replaced later, ${spec.staleReplacement.maxConcurrent} at a time`,
+          ? `outdated clusters that stay: ${left}; clusters failed with several customizations, and none of the new version was installed`
+          : `outdated clusters that are replaced later: ${left}; ${spec.staleReplacement.maxConcurrent} at a time`,
       ),
     )
   return waits

@@ -1,7 +1,7 @@
 /** How long a claim lives. Anchors hive-clusterpool 2.5, getClaimLifetime. */
 import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { spanOf } from './span.ts'
+import { spanOf } from '#apis/schema/span.ts'
 
 /**
  * The lifetime that holds, as somebody wrote it: the claim's own or else the pool's default, and never more than the pool's
