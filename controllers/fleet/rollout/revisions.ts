@@ -1,0 +1,62 @@
+/**
+ * Revisions of a Deployment: every workload that it had, counted from 1. Going back makes a new revision with the workload of an
+ * old one, so that numbers only grow and nobody has to guess which of two came later. Anchors fleet-gitops A4.11. Pure.
+ */
+import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { digestOf } from '../kv/envelope.ts'
+
+export interface Revision {
+  readonly revision: number
+  /** metadata.generation of the Deployment when it was made. */
+  readonly generation: number
+  /** Of the workload: equal ones need no change on a device. */
+  readonly digest: string
+  readonly score: Score
+}
+
+const newest = (history: readonly Revision[]): Revision | undefined =>
+  history.toSorted((a, b) => b.revision - a.revision)[0]
+
+/**
+ * The revision that a spec asks for: the newest one, or a new one that must be stored before anything of it is rolled out.
+ * Every replica finds the same. @param refused The digest of the workload that was taken back, from the status.
+ */
+export const revisionFor = (
+  history: readonly Revision[],
+  spec: { readonly generation: number; readonly score: Score },
+  refused: string | undefined,
+): { readonly revision: Revision; readonly isNew: boolean } => {
+  const digest = digestOf(spec.score)
+  const last = newest(history)
+  if (last !== undefined && (last.digest === digest || refused === digest)) return { revision: last, isNew: false }
+  return { revision: { revision: (last?.revision ?? 0) + 1, digest, ...spec }, isNew: true }
+}
+
+/** What takes the newest revision back; undefined when there is nothing to go back to. */
+export interface Restoration {
+  readonly revision: Revision
+  /** The workload that is not to be rolled out again while the spec asks for it. */
+  readonly refused: string
+}
+
+/** @param to The revision whose workload comes back. @param generation The present one of the Deployment. */
+export const restoration = (
+  history: readonly Revision[],
+  to: number | undefined,
+  generation: number,
+): Restoration | undefined => {
+  const last = newest(history)
+  const old = history.find(({ revision }) => revision === to)
+  if (last === undefined || old === undefined || old.digest === last.digest) return undefined
+  return { revision: { ...old, revision: last.revision + 1, generation }, refused: last.digest }
+}
+
+/** The revisions that stay: the newest, so many before it, and those that devices still have. */
+export const keptRevisions = (
+  history: readonly Revision[],
+  limit: number,
+  inUse: ReadonlySet<number>,
+): readonly Revision[] =>
+  history
+    .toSorted((a, b) => b.revision - a.revision)
+    .filter(({ revision }, position) => position <= limit || inUse.has(revision))

@@ -1,0 +1,336 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { desiredCodec } from '../kv/payload.ts'
+import { revisionFor } from '../rollout/revisions.ts'
+import { CREATED, deploymentOf, deviceOf, scoreOf, viewOf, World } from './fleet.builders.ts'
+import type { FleetState } from './fleet-state.ts'
+import { STANDINGS } from './placement.ts'
+import { deploymentView } from './views.ts'
+
+const eu = { matchLabels: { region: 'eu' } }
+
+const running = (): { world: World; operator: FleetState } => {
+  const world = new World()
+  world.deploy(deploymentOf('web', { selector: eu }))
+  world.join(deviceOf('a', { region: 'eu' }), deviceOf('b', { region: 'eu' }))
+  const operator = world.operator()
+  world.store(operator)
+  operator.stateSeen(world.say('a', 'web'))
+  operator.stateSeen(world.say('b', 'web'))
+  return { world, operator }
+}
+
+const countsOf = (operator: FleetState) => operator.aggregate('shop/web')
+
+describe('desired state', () => {
+  test('label_change_moves_device: only its own keys change', () => {
+    const { world, operator } = running()
+    operator.deploymentSeen(viewOf(world.deploy(deploymentOf('us', { selector: { matchLabels: { region: 'us' } } }))))
+    operator.deviceSeen(deviceOf('a', { region: 'us' }))
+    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Delete a.shop.web', 'Put a.shop.us'])
+  })
+
+  test('what was there at the start is deleted when it ceases to match, without waiting for orphans', () => {
+    const restarted = running().world.operator()
+    restarted.deviceSeen(deviceOf('a', { region: 'us' }))
+    expect(restarted.writes()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
+    expect(restarted.orphans()).toEqual([])
+  })
+
+  test('a Deployment that is deleted takes its keys along', () => {
+    const { operator } = running()
+    operator.deploymentGone('shop/web')
+    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'Delete a.shop.web',
+      'Delete b.shop.web',
+    ])
+  })
+
+  test('cr_deleted_and_recreated_same_name: the new one takes the keys over, and old states count for nothing', () => {
+    const { world, operator } = running()
+    const anew = deploymentOf('web', { selector: eu, uid: 'anew', command: 'other' })
+    world.deploy({ ...anew, metadata: { ...anew.metadata, creationTimestamp: '2026-02-01T00:00:00Z' } })
+    const restarted = world.operator()
+    expect(world.store(restarted)).toBe(2)
+    expect(countsOf(restarted)).toMatchObject({ matched: 2, targeted: 2, updated: 0, unreported: 2 })
+    // The old one's operator has not heard of it, and takes nothing back.
+    for (const seen of world.desired.replay()) operator.desiredSeen(seen)
+    expect(operator.writes()).toEqual([])
+  })
+
+  test('gc_never_deletes_key_written_after_seed: what another operator wrote for what is unknown here stays', () => {
+    const { world, operator } = running()
+    const other = new World()
+    other.deploy(deploymentOf('late'))
+    other.join(deviceOf('a'))
+    for (const write of other.operator().writes())
+      if (write.kind === 'Put') operator.desiredSeen(world.desired.put(write.key, write.bytes))
+    expect(operator.writes()).toEqual([])
+    expect(operator.orphans()).toEqual([])
+  })
+
+  test('what ceases to be wanted while it is being written is deleted when it is there', () => {
+    const world = new World()
+    world.join(deviceOf('a'))
+    const operator = world.operator()
+    operator.deploymentSeen(viewOf(deploymentOf('web')))
+    const [write] = operator.writes()
+    operator.deploymentGone('shop/web')
+    expect(operator.writes()).toEqual([])
+    if (write?.kind !== 'Put') throw new Error('nothing was to be put')
+    operator.desiredSeen(world.desired.put(write.key, write.bytes))
+    expect(operator.writes()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
+  })
+
+  test('kv_wiped: every key is written again, with the same bytes', () => {
+    const { world, operator } = running()
+    const before = world.desired.texts()
+    world.desired.values.clear()
+    world.desired.revision = 0
+    operator.wiped('desired')
+    expect(world.store(operator)).toBe(2)
+    expect(world.desired.texts()).toEqual(before)
+  })
+
+  test('malformed_kv_entry: it is said, everything else goes on, and what is wanted replaces it', () => {
+    const { world } = running()
+    world.desired.put('a.shop.web', Buffer.from('nonsense'))
+    world.desired.put('not a key', Buffer.from('{}'))
+    const operator = world.operator()
+    expect(operator.stateSeen({ key: 'a.shop.web', bytes: Buffer.from('{}'), revision: 90 })).toMatchObject({
+      reason: 'Shape',
+    })
+    expect(operator.heartbeatSeen({ key: 'a.b', bytes: undefined, revision: 90 })).toMatchObject({ reason: 'Key' })
+    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
+    expect(countsOf(operator)).toMatchObject({ matched: 2, succeeded: 1, held: 0 })
+  })
+
+  test('kv_restored_from_old_backup_pauses_device: one with a later revision than there is, is not touched', () => {
+    const { world, operator } = running()
+    operator.stateSeen(world.say('a', 'web', { revision: 7 }))
+    const changed = deploymentOf('web', { selector: eu, command: 'other' })
+    operator.deploymentSeen(viewOf(changed))
+    operator.writes()
+    expect(countsOf(operator)).toMatchObject({
+      held: 1,
+      offenders: [{ device: 'a', state: 'held', message: expect.stringContaining('later revision than there is') }],
+    })
+  })
+
+  test('failed_canary_rolls_back_only_canary: a device that has the workload under an older number is left alone', () => {
+    const { world, operator } = running()
+    const web = deploymentOf('web', { selector: eu })
+    const [first, bad] = [1, 2].map((revision) => ({
+      ...revisionFor([], { generation: revision, score: scoreOf(revision === 1 ? 'web' : 'bad') }, undefined).revision,
+      revision,
+    }))
+    if (first === undefined || bad === undefined) throw new Error('no revisions')
+    const canary = { from: 1, admits: ({ name }: { name: string }) => name === 'a' }
+    operator.deploymentSeen(deploymentView(web, bad, [bad, first], canary))
+    expect(world.store(operator)).toBe(1)
+    expect(countsOf(operator)).toMatchObject({ targeted: 1, held: 1 })
+    operator.deploymentSeen(deploymentView(web, { ...first, revision: 3 }, [bad, first]))
+    expect(operator.writes().map(({ key }) => key)).toEqual(['a.shop.web'])
+  })
+
+  test('a pinned device keeps what it has, also when the store is wiped', () => {
+    const { world, operator } = running()
+    operator.deviceSeen(deviceOf('a', { region: 'eu' }, true))
+    const old = revisionFor([], { generation: 1, score: scoreOf('web') }, undefined).revision
+    const next = revisionFor([old], { generation: 2, score: scoreOf('next') }, undefined).revision
+    operator.deploymentSeen(deploymentView(deploymentOf('web', { selector: eu }), next, [next, old]))
+    world.store(operator)
+    expect(countsOf(operator)).toMatchObject({ held: 1, targeted: 1 })
+    world.desired.values.clear()
+    operator.wiped('desired')
+    world.store(operator)
+    const bytes = world.desired.values.get('a.shop.web')?.bytes ?? new Uint8Array()
+    expect(desiredCodec.decode(bytes).payload.revision).toBe(1)
+  })
+})
+
+describe('states', () => {
+  test('clock_going_backwards_device: the order of the bucket counts, not the time of the device', () => {
+    const { world, operator } = running()
+    operator.stateSeen(world.say('a', 'web', { phase: 'Failed', at: '1999-01-01T00:00:00Z', message: 'no space' }))
+    expect(countsOf(operator)).toMatchObject({ succeeded: 1, failed: 1, lastError: 'a: no space' })
+  })
+
+  test('duplicate_and_out_of_order_state: what is not newer changes nothing', () => {
+    const { world, operator } = running()
+    const early = world.say('a', 'web', { phase: 'Pending' })
+    const late = world.say('a', 'web', { phase: 'Failed' })
+    operator.stateSeen(late)
+    operator.dirty()
+    operator.stateSeen(early)
+    operator.stateSeen(late)
+    expect(operator.dirty()).toEqual([])
+    expect(countsOf(operator)).toMatchObject({ failed: 1, pending: 0 })
+  })
+
+  test('heartbeat_expiry_marks_offline: at once, for every Deployment of the device', () => {
+    const { world, operator } = running()
+    operator.dirty()
+    operator.heartbeatSeen(world.beat('a'))
+    expect(operator.dirty()).toEqual([])
+    operator.heartbeatSeen(world.heartbeats.delete('a'))
+    expect(operator.dirty()).toEqual(['shop/web'])
+    expect(countsOf(operator)).toMatchObject({ succeeded: 1, offline: 1 })
+  })
+
+  test('device_hold_counts_as_held', () => {
+    const { world, operator } = running()
+    operator.stateSeen(world.say('a', 'web', { phase: 'Pending', hold: true, message: 'a customer is served' }))
+    expect(countsOf(operator)).toMatchObject({
+      held: 1,
+      offenders: [{ device: 'a', state: 'held', message: 'a customer is served' }],
+    })
+  })
+
+  test('ten offenders are named, the worst first', () => {
+    const { world, operator } = running()
+    for (let i = 0; i < 12; i += 1) {
+      const device = deviceOf(`n${String(i).padStart(2, '0')}`, { region: 'eu' })
+      world.join(device)
+      operator.deviceSeen(device)
+      operator.heartbeatSeen(world.beat(device.name))
+    }
+    operator.stateSeen(world.say('b', 'web', { phase: 'Failed', message: 'bad' }))
+    const { offenders = [] } = countsOf(operator) ?? {}
+    expect(offenders).toHaveLength(10)
+    expect(offenders.slice(0, 2).map(({ device, state }) => `${device} ${state}`)).toEqual([
+      'b failed',
+      'n00 unreported',
+    ])
+  })
+})
+
+describe('under random events', () => {
+  const device = fc.constantFrom('a', 'b', 'c')
+  const deployment = fc.constantFrom('web', 'api')
+  const region = fc.constantFrom('eu', 'us')
+  const phase = fc.constantFrom('Pending' as const, 'Running' as const, 'Failed' as const)
+  /** Does one thing to the world, and tells the operator of it as the watches would. */
+  type Happening = (world: World, operator: FleetState) => void
+
+  const happening: fc.Arbitrary<Happening> = fc.oneof(
+    fc.tuple(device, region, fc.boolean()).map(
+      ([name, at, pinned]): Happening =>
+        (world, operator) => {
+          const one = deviceOf(name, { region: at }, pinned)
+          world.devices.set(name, one)
+          operator.deviceSeen(one)
+        },
+    ),
+    device.map(
+      (name): Happening =>
+        (world, operator) => {
+          world.devices.delete(name)
+          operator.deviceGone(name)
+        },
+    ),
+    fc.tuple(deployment, region).map(
+      ([name, at]): Happening =>
+        (world, operator) => {
+          operator.deploymentSeen(
+            viewOf(world.deploy(deploymentOf(name, { selector: { matchLabels: { region: at } } }))),
+          )
+        },
+    ),
+    deployment.map(
+      (name): Happening =>
+        (world, operator) => {
+          world.deployments.delete(name)
+          operator.deploymentGone(`shop/${name}`)
+        },
+    ),
+    fc.tuple(device, deployment, phase, fc.boolean()).map(
+      ([at, of, now, hold]): Happening =>
+        (world, operator) => {
+          operator.stateSeen(world.say(at, of, { phase: now, hold, at: CREATED }))
+        },
+    ),
+    device.map(
+      (name): Happening =>
+        (world, operator) =>
+          void operator.heartbeatSeen(world.beat(name)),
+    ),
+    device.map(
+      (name): Happening =>
+        (world, operator) =>
+          void operator.heartbeatSeen(world.heartbeats.delete(name)),
+    ),
+    fc.constant<Happening>((world, operator) => void world.store(operator)),
+    fc.nat(2).map(
+      (most): Happening =>
+        (world, operator) => {
+          const before = world.desired.revision
+          world.store(operator, most)
+          expect(world.desired.revision - before).toBeLessThanOrEqual(most)
+        },
+    ),
+  )
+
+  // By itself fast-check would stop at ten: too few for a device to join, move, and be forgotten.
+  const story = fc.array(happening, { maxLength: 60, size: 'max' })
+
+  const live = (happenings: readonly Happening[], check: (world: World, operator: FleetState) => void) => {
+    const world = new World()
+    const operator = world.operator()
+    for (const happens of happenings) {
+      happens(world, operator)
+      check(world, operator)
+    }
+    return { world, operator }
+  }
+
+  test('the sum rule: every matched device counts as exactly one thing', () => {
+    fc.assert(
+      fc.property(story, (happenings) => {
+        live(happenings, (world, operator) => {
+          for (const { metadata, spec } of world.deployments.values()) {
+            const counts = operator.aggregate(`shop/${metadata.name}`)
+            if (counts === undefined) throw new Error('a Deployment is not known')
+            const matched = [...world.devices.values()].filter(
+              ({ labels }) => labels.region === spec.targetSelector.matchLabels?.region,
+            )
+            expect(STANDINGS.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
+            expect(counts.matched).toBe(matched.length)
+            expect(counts.updated).toBeLessThanOrEqual(counts.targeted)
+            expect(counts.targeted).toBeLessThanOrEqual(counts.matched)
+          }
+        })
+      }),
+    )
+  })
+
+  test('what is stored in the end is what is wanted, and nothing more', () => {
+    fc.assert(
+      fc.property(story, (happenings) => {
+        const { world, operator } = live(happenings, () => undefined)
+        world.store(operator)
+        expect(operator.writes()).toEqual([])
+        const pairs = [...world.deployments.values()].flatMap(({ metadata, spec }) =>
+          [...world.devices.values()]
+            .filter(({ labels }) => labels.region === spec.targetSelector.matchLabels?.region)
+            .map(({ name, isPinned }) => ({ key: `${name}.shop.${metadata.name}`, isPinned })),
+        )
+        const keys = [...world.desired.values.keys()]
+        // A pinned device may have got its key before it was pinned.
+        expect(pairs.map(({ key }) => key)).toEqual(expect.arrayContaining(keys))
+        expect(keys).toEqual(expect.arrayContaining(pairs.filter(({ isPinned }) => !isPinned).map(({ key }) => key)))
+      }),
+    )
+  })
+
+  test('a restart knows what the operator before it knew', () => {
+    fc.assert(
+      fc.property(story, (happenings) => {
+        const { world, operator } = live(happenings, () => undefined)
+        const restarted = world.operator()
+        for (const name of world.deployments.keys())
+          expect(restarted.aggregate(`shop/${name}`)).toEqual(operator.aggregate(`shop/${name}`))
+      }),
+    )
+  })
+})

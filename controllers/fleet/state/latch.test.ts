@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest'
+import { FEEDS, type Feed, type LatchEvent, latchesAt, overall, withEvent } from './latch.ts'
+
+const at = (second: number) => new Date(second * 1_000)
+type Step = readonly [Feed, LatchEvent]
+
+/** What there is after the steps, the first of which happens in second 1. */
+const having = (...steps: readonly Step[]) =>
+  overall(steps.reduce((latches, [feed, event], i) => withEvent(latches, feed, event, at(i + 1)), latchesAt(at(0))))
+
+const replayed = FEEDS.map((feed): Step => [feed, { type: 'Replayed' }])
+const lost: Step = ['states', { type: 'Lost', problem: 'NATS is away' }]
+
+describe('the latches', () => {
+  test('are Recovering until the last feed is replayed', () => {
+    expect(having().phase).toBe('Recovering')
+    for (const last of FEEDS) {
+      const others = replayed.filter(([feed]) => feed !== last)
+      expect(having(...others).phase).toBe('Recovering')
+      expect(having(...others, [last, { type: 'Replayed' }]).phase).toBe('Converged')
+    }
+  })
+
+  test('tell per source how far the replay is', () => {
+    expect(having(['devices', { type: 'Progress', replayed: 812, total: 900 }]).sources.devices).toEqual({
+      phase: 'Recovering',
+      since: at(0),
+      replayed: 812,
+      total: 900,
+      problem: undefined,
+    })
+  })
+
+  test('banner_returns_when_nats_drops: a source that is lost later shows since when and why, until it is back', () => {
+    const degraded = having(...replayed, lost, ['states', { type: 'Lost', problem: 'still away' }])
+    expect(degraded.phase).toBe('Degraded')
+    expect(degraded.sources.states).toEqual({ phase: 'Degraded', since: at(5), problem: 'still away' })
+    expect(degraded.sources.devices.phase).toBe('Converged')
+    expect(having(...replayed, lost, ['states', { type: 'Replayed' }]).phase).toBe('Converged')
+  })
+
+  test('nats_down_at_start: what never was there is Recovering, with the reason, not Degraded', () => {
+    expect(having(lost).sources.states).toMatchObject({ phase: 'Recovering', problem: 'NATS is away' })
+    expect(having(...replayed.slice(0, 2), lost).phase).toBe('Recovering')
+  })
+
+  test('kv_wiped: what was known is gone, so it recovers anew', () => {
+    const wiped = having(...replayed, ['heartbeats', { type: 'Wiped' }])
+    expect(wiped.phase).toBe('Recovering')
+    expect(wiped.sources.states).toMatchObject({ phase: 'Recovering', since: at(5) })
+    expect(having(...replayed, ['heartbeats', { type: 'Wiped' }], ['heartbeats', { type: 'Replayed' }]).phase).toBe(
+      'Converged',
+    )
+  })
+})

@@ -1,0 +1,104 @@
+/**
+ * How fresh what the operator knows is, by source. Live, not tripped once: a source that is lost shows at once.
+ *
+ *   Recovering ── replayed ──► Converged ── lost ──► Degraded ── replayed ──► Converged
+ *        ▲                                               │
+ *        └──────────────── wiped (what was known is gone) ┘
+ *
+ * Seed fleet-recovery, OperatorLiveness; anchors fleet-gitops A2.6, A4.3. Pure: what time it is comes as a parameter.
+ */
+
+/** What is read until its end and then followed. */
+export const FEEDS = ['deployments', 'devices', 'states', 'heartbeats'] as const
+export type Feed = (typeof FEEDS)[number]
+
+/** The seed's three latches: without heartbeats, states don't say whether their devices are there. */
+export const SOURCES = { deployments: ['deployments'], devices: ['devices'], states: ['states', 'heartbeats'] } as const
+export type Source = keyof typeof SOURCES
+
+export type Latch =
+  | {
+      readonly phase: 'Recovering'
+      readonly since: Date
+      readonly replayed: number
+      /** Undefined while nobody said. */
+      readonly total: number | undefined
+      /** Why it does not get on; undefined while it does. */
+      readonly problem: string | undefined
+    }
+  | { readonly phase: 'Converged'; readonly since: Date }
+  | { readonly phase: 'Degraded'; readonly since: Date; readonly problem: string }
+
+export type LatchEvent =
+  | { readonly type: 'Progress'; readonly replayed: number; readonly total?: number }
+  /** The end of what was there is reached; for an empty bucket that is at once. */
+  | { readonly type: 'Replayed' }
+  | { readonly type: 'Lost'; readonly problem: string }
+  /** The store was made anew: what is known of it holds no longer. */
+  | { readonly type: 'Wiped' }
+
+const recovering = (since: Date, problem?: string): Latch => ({
+  phase: 'Recovering',
+  since,
+  replayed: 0,
+  total: undefined,
+  problem,
+})
+
+/** The latch after an event. `since` moves only when the phase does. */
+export const latched = (latch: Latch, event: LatchEvent, now: Date): Latch => {
+  switch (event.type) {
+    case 'Progress':
+      if (latch.phase !== 'Recovering') return latch
+      return { ...latch, replayed: event.replayed, total: event.total ?? latch.total, problem: undefined }
+    case 'Replayed':
+      return latch.phase === 'Converged' ? latch : { phase: 'Converged', since: now }
+    case 'Lost':
+      if (latch.phase === 'Recovering') return { ...latch, problem: event.problem }
+      return { phase: 'Degraded', since: latch.phase === 'Degraded' ? latch.since : now, problem: event.problem }
+    case 'Wiped':
+      return recovering(now)
+  }
+}
+
+/** All feeds at once; a value, so that every reader sees one moment. */
+export type Latches = Readonly<Record<Feed, Latch>>
+
+/** As they are at the start. */
+export const latchesAt = (now: Date): Latches => ({
+  deployments: recovering(now),
+  devices: recovering(now),
+  states: recovering(now),
+  heartbeats: recovering(now),
+})
+
+export const withEvent = (latches: Latches, feed: Feed, event: LatchEvent, now: Date): Latches => ({
+  ...latches,
+  [feed]: latched(latches[feed], event, now),
+})
+
+const GRAVITY = { Recovering: 2, Degraded: 1, Converged: 0 } as const
+
+/** The gravest; of several as grave the one that is so for longest, but converged is only what converged last. */
+const gravest = (latches: readonly Latch[]): Latch | undefined =>
+  latches.toSorted(
+    (a, b) =>
+      GRAVITY[b.phase] - GRAVITY[a.phase] ||
+      (a.phase === 'Converged' ? b.since.getTime() - a.since.getTime() : a.since.getTime() - b.since.getTime()),
+  )[0]
+
+/** How a source stands: as the gravest of its feeds. */
+export const latchOf = (latches: Latches, source: Source): Latch =>
+  gravest(SOURCES[source].map((feed) => latches[feed])) ?? latches[SOURCES[source][0]]
+
+/** How all of it stands: what the banner shows, and readiness. */
+export const overall = (
+  latches: Latches,
+): { readonly phase: Latch['phase']; readonly sources: Record<Source, Latch> } => {
+  const sources = {
+    deployments: latchOf(latches, 'deployments'),
+    devices: latchOf(latches, 'devices'),
+    states: latchOf(latches, 'states'),
+  }
+  return { phase: gravest(Object.values(sources))?.phase ?? 'Recovering', sources }
+}
