@@ -91,20 +91,15 @@ test('stage runs several replicas on the PostgreSQL of a Secret, without a volum
 test('dev runs one replica with its database inside', async () => {
   const api = await apiOf('dev')
   const { replicas, strategy, template } = deploymentOf(api)
-  expect({ replicas, strategy, volumes: template.spec.volumes }).toMatchInlineSnapshot(`
+  expect({ replicas, strategy }).toMatchInlineSnapshot(`
     {
       "replicas": 1,
       "strategy": {
         "type": "Recreate",
       },
-      "volumes": [
-        {
-          "emptyDir": {},
-          "name": "data",
-        },
-      ],
     }
   `)
+  expect(template.spec.volumes).toContainEqual({ name: 'data', emptyDir: {} })
   expect(JSON.stringify(template)).not.toContain('MUSTER_DATABASE_URL')
   expect([...api.keys()]).not.toContain('HorizontalPodAutoscaler')
 })

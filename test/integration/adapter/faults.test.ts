@@ -1,0 +1,162 @@
+/** What goes wrong on the way: answers of the API server, an API that is away. Every fault is met once and has to be overcome. */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { type Fate, type ProxiedRequest, type RequestProxy, type TcpProxy, tcpProxy } from '#test/harness/index.ts'
+import { type AdapterWorld, adapterWorld, namespaceAndConfig, PATIENCE } from './world.ts'
+
+let world: AdapterWorld
+let proxy: RequestProxy
+let wire: TcpProxy
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  proxy = await world.plane.proxy()
+  proxy.decide((request) => {
+    for (const rule of rules) {
+      const fate = rule(request)
+      if (fate !== undefined) return fate
+    }
+    return 'pass'
+  })
+  wire = await tcpProxy(world.url)
+  await world.declare('faults', namespaceAndConfig())
+  await world.declare('wire', { ...elsewhere(), hyperfleetAPI: { url: wire.url, timeout: '2s' } })
+  await world.manager(await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server))
+  await world.until('faults', 'Working')
+  await world.until('wire', 'Working')
+})
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+  await wire?.stop()
+  await proxy?.stop()
+})
+
+/** Other objects than those of the task beside it. */
+const elsewhere = () => {
+  const text = JSON.stringify(namespaceAndConfig()).replaceAll('c-{{ .clusterId }}', 'w-{{ .clusterId }}')
+  return JSON.parse(text) as ReturnType<typeof namespaceAndConfig>
+}
+
+const SETTLED = { timeout: 60_000, interval: 300 }
+
+/** Pulses as a Sentinel does, until the cluster is as it should be. */
+const untilPhase = (id: string, phase: 'Ready' | undefined) =>
+  vi.waitFor(async () => {
+    const found = await world.cluster(id)
+    if (found?.status.phase !== phase && found !== undefined) await world.pulse(id)
+    expect(found?.status.phase).toBe(phase)
+  }, SETTLED)
+
+type Rule = (request: ProxiedRequest) => Fate | undefined
+const rules = new Set<Rule>()
+
+/** Meets the first request of a cluster's objects that fits with a fate; tells how many were met so. */
+const meetOnce = (id: string, fits: (request: ProxiedRequest) => boolean, fate: Fate) => {
+  let met = 0
+  rules.add((request) => {
+    if (met > 0 || !request.path.includes(`c-${id}`) || !fits(request)) return undefined
+    met++
+    return fate
+  })
+  return () => met
+}
+
+const isNamespace = ({ path }: ProxiedRequest) => /\/namespaces\/[^/?]+(\?|$)/.test(path)
+const isConfig = ({ path }: ProxiedRequest) => /\/configmaps\//.test(path)
+
+const FATES: readonly (readonly [string, Fate])[] = [
+  ['403', { status: 403 }],
+  ['404', { status: 404 }],
+  ['409', { status: 409 }],
+  ['500', { status: 500 }],
+  ['a connection that breaks before', 'drop'],
+  ['an answer that is lost', 'lose'],
+]
+
+// Side by side, because Kubernetes takes its time for a namespace.
+describe.concurrent.each(FATES)('%s from the API server', (_, fate) => {
+  test.each([
+    ['applying the namespace', (request: ProxiedRequest) => request.method === 'PATCH' && isNamespace(request)],
+    ['applying what is in it', (request: ProxiedRequest) => request.method === 'PATCH' && isConfig(request)],
+  ])('when %s: the cluster is Ready in the end', async (step, fits) => {
+    const { id } = await world.create(nameOf(step))
+    const met = meetOnce(id, fits, fate)
+    await untilPhase(id, 'Ready')
+    expect(met()).toBe(1)
+    expect(await world.object(`/api/v1/namespaces/c-${id}/configmaps/config`)).toMatchObject({
+      data: { generation: '1' },
+    })
+  })
+
+  test.each([
+    [
+      'looking for what is in the namespace',
+      (request: ProxiedRequest) => request.method === 'GET' && isConfig(request),
+    ],
+    [
+      'deleting what is in the namespace',
+      (request: ProxiedRequest) => request.method === 'DELETE' && isConfig(request),
+    ],
+    ['deleting the namespace', (request: ProxiedRequest) => request.method === 'DELETE' && isNamespace(request)],
+  ])('when %s: the record goes only with everything that was applied', async (step, fits) => {
+    const { id } = await world.create(nameOf(step))
+    await untilPhase(id, 'Ready')
+    await world.call('DELETE', `/clusters/${id}`)
+    const met = meetOnce(id, fits, fate)
+    await untilPhase(id, undefined)
+    expect(met()).toBe(1)
+    await vi.waitFor(async () => {
+      expect(await world.object(`/api/v1/namespaces/c-${id}/configmaps/config`)).toBeUndefined()
+      expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeUndefined()
+    }, SETTLED)
+  })
+})
+
+let count = 0
+/** A name of its own for each cluster, that tells what happens to it. */
+const nameOf = (step: string): string => `${step.toLowerCase().replaceAll(' ', '-').slice(0, 40)}-${count++}`
+
+test('what is refused for longer is reported with who refused what, and does not stop other clusters', async () => {
+  const { id } = await world.create('refused')
+  const { id: other } = await world.create('not-refused')
+  const refusal: Rule = ({ method, path }) =>
+    method === 'PATCH' && path.includes(`c-${id}/configmaps`) ? { status: 403 } : undefined
+  rules.add(refusal)
+  await world.pulse(id)
+  await world.pulse(other)
+  await vi.waitFor(async () => expect(await world.reported(id, 'faults')).toContain('Health False Forbidden'), PATIENCE)
+  await untilPhase(other, 'Ready')
+  await vi.waitFor(async () => expect((await world.task('faults')).status?.failing).toBe(1), PATIENCE)
+  rules.delete(refusal)
+  await untilPhase(id, 'Ready')
+  await vi.waitFor(async () => expect((await world.task('faults')).status?.failing).toBe(0), PATIENCE)
+})
+
+const readyOf = ({ status }: AdapterTask) => status?.conditions?.find(({ type }) => type === 'Ready')
+
+test('the HyperFleet API away for a while: the task says so, and everything asked for meanwhile is done when it is back', async () => {
+  const { id: leaving } = await world.create('leaving')
+  await world.pulse(leaving)
+  await vi.waitFor(async () => expect(await world.object(`/api/v1/namespaces/w-${leaving}`)).toBeDefined(), PATIENCE)
+  await vi.waitFor(
+    async () => expect(await world.reported(leaving, 'wire')).toContain('Applied True Applied'),
+    PATIENCE,
+  )
+  wire.refuse()
+  wire.cut()
+  await vi.waitFor(
+    async () =>
+      expect(readyOf(await world.task('wire'))).toMatchObject({ status: 'False', reason: 'EventsUnreachable' }),
+    PATIENCE,
+  )
+  const { id: coming } = await world.create('coming')
+  await world.pulse(coming)
+  await world.call('DELETE', `/clusters/${leaving}`)
+  await world.pulse(leaving, 'Deleting')
+  wire.accept()
+  await world.until('wire', 'Working')
+  await vi.waitFor(async () => expect(await world.object(`/api/v1/namespaces/w-${coming}`)).toBeDefined(), SETTLED)
+  await untilPhase(leaving, undefined)
+  await vi.waitFor(async () => expect(await world.object(`/api/v1/namespaces/w-${leaving}`)).toBeUndefined(), SETTLED)
+})
