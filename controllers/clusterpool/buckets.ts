@@ -21,8 +21,7 @@ export interface Buckets {
 export type Bucket = keyof Buckets
 
 /** Sorts the clusters of a pool into their buckets. */
-export const bucketsOf = ({ pool, clusters, claims }: Observed, now: Date): Buckets => {
-  const names = new Set(claims.map(({ name }) => name))
+export const bucketsOf = ({ pool, clusters, absentClaims }: Observed, now: Date): Buckets => {
   const buckets: Record<Bucket, Cluster[]> = {
     deleting: [],
     marked: [],
@@ -32,15 +31,15 @@ export const bucketsOf = ({ pool, clusters, claims }: Observed, now: Date): Buck
     standby: [],
     installing: [],
   }
-  for (const cluster of clusters) buckets[bucketOf(cluster, names, pool.spec, now)].push(cluster)
+  for (const cluster of clusters) buckets[bucketOf(cluster, absentClaims, pool.spec, now)].push(cluster)
   return buckets
 }
 
-const bucketOf = (cluster: Cluster, claims: ReadonlySet<string>, spec: ClusterPoolSpec, now: Date): Bucket => {
+const bucketOf = (cluster: Cluster, absentClaims: ReadonlySet<string>, spec: ClusterPoolSpec, now: Date): Bucket => {
   if (cluster.deleting) return 'deleting'
   if (cluster.marked) return 'marked'
   // A claim holds its cluster by a finalizer. Without the claim nobody has the cluster, and nobody else may get it.
-  if (cluster.claim !== undefined) return claims.has(cluster.claim) ? 'claimed' : 'marked'
+  if (cluster.claim !== undefined) return absentClaims.has(cluster.claim) ? 'marked' : 'claimed'
   if (whyBroken(cluster, spec, now) !== undefined) return 'broken'
   if (!cluster.installed) return 'installing'
   return cluster.power === 'Running' ? 'assignable' : 'standby'

@@ -51,6 +51,11 @@ export const renderAll = (observed: Observed, leases: ReadonlyMap<string, Lease>
     const customization = observed.customizations.get(listed)
     if (customization === undefined || customization.deleting) continue
     if (lease?.state !== 'Free' && lease?.state !== 'Taken') continue
+    const refused = observed.refused.get(listed)
+    if (refused?.version === customization.version) {
+      refusals.set(listed, `the API server refuses its cluster: ${refused.message}`)
+      continue
+    }
     const held = lease.state === 'Taken'
     const result = render(observed, held ? lease.cluster : name(), customization.patches)
     if (typeof result === 'string') refusals.set(listed, result)

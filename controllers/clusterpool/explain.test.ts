@@ -16,7 +16,7 @@ test('a plan reads as what is done, to what, and why', () => {
       WriteStatus    pool              the status says something else
       AssignClaim    first and runs    the oldest claim that waits gets the oldest cluster that runs
       CreateCluster  pool-2 with good  missing clusters: 2
-      QueueClaim     second at 1       no cluster is ready: place 1 of 1 in the queue of pool pool
+      QueueClaim     second at 1       no cluster is ready: place 1 in the queue of pool pool
       Wait           size              missing clusters that can’t be made yet: 1; no other customization is free
     looks again at 2026-03-01T09:10:00.001Z
     "

@@ -150,6 +150,18 @@ describe('customizations that are missing, going or malformed', () => {
     )
   })
 
+  test('seed, "on any failure": a cluster that the API server refused makes its customization broken until it is edited', () => {
+    const pool = aPool({ inventory: ['a'] })
+    const refused = new Map([['a', { version: versionOf('a'), message: 'spec.clusterName: Too long' }]])
+    const plan = pass({ pool, customizations: [aCustomization('a')], refused })
+    expect(statusIn(plan).inventory?.a).toMatchObject({
+      status: 'BrokenByConfiguration',
+      message: 'the API server refuses its cluster: spec.clusterName: Too long',
+    })
+    expect(deeds(plan)).toEqual([])
+    expect(deeds(pass({ pool, customizations: [aCustomization('a', { generation: 2 })], refused }))).toHaveLength(1)
+  })
+
   test('I: a bad one that was mended is used in the same pass', () => {
     const pool = aPool({ inventory: ['a'], entries: { a: entry('a', { status: 'BrokenByConfiguration' }) } })
     const plan = pass({ pool, customizations: [aCustomization('a', { generation: 2 })] })

@@ -9,8 +9,15 @@ export const REMOVE_ANNOTATIONS = [
   'hive.openshift.io/remove-cluster-from-pool',
   'hive.openshift.io/remove-claimed-cluster-from-pool',
 ] as const
-/** On namespaces of clusters. The uid is what counts: another pool may have the same name (anchors hive-clusterpool, W16). */
-export const POOL_UID_LABEL = 'hive.openshift.io/clusterpool-uid'
+/**
+ * On clusters and all that is made for them. The uid is what counts: a pool in another namespace, or a later one, may have the same
+ * name (anchors hive-clusterpool, W16). Namespace and name are there for people.
+ */
+export const POOL_LABELS = {
+  uid: 'hive.openshift.io/clusterpool-uid',
+  namespace: 'hive.openshift.io/clusterpool-namespace',
+  name: 'hive.openshift.io/clusterpool-name',
+} as const
 /**
  * On a ClusterDeployment: it stays until its lease is released. On a ClusterDeploymentCustomization: it stays while leased.
  * Seed: clusterpool-inventory, "Set a Finalizer on the ClusterDeployment".

@@ -87,6 +87,10 @@ export interface Observed {
   readonly customizations: ReadonlyMap<string, Leasable>
   /** Clusters that leases name and that a GET did not find, as `namespace/name`. */
   readonly absent: ReadonlySet<string>
+  /** Claims that clusters name and that a GET did not find. */
+  readonly absentClaims: ReadonlySet<string>
+  /** Customizations whose cluster the API server refused, by name. */
+  readonly refused: ReadonlyMap<string, Refused>
   /** What the pool needs and has not, in words: "cluster image set: openshift-v4.20". Sorted. */
   readonly missing: readonly string[]
   /** The pool's template of install-configs; undefined when it names none. */
@@ -97,6 +101,14 @@ export interface Observed {
   readonly namespaces: readonly AdminNamespace[]
 }
 
+/** The API server did not take the ClusterDeployment that a customization gave. Forgotten when the pool's spec changes. */
+export interface Refused {
+  /** Of the customization. */
+  readonly version: string
+  /** What the API server said. */
+  readonly message: string
+}
+
 /** What the controller read; lists in any order. Objects of other pools or namespaces are left out here. */
 export interface Read {
   readonly pool: ClusterPool
@@ -104,6 +116,8 @@ export interface Read {
   readonly claims: readonly ClusterClaim[]
   readonly customizations: readonly ClusterDeploymentCustomization[]
   readonly absent?: readonly NamespacedName[]
+  readonly absentClaims?: readonly string[]
+  readonly refused?: ReadonlyMap<string, Refused>
   readonly missing?: readonly string[]
   readonly template?: InstallConfig
   readonly admins?: readonly Subject[]
@@ -129,6 +143,8 @@ export const observe = (read: Read): Observed => {
       read.customizations.filter(isHere).map((object) => [object.metadata.name, leasableOf(object)]),
     ),
     absent: new Set(read.absent?.map(keyOf)),
+    absentClaims: new Set(read.absentClaims),
+    refused: read.refused ?? new Map(),
     missing: read.missing?.toSorted() ?? [],
     template: read.template,
     admins: read.admins ?? [],

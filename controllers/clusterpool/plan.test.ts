@@ -325,7 +325,7 @@ describe('claims', () => {
     expect(plan.actions).toContainEqual(
       expect.objectContaining({
         action: 'QueueClaim',
-        why: 'no cluster is ready: place 1 of 1 in the queue of pool pool',
+        why: 'no cluster is ready: place 1 in the queue of pool pool',
       }),
     )
   })
@@ -408,8 +408,19 @@ describe('claims', () => {
     expect(deeds(plan)).toEqual(['ClearClaim second and a', 'QueueClaim second at 1'])
   })
 
+  test('a cluster whose claim was not seen yet is left alone until a GET does not find the claim', () => {
+    const plan = pass({ pool: aPool({ size: 0 }), clusters: [aCluster('a', { claim: 'just-made' })] })
+    expect(deeds(plan)).toEqual([])
+    expect(statusIn(plan).claimed).toBe(1)
+  })
+
   test('a cluster whose claim vanished is given to nobody else: it goes', () => {
-    const plan = pass({ pool: aPool({ size: 0 }), clusters: [aCluster('a', { claim: 'vanished' })], claims: claims(1) })
+    const plan = pass({
+      pool: aPool({ size: 0 }),
+      clusters: [aCluster('a', { claim: 'vanished' })],
+      claims: claims(1),
+      absentClaims: ['vanished'],
+    })
     expect(about(plan, 'DeleteCluster')).toEqual(['a'])
     expect(about(plan, 'AssignClaim')).toEqual([])
   })

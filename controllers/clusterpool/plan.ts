@@ -9,10 +9,10 @@
 import type { Action, Plan } from './action.ts'
 import { coolsOffUntil } from './attempts.ts'
 import { type Buckets, bucketsOf, resumesUntil } from './buckets.ts'
-import { type Candidate, candidatesOf, type Namer, namer, renderAll, unleased } from './candidates.ts'
+import { namer } from './candidates.ts'
 import { assign, claiming, queue } from './claims.ts'
-import { type Inventory, nextInventory } from './inventory.ts'
-import { type Lease, leasesOf, losersOf, poolOf } from './lease.ts'
+import type { Inventory } from './inventory.ts'
+import { leasesOf, losersOf, poolOf } from './lease.ts'
 import { leaseCare } from './leasecare.ts'
 import type { Cluster, Observed } from './observed.ts'
 import { poolVersion } from './poolversion.ts'
@@ -23,6 +23,7 @@ import { staleOf } from './stale.ts'
 import { initialConditions, poolConditions } from './standing.ts'
 import { firstStatus, statusWrite } from './statuswrite.ts'
 import { type Summary, summaryOf } from './summary.ts'
+import { supplyOf } from './supply.ts'
 import { planTeardown } from './teardown.ts'
 import { whyNot } from './whynot.ts'
 
@@ -119,8 +120,7 @@ export const planPool = (observed: Observed, { now, suffix }: Pass): Plan => {
     ),
     ...queue(
       claims.waiting,
-      (place) =>
-        `no cluster is ready: place ${place} of ${claims.waiting.length} in the queue of pool ${pool.metadata.name}`,
+      (place) => `no cluster is ready: place ${place} in the queue of pool ${pool.metadata.name}`,
     ),
     ...bindingActions(observed),
     ...whyNot(sizes, size, missing, supply.refusal),
@@ -155,56 +155,6 @@ const afterClaims = (buckets: Buckets, taken: ReadonlySet<Cluster>): Buckets => 
 const missingOf = ({ missing, pool, customizations }: Observed): readonly string[] => {
   const name = pool.spec.customizationRef?.name
   return name === undefined || customizations.has(name) ? missing : [...missing, `customization of the pool: ${name}`]
-}
-
-/** What new clusters can be made of. */
-interface Supply {
-  readonly inventory: Inventory | undefined
-  readonly free: number
-  readonly candidate: (index: number) => Candidate | undefined
-  readonly returning: (buckets: Buckets) => number
-  readonly refusal: string | undefined
-}
-
-const supplyOf = (
-  observed: Observed,
-  leases: ReadonlyMap<string, Lease>,
-  version: string,
-  missing: readonly string[],
-  name: Namer,
-  now: Date,
-): Supply => {
-  const renderings = renderAll(observed, leases, name)
-  const inventory = nextInventory(observed, { poolVersion: version, leases, refusals: renderings.refusals }, now)
-  if (observed.pool.spec.inventory === undefined) {
-    const first = unleased(observed, name())
-    const refusal = typeof first === 'string' ? first : undefined
-    return {
-      inventory,
-      free: refusal === undefined && missing.length === 0 ? Number.POSITIVE_INFINITY : 0,
-      candidate: () => {
-        const next = unleased(observed, name())
-        return typeof next === 'string' ? undefined : next
-      },
-      returning: () => 0,
-      refusal,
-    }
-  }
-  const candidates = candidatesOf(observed, renderings, inventory, now)
-  const entries = Object.values(inventory ?? {})
-  const cooling = entries.filter(
-    (entry) => entry.status === 'Available' && coolsOffUntil(entry, now) !== undefined,
-  ).length
-  return {
-    inventory,
-    free: missing.length === 0 ? candidates.length : 0,
-    candidate: (index) => candidates[index],
-    returning: ({ deleting, marked }) => {
-      const going = [...deleting, ...marked].map(({ customization }) => inventory?.[customization ?? '']?.status)
-      return cooling + going.filter((status) => status === 'Reserved' || status === 'ToBeUpdated').length
-    },
-    refusal: undefined,
-  }
 }
 
 /** Seed: "If an unclaimed CD exists with that name, we update the entry status to To Be Deleted, delete the CD". */
@@ -245,15 +195,18 @@ const summarize = (inventory: Inventory, size: number, { claimed }: Buckets): Su
   return summaryOf(inventory, size, held.length)
 }
 
+/** A moment that is never looked forward to. */
+const PAST = Number.NEGATIVE_INFINITY
+
 const nextLook = (
   { pool, clusters }: Observed,
   inventory: Inventory | undefined,
   times: readonly number[],
   now: Date,
 ): Date | undefined => {
-  const pauses = Object.values(inventory ?? {}).map((entry) => coolsOffUntil(entry, now))
+  const pauses = Object.values(inventory ?? {}).map((entry) => coolsOffUntil(entry, now) ?? PAST)
   // A cluster is broken when its time is over, not at its last moment.
-  const resumes = clusters.map((cluster) => resumesUntil(cluster, pool.spec)).map((until) => until && until + 1)
-  const future = [...times, ...pauses, ...resumes].filter((time) => time !== undefined && time > now.getTime())
-  return future.length === 0 ? undefined : new Date(Math.min(...(future as number[])))
+  const resumes = clusters.map((cluster) => (resumesUntil(cluster, pool.spec) ?? PAST) + 1)
+  const future = [...times, ...pauses, ...resumes].filter((time) => time > now.getTime())
+  return future.length === 0 ? undefined : new Date(Math.min(...future))
 }

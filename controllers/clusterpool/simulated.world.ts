@@ -10,6 +10,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import type { Action, Plan } from './action.ts'
 import { explain } from './explain.ts'
+import { deploymentManifest } from './manifests.ts'
 import { LEASE_FINALIZER } from './marks.ts'
 import { keyOf, type Leasable, type NamespacedName, observe } from './observed.ts'
 import { planPool } from './plan.ts'
@@ -159,22 +160,13 @@ export class World {
         return this.#put(this.pools, { ...pool, status: action.status })
       }
       case 'CreateCluster': {
-        const { cluster, customization, lease, documents } = action
+        const { cluster, customization, lease } = action
         if (customization !== undefined && lease === 'take') yield* this.#lease(customization, cluster, poolName)
         yield
         if (this.clusters.has(cluster.name)) return
         if (customization !== undefined) this.#mustHold(customization.name, cluster)
-        const version = action.poolVersion
-        const made = aCluster(cluster.name, {
-          at: this.#minute,
-          version,
-          state: 'installing',
-          ...(customization !== undefined && {
-            customization: customization.name,
-            customizationVersion: customization.version,
-          }),
-        })
-        return this.#put(this.clusters, { ...made, spec: documents.spec })
+        this.#put(this.clusters, this.#born(action, poolName))
+        return
       }
       case 'DeleteCluster': {
         yield
@@ -243,6 +235,20 @@ export class World {
       case 'BindAdmins':
       case 'Wait':
     }
+  }
+
+  /** As the API server would store it, and the bridge would hold it. */
+  #born(creation: Extract<Action, { action: 'CreateCluster' }>, poolName: string): ClusterDeployment {
+    const pool = this.pools.get(poolName)
+    if (pool === undefined) throw new Conflict()
+    const { metadata, ...manifest } = deploymentManifest(pool, creation)
+    const server = {
+      uid: `uid-${metadata.name}`,
+      creationTimestamp: minutes(this.#minute).toISOString(),
+      resourceVersion: '',
+    }
+    const finalizers = ['hive.openshift.io/deprovision', ...(metadata.finalizers ?? [])]
+    return { ...manifest, metadata: { ...metadata, ...server, finalizers } }
   }
 
   /** The finalizer, then the lease itself; both need that nobody wrote in between. */

@@ -25,6 +25,8 @@ const WORDS: readonly (readonly [InventoryEntry['status'], string])[] = [
 
 /** A condition's message has room for so many names; all of them are in `status.inventory`. */
 const MOST_NAMES = 20
+/** Of the reason of one entry; the whole of it is in `status.inventory`. */
+const LONGEST_REASON = 256
 
 /** @param size How many unclaimed clusters are wanted. @param claimed How many customizations claimed clusters use. */
 export const summaryOf = (inventory: Inventory, size: number, claimed: number): Summary => {
@@ -45,7 +47,7 @@ export const summaryOf = (inventory: Inventory, size: number, claimed: number): 
 
 /** Only what is wrong with the customization itself needs its reason here: the others are told by the word. */
 const said = (name: string, { status, message }: InventoryEntry): string =>
-  status === 'BrokenByConfiguration' && message !== undefined ? `${name} (${message})` : name
+  status === 'BrokenByConfiguration' && message !== undefined ? `${name} (${message.slice(0, LONGEST_REASON)})` : name
 
 const some = (names: readonly string[]): string => {
   const sorted = names.toSorted(compare)
