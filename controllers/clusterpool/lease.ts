@@ -40,7 +40,8 @@ export const leasesOf = (observed: Observed, now: Date): ReadonlyMap<string, Lea
   const names = new Set([...listedNames(observed), ...users.keys()])
   for (const { name, pool } of observed.customizations.values())
     if (pool !== undefined && isSame(pool, poolOf(observed))) names.add(name)
-  return new Map([...names].map((name) => [name, leaseOf(name, observed, users, now)]))
+  const there = new Set(observed.clusters.map(keyOf))
+  return new Map([...names].map((name) => [name, leaseOf(name, { observed, users, there, now })]))
 }
 
 /** Clusters that refer to a customization which another cluster of the pool uses: they lost it. */
@@ -60,12 +61,21 @@ export const listedNames = ({ pool }: Observed): readonly string[] =>
 
 export const poolOf = ({ pool, namespace }: Observed): NamespacedName => ({ namespace, name: pool.metadata.name })
 
-const leaseOf = (name: string, observed: Observed, users: ReturnType<typeof usersOf>, now: Date): Lease => {
+interface Looked {
+  readonly observed: Observed
+  readonly users: ReadonlyMap<string, readonly Cluster[]>
+  /** The clusters of the pool, by their keys. */
+  readonly there: ReadonlySet<string>
+  readonly now: Date
+}
+
+const leaseOf = (name: string, looked: Looked): Lease => {
+  const { observed, users } = looked
   const leasable = observed.customizations.get(name)
   const using = users.get(name) ?? []
   const named = leasable?.cluster
   const user = using.find((cluster) => named !== undefined && isSame(cluster, named)) ?? using[0]
-  const holder = leasable === undefined ? undefined : holderOf(leasable, observed, now)
+  const holder = leasable === undefined ? undefined : holderOf(leasable, looked)
   if (user === undefined) return holder ?? { state: 'Free', clean: leasable === undefined || isClean(leasable) }
   if (holder?.state === 'Elsewhere')
     return { state: 'Contested', cluster: user, holder: holder.cluster, pool: holder.pool }
@@ -73,11 +83,13 @@ const leaseOf = (name: string, observed: Observed, users: ReturnType<typeof user
 }
 
 /** Who is written on it and not refuted; undefined when nobody is. Clusters of the pool that use it are another matter. */
-const holderOf = (leasable: Leasable, observed: Observed, now: Date): Lease | undefined => {
-  const { cluster, pool, available, since } = leasable
+const holderOf = (
+  { cluster, pool, available, since }: Leasable,
+  { observed, there, now }: Looked,
+): Lease | undefined => {
   if (cluster === undefined) return undefined
   // It is there and uses something else, or nothing: nobody can be about to make it.
-  if (observed.clusters.some((one) => isSame(one, cluster))) return undefined
+  if (there.has(keyOf(cluster))) return undefined
   const isGone = observed.absent.has(keyOf(cluster))
   // The write that takes a lease says both. A name on one that is available was left behind (anchors hive-clusterpool, W5).
   if (isGone && available !== false) return undefined

@@ -9,14 +9,14 @@
 import type { Action, Plan } from './action.ts'
 import { coolsOffUntil } from './attempts.ts'
 import { type Buckets, bucketsOf, resumesUntil } from './buckets.ts'
-import { namer } from './candidates.ts'
+import { type Candidate, namer } from './candidates.ts'
 import { assign, claiming, queue } from './claims.ts'
 import type { Inventory } from './inventory.ts'
 import { leasesOf, losersOf, poolOf } from './lease.ts'
 import { leaseCare } from './leasecare.ts'
-import type { Cluster, Observed } from './observed.ts'
+import type { Cluster, Observed, PowerState } from './observed.ts'
 import { poolVersion } from './poolversion.ts'
-import { powerChanges, powerOf } from './power.ts'
+import { type PowerChange, powerChanges, powerOf } from './power.ts'
 import { bindingActions } from './rbac.ts'
 import { type Deletion, type Sizes, type Sizing, sizing } from './sizing.ts'
 import { staleOf } from './stale.ts'
@@ -96,28 +96,10 @@ export const planPool = (observed: Observed, { now, suffix }: Pass): Plan => {
     ...care.actions,
     ...assign(claims.assignments, claims.conflicts),
     ...size.delete.map(({ cluster, reason }): Action => ({ action: 'DeleteCluster', cluster, why: DELETED[reason] })),
-    ...created.map((candidate, index): Action => {
-      const power = powerOf(staying.length + index, pool.spec, claims.waiting.length)
-      const spec = { ...candidate.documents.spec, powerState: power }
-      return {
-        action: 'CreateCluster',
-        ...candidate,
-        documents: { ...candidate.documents, spec },
-        poolVersion: version,
-        why:
-          candidate.lease === 'held'
-            ? 'its lease was taken, and it was not made yet'
-            : `missing clusters: ${size.missing}`,
-      }
-    }),
-    ...powerChanges(staying, pool.spec, claims.waiting.length).map(
-      ({ cluster, power }): Action => ({
-        action: 'SetPower',
-        cluster,
-        power,
-        why: power === 'Running' ? 'it is among those that should run' : 'enough others run',
-      }),
+    ...creations(created, version, size.missing, (index) =>
+      powerOf(staying.length + index, pool.spec, claims.waiting.length),
     ),
+    ...powerActions(powerChanges(staying, pool.spec, claims.waiting.length)),
     ...queue(
       claims.waiting,
       (place) => `no cluster is ready: place ${place} in the queue of pool ${pool.metadata.name}`,
@@ -137,6 +119,29 @@ const DELETED: Readonly<Record<Deletion, string>> = {
   OtherVersion: 'it was made with another pool version',
   OtherCustomization: 'its customization was edited, or is leased by another cluster',
 }
+
+/** @param powerAt The power state of the n-th new cluster, counted from 0: the newest ones of the pool. */
+const creations = (
+  candidates: readonly Candidate[],
+  poolVersion: string,
+  missing: number,
+  powerAt: (index: number) => PowerState,
+): readonly Action[] =>
+  candidates.map((candidate, index) => ({
+    action: 'CreateCluster',
+    ...candidate,
+    documents: { ...candidate.documents, spec: { ...candidate.documents.spec, powerState: powerAt(index) } },
+    poolVersion,
+    why: candidate.lease === 'held' ? 'its lease was taken, and it was not made yet' : `missing clusters: ${missing}`,
+  }))
+
+const powerActions = (changes: readonly PowerChange[]): readonly Action[] =>
+  changes.map(({ cluster, power }) => ({
+    action: 'SetPower',
+    cluster,
+    power,
+    why: power === 'Running' ? 'it is among those that should run' : 'enough others run',
+  }))
 
 /** Clusters that this pass gives to claims are claimed for all that follows. */
 const afterClaims = (buckets: Buckets, taken: ReadonlySet<Cluster>): Buckets => {
