@@ -94,7 +94,8 @@ export const unleased = (observed: Observed, cluster: NamespacedName): Candidate
   return typeof result === 'string' ? result : { ...result, customization: undefined, lease: 'none' }
 }
 
-const render = (
+/** One cluster; a text says why there can't be one. @param leased What it leases; undefined in a pool without inventory. */
+export const render = (
   observed: Observed,
   cluster: NamespacedName,
   leased: Customization | undefined,

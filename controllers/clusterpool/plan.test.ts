@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { LEASE_FINALIZER } from './marks.ts'
-import { aClaim, aCluster, aCustomization, aPool } from './pool.builders.ts'
+import { aClaim, aCluster, aCustomization, aPool, BAD_PATCH } from './pool.builders.ts'
 import { about, conditionIn, deeds, pass, statusIn } from './scenario.world.ts'
 
 /** So many clusters of one kind, the first one the oldest. */
@@ -131,6 +131,22 @@ describe('clusters of another pool version', () => {
     const clusters = [aCluster('one', { pool, ...outdated, customization: 'a' })]
     const plan = pass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'one' })] })
     expect(about(plan, 'DeleteCluster')).toEqual(['one'])
+  })
+
+  test('none is replaced while something is missing that its successor needs', () => {
+    const given = { clusters: [aCluster('old', outdated)] }
+    expect(about(pass({ ...given, missing: ['cluster image set: typo'] }), 'DeleteCluster')).toEqual([])
+    expect(about(pass(given), 'DeleteCluster')).toEqual(['old'])
+  })
+
+  test.each<[string, Parameters<typeof aCustomization>[1], readonly string[]]>([
+    ['can be applied', {}, ['old']],
+    ['can’t be applied to what the pool is now', { patches: [BAD_PATCH] }, []],
+  ])('one is replaced only when a customization is free or its own %s', (_what, says, deleted) => {
+    const pool = aPool({ inventory: ['a'] })
+    const clusters = [aCluster('old', { pool, ...outdated, customization: 'a' })]
+    const plan = pass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'old', ...says })] })
+    expect(about(plan, 'DeleteCluster')).toEqual(deleted)
   })
 
   test('none is replaced when clusters failed with two customizations and none of the new version was installed', () => {

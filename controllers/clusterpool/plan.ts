@@ -53,7 +53,8 @@ export const planPool = (observed: Observed, { now, suffix }: Pass): Plan => {
   const leases = leasesOf(observed, now)
   const supply = supplyOf(observed, leases, version, missing, namer(observed, suffix), now)
   const { inventory } = supply
-  const stale = staleOf(buckets, version, inventory, losersOf(observed, leases))
+  const losers = losersOf(observed, leases)
+  const stale = staleOf(buckets, version, inventory, losers)
   const sizes: Sizes = {
     spec: pool.spec,
     buckets,
@@ -65,6 +66,7 @@ export const planPool = (observed: Observed, { now, suffix }: Pass): Plan => {
     stale,
     uncounted: uncountedOf(observed, buckets, inventory),
     isUnproven: isUnproven(buckets, version, inventory),
+    isReplaceable: (cluster) => losers.has(cluster) || supply.replaces(cluster),
   }
   const size = sizing(sizes)
   const created = Array.from({ length: size.add }, (_, index) => supply.candidate(index)).filter(

@@ -26,6 +26,8 @@ export interface Sizes {
   readonly uncounted: ReadonlySet<Cluster>
   /** Clusters failed and none of the present version was ever installed: replacing more would only lose more. */
   readonly isUnproven: boolean
+  /** Could a cluster be made in its place? One that can't be replaced is better than none. */
+  readonly isReplaceable: (cluster: Cluster) => boolean
 }
 
 export type Deletion = Staleness | 'Marked' | 'Broken' | 'RemovedFromInventory' | 'Surplus'
@@ -101,6 +103,9 @@ const replaceable = (sizes: Sizes, missing: number, going: ReadonlySet<Cluster>)
   const room = capacity + buckets.deleting.length + buckets.marked.length
   const coming = Math.max(0, Math.min(missing, free + returning, room))
   const places = spec.staleReplacement.maxConcurrent - coming - buckets.installing.length - unseen
-  const installed = sizes.stale.filter(({ cluster }) => cluster.installed)
-  return installed.slice(0, Math.max(0, places))
+  return sizes.stale
+    .values()
+    .filter(({ cluster }) => cluster.installed && sizes.isReplaceable(cluster))
+    .take(Math.max(0, places))
+    .toArray()
 }

@@ -1,10 +1,10 @@
 /** What new clusters can be made of. */
 import { coolsOffUntil } from './attempts.ts'
 import type { Buckets } from './buckets.ts'
-import { type Candidate, candidatesOf, type Namer, renderAll, unleased } from './candidates.ts'
+import { type Candidate, candidatesOf, type Namer, render, renderAll, unleased } from './candidates.ts'
 import { type Inventory, nextInventory } from './inventory.ts'
 import type { Lease } from './lease.ts'
-import type { Observed } from './observed.ts'
+import type { Cluster, Observed } from './observed.ts'
 
 export interface Supply {
   readonly inventory: Inventory | undefined
@@ -14,6 +14,8 @@ export interface Supply {
   readonly candidate: (index: number) => Candidate | undefined
   /** How many more could be made once deletions are through and pauses over. */
   readonly returning: (buckets: Buckets) => number
+  /** Could a cluster be made in the place of this one, with what it leaves behind or with what is free? */
+  readonly replaces: (cluster: Cluster) => boolean
   /** Why no cluster at all can be made; undefined when that is a matter of single customizations. */
   readonly refusal: string | undefined
 }
@@ -40,6 +42,7 @@ export const supplyOf = (
         return typeof next === 'string' ? undefined : next
       },
       returning: () => 0,
+      replaces: () => refusal === undefined && missing.length === 0,
       refusal,
     }
   }
@@ -56,6 +59,14 @@ export const supplyOf = (
       const going = [...deleting, ...marked].map(({ customization }) => inventory?.[customization ?? '']?.status)
       return cooling + going.filter((status) => status === 'Reserved' || status === 'ToBeUpdated').length
     },
+    replaces: (cluster) => missing.length === 0 && (candidates.length > 0 || canBeUsedAgain(cluster, observed)),
     refusal: undefined,
   }
+}
+
+/** Can the customization of a cluster be applied as it and the pool are now? */
+const canBeUsedAgain = (cluster: Cluster, observed: Observed): boolean => {
+  const customization = observed.customizations.get(cluster.customization ?? '')
+  if (customization === undefined || customization.deleting) return false
+  return typeof render(observed, cluster, customization.patches) !== 'string'
 }

@@ -4,7 +4,7 @@ import type { Sizes, Sizing } from './sizing.ts'
 
 /** One `Wait` for each thing that a reader of the plan would look for. */
 export const whyNot = (
-  { buckets, stale, uncounted, isUnproven, spec }: Sizes,
+  { buckets, stale, uncounted, isUnproven, isReplaceable, spec }: Sizes,
   { add, missing, capacity, concurrent, delete: deletions }: Sizing,
   dependencies: readonly string[],
   refusal: string | undefined,
@@ -38,7 +38,9 @@ export const whyNot = (
         'stale',
         isUnproven
           ? `outdated clusters that stay: ${left}; clusters failed with several customizations, and none of the new version was installed`
-          : `outdated clusters that are replaced later: ${left}; ${spec.staleReplacement.maxConcurrent} at a time`,
+          : stale.every(({ cluster }) => !isReplaceable(cluster))
+            ? `outdated clusters that stay: ${left}; no other could be made in their place`
+            : `outdated clusters that are replaced later: ${left}; ${spec.staleReplacement.maxConcurrent} at a time`,
       ),
     )
   return waits
