@@ -136,6 +136,7 @@ export const rolloutStatus = () =>
       startedAt: Type.String({ description: 'When it began.', format: 'date-time' }),
       batch: Type.Integer({ description: 'The batch that has its turn, counted from 1.', format: 'int64', minimum: 1 }),
       batches: Type.Array(frozenBatch(), { description: 'All batches, the implicit last one included.', maxItems: 17 }),
+      policy: Type.String({ description: 'The digest of the batches of the spec: with other ones it begins anew.' }),
       batchStartedAt: Type.String({ description: 'When its turn began.', format: 'date-time' }),
       goodSince: Type.Optional(
         Type.String({ description: 'Since when the batch is as good as it must be.', format: 'date-time' }),
@@ -153,4 +154,3 @@ export const rolloutStatus = () =>
 
 export type RolloutSpec = Static<ReturnType<typeof rollout>>
 export type RolloutStatus = Static<ReturnType<typeof rolloutStatus>>
-export type BatchSpec = Static<ReturnType<typeof batch>>

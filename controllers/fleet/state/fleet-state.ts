@@ -27,6 +27,8 @@ export interface KeySeen {
   readonly bytes: Uint8Array | undefined
   /** Of the bucket. What is not newer than what was seen of the key changes nothing. */
   readonly revision: number
+  /** When it was written, by the clock of the server. */
+  readonly at?: Date
 }
 
 /** A change of fleet-desired. It fails when the key has another revision by now; then what is there comes as `desiredSeen`. */
@@ -185,7 +187,7 @@ export class FleetState {
     })
   }
 
-  #desired({ key, bytes, revision }: KeySeen, isSeeded: boolean): MalformedEntry | undefined {
+  #desired({ key, bytes, revision, at }: KeySeen, isSeeded: boolean): MalformedEntry | undefined {
     return skipping(() => {
       const slot = this.#slots.at(parsePlacementKey(key), key)
       if (revision <= slot.entryRevision) return
@@ -196,7 +198,7 @@ export class FleetState {
       }
       if (isSeeded) this.#seeded += 1
       slot.entryRevision = revision
-      slot.entry = { bytes, revision, isSeeded, desired: undefined }
+      slot.entry = { bytes, revision, isSeeded, at, desired: undefined }
       this.#touch(slot)
       slot.entry = { ...slot.entry, ...this.#shared(slot, bytes) }
     })

@@ -13,8 +13,10 @@ export interface Entry {
   readonly desired: Envelope<Desired> | undefined
   /** Of the bucket. */
   readonly revision: number
-  /** It was there when the operator started, and nothing wanted it since. */
+  /** It was there when the operator started. */
   readonly isSeeded: boolean
+  /** When it was written; undefined when the store did not say. */
+  readonly at: Date | undefined
 }
 
 /** What a device said. */

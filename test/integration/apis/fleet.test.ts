@@ -164,6 +164,7 @@ describe('kubectl', () => {
           from: 2,
           startedAt: '2026-01-01T00:00:00Z',
           batch: 2,
+          policy: 'sha256:00',
           batchStartedAt: '2026-01-01T00:00:00Z',
           batches: [{ size: 1, cut: '00ff' }, { size: 8 }],
         },

@@ -1,0 +1,47 @@
+/**
+ * The disruption budget: of devices with the same labels, so many may be unavailable at once. Anchors fleet-gitops A4.8. Pure.
+ */
+import type { RolloutSpec } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
+import type { AmountOrShare } from '#apis/schema/amount-or-share.ts'
+import type { Labels } from '#operator/model/selector.ts'
+
+export interface Budgeted {
+  readonly name: string
+  readonly labels: Labels
+  /** Offline, at work on a change, or failed. A slot is free again only when the device is well. */
+  readonly isUnavailable: boolean
+}
+
+type Budget = NonNullable<RolloutSpec['disruptionBudget']>
+
+/** A share is rounded down, but one may always change: else nothing ever would. */
+const amountDown = (most: AmountOrShare, all: number): number =>
+  typeof most === 'number' ? most : Math.max(1, Math.floor((all * Number.parseInt(most, 10)) / 100))
+
+const groupOf = ({ groupBy = [] }: Budget, labels: Labels): string =>
+  JSON.stringify(groupBy.map((key) => (Object.hasOwn(labels, key) ? labels[key] : null)))
+
+/**
+ * Those of the waiting devices that may change now, in their order. One that is unavailable already takes no further slot.
+ * @param all Every device of the Deployment. @param waiting Those of them that are next, the first one first.
+ */
+export const withinBudget = <D extends Budgeted>(
+  budget: Budget | undefined,
+  all: Iterable<Budgeted>,
+  waiting: readonly D[],
+): readonly D[] => {
+  if (budget === undefined) return waiting
+  const groups = new Map<string, { size: number; unavailable: number }>()
+  for (const { labels, isUnavailable } of all) {
+    const key = groupOf(budget, labels)
+    const group = groups.get(key) ?? { size: 0, unavailable: 0 }
+    groups.set(key, { size: group.size + 1, unavailable: group.unavailable + (isUnavailable ? 1 : 0) })
+  }
+  return waiting.filter(({ labels, isUnavailable }) => {
+    const group = groups.get(groupOf(budget, labels))
+    if (group === undefined || isUnavailable) return true
+    if (group.unavailable >= amountDown(budget.maxUnavailable, group.size)) return false
+    group.unavailable += 1
+    return true
+  })
+}

@@ -1,0 +1,51 @@
+/** How a batch does. Anchors fleet-gitops A4.6 and A4.7. Pure. */
+import type { RolloutSpec } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
+import { toMilliseconds } from '#operator/model/duration.ts'
+import type { Member } from './member.ts'
+
+export interface Tally {
+  readonly succeeded: number
+  readonly failed: number
+  /** Of the failed: those that took too long. */
+  readonly timedOut: number
+  /** Not decided yet. */
+  readonly open: number
+  /** Offline for longer than the grace: they don't count, and catch up when they are back. */
+  readonly absent: number
+}
+
+type Timing = Pick<RolloutSpec, 'updateTimeout' | 'offlineGrace' | 'successThreshold'>
+
+/** @param began When the turn of the batch began: what nobody knows better is counted from then. Milliseconds, as `now`. */
+export const tallyOf = (members: readonly Member[], timing: Timing, began: number, now: number): Tally => {
+  const counts = { succeeded: 0, failed: 0, timedOut: 0, open: 0, absent: 0 }
+  const timeout = toMilliseconds(timing.updateTimeout)
+  const grace = toMilliseconds(timing.offlineGrace)
+  for (const { stage, givenAt = began, isAlive, offlineSince = began, isHeld } of members) {
+    if (isHeld) continue
+    if (!isAlive) counts[now - offlineSince >= grace ? 'absent' : 'open'] += 1
+    else if (stage === 'Succeeded') counts.succeeded += 1
+    else if (stage === 'Failed') counts.failed += 1
+    else if (stage === 'Working' && now - givenAt >= timeout) {
+      counts.failed += 1
+      counts.timedOut += 1
+    } else counts.open += 1
+  }
+  return counts
+}
+
+export type Judgement =
+  /** Enough have succeeded, and nobody is open. */
+  | 'Good'
+  /** So many have failed that it can't become good any more. */
+  | 'Bad'
+  | 'Open'
+  /** Everybody is offline: that is no success. */
+  | 'Absent'
+
+export const judge = ({ succeeded, failed, open, absent }: Tally, successThreshold: number): Judgement => {
+  const counted = succeeded + failed + open
+  if (counted === 0) return absent > 0 ? 'Absent' : 'Good'
+  if ((counted - failed) * 100 < counted * successThreshold) return 'Bad'
+  return open > 0 ? 'Open' : 'Good'
+}
