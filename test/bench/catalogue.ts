@@ -1,4 +1,5 @@
-import { api } from './api/api.ts'
+import { api, apiEmbedded } from './api/api.ts'
+import { apiGrowth } from './api/growth.ts'
 import type { Bench } from './definition.ts'
 import { cache } from './runtime/cache.ts'
 import { idle } from './runtime/idle.ts'
@@ -20,4 +21,6 @@ export const catalogue: readonly Bench[] = [
   sentinelStream,
   sentinelPolling,
   api,
+  apiEmbedded,
+  apiGrowth,
 ]

@@ -17,7 +17,8 @@ export interface Measured {
   readonly p50: number
   readonly p99: number
   readonly apiCpuMs: number
-  readonly databaseCpuMs: number
+  /** Of a database with processes of its own. */
+  readonly databaseCpuMs: number | undefined
 }
 
 export interface Load {
@@ -28,17 +29,21 @@ export interface Load {
   close(): Promise<void>
 }
 
+/** Requests under way at a time. */
+export const IN_FLIGHT = 8
+
 const WARM_UP_MS = 1_000
 const WINDOW_MS = 4_000
 
 /** CPU so far, milliseconds. */
 export interface Meters {
   api(): number
-  database(): Promise<number>
+  /** Of a database with processes of its own. */
+  readonly database?: () => Promise<number>
 }
 
-export const openLoad = (url: string, inFlight: number, meters: Meters): Load => {
-  const pool = new Pool(url, { connections: inFlight, allowH2: false })
+export const openLoad = (url: string, meters: Meters): Load => {
+  const pool = new Pool(url, { connections: IN_FLIGHT, allowH2: false })
 
   const send = async ({ method, path, body }: Call): Promise<string> => {
     const response = await pool.request({
@@ -65,11 +70,11 @@ export const openLoad = (url: string, inFlight: number, meters: Meters): Load =>
           took.push({ at, ms: moment() - at })
         }
       }
-      const workers = Promise.all(Array.from({ length: inFlight }, work))
+      const workers = Promise.all(Array.from({ length: IN_FLIGHT }, work))
       await Promise.race([sleep(WARM_UP_MS), workers])
-      const [from, api, database] = [moment(), meters.api(), await meters.database()]
+      const [from, api, database] = [moment(), meters.api(), await meters.database?.()]
       await Promise.race([sleep(WINDOW_MS), workers])
-      const [to, apiAfter, databaseAfter] = [moment(), meters.api(), await meters.database()]
+      const [to, apiAfter, databaseAfter] = [moment(), meters.api(), await meters.database?.()]
       isOver = true
       await workers
       const counted = took.filter(({ at }) => at >= from && at < to).map(({ ms }) => ms)
@@ -78,7 +83,10 @@ export const openLoad = (url: string, inFlight: number, meters: Meters): Load =>
         p50: percentile(counted, 0.5),
         p99: percentile(counted, 0.99),
         apiCpuMs: (apiAfter - api) / counted.length,
-        databaseCpuMs: (databaseAfter - database) / counted.length,
+        databaseCpuMs:
+          database === undefined || databaseAfter === undefined
+            ? undefined
+            : (databaseAfter - database) / counted.length,
       }
     },
     close: () => pool.destroy(),

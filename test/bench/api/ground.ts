@@ -1,0 +1,39 @@
+/** The bundled API on a database of its own, and the load that asks it. */
+import pg from 'pg'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { startPostgres } from '#test/harness/index.ts'
+import { type MusterProcess, startApiProcess } from '../program.ts'
+import { databaseCpu } from './database-cpu.ts'
+import { type Load, openLoad } from './load.ts'
+
+export interface Ground extends AsyncDisposable {
+  readonly server: MusterProcess
+  readonly load: Load
+  /** Does at once what the database does in the background after many writes. */
+  settle(): Promise<void>
+}
+
+export const onPostgres = async (): Promise<Ground> => {
+  await using stack = new AsyncDisposableStack()
+  const folder = await temporaryFolder('bench-api')
+  const postgres = stack.use(await startPostgres())
+  const client = new pg.Client({ connectionString: postgres.url })
+  await client.connect()
+  stack.defer(() => client.end())
+  const server = stack.use(await startApiProcess(folder, postgres.url))
+  const load = openLoad(server.url, { api: () => server.usage().cpuMs, database: databaseCpu(client) })
+  stack.defer(() => load.close())
+  const settle = async () => void (await client.query('vacuum analyze'))
+  return { server, load, settle, [Symbol.asyncDispose]: leave(stack.move()) }
+}
+
+/** The embedded database: its work is the API's. */
+export const onSqlite = async (): Promise<Ground> => {
+  await using stack = new AsyncDisposableStack()
+  const server = stack.use(await startApiProcess(await temporaryFolder('bench-api')))
+  const load = openLoad(server.url, { api: () => server.usage().cpuMs })
+  stack.defer(() => load.close())
+  return { server, load, settle: async () => {}, [Symbol.asyncDispose]: leave(stack.move()) }
+}
+
+const leave = (stack: AsyncDisposableStack) => () => stack.disposeAsync()
