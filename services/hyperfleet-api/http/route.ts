@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
 import type { Logger } from '#operator/model/log.ts'
 import { BASE_PATH } from '../model/entity.ts'
 import { timestampOf } from '../model/timestamp.ts'
@@ -40,7 +41,9 @@ export const addRoute = (
       request.caller = await guard.identify(operation, request.headers)
       request.caller = guard.admit(operation, request.caller, request.headers)
     },
-    preValidation: async (request) => {
+    preValidation: async (request, reply) => {
+      const ignored = unknownParameters(request.query as object, query)
+      if (ignored.length > 0) reply.header('Muster-Ignored', ignored.join(','))
       if (body !== undefined && request.body === undefined)
         throw new Problem('malformed', 'the request has no body, send a JSON object')
     },
@@ -77,6 +80,17 @@ export const addRoute = (
     },
   })
 }
+
+/** Most names that an answer repeats, and their longest. */
+const MOST_IGNORED = 10
+const LONGEST_IGNORED = 100
+
+/** Query parameters that do nothing. The peer ignores them without a word; here the answer names them, escaped as in a URL. */
+const unknownParameters = (given: object, known: TObject | undefined): string[] =>
+  Object.keys(given)
+    .filter((name) => name.length <= LONGEST_IGNORED && !Object.hasOwn(known?.properties ?? {}, name))
+    .slice(0, MOST_IGNORED)
+    .map(encodeURIComponent)
 
 /** An operation's path as the router writes it: `/api/hyperfleet/v1/clusters/:id`. */
 export const routeOf = ({ path }: Pick<Operation, 'path'>): string => `${BASE_PATH}${path.replace(/\{(\w+)\}/g, ':$1')}`

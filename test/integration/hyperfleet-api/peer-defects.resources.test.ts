@@ -72,6 +72,13 @@ onBothDatabases((fresh) => {
       expect(seen.toSorted()).toEqual(made.map(({ id }) => id).toSorted())
     })
 
+    test('names the parameters that it ignored: a misspelt one is not told from none otherwise', async () => {
+      const { call } = await begin()
+      const { status, headers } = await call('GET', '/clusters?size=1&pageSize=5&lables=a%3Db&%00%0d=x')
+      expect([status, headers.get('muster-ignored')]).toEqual([200, 'pageSize,lables,%00%0D'])
+      expect((await call('GET', '/clusters?size=1')).headers.has('muster-ignored')).toBe(false)
+    })
+
     test('cuts no time to seconds when fields are chosen', async () => {
       const { clock, api, call } = await begin()
       await clock.advance('250ms')
