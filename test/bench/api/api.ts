@@ -18,7 +18,7 @@ export const api: Bench = {
     await using ground = await onPostgres()
     context.note(`${PEER}, on another machine: its ratios are a hint, not a comparison.`)
     context.note('The load comes from the same two cores. PostgreSQL writes nothing through to the disk.')
-    return measure(ground, context, ({ peer, target }) => ({
+    return await measure(ground, context, ({ peer, target }) => ({
       peer: { name: PEER, value: peer },
       target: { of: 'ratio', atLeast: target },
     }))
@@ -31,7 +31,7 @@ export const apiEmbedded: Bench = {
   run: async (context) => {
     await using ground = await onSqlite()
     context.note('The load comes from the same two cores. SQLite writes every commit through to the disk.')
-    return measure(ground, context, () => ({}))
+    return await measure(ground, context, () => ({}))
   },
 }
 
