@@ -1,0 +1,159 @@
+/** Real managers as their ServiceAccount: killed in the middle of each step, and two at once. */
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type MusterProcess, type ProxiedRequest, type RequestProxy, startMuster } from '#test/harness/index.ts'
+import { type AdapterWorld, adapterWorld, namespaceAndConfig } from './world.ts'
+
+let world: AdapterWorld
+let proxy: RequestProxy
+const managers: MusterProcess[] = []
+
+const TASK = 'killed'
+const SETTLED = { timeout: 90_000, interval: 300 }
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  proxy = await world.plane.proxy()
+  await world.declare(TASK, { ...namespaceAndConfig(), events: { visibility: '2s' } })
+})
+
+afterAll(async () => {
+  await Promise.all(managers.map((one) => one.stop()))
+  await world?.[Symbol.asyncDispose]()
+  await proxy?.stop()
+})
+
+const manager = async (): Promise<MusterProcess> => {
+  const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server)
+  const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
+  const flags = ['--controllers=adapter', `--namespace=${world.namespace}`, `--kubeconfig=${kubeconfig}`, ...addresses]
+  const started = await startMuster(['manager', ...flags])
+  managers.push(started)
+  return started
+}
+
+/** Pulses as a Sentinel does, until the cluster is as it should be. */
+const untilPhase = (id: string, phase: 'Ready' | undefined) =>
+  vi.waitFor(async () => {
+    const found = await world.cluster(id)
+    if (found !== undefined && found.status.phase !== phase) await world.pulse(id)
+    expect(found?.status.phase).toBe(phase)
+  }, SETTLED)
+
+/** Pulses until the manager is where it is to die: its consumer group gets only what is posted once it is made. */
+const pulseUntil = async (id: string, reached: Promise<void>): Promise<void> => {
+  let isReached = false
+  void reached.then(() => {
+    isReached = true
+  })
+  while (!isReached) {
+    await world.pulse(id)
+    await delay(300)
+  }
+}
+
+const kill = async (one: MusterProcess): Promise<void> => {
+  one.signal('SIGKILL')
+  await one.exited
+  proxy.decide(() => 'pass')
+  // What 15 s would do: the next one need not wait for the Lease to run out.
+  await world.plane.kubectl('delete', 'lease', `adapter-${TASK}`, `--namespace=${world.namespace}`)
+}
+
+/**
+ * Lets the first such request of a cluster be the last that a manager gets anything from: the server does it and the answer is lost,
+ * or it never comes to the server. Resolves when it has come.
+ */
+const lastRequest = (id: string, fits: (request: ProxiedRequest) => boolean, fate: 'lose' | 'drop'): Promise<void> =>
+  new Promise((resolve) => {
+    let isMet = false
+    proxy.decide((request) => {
+      if (!request.path.includes(`c-${id}`) || (!isMet && !fits(request))) return 'pass'
+      const isFirst = !isMet
+      isMet = true
+      resolve()
+      return isFirst && fate === 'lose' ? 'lose' : new Promise(() => {})
+    })
+  })
+
+const isOf = (method: string, what: RegExp) => (request: ProxiedRequest) =>
+  request.method === method && what.test(request.path)
+
+const NAMESPACE = /\/namespaces\/[^/?]+(\?|$)/
+const CONFIG = /\/configmaps\//
+
+/** The server has done what was asked of it, although nobody was told. */
+const isDone = (id: string, method: 'PATCH' | 'DELETE' | 'GET', what: RegExp) =>
+  vi.waitFor(async () => {
+    const namespace = `/api/v1/namespaces/c-${id}`
+    const found = await world.object(what === CONFIG ? `${namespace}/configmaps/config` : namespace)
+    const isThere = found !== undefined && found.metadata.deletionTimestamp === undefined
+    expect(isThere).toBe(method === 'PATCH')
+  }, SETTLED)
+
+const goneFrom = (id: string) =>
+  vi.waitFor(async () => expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeUndefined(), SETTLED)
+
+test.each([
+  ['before the namespace is applied', 'PATCH', NAMESPACE, 'drop'],
+  ['after the namespace was applied', 'PATCH', NAMESPACE, 'lose'],
+  ['before what is in it is applied', 'PATCH', CONFIG, 'drop'],
+  ['after all was applied, before the report', 'PATCH', CONFIG, 'lose'],
+] as const)(
+  'SIGKILL while applying, %s: the next manager finishes it',
+  async (when, method, what, fate) => {
+    const { id } = await world.create(when.replaceAll(/[ ,]+/g, '-').slice(0, 50))
+    const first = await manager()
+    const reached = lastRequest(id, isOf(method, what), fate)
+    await pulseUntil(id, reached)
+    if (fate === 'lose') await isDone(id, method, what)
+    await kill(first)
+    const second = await manager()
+    await untilPhase(id, 'Ready')
+    expect(await world.object(`/api/v1/namespaces/c-${id}/configmaps/config`)).toMatchObject({
+      data: { generation: '1' },
+    })
+    await second.stop()
+  },
+  180_000,
+)
+
+test.each([
+  ['before it looks', 'GET', CONFIG, 'drop'],
+  ['before what is in the namespace is deleted', 'DELETE', CONFIG, 'drop'],
+  ['after what is in the namespace was deleted', 'DELETE', CONFIG, 'lose'],
+  ['before the namespace is deleted', 'DELETE', NAMESPACE, 'drop'],
+  ['after all was deleted, before the report', 'DELETE', NAMESPACE, 'lose'],
+] as const)(
+  'SIGKILL while deleting, %s: the next manager finishes it and nothing is left',
+  async (when, method, what, fate) => {
+    const { id } = await world.create(when.replaceAll(/[ ,]+/g, '-').slice(0, 50))
+    const first = await manager()
+    await untilPhase(id, 'Ready')
+    const reached = lastRequest(id, isOf(method, what), fate)
+    await world.call('DELETE', `/clusters/${id}`)
+    await pulseUntil(id, reached)
+    if (fate === 'lose') await isDone(id, method, what)
+    await kill(first)
+    const second = await manager()
+    await untilPhase(id, undefined)
+    await goneFrom(id)
+    await second.stop()
+  },
+  180_000,
+)
+
+test('two managers: one works and the other stands by; when the first is killed, nothing is lost', async () => {
+  const first = await manager()
+  await first.line('lease acquired')
+  const second = await manager()
+  await second.line('caches are filled')
+  const ids = await Promise.all([1, 2, 3, 4].map(async (n) => (await world.create(`replica-${n}`)).id))
+  for (const id of ids.slice(0, 2)) await untilPhase(id, 'Ready')
+  expect(second.log().map(({ msg }) => msg)).not.toContain('lease acquired')
+  await kill(first)
+  await second.line('lease acquired')
+  for (const id of ids) await untilPhase(id, 'Ready')
+  for (const id of ids) await world.call('DELETE', `/clusters/${id}`)
+  await Promise.all(ids.map((id) => untilPhase(id, undefined)))
+}, 180_000)
