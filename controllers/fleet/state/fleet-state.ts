@@ -17,7 +17,7 @@ import { MalformedEntry } from '../kv/malformed.ts'
 import { desiredCodec, stateCodec } from '../kv/payload.ts'
 import { aggregateOf } from './aggregate.ts'
 import type { Orphan } from './orphans.ts'
-import { decide, type Entry, type Known } from './placement.ts'
+import { decide, type Entry, isMatched, type Known } from './placement.ts'
 import { type Slot, Slots } from './slot.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
@@ -67,8 +67,7 @@ export class FleetState {
   deploymentSeen(deployment: DeploymentView): void {
     this.#deployments.set(deployment.key, deployment)
     for (const device of this.#devices.values()) this.#match(deployment, device)
-    // Slots of devices that are not known.
-    for (const slot of this.#slots.ofDeployment(deployment.key)) this.#touch(slot)
+    for (const slot of this.#slots.ofDeployment(deployment.key)) this.#recheck(slot)
     this.#dirty.add(deployment.key)
   }
 
@@ -81,6 +80,7 @@ export class FleetState {
   deviceSeen(device: DeviceView): void {
     this.#devices.set(device.name, device)
     for (const deployment of this.#deployments.values()) this.#match(deployment, device)
+    for (const slot of this.#slots.ofDevice(device.name)) this.#recheck(slot)
   }
 
   deviceGone(name: string): void {
@@ -213,16 +213,16 @@ export class FleetState {
     return read
   }
   #match(deployment: DeploymentView, device: DeviceView): void {
-    if (deployment.matches(device.labels)) {
-      const [namespace = '', name = ''] = deployment.key.split('/')
-      const placement = { device: device.name, namespace, deployment: name }
-      const slot = this.#slots.at(placement, placementKey(placement))
-      slot.isMatched = true
-      this.#touch(slot)
-      return
-    }
-    const slot = this.#slots.get(deployment.key, device.name)
-    if (slot !== undefined) this.#unmatch(slot)
+    if (!deployment.matches(device.labels)) return
+    const [namespace = '', name = ''] = deployment.key.split('/')
+    const placement = { device: device.name, namespace, deployment: name }
+    this.#slots.at(placement, placementKey(placement)).isMatched = true
+  }
+
+  /** What matched before may match no longer. Of all pairs there are few that have a slot, so only these are looked up. */
+  #recheck(slot: Slot): void {
+    if (slot.isMatched && !isMatched(this.#known(slot))) slot.isMatched = false
+    this.#touch(slot)
   }
 
   #unmatch(slot: Slot): void {
