@@ -167,8 +167,9 @@ test('a manager that dies ends the run with its last words', { timeout: TIMEOUT 
 test('on a cluster that was there before, what was there stays and what was added goes', {
   timeout: TIMEOUT,
 }, async () => {
-  // With nodes: Jobs of the samples have to run somewhere.
+  // With a node: Jobs of the samples have to run somewhere.
   await using controlPlane = await startControlPlane({ parts: PARTS })
+  await controlPlane.rest('POST', '/api/v1/nodes', { metadata: { name: 'muster-0', labels: { type: 'kwok' } } })
   const objects = () => controlPlane.kubectl('get', 'crds,namespaces,clusterroles', '-o', 'name')
   await controlPlane.kubectl('create', 'namespace', 'hyperfleet-system')
   const before = await objects()
