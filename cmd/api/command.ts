@@ -26,11 +26,7 @@ export const apiFlags = {
     'PostgreSQL to use, such as postgres://user:password@host/database',
     urlOf('postgres', 'postgresql'),
   ),
-  config: optional(
-    'FILE',
-    'configuration file, YAML or JSON: the kinds that are served (docs/api-kinds.md)',
-    nonEmpty,
-  ),
+  config: optional('FILE', 'configuration file, YAML or JSON: the kinds that are served (docs/api-kinds.md)', nonEmpty),
   openapiSchemaPath: optional(
     'FILE',
     'OpenAPI or JSON Schema file with the schemas of specs; before server.openapi_schema_path of the configuration file',

@@ -180,7 +180,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['crds', '--kind=sentinelconfg'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: ClusterClaim, ClusterDeploymentCustomization, ClusterDeployment, ClusterPool, AdapterTask, SentinelConfig)",
+        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: Deployment, Device, ClusterClaim, ClusterDeploymentCustomization, ClusterDeployment, ClusterPool, AdapterTask, SentinelConfig)",
       }
     `)
   })

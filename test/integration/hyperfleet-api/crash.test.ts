@@ -121,7 +121,7 @@ for (const { name, skip, ground } of databases)
           const [row] = await rows(`select document from resources where id = '${id}'`)
           const changes = await rows(`select document from changes where resource_id = '${id}' order by version`)
           const { phase } = JSON.parse(String(row?.document)).status
-          const state = `${statuses.length} ${ready?.status} ${phase}`
+          const state = [statuses.length, ready?.status, phase].join(' ')
           expect(state).toBeOneOf([REPORTED, UNREPORTED])
           expect(changes.at(-1)?.document).toBe(row?.document)
           if (answer !== undefined) expect([answer, state]).toEqual([201, REPORTED])

@@ -69,7 +69,8 @@ onBothDatabases((fresh) => {
       const made = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => api.cluster(name)))
       const pages = await Promise.all([1, 2, 3].map((page) => call('GET', `/clusters?order=kind&size=2&page=${page}`)))
       const seen = pages.flatMap(({ body }) => body.items.map(({ id }: Json) => id))
-      expect(seen.toSorted()).toEqual(made.map(({ id }) => id).toSorted())
+      expect(seen).toHaveLength(made.length)
+      expect(new Set(seen)).toEqual(new Set(made.map(({ id }) => id)))
     })
 
     test('names the parameters that it ignored: a misspelt one is not told from none otherwise', async () => {
