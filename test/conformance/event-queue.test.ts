@@ -332,7 +332,9 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect(reasonsOf(await after.claims(2))).toEqual(['C', 'D'])
     })
 
-    test.skipIf(!needsPostgres)('any replica claims, acknowledges and wakes what waits at another', async () => {
+    // An embedded database has one API.
+    if (!needsPostgres) return
+    test('any replica claims, acknowledges and wakes what waits at another', async () => {
       const { world, id, post, claim } = await start()
       const other = verbs(await serve(world.options, world.clock), { id })
       const waiting = other.claim()
