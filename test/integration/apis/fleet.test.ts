@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
-import { type ControlPlane, RestError, sharedControlPlane } from '#test/harness/index.ts'
+import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+import { refusalOf } from './refusal.ts'
 
 let cluster: ControlPlane
 let namespace: string
@@ -23,24 +24,6 @@ const create = (resource: Resource, spec: object, name?: string): Promise<KubeOb
     metadata: { name: name ?? `${namespace}-${made}` },
     spec,
   })
-}
-
-/** The causes for which the API server refuses, one line each, sorted. */
-const refusal = async (request: Promise<unknown>): Promise<string> => {
-  try {
-    await request
-  } catch (error) {
-    if (!(error instanceof RestError)) throw error
-    const status: { message: string; details?: { causes?: { field: string; message: string }[] } } = JSON.parse(
-      error.message.slice(error.message.indexOf('{')),
-    )
-    // "<nil>" only says that rules come after types.
-    const causes = (status.details?.causes ?? [])
-      .filter(({ field }) => field !== '<nil>')
-      .map(({ field, message }) => `${field}: ${message}`)
-    return causes.length > 0 ? causes.toSorted().join('\n') : status.message
-  }
-  throw new Error('the API server accepted it')
 }
 
 const PROCESS = { type: 'Process', data: { command: ['/usr/bin/agent', '--verbose'] } }
@@ -123,11 +106,11 @@ describe('Deployment', () => {
       'spec.rollout.batches[0].limit: Invalid value: "120%": spec.rollout.batches[0].limit in body should match \'^([1-9]|[1-9][0-9]|100)%$\'',
     ],
   ])('%s is refused, with what to write', async (_what, spec, said) => {
-    expect(await refusal(create(Deployment, spec))).toBe(said)
+    expect(await refusalOf(create(Deployment, spec))).toBe(said)
   })
 
   test('a name with a dot is refused: it would be another key', async () => {
-    expect(await refusal(create(Deployment, MINIMAL, 'a.b'))).toContain(
+    expect(await refusalOf(create(Deployment, MINIMAL, 'a.b'))).toContain(
       'the name of a Deployment must be at most 63 letters, digits and hyphens, without dots',
     )
   })
@@ -136,7 +119,7 @@ describe('Deployment', () => {
 test('a Device has defaults, and a name without dots', async () => {
   const spec = { inventory: { arch: 'arm64' } }
   expect((await create(Device, spec)).spec).toEqual({ ...spec, pinned: false })
-  expect(await refusal(create(Device, spec, `${namespace}.example.com`))).toContain(
+  expect(await refusalOf(create(Device, spec, `${namespace}.example.com`))).toContain(
     'the name of a Device must be at most 63 letters, digits and hyphens, without dots',
   )
 })

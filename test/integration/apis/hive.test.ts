@@ -4,7 +4,8 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
-import { type ControlPlane, RestError, sharedControlPlane } from '#test/harness/index.ts'
+import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+import { refusalOf } from './refusal.ts'
 
 let cluster: ControlPlane
 let namespace: string
@@ -28,24 +29,6 @@ const create = (resource: Resource, spec: object): Promise<KubeObject<object, ob
 
 const change = (resource: Resource, { metadata }: KubeObject<object, object>, spec: object) =>
   cluster.rest('PATCH', pathOf(resource, { namespace, name: metadata.name }), { spec })
-
-/** The causes for which the API server refuses, one line each, sorted. */
-const refusal = async (request: Promise<unknown>): Promise<string> => {
-  try {
-    await request
-  } catch (error) {
-    if (!(error instanceof RestError)) throw error
-    const status: { message: string; details?: { causes?: { field: string; message: string }[] } } = JSON.parse(
-      error.message.slice(error.message.indexOf('{')),
-    )
-    // "<nil>" only says that rules come after types.
-    const causes = (status.details?.causes ?? [])
-      .filter(({ field }) => field !== '<nil>')
-      .map(({ field, message }) => `${field}: ${message}`)
-    return causes.length > 0 ? causes.toSorted().join('\n') : status.message
-  }
-  throw new Error('the API server accepted it')
-}
 
 const POOL = {
   platform: { vsphere: { vCenter: 'vcenter.example.com', datacenter: 'dc1' } },
@@ -130,11 +113,11 @@ describe('ClusterPool', () => {
       'spec.claimLifetime.default: Invalid value: "a day": must be a duration of at most 87600h, written as 90s, 30m, 8h or 1h30m',
     ],
   ])('%s is refused, with what to write', async (_what, spec, said) => {
-    expect(await refusal(create(ClusterPool, spec))).toBe(said)
+    expect(await refusalOf(create(ClusterPool, spec))).toBe(said)
   })
 
   test('a field that is none is refused by name', async () => {
-    expect(await refusal(create(ClusterPool, { ...POOL, sise: 3 }))).toContain('unknown field "spec.sise"')
+    expect(await refusalOf(create(ClusterPool, { ...POOL, sise: 3 }))).toContain('unknown field "spec.sise"')
   })
 })
 
@@ -169,28 +152,28 @@ describe('ClusterDeploymentCustomization', () => {
       'spec.installConfigPatches[0]: Invalid value: from must be given for move and copy, and only for them',
     ],
   ])('%s is refused, with what to write', async (_what, patch, said) => {
-    expect(await refusal(create(ClusterDeploymentCustomization, { installConfigPatches: [patch] }))).toBe(said)
+    expect(await refusalOf(create(ClusterDeploymentCustomization, { installConfigPatches: [patch] }))).toBe(said)
   })
 })
 
 describe('ClusterClaim', () => {
   test('its pool stays, and nobody jumps the queue by naming a cluster', async () => {
     const claim = await create(ClusterClaim, { clusterPoolName: 'pool', lifetime: '4h' })
-    expect(await refusal(change(ClusterClaim, claim, { clusterPoolName: 'other' }))).toContain(
+    expect(await refusalOf(change(ClusterClaim, claim, { clusterPoolName: 'other' }))).toContain(
       'clusterPoolName can’t be changed: make another claim',
     )
-    expect(await refusal(create(ClusterClaim, { clusterPoolName: 'pool', namespace: 'mine' }))).toBe(
+    expect(await refusalOf(create(ClusterClaim, { clusterPoolName: 'pool', namespace: 'mine' }))).toBe(
       'spec: Invalid value: namespace is written by the controller: leave it out',
     )
     await change(ClusterClaim, claim, { namespace: 'pool-abcde' })
-    expect(await refusal(change(ClusterClaim, claim, { namespace: 'pool-other' }))).toContain(
+    expect(await refusalOf(change(ClusterClaim, claim, { namespace: 'pool-other' }))).toContain(
       'namespace can’t be changed once a cluster is claimed',
     )
   })
 
   test('a ServiceAccount needs its namespace', async () => {
     const subjects = [{ kind: 'ServiceAccount', name: 'ci' }]
-    expect(await refusal(create(ClusterClaim, { clusterPoolName: 'pool', subjects }))).toBe(
+    expect(await refusalOf(create(ClusterClaim, { clusterPoolName: 'pool', subjects }))).toBe(
       'spec.subjects[0]: Invalid value: namespace must be given for a ServiceAccount, and only for one',
     )
   })
@@ -214,7 +197,7 @@ describe('ClusterDeployment', () => {
 
   test('it can’t be made claimed', async () => {
     const clusterPoolRef = { ...POOLED.clusterPoolRef, claimName: 'mine' }
-    expect(await refusal(create(ClusterDeployment, { ...POOLED, clusterPoolRef }))).toBe(
+    expect(await refusalOf(create(ClusterDeployment, { ...POOLED, clusterPoolRef }))).toBe(
       'spec: Invalid value: a cluster can’t be made claimed: leave claimName out, the pool writes it',
     )
   })
@@ -223,7 +206,7 @@ describe('ClusterDeployment', () => {
     const made = await create(ClusterDeployment, POOLED)
     await change(ClusterDeployment, made, { clusterPoolRef: { claimName: 'mine' } })
     const changed = async (clusterPoolRef: object | null) =>
-      refusal(change(ClusterDeployment, made, { clusterPoolRef }))
+      refusalOf(change(ClusterDeployment, made, { clusterPoolRef }))
     expect(await changed({ claimName: 'yours' })).toContain('a claimed cluster stays with its claim')
     expect(await changed({ claimName: null })).toContain('a claimed cluster never goes back to its pool')
     expect(await changed({ poolName: 'other' })).toContain('clusterPoolRef.poolName can’t be changed')
@@ -234,7 +217,7 @@ describe('ClusterDeployment', () => {
 
   test('a pool can’t be added later', async () => {
     const made = await create(ClusterDeployment, CLUSTER)
-    expect(await refusal(change(ClusterDeployment, made, { clusterPoolRef: POOLED.clusterPoolRef }))).toContain(
+    expect(await refusalOf(change(ClusterDeployment, made, { clusterPoolRef: POOLED.clusterPoolRef }))).toContain(
       'a cluster stays where it was made',
     )
   })
