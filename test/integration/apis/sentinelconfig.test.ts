@@ -111,7 +111,9 @@ describe('a spec that can’t be meant is refused, and the message says what to 
   test('selector operators', async () => {
     expect(
       await refusal({ ...MINIMAL, shardSelector: { matchExpressions: [{ key: 'region', operator: 'in' }] } }),
-    ).toMatchInlineSnapshot(`"spec.shardSelector.matchExpressions[0].operator: Unsupported value: "in": supported values: "In", "NotIn", "Exists", "DoesNotExist""`)
+    ).toMatchInlineSnapshot(
+      `"spec.shardSelector.matchExpressions[0].operator: Unsupported value: "in": supported values: "In", "NotIn", "Exists", "DoesNotExist""`,
+    )
     expect(
       await refusal({
         ...MINIMAL,
