@@ -1,5 +1,5 @@
 /** What tests of runs stand on: a task, the answers of an API, and a cluster in memory whose objects can be held, refused and broken. */
-import type { Logger } from '#operator/model/log.ts'
+import { silent } from '#operator/model/log.ts'
 import { instant } from './dryrun/dryrun.ts'
 import { type ResponseRule, scripted } from './dryrun/responses.ts'
 import { hrefOf, parseEvent } from './event.ts'
@@ -36,8 +36,6 @@ export interface RunWorld {
   release(): void
   run(): Promise<RunResult>
 }
-
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 export const runWorld = (
   task: object,

@@ -1,13 +1,11 @@
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Logger } from '#operator/model/log.ts'
+import { silent } from '#operator/model/log.ts'
 import { type ManualClock, manualClock } from '#test/harness/clock.ts'
 import { NEVER_SEEN } from './decision.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { createMetrics, shardMetrics } from './metrics.ts'
 import { Schedule } from './schedule.ts'
-
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 let clock: ManualClock
 let schedule: Schedule

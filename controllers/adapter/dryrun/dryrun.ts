@@ -3,7 +3,7 @@
  * Waiting takes no time, and no value comes from the environment but the variables that the task names.
  */
 import type { Clock } from '#operator/model/clock.ts'
-import type { Logger } from '#operator/model/log.ts'
+import { silent } from '#operator/model/log.ts'
 import { hrefOf, type ReconcileEvent } from '../event.ts'
 import { Caller } from '../http/caller.ts'
 import type { Request } from '../http/exchange.ts'
@@ -32,9 +32,6 @@ export interface DryRun extends Trace {
   readonly apiRequests: readonly { readonly method: string; readonly url: string; readonly body?: Json }[]
   readonly transportOperations: readonly Operation[]
 }
-
-/** The trace says everything. */
-const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 /** @throws DryRunFileError when the responses can't be used */
 export const dryRun = async (input: DryRunInput): Promise<DryRun> => {

@@ -1,7 +1,9 @@
+import type { ExpressionBuilder } from 'kysely'
 import { type ReconcileEvent, replayed } from '../model/cloudevent.ts'
 import { type Timestamp, timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database, Writer } from '../storage/database.ts'
+import type { Tables } from '../storage/schema.ts'
 import type { Claim } from './queue.ts'
 
 /** A claim about to be made, with the group's settings read. */
@@ -89,17 +91,12 @@ export const release = async (
   receipt: string,
   now: Date,
 ): Promise<string | null> => {
-  const { claim, sequence } = parseReceipt(receipt)
   const row = await database.kysely
     .deleteFrom('event_deliveries')
-    .where('consumer', '=', consumer)
-    .where('event_sequence', '=', sequence)
-    .where('claim', '=', claim)
-    .where('visible_time', '>', timestampOf(now))
-    .where('dead_time', 'is', null)
+    .where(heldBy(consumer, receipt, now))
     .returning('reply')
     .executeTakeFirst()
-  if (row === undefined) throw await refusal(database, consumer, sequence)
+  if (row === undefined) throw await refusal(database, consumer, receipt)
   return row.reply
 }
 
@@ -114,19 +111,27 @@ export const postpone = async (
   visibility: number,
   now: Date,
 ): Promise<string | null> => {
-  const { claim, sequence } = parseReceipt(receipt)
   const row = await database.kysely
     .updateTable('event_deliveries')
     .set({ visible_time: later(now, visibility), ...(visibility === 0 && { claim: null }) })
-    .where('consumer', '=', consumer)
-    .where('event_sequence', '=', sequence)
-    .where('claim', '=', claim)
-    .where('visible_time', '>', timestampOf(now))
-    .where('dead_time', 'is', null)
+    .where(heldBy(consumer, receipt, now))
     .returning('reply')
     .executeTakeFirst()
-  if (row === undefined) throw await refusal(database, consumer, sequence)
+  if (row === undefined) throw await refusal(database, consumer, receipt)
   return row.reply
+}
+
+/** The delivery that a receipt holds as long as its visibility has not ended. @throws Problem notFound */
+const heldBy = (consumer: string, receipt: string, now: Date) => {
+  const { claim, sequence } = parseReceipt(receipt)
+  return ({ and, eb }: ExpressionBuilder<Tables, 'event_deliveries'>) =>
+    and([
+      eb('consumer', '=', consumer),
+      eb('event_sequence', '=', sequence),
+      eb('claim', '=', claim),
+      eb('visible_time', '>', timestampOf(now)),
+      eb('dead_time', 'is', null),
+    ])
 }
 
 const later = (now: Date, milliseconds: number): Timestamp => timestampOf(new Date(now.getTime() + milliseconds))
@@ -139,12 +144,12 @@ const parseReceipt = (receipt: string): { claim: string; sequence: number } => {
   return { claim, sequence: Number(sequence) }
 }
 
-const refusal = async ({ kysely }: Database, consumer: string, sequence: number): Promise<Problem> => {
+const refusal = async ({ kysely }: Database, consumer: string, receipt: string): Promise<Problem> => {
   const row = await kysely
     .selectFrom('event_deliveries')
     .select('consumer')
     .where('consumer', '=', consumer)
-    .where('event_sequence', '=', sequence)
+    .where('event_sequence', '=', parseReceipt(receipt).sequence)
     .executeTakeFirst()
   return row === undefined
     ? new Problem(

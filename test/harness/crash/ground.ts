@@ -2,9 +2,10 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import pg from 'pg'
+import { findPostgres } from '#hack/postgres/find.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type MusterProcess, startMuster } from '../muster.ts'
-import { startPostgres } from '../servers.ts'
+import { postgresMissing, startPostgres } from '../servers.ts'
 import { lightFuse } from './fuse.ts'
 import { postgresProxy } from './postgres-proxy.ts'
 import { BACKGROUND_VARIABLE, PLAN_VARIABLE, traceOf } from './sqlite-plan.ts'
@@ -39,7 +40,7 @@ const BACKGROUND = [
 
 // Both keep compiled code (NODE_COMPILE_CACHE) in their folder: a process starts for every statement.
 
-export const sqliteGround = async (): Promise<Ground> => {
+const sqliteGround = async (): Promise<Ground> => {
   const folder = await temporaryFolder('crash')
   const plan = join(folder, 'plan')
   return {
@@ -76,7 +77,7 @@ export const sqliteGround = async (): Promise<Ground> => {
   }
 }
 
-export const postgresGround = async (): Promise<Ground> => {
+const postgresGround = async (): Promise<Ground> => {
   const postgres = await startPostgres()
   const folder = await temporaryFolder('crash')
   const proxy = await postgresProxy(postgres.url)
@@ -114,3 +115,17 @@ export const postgresGround = async (): Promise<Ground> => {
     },
   }
 }
+
+/** Both databases, to describe the same kills on each. */
+export const grounds: readonly {
+  readonly name: string
+  readonly skip: boolean
+  readonly ground: () => Promise<Ground>
+}[] = [
+  { name: 'SQLite', skip: false, ground: sqliteGround },
+  {
+    name: `PostgreSQL${findPostgres() ? '' : ` (skipped: ${postgresMissing()})`}`,
+    skip: findPostgres() === undefined,
+    ground: postgresGround,
+  },
+]

@@ -5,9 +5,10 @@ import { PARTS } from '#hack/cluster/local/layout.ts'
 import { reflect } from '#operator/client/reflector.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { type KubeObject, systemClock } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { defineResource } from '#operator/model/resource.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { type AdapterWorld, adapterWorld, type Cluster, PATIENCE, silent } from './world.ts'
+import { type AdapterWorld, adapterWorld, type Cluster, PATIENCE } from './world.ts'
 
 let plane: OwnControlPlane
 let world: AdapterWorld

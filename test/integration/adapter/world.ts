@@ -7,9 +7,10 @@ import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v
 import { adapter } from '#controllers/adapter/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
-import { type DeepPartial, type KubeObject, type Logger, operator, systemClock } from '#operator/index.ts'
+import { type DeepPartial, type KubeObject, operator, systemClock } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
-import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+import { type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
 
 /** Long enough for a busy machine; nothing waits so long when all is well. */
 export const PATIENCE = { timeout: 30_000, interval: 50 }
@@ -190,23 +191,6 @@ const grantRights = async (plane: ControlPlane, namespace: string): Promise<void
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [{ kind: 'ServiceAccount', name: 'everything', namespace }],
   })
-}
-
-/** For servers whose log no test reads. */
-export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
-
-const recorder = (lines: string[]): Logger => {
-  const at = (level: string, base: object) => (message: string, fields?: object) => {
-    lines.push(`${level} ${message} ${JSON.stringify({ ...base, ...fields })}`)
-  }
-  const logger = (base: object): Logger => ({
-    debug: at('debug', base),
-    info: at('info', base),
-    warn: at('warn', base),
-    error: at('error', base),
-    child: (fields) => logger({ ...base, ...fields }),
-  })
-  return logger({})
 }
 
 /** A task of a Namespace and a ConfigMap in it, both named after the cluster. */

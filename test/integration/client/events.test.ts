@@ -2,8 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
 import { EVENTS, type EventObject } from '#operator/client/event-object.ts'
 import { createEvents } from '#operator/client/events.ts'
+import { silent } from '#operator/model/log.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { CONFIG_MAPS, configMap, silent, transportOf } from './world.ts'
+import { CONFIG_MAPS, configMap, transportOf } from './world.ts'
 
 const world = async () => {
   const controlPlane = await sharedControlPlane()

@@ -7,8 +7,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
 import { hold, LeaseLostError, type LeaseOptions } from '#operator/client/lease.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
+import { silent } from '#operator/model/log.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { CONFIG_MAPS, configMap, silent, transportOf } from './world.ts'
+import { CONFIG_MAPS, configMap, transportOf } from './world.ts'
 
 const NAME = 'lease'
 

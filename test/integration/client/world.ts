@@ -5,7 +5,7 @@ import { type Reflector, type ReflectorOptions, reflect } from '#operator/client
 import { createTransport, type Transport } from '#operator/client/transport.ts'
 import type { WatchFailure } from '#operator/client/watch.ts'
 import { systemClock } from '#operator/model/clock.ts'
-import type { Logger } from '#operator/model/log.ts'
+import { silent } from '#operator/model/log.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 
 export interface ConfigMap extends KubeObject {
@@ -28,8 +28,6 @@ export const configMap = (namespace: string, name: string, data: Record<string, 
   metadata: { name, namespace, labels: { 'muster-test': 'yes' } },
   data,
 })
-
-export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 /** A transport for a kubeconfig, with something about its cluster changed, such as the URL to that of a proxy. Closed when the test ends. */
 export const transportOf = (kubeconfig: string, change: Partial<Cluster> = {}): Transport => {

@@ -1,28 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { findPostgres } from '#hack/postgres/find.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import {
-  killAtEveryStatement,
-  postgresGround,
-  postgresMissing,
-  type Remains,
-  sqliteGround,
-} from '#test/harness/index.ts'
+import { grounds, killAtEveryStatement, type Remains } from '#test/harness/index.ts'
 import { type Json, requestTo } from './support.ts'
 
 /** A process is started for every statement, which takes its time on a busy machine. */
 const PATIENCE = 900_000
-
-const databases = [
-  { name: 'SQLite', skip: false, ground: sqliteGround },
-  {
-    name: `PostgreSQL${findPostgres() ? '' : ` (skipped: ${postgresMissing()})`}`,
-    skip: findPostgres() === undefined,
-    ground: postgresGround,
-  },
-]
 
 /** Three levels, each with an adapter of its own. */
 const KINDS = `entities:
@@ -96,7 +80,7 @@ const DELETING = 'deleting,2 deleting,2 deleting,2'
 const UNREPORTED = '0 False NotReady'
 const REPORTED = '1 True Ready'
 
-for (const { name, skip, ground } of databases)
+for (const { name, skip, ground } of grounds)
   describe.skipIf(skip)(`killed at every statement on ${name}`, () => {
     const begin = async () => {
       const database = await ground()

@@ -1,25 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { findPostgres } from '#hack/postgres/find.ts'
-import {
-  killAtEveryStatement,
-  postgresGround,
-  postgresMissing,
-  type Remains,
-  sqliteGround,
-} from '#test/harness/index.ts'
+import { grounds, killAtEveryStatement, type Remains } from '#test/harness/index.ts'
 import { type Json, requestTo } from './support.ts'
 
 /** A process is started for every statement, which takes its time on a busy machine. */
 const PATIENCE = 900_000
-
-const databases = [
-  { name: 'SQLite', skip: false, ground: sqliteGround },
-  {
-    name: `PostgreSQL${findPostgres() ? '' : ` (skipped: ${postgresMissing()})`}`,
-    skip: findPostgres() === undefined,
-    ground: postgresGround,
-  },
-]
 
 /** A cluster, and a consumer group of its own. */
 interface Situation {
@@ -66,7 +50,7 @@ const deliveriesOf = async ({ rows }: Pick<Remains<Situation, unknown>, 'rows'>,
   return deliveries.length
 }
 
-for (const { name, skip, ground } of databases)
+for (const { name, skip, ground } of grounds)
   describe.skipIf(skip)(`killed at every statement on ${name}`, () => {
     const begin = async () => {
       const database = await ground()

@@ -3,9 +3,10 @@ import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '#operator/model/clock.ts'
+import { silent } from '#operator/model/log.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
 import { startNats } from '#test/harness/index.ts'
-import { type Json, NOWHERE, onBothDatabases, serve, type TestApi, temporaryData } from './support.ts'
+import { type Json, onBothDatabases, serve, type TestApi, temporaryData } from './support.ts'
 
 /** What only JetStream can get wrong; what every queue must do is in test/conformance/event-queue.test.ts. */
 
@@ -311,7 +312,7 @@ test('what waits in the database when NATS is first used goes to JetStream, and 
 test('a NATS that is away is named in the log without its password', async () => {
   const lines: string[] = []
   const log = {
-    ...NOWHERE,
+    ...silent,
     warn: (message: string, fields?: object) => lines.push(`${message} ${JSON.stringify(fields)}`),
   }
   await serve({ natsUrl: 'nats://user:secret@127.0.0.1:1', log })

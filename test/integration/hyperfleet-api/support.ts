@@ -7,7 +7,7 @@ import pg from 'pg'
 import { describe, onTestFinished } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import type { Logger } from '#operator/model/log.ts'
+import { silent } from '#operator/model/log.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
 import { type RunningApi, start } from '#services/hyperfleet-api/start.ts'
 import { manualClock, postgresMissing, startPostgres } from '#test/harness/index.ts'
@@ -88,11 +88,9 @@ export const requestTo =
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
   }
 
-export const NOWHERE: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => NOWHERE }
-
 /** A server of the test's own on a free port; it is stopped when the test is over. */
 export const serve = async (options: Partial<ApiOptions> = {}, clock: Clock = manualClock()): Promise<TestApi> => {
-  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, log: NOWHERE, clock, ...options })
+  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, log: silent, clock, ...options })
   onTestFinished(() => api.stop())
   const call = requestTo(`${api.url}/api/hyperfleet/v1`)
   return {

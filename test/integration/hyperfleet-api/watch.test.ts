@@ -3,10 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
+import { silent } from '#operator/model/log.ts'
 import { trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { tcpProxy } from '#test/harness/index.ts'
-import { freshPostgres, type Message, NOWHERE, onBothDatabases, openWatch, serve } from './support.ts'
+import { freshPostgres, type Message, onBothDatabases, openWatch, serve } from './support.ts'
 
 const summary = ({ type, object }: Message) => (object.name === undefined ? type : `${type} ${object.name}`)
 const isBookmark = ({ type }: Message) => type === 'bookmark'
@@ -254,7 +255,7 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
   test('a writer that hangs in its transaction holds up the streams, not the other writers', async () => {
     const choice = await freshPostgres()
     const warned = Promise.withResolvers<void>()
-    const api = await serve({ ...choice, log: { ...NOWHERE, warn: () => warned.resolve() } })
+    const api = await serve({ ...choice, log: { ...silent, warn: () => warned.resolve() } })
     const database = await openDatabase({ ...choice, onError: () => {} })
     onTestFinished(() => database.close())
     const stream = await openWatch(api, '/clusters?watch=true&fields=name')

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { type AdmissionOptions, ApiError, controller, operator, PermanentError } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, silent, Widget, type World, world } from './world.ts'
+import { eventually, Widget, type World, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1'

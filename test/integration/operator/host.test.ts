@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { ControllerHost, type HostOptions, hosted, type ResourceEvent, ResourceEventType } from '#operator/host.ts'
 import { controller } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { type RequestProxy, sharedControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { eventually, memoryLog, silent, Widget, widgetCrd, world } from './world.ts'
+import { eventually, memoryLog, Widget, widgetCrd, world } from './world.ts'
 
 /*
  * The contract of `@dot-i/k8s-operator` (its README's three examples, written anew) on our host and a real API server.

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { controller, defineResource } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { sharedControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { ConfigMap, eventually, memoryLog, silent, Widget, widgetCrd, world } from './world.ts'
+import { ConfigMap, eventually, memoryLog, Widget, widgetCrd, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 

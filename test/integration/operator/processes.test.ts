@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, it } from 'vitest'
 import { controller, loadTransport, operator } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, memoryLog, silent, Widget, type World, world } from './world.ts'
+import { eventually, memoryLog, Widget, type World, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 const HANDLED = 'muster.dev/killed.handled'

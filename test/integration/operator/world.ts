@@ -10,6 +10,7 @@ import {
   type OperatorOptions,
   operator,
 } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
 import { type ControlPlane, RestError } from '#test/harness/index.ts'
 import { Widget, type WidgetSpec } from './world-kind.ts'
 
@@ -110,14 +111,6 @@ const install = async ({ rest }: ControlPlane): Promise<void> => {
 /** Until it no longer throws. */
 export const eventually = <T>(check: () => T | Promise<T>, timeout = 20_000): Promise<T> =>
   vi.waitFor(check, { timeout, interval: 20 })
-
-export const silent: Logger = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: () => {},
-  child: () => silent,
-}
 
 /** A logger that remembers its lines, as 'level message'. */
 export const memoryLog = (lines: string[] = []): Logger & { readonly lines: string[] } => {

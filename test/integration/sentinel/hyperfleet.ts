@@ -3,9 +3,10 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net'
 import { vi } from 'vitest'
 import type { Clock } from '#operator/model/clock.ts'
+import { silent } from '#operator/model/log.ts'
 import type { EntityConfig } from '#services/hyperfleet-api/model/entity.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
-import { PATIENCE, silent } from './world.ts'
+import { PATIENCE } from './world.ts'
 
 export interface Pulse {
   readonly id: string

@@ -7,9 +7,9 @@ import { SentinelConfig, type SentinelConfigSpec } from '#apis/hyperfleet.redhat
 import { sentinel } from '#controllers/sentinel/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
-import { type Clock, type DeepPartial, type KubeObject, type Logger, operator } from '#operator/index.ts'
+import { type Clock, type DeepPartial, type KubeObject, operator } from '#operator/index.ts'
 import { pathOf } from '#operator/model/resource.ts'
-import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+import { type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
 
 export interface RunningSentinel {
   readonly registry: Registry
@@ -120,21 +120,4 @@ const grantRights = async ({ rest }: ControlPlane, namespace: string): Promise<v
     } as const
     await rest('POST', pathOf(resource, { namespace }), manifest)
   }
-}
-
-/** For servers whose log no test reads. */
-export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
-
-const recorder = (lines: string[]): Logger => {
-  const at = (level: string, base: object) => (message: string, fields?: object) => {
-    lines.push(`${level} ${message} ${JSON.stringify({ ...base, ...fields })}`)
-  }
-  const logger = (base: object): Logger => ({
-    debug: at('debug', base),
-    info: at('info', base),
-    warn: at('warn', base),
-    error: at('error', base),
-    child: (fields) => logger({ ...base, ...fields }),
-  })
-  return logger({})
 }
