@@ -1,10 +1,19 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './hack/testing/longest-first.ts'
 
 /** One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness). */
 export default defineConfig({
   test: {
     // As Node.js does it: the default import of a CommonJS package is its module.exports.
     deps: { interopDefault: false },
+    // Half of a test's time is waiting for servers, so two workers are worth it on two cores, where vitest would use one.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    sequence: { sequencer: LongestFirst },
+    // Where all tests share two cores, what is waited for comes late; vitest gives it one second, and a test five.
+    expect: { poll: { timeout: 20_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,
@@ -19,8 +28,6 @@ export default defineConfig({
           name: 'integration',
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
           globalSetup: ['test/harness/global.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
         },
       },
     ],

@@ -1,9 +1,20 @@
-/** `npm run build` bundles the program into dist/: `node dist/muster.mjs manager`. */
+/**
+ * `npm run build` bundles the program into dist/, with its bill of materials and licences: `node dist/muster.mjs manager`.
+ * Outside of a repository --commit and --time say what `muster version` will.
+ */
 import { join } from 'node:path'
-import { bundle } from './build/bundle.ts'
+import { parseArgs } from 'node:util'
+import { checkoutInfo } from '#cmd/build-info.ts'
+import { ship } from './build/ship.ts'
 
 const root = join(import.meta.dirname, '..')
-const { info, metafile } = await bundle(join(root, 'dist'))
+const { values: said } = parseArgs({ options: { commit: { type: 'string' }, time: { type: 'string' } } })
+const found = checkoutInfo(root)
+const { info, metafile } = await ship(join(root, 'dist'), {
+  version: found.version,
+  commit: said.commit || found.commit,
+  time: said.time || found.time,
+})
 
 const sizes = Object.entries(metafile.outputs).map(([file, { bytes }]) => ({ file, bytes }))
 for (const { file, bytes } of sizes.toSorted((a, b) => b.bytes - a.bytes)) {

@@ -3,8 +3,15 @@
  * Arguments are vitest's: `npm test -- controllers/sentinel`, `npm test -- --project unit -t backoff`.
  */
 import { parseCLI, startVitest } from 'vitest/node'
-import { BuildError, ensureBinaries } from './controlplane/build.ts'
-import { ensurePostgres } from './postgres/install.ts'
+import { ARGOCD } from './argocd/binaries.ts'
+import { CHROMIUM } from './chromium/missing.ts'
+import { CONTROL_PLANE } from './controlplane/binaries.ts'
+import { ensureInstalled } from './debian/install.ts'
+import { BuildError, ensureBinaries } from './gobuild/build.ts'
+import { PODMAN } from './podman/missing.ts'
+import { POSTGRES } from './postgres/missing.ts'
+import { PROMTOOL } from './prometheus/missing.ts'
+import { REDIS } from './redis/missing.ts'
 import { runChecks } from './testing/checks.ts'
 import { countingReporter } from './testing/reporter.ts'
 import { summary, type Tally } from './testing/tally.ts'
@@ -13,11 +20,13 @@ const say = (line: string) => console.log(line)
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 
-/** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL its tests skip. */
+/** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium or podman their tests skip. */
 const prepare = async (): Promise<readonly string[]> => {
   try {
-    await ensureBinaries(say)
-    await ensurePostgres(say)
+    await ensureBinaries(CONTROL_PLANE, say)
+    // Minutes of building that only these tests need.
+    if (filter.length === 0 || filter.some((path) => /argocd|fire/.test(path))) await ensureBinaries(ARGOCD, say)
+    await ensureInstalled([POSTGRES, REDIS, CHROMIUM, PROMTOOL, ...PODMAN], say)
     return []
   } catch (error) {
     say(error instanceof BuildError ? error.message : String(error))
@@ -31,7 +40,9 @@ const reporter = countingReporter()
 await startVitest([...filter], { ...options, watch: false, reporters: ['default', reporter] })
 
 const { passed, failed, skipped } = reporter.tally()
-const tally: Tally = { passed, failed: [...unprepared, ...failedChecks, ...failed], skipped }
+// What is found when the servers have stopped (test/harness/calls.ts) fails no test: vitest tells it by the exit code alone.
+const atTheEnd = failed.length === 0 && (process.exitCode ?? 0) !== 0 ? ['the end of the run: see above'] : []
+const tally: Tally = { passed, failed: [...unprepared, ...failedChecks, ...failed, ...atTheEnd], skipped }
 console.log()
 for (const line of summary(tally)) console.log(line)
 process.exitCode = tally.failed.length === 0 ? 0 : 1

@@ -1,7 +1,8 @@
-import { cp, rm } from 'node:fs/promises'
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
+import { ASSETS, readAsset } from '#services/dashboard/assets.ts'
 import { narrow } from './narrow.ts'
 import { requireBuiltins } from './require-builtins.ts'
 import { sideEffectFree } from './side-effect-free.ts'
@@ -21,6 +22,8 @@ export const SHIPPED = {
   minifySyntax: true,
   minifyWhitespace: true,
   keepNames: true,
+  // Names of chunks come from their sources' paths: a checkout whose node_modules is a link builds the same as any other.
+  preserveSymlinks: true,
   logLevel: 'warning',
   banner: { js: REQUIRE },
   plugins: [requireBuiltins, narrow, sideEffectFree],
@@ -36,11 +39,11 @@ export interface Bundle {
 }
 
 /**
- * Bundles the program into `<folder>/muster.mjs` and one chunk for each command and controller, with the CRDs beside it.
+ * Bundles the program into `<folder>/muster.mjs` and one chunk for each command and controller, with the CRDs and the dashboard's files beside it.
  * @param folder Absolute; what is in it is removed first.
+ * @param info Said by whoever builds outside of a repository, as the Dockerfile does.
  */
-export const bundle = async (folder: string): Promise<Bundle> => {
-  const info = checkoutInfo(root)
+export const bundle = async (folder: string, info: BuildInfo = checkoutInfo(root)): Promise<Bundle> => {
   await rm(folder, { recursive: true, force: true })
   const { metafile } = await build({
     ...SHIPPED,
@@ -53,5 +56,7 @@ export const bundle = async (folder: string): Promise<Bundle> => {
     define: { 'globalThis.MUSTER_BUILD': JSON.stringify(JSON.stringify(info)) },
   })
   await cp(join(root, 'manifests/crds'), join(folder, 'crds'), { recursive: true })
+  await mkdir(join(folder, 'dashboard'))
+  for (const name of ASSETS) await writeFile(join(folder, 'dashboard', name), await readAsset(name))
   return { info, metafile }
 }

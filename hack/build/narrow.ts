@@ -23,7 +23,7 @@ const NARROWINGS: readonly Narrowing[] = [
     specifiers: ['typebox'],
     importer: join(import.meta.dirname, '../../apis/'),
     // The adapter checks task files with the schema while it runs; whoever runs no adapter loads none of these.
-    except: ['/v1alpha1/task/', '/apis/schema/free.ts'],
+    except: ['/v1alpha1/task/'],
     instead: 'typebox.ts',
   },
   { specifiers: ['prom-client'], instead: 'prom-client.mjs' },

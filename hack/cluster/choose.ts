@@ -1,4 +1,5 @@
-import { isBuilt } from '../controlplane/build.ts'
+import { CONTROL_PLANE } from '../controlplane/binaries.ts'
+import { isBuilt } from '../gobuild/build.ts'
 import { assets } from './assets.ts'
 import type { Cluster, ClusterProvider, Start, Wanted } from './cluster.ts'
 import { existing } from './existing.ts'
@@ -58,7 +59,7 @@ export const startCluster = async (start: Start): Promise<Cluster> => {
     wanted: start.wanted,
     forced: process.env.MUSTER_CLUSTER,
     assets: process.env.KUBEBUILDER_ASSETS,
-    built: isBuilt(),
+    built: isBuilt(CONTROL_PLANE),
   }
   const choices = candidates(facts)
   const reasons: string[] = []

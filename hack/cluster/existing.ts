@@ -15,7 +15,9 @@ export const existing: ClusterProvider = {
   unavailable: async (wanted) => {
     const file = fileOf(wanted)
     if (!existsSync(file)) return `There is no kubeconfig ${file}: give one with --kubeconfig`
-    const config = await readKubeconfig(file)
+    const config = await readKubeconfig(file).catch((error: Error) => error)
+    if (config instanceof Error)
+      return `${file} is no kubeconfig (${config.message}): give another one with --kubeconfig`
     const contexts = contextsOf(config)
     const context = wanted.context ?? currentContextOf(config)
     if (context === undefined)

@@ -24,8 +24,13 @@ interface ContextEntry {
   readonly namespace?: string
 }
 
-export const readKubeconfig = async (file: string): Promise<KubeconfigFile> =>
-  load(await readFile(file, 'utf8')) as KubeconfigFile
+/** @throws Error when the file can't be read, or holds something else */
+export const readKubeconfig = async (file: string): Promise<KubeconfigFile> => {
+  const config = load(await readFile(file, 'utf8'))
+  if (typeof config !== 'object' || config === null || !('kind' in config) || config.kind !== 'Config')
+    throw new Error('it has no kind: Config')
+  return config as KubeconfigFile
+}
 
 export const contextsOf = ({ contexts }: KubeconfigFile): readonly string[] => (contexts ?? []).map(({ name }) => name)
 

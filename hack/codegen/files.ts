@@ -1,5 +1,7 @@
 import { customKinds } from '#apis/kinds.ts'
 import { apiErrorsFile } from './api-errors.ts'
+import { argoSettingsFile } from './argocd.ts'
+import { rightsFiles } from './controller-rights.ts'
 import { crdFiles } from './crds.ts'
 import { flagsFile } from './flags.ts'
 import type { GeneratedFile } from './generated.ts'
@@ -12,13 +14,18 @@ import { taskLanguageFile } from './task-language.ts'
 export const generatedFiles = (): GeneratedFile[] => {
   const kinds = customKinds()
   const crds = crdFiles(kinds)
+  const argo = argoSettingsFile(kinds)
   return [
     ...crds,
-    kustomizationFile(crds),
+    // Beside the folder of the CRDs and not in it: there, `kubectl apply -f` would read it too.
+    kustomizationFile('manifests', crds),
     referenceFile(kinds),
     flagsFile(),
     apiErrorsFile(),
     taskLanguageFile(),
     peopleRolesFile(kinds),
+    ...rightsFiles(kinds),
+    argo,
+    kustomizationFile('manifests/argocd', [argo]),
   ]
 }

@@ -1,9 +1,12 @@
-import { dryRunFlags } from '#cmd/adapter/command.ts'
+import { deadLettersFlags, dryRunFlags } from '#cmd/adapter/command.ts'
+import { agentFlags } from '#cmd/agent/command.ts'
 import { apiFlags } from '#cmd/api/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
 import { type Flag, type Flags, spelled, variableOf } from '#cmd/flag.ts'
+import { credentialsFlags } from '#cmd/fleet/command.ts'
+import { previewFlags } from '#cmd/fleet/preview-command.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
-import { renderFlags } from '#cmd/pool/command.ts'
+import { planFlags, renderFlags } from '#cmd/pool/command.ts'
 import { versionFlags } from '#cmd/version/command.ts'
 import { cell, row } from './table.ts'
 
@@ -11,7 +14,21 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   manager: { does: 'Runs controllers against a Kubernetes API server.', flags: managerFlags },
   api: { does: 'Serves the HyperFleet API.', flags: apiFlags },
   'adapter dry-run': { does: 'Runs an adapter task with no cluster, and prints what it would do.', flags: dryRunFlags },
+  'adapter dead-letters': {
+    does: 'Lists messages from NATS that no task could work on, and replays them.',
+    flags: deadLettersFlags,
+  },
+  'pool plan': { does: 'Prints what the controller would do next with a pool, and why.', flags: planFlags },
   'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
+  agent: { does: 'Runs what the fleet’s Deployments want on this device.', flags: agentFlags },
+  'fleet preview': {
+    does: 'Prints which devices a Deployment would come to, and what each would get.',
+    flags: previewFlags,
+  },
+  'fleet credentials': {
+    does: 'Makes keys for devices, and the NATS configuration that goes with them.',
+    flags: credentialsFlags,
+  },
   crds: { does: 'Prints the CustomResourceDefinitions as YAML.', flags: crdsFlags },
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },
 }

@@ -1,11 +1,16 @@
 import { GenericContainer } from 'testcontainers'
 
 const PORT = 4222
+const CONFIG = '/etc/nats/muster.conf'
 
-/** The broker in a container, for machines that have Docker and no nats-server. testcontainers removes it when we end. */
-export const startNatsContainer = async (): Promise<{ readonly url: string; stop(): Promise<void> }> => {
+/**
+ * The broker in a container, for machines that have Docker and no nats-server. testcontainers removes it when we end.
+ * @param config path of a configuration file with what is not said here, such as users
+ */
+export const startNatsContainer = async (config?: string): Promise<{ readonly url: string; stop(): Promise<void> }> => {
   const container = await new GenericContainer('nats:2.12-alpine')
-    .withCommand(['--jetstream'])
+    .withCommand(['--jetstream', ...(config === undefined ? [] : [`--config=${CONFIG}`])])
+    .withCopyFilesToContainer(config === undefined ? [] : [{ source: config, target: CONFIG }])
     .withExposedPorts(PORT)
     .start()
   return {

@@ -8,20 +8,32 @@ export interface Nats {
   readonly logFile: string
   /** SIGKILL. */
   kill(): Promise<void>
+  /** Has it read its configuration again: SIGHUP. */
+  reload(): void
   /** On the same port with the same streams. */
   restart(): Promise<void>
   /** The folder stays. */
   stop(): Promise<void>
 }
 
-/** Starts a nats-server with JetStream on 127.0.0.1, which keeps its streams and its log in the folder. @throws ProcessError */
-export const startNats = async (binaries: string, folder: string): Promise<Nats> => {
+/**
+ * Starts a nats-server with JetStream on 127.0.0.1, which keeps its streams and its log in the folder.
+ * @param config path of a configuration file with what is not said here, such as users
+ * @throws ProcessError
+ */
+export const startNats = async (binaries: string, folder: string, config?: string): Promise<Nats> => {
   const port = await freePort()
   const logFile = join(folder, 'nats-server.log')
   const start = async (): Promise<Child> => {
     const child = await startChild({
       command: join(binaries, 'nats-server'),
-      args: ['--addr=127.0.0.1', `--port=${port}`, '--jetstream', `--store_dir=${folder}`],
+      args: [
+        '--addr=127.0.0.1',
+        `--port=${port}`,
+        '--jetstream',
+        `--store_dir=${folder}`,
+        ...(config === undefined ? [] : [`--config=${config}`]),
+      ],
       logFile,
       guarded: true,
     })
@@ -34,6 +46,9 @@ export const startNats = async (binaries: string, folder: string): Promise<Nats>
     logFile,
     kill: async () => {
       await child.kill()
+    },
+    reload: () => {
+      process.kill(child.pid, 'SIGHUP')
     },
     restart: async () => {
       await child.kill()

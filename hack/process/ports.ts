@@ -1,14 +1,35 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 
-/** A TCP port of 127.0.0.1 that nobody listens on now. The kernel hands out another one each time, so two callers don't meet. */
+/**
+ * Below those that Linux hands out by itself (from 32768), to outgoing connections as well: a server that is started a moment later,
+ * or once more after a minute, finds its port still free.
+ */
+const [LOWEST, HIGHEST] = [10_000, 32_767]
+
+const given = new Set<number>()
+
+/** A TCP port of 127.0.0.1 that nobody listens on now; another one at each call. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  for (;;) {
+    const port = randomInt(LOWEST, HIGHEST + 1)
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    return port
+  }
+}
+
+const isFree = async (port: number): Promise<boolean> => {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
   server.close()
   await once(server, 'close')
-  return port
+  return true
 }
 
 /** Whether somebody accepts connections on this port of 127.0.0.1. */

@@ -1,57 +1,18 @@
-import { join } from 'node:path'
-import { request } from 'undici'
+import { type ServedCommand, saysReady, servedProgram } from '../muster/program.ts'
 import { type Child, startChild, untilReady } from '../process/child.ts'
-import { freePort } from '../process/ports.ts'
 
-/** A `muster` command that runs beside us, and that answers on its probe. */
-export interface Command {
-  readonly name: 'api' | 'manager'
-  /** Of its log. */
-  readonly log: string
-  readonly args: readonly string[]
-  /** Where the log goes. */
-  readonly folder: string
-}
-
-const PROGRAM = join(import.meta.dirname, '..', '..', 'cmd', 'muster.ts')
+/** A `muster` process that runs beside us, with our own environment and what is said here. */
+export type Beside = Omit<ServedCommand, 'env'> & { readonly env?: Readonly<Record<string, string>> }
 
 /** Starts it and waits until `/readyz` says yes. @throws ProcessError with the last lines of its log */
-export const startMuster = async ({
-  name,
-  log,
-  args,
-  folder,
-}: Command): Promise<Child & { readonly metricsUrl: string }> => {
-  const [health, metrics] = [await freePort(), await freePort()]
-  const child = await startChild({
-    name: `muster ${name}`,
-    command: process.execPath,
-    args: [
-      '--disable-warning=ExperimentalWarning',
-      PROGRAM,
-      name,
-      ...args,
-      `--health-probe-bind-address=127.0.0.1:${health}`,
-      `--metrics-bind-address=127.0.0.1:${metrics}`,
-    ],
-    logFile: join(folder, `${log}.log`),
-    guarded: true,
-  })
+export const startMuster = async ({ env, ...command }: Beside): Promise<Child & { readonly metricsUrl: string }> => {
+  const { probe, metricsUrl, ...program } = await servedProgram({ ...command, env: { ...process.env, ...env } })
+  const child = await startChild(program)
   try {
-    await untilReady(child, () => answersWell(`http://127.0.0.1:${health}/readyz`))
+    await untilReady(child, () => saysReady(probe))
   } catch (error) {
     await child.kill()
     throw error
   }
-  return { ...child, metricsUrl: `http://127.0.0.1:${metrics}/metrics` }
-}
-
-const answersWell = async (url: string): Promise<boolean> => {
-  try {
-    const { statusCode, body } = await request(url, { headersTimeout: 5_000 })
-    await body.dump()
-    return statusCode === 200
-  } catch {
-    return false
-  }
+  return { ...child, metricsUrl }
 }

@@ -1,7 +1,9 @@
+import { basename } from 'node:path'
 import { load } from 'js-yaml'
 import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import type { KubeconfigFile } from '../kubeconfig.ts'
 import { type Kubectl, KubectlError } from '../kubectl.ts'
+import { loadCommand } from './images.ts'
 import { ADMIN_CONFIG, API_SERVER_PORT, BOOTED, IMAGE, KUBEADM_CONFIG, kubeadmConfig, SETUP } from './plan.ts'
 import { reachedAt } from './reach.ts'
 
@@ -64,6 +66,14 @@ export class StartedKindContainer extends AbstractStartedContainer {
   constructor(node: StartedTestContainer, kubeconfig: KubeconfigFile) {
     super(node)
     this.kubeconfig = kubeconfig
+  }
+
+  /** Makes the images of an archive (`docker save`) known to the node, so that pods need no registry for them. */
+  async load(archive: string): Promise<void> {
+    const target = `/kind/${basename(archive)}`
+    await this.copyFilesToContainer([{ source: archive, target }])
+    await succeed(this, 'Loading an image', loadCommand(target))
+    await this.exec(['rm', target])
   }
 
   /** The node's own kubectl, for machines that have none. Files it is told to read must be in the container. */

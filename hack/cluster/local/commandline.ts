@@ -13,8 +13,10 @@ export interface Ports {
  * etcd listens on a unix socket inside that private folder: no port to collide on, and no other user can reach it.
  * Its advertised URLs must look like TCP, but in a cluster of one nobody calls them.
  * The API server listens on 127.0.0.1 only; it makes its own certificate in the certificates folder on the first start.
+ *
+ * @param isAudited the API server keeps a log of what ServiceAccounts ask it for
  */
-export const commandLine = (part: Part, layout: Layout, ports: Ports): readonly string[] => {
+export const commandLine = (part: Part, layout: Layout, ports: Ports, isAudited = false): readonly string[] => {
   switch (part) {
     case 'etcd':
       return [
@@ -46,6 +48,7 @@ export const commandLine = (part: Part, layout: Layout, ports: Ports): readonly 
         `--service-account-key-file=${layout.serviceAccountKey}`,
         '--service-cluster-ip-range=10.0.0.0/24',
         '--profiling=false',
+        ...(isAudited ? auditing(layout) : []),
       ]
     case 'kube-controller-manager':
       return [
@@ -75,3 +78,10 @@ export const commandLine = (part: Part, layout: Layout, ports: Ports): readonly 
       ]
   }
 }
+
+const auditing = (layout: Layout): readonly string[] => [
+  `--audit-policy-file=${join(import.meta.dirname, 'audit-policy.yaml')}`,
+  `--audit-log-path=${layout.auditLog}`,
+  // Megabytes; a full file is kept beside the next one.
+  '--audit-log-maxsize=1000',
+]

@@ -18,6 +18,8 @@ export interface ControlPlaneOptions {
   readonly parts?: readonly Part[]
   /** False for one that lives on after this process. */
   readonly guarded: boolean
+  /** The API server keeps a log of what ServiceAccounts ask it for: audit-policy.yaml. */
+  readonly audited?: boolean
   /** Free ones when undefined. */
   readonly ports?: Ports
   /** Gives up: the start rejects, and what was started is stopped. */
@@ -61,7 +63,7 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
     const child = await startChild({
       name: part,
       command: join(options.binaries, part),
-      args: commandLine(part, layout, ports),
+      args: commandLine(part, layout, ports, options.audited),
       cwd: layout.folder,
       logFile: layout.log(part),
       guarded: options.guarded,

@@ -10,6 +10,8 @@ export interface Layout {
   readonly certificateKey: string
   readonly tokens: string
   readonly serviceAccountKey: string
+  /** One event a line, when the API server is audited. */
+  readonly auditLog: string
   kubeconfig(user: User): string
   log(part: Part): string
 }
@@ -39,6 +41,7 @@ export const layoutOf = (folder: string): Layout => ({
   certificateKey: join(folder, 'certificates', 'apiserver.key'),
   tokens: join(folder, 'tokens.csv'),
   serviceAccountKey: join(folder, 'service-account.key'),
+  auditLog: join(folder, 'audit.jsonl'),
   kubeconfig: (user) => join(folder, user === 'admin' ? 'kubeconfig' : `${user}.kubeconfig`),
   log: (part) => join(folder, `${part}.log`),
 })

@@ -1,7 +1,7 @@
 import type { Kubectl } from '../kubectl.ts'
 
 /** A node without a machine: kwok keeps it alive and plays its kubelet. */
-const NODE = {
+export const NODE = {
   apiVersion: 'v1',
   kind: 'Node',
   metadata: {

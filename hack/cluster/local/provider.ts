@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ensureBinaries, isBuilt } from '../../controlplane/build.ts'
+import { CONTROL_PLANE } from '../../controlplane/binaries.ts'
+import { ensureBinaries, isBuilt } from '../../gobuild/build.ts'
 import { temporaryFolder } from '../../process/folder.ts'
 import type { Cluster, ClusterProvider } from '../cluster.ts'
 import { kubectl } from '../kubectl.ts'
@@ -12,11 +13,11 @@ import { applyNode } from './node.ts'
 export const local: ClusterProvider = {
   title: 'a local control plane',
   unavailable: async () =>
-    isBuilt() || onPath('go') !== undefined
+    isBuilt(CONTROL_PLANE) || onPath('go') !== undefined
       ? undefined
       : 'The local control plane is not built, and "go" is not on the PATH to build it: install Go 1.26 (https://go.dev/dl)',
   start: async ({ say, signal }): Promise<Cluster> => {
-    const binaries = await ensureBinaries(say, signal)
+    const binaries = await ensureBinaries(CONTROL_PLANE, say, signal)
     const folder = await temporaryFolder('cluster')
     const controlPlane = await startLocalControlPlane({ binaries, folder, guarded: true, signal })
     const run = kubectl(join(binaries, 'kubectl'), [`--kubeconfig=${controlPlane.kubeconfig}`])

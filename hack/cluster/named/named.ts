@@ -2,7 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import lockfile from 'proper-lockfile'
-import { ensureBinaries, type Say } from '../../controlplane/build.ts'
+import { CONTROL_PLANE } from '../../controlplane/binaries.ts'
+import { ensureBinaries, type Say } from '../../gobuild/build.ts'
 import { signalGroup } from '../../process/child.ts'
 import { type Identity, identify, isRunning } from '../../process/identity.ts'
 import { kubectl } from '../kubectl.ts'
@@ -37,7 +38,7 @@ export const startNamed = (name: string, say: Say, signal: AbortSignal): Promise
       await stopProcesses(state)
     }
     const layout = layoutOfCluster(name)
-    const binaries = await ensureBinaries(say, signal)
+    const binaries = await ensureBinaries(CONTROL_PLANE, say, signal)
     say(`Starting "${name}" …`)
     let remembered: State = { server: '', binaries, processes: [], complete: false }
     try {

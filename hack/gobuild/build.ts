@@ -6,8 +6,7 @@ import { text } from 'node:stream/consumers'
 import lockfile from 'proper-lockfile'
 import { signalGroup } from '../process/child.ts'
 import { forgetGroup, guardGroup } from '../process/reaper.ts'
-import { BINARIES, type Binary, BUILD_FLAGS, binaryNames } from './binaries.ts'
-import { binariesFolder } from './cache.ts'
+import { type BinarySet, binariesFolder } from './set.ts'
 
 /** A line of progress for people. */
 export type Say = (line: string) => void
@@ -18,21 +17,21 @@ export class BuildError extends Error {
 }
 
 /** Whether the binaries that this checkout wants are in the cache. */
-export const isBuilt = (): boolean => existsSync(binariesFolder())
+export const isBuilt = (set: BinarySet): boolean => existsSync(binariesFolder(set))
 
 /**
- * The folder with every binary of the control plane, built first when the cache does not have it.
+ * The folder with every binary of a set, built first when the cache does not have it.
  * Two builders at once: the second waits for the first. A build that is interrupted leaves nothing that looks finished.
  * @throws BuildError
  */
-export const ensureBinaries = async (say: Say, signal?: AbortSignal): Promise<string> => {
-  const folder = binariesFolder()
+export const ensureBinaries = async (set: BinarySet, say: Say, signal?: AbortSignal): Promise<string> => {
+  const folder = binariesFolder(set)
   if (existsSync(folder)) return folder
   const parent = dirname(folder)
   await mkdir(parent, { recursive: true })
-  const release = await lockWith(parent, say)
+  const release = await lockWith(parent, set, say)
   try {
-    if (!existsSync(folder)) await buildInto(folder, say, signal)
+    if (!existsSync(folder)) await buildInto(folder, set, say, signal)
   } finally {
     await release()
   }
@@ -40,44 +39,45 @@ export const ensureBinaries = async (say: Say, signal?: AbortSignal): Promise<st
 }
 
 /** The lock is a folder whose age its holder keeps fresh, so a builder that was killed does not block the next one. */
-const lockWith = async (folder: string, say: Say): Promise<() => Promise<void>> => {
+const lockWith = async (folder: string, { title }: BinarySet, say: Say): Promise<() => Promise<void>> => {
   const lock = (retries: object | number) =>
     lockfile.lock(folder, { lockfilePath: join(folder, 'build.lock'), stale: 20_000, retries })
   try {
     return await lock(0)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw error
-    say('Another process builds the control plane; waiting for it …')
+    say(`Another process builds ${title}; waiting for it …`)
     return lock({ forever: true, factor: 1, minTimeout: 500, maxTimeout: 500 })
   }
 }
 
-const buildInto = async (folder: string, say: Say, signal?: AbortSignal): Promise<void> => {
+const buildInto = async (folder: string, set: BinarySet, say: Say, signal?: AbortSignal): Promise<void> => {
   const parent = dirname(folder)
   const leftovers = (await readdir(parent)).filter((name) => name.startsWith('building-'))
   await Promise.all(leftovers.map((name) => rm(join(parent, name), { recursive: true })))
   const draft = join(parent, `building-${process.pid}`)
   await mkdir(draft)
   const startedAt = performance.now()
-  say(`Building the control plane with Go into ${folder} (minutes the first time) …`)
-  for (const [index, name] of binaryNames.entries()) {
-    await goBuild(name, join(draft, name), signal)
-    say(`  ${index + 1}/${binaryNames.length} ${name} (${Math.round((performance.now() - startedAt) / 1000)} s)`)
+  say(`Building ${set.title} with Go into ${folder} (minutes the first time) …`)
+  const programs = Object.entries(set.packages)
+  for (const [index, [name, source]] of programs.entries()) {
+    await goBuild(set, source, join(draft, name), signal)
+    say(`  ${index + 1}/${programs.length} ${name} (${Math.round((performance.now() - startedAt) / 1000)} s)`)
   }
   await rename(draft, folder)
 }
 
 /** Go and its compilers are a process group of their own, so that they all end with us. */
-const goBuild = async (name: Binary, output: string, signal?: AbortSignal): Promise<void> => {
+const goBuild = async (set: BinarySet, source: string, output: string, signal?: AbortSignal): Promise<void> => {
   signal?.throwIfAborted()
-  const go = spawn('go', ['build', ...BUILD_FLAGS, '-o', output, BINARIES[name]], {
-    cwd: import.meta.dirname,
+  const go = spawn('go', ['build', ...set.flags, '-o', output, source], {
+    cwd: set.module,
     env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   })
   const closed = new Promise<number | null>((resolve, reject) => {
-    go.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'ENOENT' ? noGo(error) : error))
+    go.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'ENOENT' ? noGo(set, error) : error))
     go.once('close', resolve)
   })
   const group = go.pid
@@ -89,17 +89,15 @@ const goBuild = async (name: Binary, output: string, signal?: AbortSignal): Prom
     const errors = await text(go.stderr)
     const code = await closed
     signal?.throwIfAborted()
-    if (code !== 0) throw new BuildError(`go build of ${name} failed (exit ${code}):\n${errors.trim().slice(-2000)}`)
+    if (code !== 0) throw new BuildError(`go build of ${source} failed (exit ${code}):\n${errors.trim().slice(-2000)}`)
   } finally {
     signal?.removeEventListener('abort', kill)
     forgetGroup(group)
   }
 }
 
-const noGo = (cause: Error) =>
+const noGo = ({ title }: BinarySet, cause: Error) =>
   new BuildError(
-    'The control plane is built with Go, and "go" is not on the PATH: install Go 1.26 (https://go.dev/dl).',
-    {
-      cause,
-    },
+    `${title[0]?.toUpperCase()}${title.slice(1)} is built with Go, and "go" is not on the PATH: install Go 1.26 (https://go.dev/dl).`,
+    { cause },
   )

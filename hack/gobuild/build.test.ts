@@ -8,7 +8,8 @@ const run = promisify(execFile)
 
 const PROGRAM = `
 import { ensureBinaries } from ${JSON.stringify(join(import.meta.dirname, 'build.ts'))}
-await ensureBinaries(console.error).catch((error) => console.log(error.name + ': ' + error.message))
+import { CONTROL_PLANE } from ${JSON.stringify(join(import.meta.dirname, '../controlplane/binaries.ts'))}
+await ensureBinaries(CONTROL_PLANE, console.error).catch((error) => console.log(error.name + ': ' + error.message))
 `
 
 test('without Go the reason and the mend are one line, and nothing looks built', async () => {

@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export type Say = (line: string) => void
+
+/** A program of this machine that tests need. */
+export interface Installable {
+  /** For people: "PostgreSQL". */
+  readonly title: string
+  /** Debian's package. */
+  readonly package: string
+  /** Why it is not there and what to do; undefined when it is. */
+  missing(): string | undefined
+}
+
+/** Installs Debian's packages of what is missing when we may: as root on a machine with apt-get. */
+export const ensureInstalled = async (wanted: readonly Installable[], say: Say): Promise<void> => {
+  const missing = wanted.filter((program) => program.missing() !== undefined)
+  if (missing.length === 0 || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
+  const packages = missing.map((program) => program.package)
+  say(`Installing ${missing.map(({ title }) => title).join(', ')} (apt-get install ${packages.join(' ')}) …`)
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 64 * 1024 * 1024 }
+  await run('apt-get', ['update', '-qq'], options)
+  await run('apt-get', ['install', '-qq', '--no-install-recommends', ...packages], options)
+}

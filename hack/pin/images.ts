@@ -1,0 +1,61 @@
+import { dump, load } from 'js-yaml'
+
+/** What an image of the manifests is replaced by, by its short name. */
+export interface Pin {
+  /** The last part of the image's name in the manifests: `muster`. */
+  readonly short: string
+  /** registry.example.com/platform/muster */
+  readonly name: string
+  /** sha256:… */
+  readonly digest: string
+}
+
+/** Something can't be pinned: the message says what, and what to write instead. */
+export class PinError extends Error {
+  override readonly name = 'PinError'
+}
+
+/** An entry of `images` in a kustomization.yaml. Kustomize: images. */
+interface Image {
+  readonly name: string
+  readonly newName?: string
+  readonly digest: string
+}
+
+const WANTED = 'write NAME=IMAGE@sha256:DIGEST, such as muster=registry.example.com/platform/muster@sha256:…'
+
+/** A digest as OCI registries give it; zeros alone are the placeholder of the manifests. */
+const REFERENCE = /^(?<short>[a-z0-9._-]+)=(?<name>[a-z0-9][a-z0-9._:/-]*)@(?<digest>sha256:(?!0{64}$)[0-9a-f]{64})$/
+
+/** @throws PinError when this is no `NAME=IMAGE@sha256:DIGEST` */
+export const parsePin = (argument: string): Pin => {
+  const { short, name, digest } = REFERENCE.exec(argument)?.groups ?? {}
+  if (short === undefined || name === undefined || digest === undefined)
+    throw new PinError(`${argument}: ${WANTED}. A tag can be moved, so it is not enough`)
+  return { short, name, digest }
+}
+
+const shortOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
+
+/**
+ * A kustomization.yaml with these images named by these digests; everything before its `images`, comments included, stays as it is.
+ * @throws PinError when it does not name such an image, or has something after its `images`
+ */
+export const withPins = (text: string, pins: readonly Pin[]): string => {
+  const at = text.search(/^images:$/m)
+  if (at < 0) throw new PinError('there is no list "images:" in it: add one, or name another overlay with --overlay')
+  const block = load(text.slice(at)) as Readonly<Record<string, unknown>>
+  const others = Object.keys(block).filter((key) => key !== 'images')
+  if (others.length > 0) throw new PinError(`"images" must come last: move ${others.join(', ')} before it`)
+  const images = block.images as readonly Image[]
+  const known = images.map(({ name }) => shortOf(name))
+  for (const { short } of pins)
+    if (!known.includes(short)) throw new PinError(`there is no image ${short} in it (valid: ${known.join(', ')})`)
+  const pinned = images.map((image): Image => {
+    const pin = pins.find(({ short }) => short === shortOf(image.name))
+    if (pin === undefined) return image
+    const moved = pin.name === image.name ? {} : { newName: pin.name }
+    return { name: image.name, ...moved, digest: pin.digest }
+  })
+  return text.slice(0, at) + dump({ images: pinned }, { lineWidth: -1, seqNoIndent: false })
+}

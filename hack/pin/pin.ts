@@ -1,0 +1,34 @@
+/**
+ * `npm run pin -- muster=registry.example.com/platform/muster@sha256:…` writes which images an overlay runs.
+ * `kustomize edit set image` does the same, and so do tools that open pull requests for new images: all write `images`.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { PinError, parsePin, withPins } from './images.ts'
+
+const { values, positionals } = parseArgs({
+  options: { overlay: { type: 'string', default: 'prod' } },
+  allowPositionals: true,
+})
+/** From the root of the checkout, where npm runs its scripts. */
+const path = `kustomize/overlays/${values.overlay}/kustomization.yaml`
+
+const read = async (): Promise<string> => {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new PinError(`${path} can’t be read: name an overlay of kustomize/overlays with --overlay`, { cause })
+  }
+}
+
+try {
+  if (positionals.length === 0)
+    throw new PinError('which image? For example: npm run pin -- muster=registry.example.com/muster@sha256:…')
+  const pins = positionals.map(parsePin)
+  await writeFile(path, withPins(await read(), pins))
+  for (const { name, digest } of pins) console.log(`${path}: ${name}@${digest}`)
+} catch (error) {
+  if (!(error instanceof PinError)) throw error
+  console.error(`npm run pin: ${error.message}`)
+  process.exitCode = 2
+}

@@ -1,0 +1,70 @@
+/** The agents that `npm run up` starts, and the NATS server of the fleet, which knows each of them by its key. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeCredentials } from '../../cmd/fleet/credentials.ts'
+import { agentProgram } from '../muster/program.ts'
+import { findNats } from '../nats/find.ts'
+import { startNats } from '../nats/nats.ts'
+import { startChild } from '../process/child.ts'
+import { DEVICE_LABELS, DEVICES } from './fleet.ts'
+import type { Run } from './run.ts'
+
+/** NATS as the fleet uses it. */
+export interface FleetNats {
+  readonly url: string
+  /** With the keys that `muster fleet credentials` made. */
+  readonly credentials: string
+}
+
+/** Makes the keys of the operator and of each device, and starts a NATS server that lets in nobody else. */
+export const startFleetNats = async (run: Run, scratch: string, logs: string): Promise<FleetNats> => {
+  const credentials = join(scratch, 'fleet-credentials')
+  await writeCredentials(DEVICES, credentials)
+  const users = join(credentials, 'nats-users.conf')
+  const folder = join(logs, 'fleet-nats')
+  await mkdir(folder, { mode: 0o700 })
+  const nats = await serverFor(users, folder)
+  run.undo('Stopping the NATS of the fleet', nats.stop)
+  return { url: nats.url, credentials }
+}
+
+const serverFor = async (users: string, folder: string) => {
+  const programs = findNats()
+  if (programs !== undefined) return startNats(programs, folder, users)
+  const { startNatsContainer } = await import('../nats/container.ts')
+  return startNatsContainer(users)
+}
+
+/** What keeps a manager of the fleet and NATS together. */
+export const operatorArgs = ({ url, credentials }: FleetNats): readonly string[] => [
+  `--nats-url=${url}`,
+  `--nats-credentials=${join(credentials, 'operator.nk')}`,
+]
+
+/** Starts an agent for each device. Their programs end with them. */
+export const startAgents = async (
+  run: Run,
+  { url, credentials }: FleetNats,
+  scratch: string,
+  logs: string,
+): Promise<void> => {
+  const agents = await Promise.all(
+    DEVICES.map((device) =>
+      startChild(
+        agentProgram(device, {
+          args: [
+            `--nats-url=${url}`,
+            `--nats-credentials=${join(credentials, 'devices', `${device}.nk`)}`,
+            `--labels=${DEVICE_LABELS}`,
+            `--state-dir=${join(scratch, device)}`,
+            '--stop-workloads',
+          ],
+          folder: logs,
+          env: process.env,
+        }),
+      ),
+    ),
+  )
+  run.undo('Stopping the agents', async () => void (await Promise.all(agents.map((agent) => agent.stop()))))
+  agents.forEach(run.watch)
+}

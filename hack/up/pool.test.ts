@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { isFilled, isFree, isRefilled, type PoolSighting, poolNews, poolPicture } from './pool.ts'
+
+const sighting = (over: Partial<PoolSighting>): PoolSighting => ({
+  wanted: 3,
+  ready: 0,
+  claimed: 0,
+  inventory: '4/4',
+  clusters: new Map(),
+  claim: undefined,
+  ...over,
+})
+
+const FILLED = sighting({ ready: 3, clusters: new Map(['a', 'b', 'c'].map((name) => [name, 'Provisioned'])) })
+
+test('only what has changed is told, what is gone too', () => {
+  const before = sighting({ claim: 'ClusterClaimed', clusters: new Map([['edge-1', 'Provisioning (dallas)']]) })
+  const now = sighting({ ready: 1, clusters: new Map([['edge-2', 'New (denver)']]) })
+  expect(poolNews(before, now)).toEqual([
+    'clusterdeployment/edge-2 is New (denver)',
+    'clusterdeployment/edge-1 is gone',
+    'clusterclaim/demo is gone',
+    'clusterpool/edge has 1 of 3 clusters ready, 0 claimed, inventory 4/4',
+  ])
+  expect(poolNews(now, now)).toEqual([])
+})
+
+test('the picture has a line for all there is', () => {
+  expect(poolPicture(sighting({ claim: 'NoClusters', clusters: new Map([['edge-1', 'New (dallas)']]) }))).toEqual([
+    'clusterpool/edge has 0 of 3 clusters ready, 0 claimed, inventory 4/4',
+    'clusterdeployment/edge-1 is New (dallas)',
+    'clusterclaim/demo is NoClusters',
+  ])
+})
+
+test('filled, refilled and free are three things', () => {
+  const refilled = {
+    ...FILLED,
+    claimed: 1,
+    claim: 'ClusterClaimed',
+    clusters: new Map([...FILLED.clusters, ['d', 'x']]),
+  }
+  const goals = [isFilled, isRefilled, isFree]
+  expect(goals.map((goal) => goal(FILLED))).toEqual([true, false, true])
+  expect(goals.map((goal) => goal(refilled))).toEqual([true, true, false])
+  expect(goals.map((goal) => goal(sighting({})))).toEqual([false, false, false])
+})
