@@ -15,6 +15,13 @@ export class BindingError extends Error {
   }
 }
 
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
+
+/** Whether a host is this machine and nobody else can reach it. */
+export const isLoopbackHost = (host: string): boolean => LOOPBACK.test(host)
+
+export const isLoopback = ({ host }: Binding): boolean => host !== undefined && isLoopbackHost(host)
+
 const ADDRESS = /^(?:\[(?<bracketed>[0-9a-fA-F:.]+)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/
 
 /**

@@ -6,10 +6,11 @@ import type {
   EventContext,
   Handler,
   MayWait,
+  OutsideContext,
 } from './engine/context.ts'
 import type { Cycle } from './engine/cycle.ts'
 import type { ChangeHandler, Definition, Watched } from './engine/definition.ts'
-import { declareIndex, type Index } from './engine/indexes.ts'
+import { type DeclaredIndex, declareIndex, type Index } from './engine/indexes.ts'
 import type { Memory, MemoryKind } from './engine/memory.ts'
 import { registration } from './engine/registration.ts'
 import type { Duration } from './model/duration.ts'
@@ -98,10 +99,28 @@ export interface Controller<O extends KubeObject> {
   watches<T extends KubeObject>(
     other: Resource<T>,
     map: (object: T) => Iterable<{ readonly name: string; readonly namespace?: string }>,
-    options?: { readonly labelSelector?: string; keep?(object: T): T },
-  ): void
+    options?: WatchOptions<T>,
+  ): WatchedKind<T>
+  /**
+   * Wakes this controller's objects for reasons that are not in Kubernetes, such as another API's stream. Runs as long as
+   * handlers do, and again, after the default backoff, when it ends or throws before its signal aborts.
+   */
+  outside(id: string, run: Handler<OutsideContext>): void
   /** What was declared, for the engine. */
   readonly definition: Definition<O>
+}
+
+export interface WatchOptions<T extends KubeObject> {
+  readonly labelSelector?: string
+  /** Watch all namespaces, whichever ones the operator is told: for objects that live elsewhere than what they wake. */
+  readonly everywhere?: boolean
+  /** Keeps only what is needed of an object before it is cached. Must keep identity and metadata. */
+  keep?(object: T): T
+}
+
+/** A kind that wakes a controller: its objects can be looked up. */
+export interface WatchedKind<T extends KubeObject> {
+  index<K, V>(name: string, of: (object: T) => Iterable<readonly [K, V]>): Index<K, V>
 }
 
 /** A controller of any kind, as `operator` takes it. */
@@ -134,6 +153,7 @@ export const controller = <O extends KubeObject>(
     daemons: [],
     indexes: [],
     watches: [],
+    outside: [],
     validators: [],
     mutators: [],
   } as Declared<O>
@@ -214,18 +234,29 @@ export const controller = <O extends KubeObject>(
       definition.indexes.push(index)
       return index
     },
-    watches<T extends KubeObject>(
-      other: Resource<T>,
-      map: Watched<T>['map'],
-      given: { readonly labelSelector?: string; keep?(object: T): T } = {},
-    ) {
+    outside(id, run) {
+      check.claim('outside handler', id)
+      definition.outside.push({ id, run })
+    },
+    watches<T extends KubeObject>(other: Resource<T>, map: Watched<T>['map'], given: WatchOptions<T> = {}) {
+      const indexes: DeclaredIndex<T>[] = []
       const watched: Watched<T> = {
         resource: other,
         map,
         labelSelector: given.labelSelector,
+        everywhere: given.everywhere === true,
+        indexes,
         ...(given.keep && { keep: given.keep }),
       }
       definition.watches.push(watched)
+      return {
+        index<K, V>(name: string, of: (object: T) => Iterable<readonly [K, V]>) {
+          check.claim('index', name)
+          const index = declareIndex(name, of)
+          indexes.push(index)
+          return index
+        },
+      }
     },
   }
 }

@@ -14,7 +14,7 @@ import { systemClock } from './model/clock.ts'
 import { toMilliseconds } from './model/duration.ts'
 import type { Logger } from './model/log.ts'
 import { type KubeObject, keyOf, pathOf, type Resource } from './model/resource.ts'
-import { type Operator, type OperatorOptions, type OperatorStatus, operator } from './operator.ts'
+import { type Cache, type Operator, type OperatorOptions, type OperatorStatus, operator } from './operator.ts'
 
 export { type ResourceEvent, ResourceEventType, type ResourceMeta }
 
@@ -67,6 +67,11 @@ export class ControllerHost extends dotI.default {
 
   status(): OperatorStatus {
     return this.#operator?.status() ?? { synced: true, leading: undefined, problems: [] }
+  }
+
+  /** What is in memory of a kind; undefined when no controller watches it, or before `start`. */
+  cache<O extends KubeObject>(resource: Resource<O>): Cache<O> | undefined {
+    return this.#operator?.cache(resource)
   }
 
   /** Starts the controllers and does not wait for them: see `ready` and `ended`. */
@@ -279,6 +284,7 @@ export const hosted = (options: OperatorOptions): Operator => {
   return {
     ready: host.ready,
     status: () => host.status(),
+    cache: (resource) => host.cache(resource),
     stop: () => host.stop(),
     async start(signal) {
       const stop = () => void host.stop()

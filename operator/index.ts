@@ -15,6 +15,8 @@ export {
   type ControllerOptions,
   controller,
   type HandlerOptions,
+  type WatchedKind,
+  type WatchOptions,
 } from './controller.ts'
 export type {
   AdmissionContext,
@@ -24,6 +26,7 @@ export type {
   EventContext,
   Handler,
   MayWait,
+  OutsideContext,
   Patch,
   Wait,
   Writable,
@@ -43,6 +46,7 @@ export type { Logger } from './model/log.ts'
 export type { RetryPolicy } from './model/outcome.ts'
 export { type DeepPartial, defineResource, type KubeObject, type ObjectMeta, type Resource } from './model/resource.ts'
 export {
+  type Cache,
   type LifeCycleContext,
   type Operator,
   type OperatorOptions,

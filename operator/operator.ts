@@ -6,6 +6,7 @@ import { type Api, createApi } from './client/api.ts'
 import { hold } from './client/lease.ts'
 import { loadTransport, type Transport } from './client/transport.ts'
 import type { AnyController } from './controller.ts'
+import { type Cache, cacheOf } from './engine/cache.ts'
 import type { Handler } from './engine/context.ts'
 import type { Definition } from './engine/definition.ts'
 import { type Run, type RunMetrics, startRun } from './engine/run.ts'
@@ -19,7 +20,7 @@ import { toMilliseconds } from './model/duration.ts'
 import type { Logger } from './model/log.ts'
 import type { KubeObject, Resource } from './model/resource.ts'
 
-export type { OperatorSettings, SourceProblem }
+export type { Cache, OperatorSettings, SourceProblem }
 
 export interface OperatorStatus {
   /** Every cache was filled once. */
@@ -72,6 +73,8 @@ export interface Operator {
   /** Resolves when all caches are filled and webhooks are served; handlers run if this process leads. Never rejects. */
   readonly ready: Promise<void>
   status(): OperatorStatus
+  /** What is in memory of a kind; undefined when no controller watches it, or before `start`. */
+  cache<O extends KubeObject>(resource: Resource<O>): Cache<O> | undefined
 }
 
 /** Runs controllers against one API server. @throws TypeError, DurationError for settings that can't work */
@@ -199,6 +202,7 @@ export const operator = (options: OperatorOptions): Operator => {
   return {
     ready: ready.promise,
     status,
+    cache: (resource) => cacheOf(sources?.find(resource) ?? []),
     stop,
     start(signal) {
       if (running !== undefined) throw new TypeError('this operator was started before: make a new one')
@@ -226,11 +230,18 @@ const prepare = (definition: Definition, sources: Sources, namespaces: readonly 
   const open = (
     resource: Resource,
     rest: { readonly labelSelector?: string | undefined; keep?(object: KubeObject): KubeObject },
-  ) => places(resource).map((namespace) => sources.open({ resource, namespace, ...rest }))
+    everywhere = false,
+  ) => (everywhere ? [undefined] : places(resource)).map((namespace) => sources.open({ resource, namespace, ...rest }))
 
   const own = open(definition.resource, definition.keep === undefined ? {} : { keep: definition.keep })
   for (const index of definition.indexes) index.bind(own.map(({ store }) => store))
-  const watched = definition.watches.map((other) => ({ watched: other, sources: open(other.resource, other) }))
+  const watched = definition.watches.map((other) => {
+    const { resource, labelSelector, everywhere, indexes } = other
+    const projection = other.keep === undefined ? {} : { keep: other.keep }
+    const opened = open(resource, { labelSelector, ...projection }, everywhere)
+    for (const index of indexes) index.bind(opened.map(({ store }) => store))
+    return { watched: other, sources: opened }
+  })
   return { definition, own, watched }
 }
 

@@ -17,8 +17,8 @@ export interface AdmissionOptions {
   readonly hosts: readonly string[]
   /** Of the certificate authority; made when it is not there. */
   readonly secret: { readonly name: string; readonly namespace: string }
-  /** Name of the ValidatingWebhookConfiguration. */
-  readonly validating?: string
+  /** Name of the ValidatingWebhookConfiguration, or of several. */
+  readonly validating?: string | readonly string[]
   /** Name of the MutatingWebhookConfiguration. */
   readonly mutating?: string
 }

@@ -12,7 +12,7 @@ export interface TrustOptions {
   /** Holds the certificate authorities that all replicas share. */
   readonly secret: { readonly name: string; readonly namespace: string }
   /** Names of the configurations that get the caBundle; they need not be there yet. */
-  readonly validating?: string | undefined
+  readonly validating?: string | readonly string[] | undefined
   readonly mutating?: string | undefined
   /** Names and addresses under which the API server calls us. */
   readonly hosts: readonly string[]
@@ -26,6 +26,8 @@ export interface TrustOptions {
 /** How soon a new authority signs, and how soon a failure is tried again. */
 const LOOK_AGAIN = 60_000
 const AFTER_FAILURE = 5_000
+/** How soon it is seen that the machine's time was set, or that it slept. */
+const LONGEST_NAP = 60_000
 
 /**
  * Keeps the API server's trust in our webhooks: an authority in the Secret, its certificate in the webhook
@@ -58,9 +60,7 @@ export const keepTrust = (options: TrustOptions): Trust => {
 
   const secrets = watch(SECRETS, secret.name, secret.namespace)
   const configurations = [
-    ...(options.validating === undefined
-      ? []
-      : [{ resource: VALIDATING, seen: watch(VALIDATING, options.validating) }]),
+    ...[options.validating ?? []].flat().map((name) => ({ resource: VALIDATING, seen: watch(VALIDATING, name) })),
     ...(options.mutating === undefined ? [] : [{ resource: MUTATING, seen: watch(MUTATING, options.mutating) }]),
   ]
 
@@ -86,6 +86,12 @@ export const keepTrust = (options: TrustOptions): Trust => {
     return Math.max(LOOK_AGAIN, renewal - now)
   }
 
+  /** By the machine's time, in short naps: it is what certificates end by. */
+  const restUntil = async (moment: number, woken: AbortSignal): Promise<void> => {
+    const left = () => moment - clock.now().getTime()
+    while (!woken.aborted && left() > 0) await clock.sleep(Math.min(LONGEST_NAP, left()), woken)
+  }
+
   const run = async (): Promise<void> => {
     await Promise.all([secrets.synced, ...configurations.map(({ seen }) => seen.synced)])
     while (!signal.aborted) {
@@ -99,7 +105,7 @@ export const keepTrust = (options: TrustOptions): Trust => {
         const message = error instanceof Error ? error.message : String(error)
         log.warn(`webhooks can't be trusted yet, trying again: ${message}`, { err: error })
       }
-      await clock.sleep(delay, AbortSignal.any([signal, nap.signal]))
+      await restUntil(clock.now().getTime() + delay, AbortSignal.any([signal, nap.signal]))
     }
     established.resolve(false)
     await Promise.all([secrets.stopped, ...configurations.map(({ seen }) => seen.stopped)])

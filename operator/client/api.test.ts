@@ -35,6 +35,18 @@ test("a list whose snapshot expires goes on with the server's token for what is 
   expect(server.requests.map(({ query }) => query.get('continue'))).toEqual([null, 'old', 'fresh'])
 })
 
+test('an empty name is refused before it is asked for: its path would be that of everything', async () => {
+  await using server = await scriptedServer((_, response) => json(response, 200, {}))
+  const transport = createTransport(server.kubeConfig)
+  const api = createApi(transport)
+  const nothing = { name: '', namespace: undefined }
+  await expect(api.delete(NODES, '')).rejects.toThrow(new TypeError('an empty name is no Node'))
+  await expect(api.get(NODES, '')).rejects.toThrow(TypeError)
+  await expect(async () => api.patch(NODES, { ...nothing, type: 'merge', body: {} })).rejects.toThrow(TypeError)
+  await transport.close()
+  expect(server.requests).toEqual([])
+})
+
 test('a list whose snapshot expires without such a token fails, rather than end early', async () => {
   await using server = await scriptedServer((_, response, before) =>
     before === 0

@@ -167,8 +167,11 @@ export const createApi = (transport: Transport, limits: RequestLimits = {}): Api
 
 const typeOf = (resource: Resource) => ({ apiVersion: apiVersionOf(resource), kind: resource.kind })
 
-const objectPath = (resource: Resource, where: Location & { readonly name: string }): string =>
-  pathOf(resource, { ...where, namespace: namespaceOf(resource, where) })
+/** @throws TypeError for an empty name: its path would be that of the collection, and deleting it would delete everything there */
+const objectPath = (resource: Resource, where: Location & { readonly name: string }): string => {
+  if (where.name === '') throw new TypeError(`an empty name is no ${resource.kind}`)
+  return pathOf(resource, { ...where, namespace: namespaceOf(resource, where) })
+}
 
 /** Without this check a forgotten namespace would read as an object that does not exist. */
 const namespaceOf = ({ scope, kind }: Resource, { name, namespace }: Location): string | undefined => {

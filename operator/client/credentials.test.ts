@@ -47,6 +47,21 @@ test('a changed CA or certificate is seen after ten seconds, an unchanged one ke
   expect(String((await source.current()).tls.ca)).toBe('ca two')
 })
 
+test('they are read again as soon when somebody sets the machine back', async () => {
+  await files('one')
+  const source = credentialsOf(certificates(), clock)
+  await source.current()
+  await files('two')
+  clock.set(-3_600_000)
+  await clock.advance('10s')
+  const second = await source.current()
+  expect(String(second.tls.ca)).toBe('ca two')
+  expect(source.refresh(second)).toBe(true)
+  clock.set(-3_600_000)
+  await clock.advance('10s')
+  expect(source.refresh(await source.current())).toBe(true)
+})
+
 test('a CA is trusted also for a context without a user', async () => {
   await files('one')
   const config = certificates()

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import type { Clock } from '../model/clock.ts'
+import { type Clock, monotonic } from '../model/clock.ts'
 import { KubeConfigError } from './kubeconfig.ts'
 
 /** What TLS needs to trust the server and to be trusted by it. */
@@ -56,13 +56,13 @@ export const credentialsOf = (config: KubeConfig, clock: Clock): CredentialSourc
 
   return {
     current() {
-      const now = clock.now().getTime()
+      const now = monotonic(clock)
       if (latest === undefined || now - latest.readAt >= REREAD_AFTER) latest = { reading: read(), readAt: now }
       return latest.reading
     },
     refresh(rejected) {
       if (rejected !== known) return true
-      const now = clock.now().getTime()
+      const now = monotonic(clock)
       if (now - refreshedAt < REREAD_AFTER) return false
       reader = readerOf(config)
       refreshedAt = now

@@ -72,6 +72,7 @@ export const eventOf = (series: Series, suffix: string, reporter: Reporter) => {
     type,
     regarding,
     note: cut(note, LONGEST.note),
+    // The API server takes a series of two or more.
     ...(series.count > 1 && { series: seriesOf(series) }),
   }
 }
@@ -80,4 +81,4 @@ export const eventOf = (series: Series, suffix: string, reporter: Reporter) => {
 const cut = (text: string, bytes: number): string =>
   text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read)
 
-export const seriesOf = ({ count, lastAt }: Series) => ({ count, lastObservedTime: microTime(new Date(lastAt)) })
+const seriesOf = ({ count, lastAt }: Series) => ({ count, lastObservedTime: microTime(new Date(lastAt)) })

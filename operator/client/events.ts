@@ -4,8 +4,8 @@ import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import type { KubeObject } from '../model/resource.ts'
 import type { Api } from './api.ts'
-import { ApiError, isNotFound } from './errors.ts'
-import { EVENTS, type EventObject, eventOf, type Reporter, referenceTo, seriesOf } from './event-object.ts'
+import { ApiError, isAlreadyExists, isNotFound } from './errors.ts'
+import { EVENTS, eventOf, type Reporter, referenceTo } from './event-object.ts'
 import { createSeriesBook, type Series } from './event-series.ts'
 
 /** Writes Kubernetes events about one object. Never throws and never waits. */
@@ -42,7 +42,7 @@ export const createEvents = (options: EventsOptions): Events => {
   const { api, clock, log, suffix = () => randomBytes(8).toString('hex') } = options
   const book = createSeriesBook()
   const waiting = new Set<Series>()
-  const names = new WeakMap<Series, EventObject['metadata']>()
+  const suffixes = new WeakMap<Series, string>()
   const closing = new AbortController()
   const givenUp = new AbortController()
   const bounded = api.bound({ signal: givenUp.signal })
@@ -81,18 +81,36 @@ export const createEvents = (options: EventsOptions): Events => {
     }
   }
 
+  /** One name a series, so that a second try finds what the first one made. */
+  const suffixOf = (series: Series): string => {
+    const known = suffixes.get(series) ?? suffix()
+    suffixes.set(series, known)
+    return known
+  }
+
+  /** @returns 'there' when an earlier try made it, and the answer to that was lost */
+  const create = async (event: ReturnType<typeof eventOf>): Promise<'made' | 'there'> => {
+    try {
+      await bounded.create(EVENTS, event)
+      return 'made'
+    } catch (error) {
+      if (isAlreadyExists(error)) return 'there'
+      throw error
+    }
+  }
+
   const write = async (series: Series): Promise<void> => {
     const { count } = series
-    const metadata = names.get(series)
-    if (metadata === undefined) {
-      names.set(series, (await bounded.create(EVENTS, eventOf(series, suffix(), options))).metadata)
-    } else {
+    // Asked for again while it was on its way.
+    if (count === series.sentCount) return
+    const event = eventOf(series, suffixOf(series), options)
+    const state = series.sentCount > 0 ? 'there' : await create(event)
+    if (state === 'there' && event.series !== undefined) {
       try {
-        const body = { series: seriesOf(series) }
-        await bounded.patch(EVENTS, { ...metadata, type: 'merge', body })
+        await bounded.patch(EVENTS, { ...event.metadata, type: 'merge', body: { series: event.series } })
       } catch (error) {
         if (!isNotFound(error)) throw error
-        names.delete(series) // it has expired in the API server
+        series.sentCount = 0 // it has expired in the API server
         return write(series)
       }
     }

@@ -36,6 +36,8 @@ export const createLeaseKeeper = (options: LeaseOptions): LeaseKeeper => {
   let seen: Observation | undefined
   /** When the last write of ours that succeeded was begun: others count from later. */
   let renewedAt = 0
+  /** Whether what was asked for last may have been done without our knowing. */
+  let isUnanswered = false
 
   const saw = (lease: Lease): void => {
     const before = seen?.lease.spec.holderIdentity
@@ -77,10 +79,26 @@ export const createLeaseKeeper = (options: LeaseOptions): LeaseKeeper => {
     const over = new AbortController()
     const finished = new AbortController()
     void clock.sleep(limit, finished.signal).then(() => over.abort(new Error(`no answer within ${limit} ms`)))
+    isUnanswered = true
     try {
-      return await attempt(api.bound({ signal: AbortSignal.any([over.signal, until]) }))
+      const answer = await attempt(api.bound({ signal: AbortSignal.any([over.signal, until]) }))
+      isUnanswered = false
+      return answer
     } finally {
       finished.abort()
+    }
+  }
+
+  const release = async (): Promise<void> => {
+    if (!isOurs() && !isUnanswered) return
+    try {
+      const bounded = api.bound({ timeout: RELEASE_WITHIN })
+      const lease = isUnanswered ? await bounded.get(LEASES, name, namespace) : seen?.lease
+      if (lease?.spec.holderIdentity !== identity) return
+      saw(await bounded.replace(LEASES, { ...lease, spec: released(lease.spec, clock.now()) }))
+      log.info('lease released')
+    } catch (error) {
+      if (!isConflict(error)) log.warn(`the lease can't be released, it will expire: ${messageOf(error)}`)
     }
   }
 
@@ -96,6 +114,7 @@ export const createLeaseKeeper = (options: LeaseOptions): LeaseKeeper => {
         }
         await clock.sleep(retryPeriod * (1 + ACQUIRE_JITTER * random()), signal)
       }
+      await release()
       return false
     },
 
@@ -122,17 +141,7 @@ export const createLeaseKeeper = (options: LeaseOptions): LeaseKeeper => {
       }
     },
 
-    async release() {
-      if (seen === undefined || !isOurs()) return
-      const { lease } = seen
-      try {
-        const bounded = api.bound({ timeout: RELEASE_WITHIN })
-        saw(await bounded.replace(LEASES, { ...lease, spec: released(lease.spec, clock.now()) }))
-        log.info('lease released')
-      } catch (error) {
-        if (!isConflict(error)) log.warn(`the lease can't be released, it will expire: ${messageOf(error)}`)
-      }
-    },
+    release,
   }
 }
 

@@ -96,6 +96,22 @@ test.each([429, 503])('%i with Retry-After is tried again after that time, and n
   expect(await answer).toEqual({ ok: true })
 })
 
+test('a Retry-After of no time, or of a moment that has come, is no reason to ask without any rest', async () => {
+  const server = await started((_, response, before) =>
+    before < 2
+      ? refuse(response, 503, '', 'later', { 'retry-after': before === 0 ? '0' : 'Wed, 31 Dec 2025 23:59:00 GMT' })
+      : json(response, 200, { ok: true }),
+  )
+  const clock = manualClock('2026-01-01T00:00:00Z')
+  const answer = connected(server.kubeConfig, { clock }).request(get)
+  for (const asked of [1, 2]) {
+    await expect.poll(() => clock.sleepers()).toBe(1)
+    expect(server.requests).toHaveLength(asked)
+    await clock.advance('1s')
+  }
+  expect(await answer).toEqual({ ok: true })
+})
+
 test('a Retry-After beyond the timeout is left to the caller, in milliseconds', async () => {
   const server = await started((_, response) =>
     refuse(response, 429, 'TooManyRequests', 'slow down', { 'retry-after': '60' }),

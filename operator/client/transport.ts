@@ -1,6 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import type { Dispatcher } from 'undici'
-import { type Clock, systemClock } from '../model/clock.ts'
+import { type Clock, monotonic, systemClock } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
 import { type Connections, connectionsTo } from './connections.ts'
 import { type Credentials, credentialsOf } from './credentials.ts'
@@ -71,6 +71,8 @@ export const loadTransport = async (options: KubeConfigSource & TransportOptions
   createTransport(loadKubeConfig(options), options)
 
 const REQUEST_TIMEOUT = '30s'
+/** A Retry-After of no time, or of a moment that has come by our clock, must not make a flood. Milliseconds. */
+const SHORTEST_REST = 100
 /** The API server sends a bookmark about once a minute on a quiet watch; a dead one is noticed soon after. */
 const INACTIVITY_TIMEOUT = '70s'
 
@@ -144,13 +146,13 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
 
     async request<T>({ timeout = REQUEST_TIMEOUT, ...rest }: ApiRequest): Promise<T> {
       const request = { ...rest, timeout: toMilliseconds(timeout) }
-      const deadline = clock.now().getTime() + request.timeout
+      const deadline = monotonic(clock) + request.timeout
       for (;;) {
         const answer = await exchange('requests', request)
         if (answer.statusCode < 400) return parse(await read(request, () => answer.body.text()), answer) as T
         const error = await errorOf(request, answer)
-        if (!asksForRetry(error) || clock.now().getTime() + error.retryAfter > deadline) throw error
-        await clock.sleep(error.retryAfter, request.signal)
+        if (!asksForRetry(error) || monotonic(clock) + error.retryAfter > deadline) throw error
+        await clock.sleep(Math.max(SHORTEST_REST, error.retryAfter), request.signal)
       }
     },
 

@@ -6,7 +6,7 @@ import { decideOutcome, type Outcome } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { call, report } from './call.ts'
 import type { ChangeContext } from './context.ts'
-import type { ProgressRecord } from './cycle.ts'
+import { isCycle, type ProgressRecord } from './cycle.ts'
 import type { ChangeHandler, Definition } from './definition.ts'
 import type { Environment } from './environment.ts'
 import type { PatchRecord } from './patch.ts'
@@ -34,7 +34,8 @@ export const runChanges = async <O extends KubeObject>(
   { cause, object, occasion, patch }: { cause: Cause<O>; object: O; occasion: Occasion; patch: PatchRecord<O> },
 ): Promise<number | undefined> => {
   const essence = essenceOf(object)
-  const begun = env.progress.fetch(object)
+  const noted = env.progress.fetch(object)
+  const begun = isCycle(noted) ? noted : undefined
   const continued = begun !== undefined && (begun.type === 'delete') === (cause.type === 'delete') ? begun : undefined
   const type = continued?.type ?? cause.type
   if (type === 'noop' || type === 'gone' || type === 'free') return undefined
@@ -67,7 +68,7 @@ export const runChanges = async <O extends KubeObject>(
     if (touched) env.progress.store({ type, essence: continued?.essence ?? essence, handlers: records }, object, patch)
     return delays.length === 0 ? undefined : Math.min(...delays)
   }
-  if (begun !== undefined) env.progress.store(undefined, object, patch)
+  if (noted !== undefined) env.progress.store(undefined, object, patch)
   if (type === 'delete') {
     patch.finalizers((list) => list.filter((finalizer) => finalizer !== env.definition.finalizer))
     return undefined

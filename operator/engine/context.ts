@@ -65,6 +65,17 @@ export interface DaemonContext<O extends KubeObject> extends Context<O> {
   send(): Promise<void>
 }
 
+/** For what wakes objects from outside of Kubernetes. */
+export interface OutsideContext {
+  /** Something happened that concerns this object; nothing is done when there is none. */
+  wake(object: { readonly name: string; readonly namespace?: string | undefined }): void
+  readonly log: Logger
+  /** Aborts when leadership is lost or the operator stops. */
+  readonly signal: AbortSignal
+  readonly api: Api
+  readonly clock: Clock
+}
+
 /** For validate and mutate handlers. `patch` works in mutate only; `status` is ignored by the API server there. */
 export interface AdmissionContext<O extends KubeObject> {
   readonly object: O

@@ -1,4 +1,5 @@
 import type { Essence } from '../model/essence.ts'
+import { isMap } from './mergepatch.ts'
 
 /** How far one handler got with the change at hand. Times are RFC 3339. */
 export interface ProgressRecord {
@@ -25,3 +26,9 @@ export interface Cycle {
   /** By handler id. */
   readonly handlers: Readonly<Record<string, ProgressRecord>>
 }
+
+/** Whether a note can be gone on from: anybody can edit an annotation. */
+export const isCycle = (note: unknown): note is Cycle =>
+  isMap(note) &&
+  isMap(note.handlers) &&
+  Object.values(note.handlers).every((record) => isMap(record) && !Number.isNaN(Date.parse(String(record.startedAt))))

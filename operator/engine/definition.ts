@@ -2,7 +2,15 @@ import type { Essence } from '../model/essence.ts'
 import type { Filters } from '../model/filters.ts'
 import type { RetryPolicy } from '../model/outcome.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
-import type { AdmissionContext, ChangeContext, Context, DaemonContext, EventContext, MayWait } from './context.ts'
+import type {
+  AdmissionContext,
+  ChangeContext,
+  Context,
+  DaemonContext,
+  EventContext,
+  MayWait,
+  OutsideContext,
+} from './context.ts'
 import type { Cycle } from './cycle.ts'
 import type { DeclaredIndex } from './indexes.ts'
 import type { Memory, MemoryKind } from './memory.ts'
@@ -52,6 +60,12 @@ export interface DaemonHandler<O extends KubeObject = KubeObject> extends Regist
   run(context: DaemonContext<O>): Promise<void> | void
 }
 
+/** Wakes objects for reasons that are not in Kubernetes. */
+export interface OutsideHandler {
+  readonly id: string
+  run(context: OutsideContext): Promise<void> | void
+}
+
 export interface AdmissionHandler<O extends KubeObject = KubeObject> extends Registered<O> {
   run(context: AdmissionContext<O>): Promise<void> | void
 }
@@ -59,6 +73,9 @@ export interface AdmissionHandler<O extends KubeObject = KubeObject> extends Reg
 export interface Watched<T extends KubeObject = KubeObject> {
   readonly resource: Resource<T>
   readonly labelSelector: string | undefined
+  /** In all namespaces, whichever ones the controller's own kind is watched in. */
+  readonly everywhere: boolean
+  readonly indexes: readonly DeclaredIndex<T>[]
   keep?(object: T): T
   map(object: T): Iterable<{ readonly name: string; readonly namespace?: string }>
 }
@@ -78,6 +95,7 @@ export interface Definition<O extends KubeObject = KubeObject> {
   readonly daemons: readonly DaemonHandler<O>[]
   readonly indexes: readonly DeclaredIndex<O>[]
   readonly watches: readonly Watched[]
+  readonly outside: readonly OutsideHandler[]
   readonly validators: readonly AdmissionHandler<O>[]
   readonly mutators: readonly AdmissionHandler<O>[]
 }

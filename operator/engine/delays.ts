@@ -1,11 +1,11 @@
-import type { Clock } from '../model/clock.ts'
+import { type Clock, monotonic } from '../model/clock.ts'
 
 /** Longer sleeps are made of shorter ones: Node's timers overflow after 24.8 days. */
 const LONGEST_SLEEP = 3_600_000
 
 /** Keys that are due later. One timer for all of them; each key has one due time, the latest that was set. */
 export interface Delays {
-  /** @param due milliseconds since the epoch */
+  /** @param due on the clock's monotonic time, in milliseconds */
   set(key: string, due: number): void
   delete(key: string): void
   due(key: string): number | undefined
@@ -30,7 +30,7 @@ export const createDelays = (clock: Clock, onDue: (key: string) => void): Delays
     const next = heap[0]
     if (stopped || next === undefined || (sleeping !== undefined && sleeping.until <= next.due)) return
     sleeping?.abort.abort()
-    const now = clock.now().getTime()
+    const now = monotonic(clock)
     const nap = { until: Math.min(next.due, now + LONGEST_SLEEP), abort: new AbortController() }
     sleeping = nap
     void clock.sleep(Math.max(0, nap.until - now), nap.abort.signal).then(() => {
@@ -41,7 +41,7 @@ export const createDelays = (clock: Clock, onDue: (key: string) => void): Delays
   }
 
   const fire = () => {
-    const now = clock.now().getTime()
+    const now = monotonic(clock)
     for (dropOutdated(); heap[0] !== undefined && heap[0].due <= now; dropOutdated()) {
       const { key } = heap[0]
       pop(heap)

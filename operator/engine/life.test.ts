@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { matches } from '../model/filters.ts'
 import type { KubeObject } from '../model/resource.ts'
-import { Life } from './life.ts'
+import { DeletedError, EndedError, Life } from './life.ts'
 
 const widget = (labels: Record<string, string>): KubeObject => ({
   apiVersion: 'test/v1',
@@ -16,11 +16,11 @@ describe('a life', () => {
     const early = life.enter({})
     const { signal } = early
     const lazy = life.enter({})
-    life.end('the object is gone')
+    life.end(new DeletedError('the object is gone'))
     expect([signal.aborted, early.ended, lazy.signal.aborted, life.enter({}).signal.aborted]).toEqual(
       Array.from({ length: 4 }, () => true),
     )
-    expect(signal.reason).toMatchObject({ message: 'the object is gone' })
+    expect(signal.reason).toEqual(new DeletedError('the object is gone'))
   })
 
   it('ends only the stay of those whom the object no longer concerns', () => {
@@ -38,7 +38,7 @@ describe('a life', () => {
     const stay = life.enter({})
     const { signal } = stay
     stay.leave()
-    life.end('over')
+    life.end(new EndedError('over'))
     expect(signal.aborted).toBe(false)
   })
 })

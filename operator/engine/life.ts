@@ -9,6 +9,14 @@ export class EndedError extends Error {
   }
 }
 
+/** The object is gone, or will be: deletion is never taken back. */
+export class DeletedError extends EndedError {
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'DeletedError'
+  }
+}
+
 /** One handler's stay in a life; its signal is made when it is asked for, most handlers never do. */
 export interface Stay {
   readonly signal: AbortSignal
@@ -66,8 +74,8 @@ export class Life<O extends KubeObject> {
     }
   }
 
-  end(reason: string): void {
-    this.#over ??= new EndedError(reason)
+  end(reason: EndedError): void {
+    this.#over ??= reason
     for (const resident of this.#residents ?? []) resident.end(this.#over)
   }
 }

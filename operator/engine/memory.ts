@@ -1,6 +1,7 @@
 import { OWN_PREFIX } from '../model/essence.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
 import type { Patch } from './context.ts'
+import { isMap } from './mergepatch.ts'
 
 /**
  * Where a controller remembers something about an object from one process to the next.
@@ -54,7 +55,8 @@ const inAnnotation = <T>(name: string): Memory<T> => ({
 /** A note that somebody garbled counts as none: the object is handled again, which handlers must stand anyway. */
 const parse = <T>(text: string): T | undefined => {
   try {
-    return JSON.parse(text) as T
+    const note: unknown = JSON.parse(text)
+    return isMap(note) ? (note as T) : undefined
   } catch {
     return undefined
   }

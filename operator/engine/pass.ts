@@ -1,4 +1,5 @@
 import { type Cause, detectCause, hasFinalizer } from '../model/cause.ts'
+import { monotonic } from '../model/clock.ts'
 import { essenceOf } from '../model/essence.ts'
 import { matches } from '../model/filters.ts'
 import type { KubeObject } from '../model/resource.ts'
@@ -34,12 +35,14 @@ export const pass = async <O extends KubeObject>(
   tended.news = undefined
   tended.echoed = false
   tended.failed = false
+  const timers = tended.timers && new Map(tended.timers.entries().map(([id, state]) => [id, { ...state }]))
   try {
     return await handle(env, tended, patch, { news, echoed })
   } catch (error) {
     // What was not answered for is still to be answered for.
     for (const [mark, redeclared] of news ?? []) noteNews(tended, mark, redeclared)
     noteNews(tended, 'unanswered', false)
+    tended.timers = timers
     throw error
   }
 }
@@ -88,7 +91,7 @@ export const farewell = async <O extends KubeObject>(env: DaemonEnvironment<O>, 
 /** Milliseconds until handlers may run, 0 for now: our last write must have come back, or its time must be over. */
 const untilConsistent = <O extends KubeObject>(env: DaemonEnvironment<O>, { awaiting, object }: Tended<O>): number => {
   if (awaiting === undefined || isAtLeast(object.metadata.resourceVersion, awaiting.revision)) return 0
-  return Math.max(0, awaiting.until - env.clock.now().getTime())
+  return Math.max(0, awaiting.until - monotonic(env.clock))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { monotonic } from '#operator/model/clock.ts'
 import { manualClock } from '#test/harness/clock.ts'
 import { createDelays } from './delays.ts'
 import { createQueue, type QueueOptions } from './queue.ts'
@@ -157,7 +158,7 @@ describe('delays', () => {
     const clock = manualClock()
     const due: string[] = []
     const delays = createDelays(clock, (key) => void due.push(key))
-    const start = clock.now().getTime()
+    const start = monotonic(clock)
     for (const [key, seconds] of [
       ['c', 30],
       ['a', 10],
@@ -177,11 +178,27 @@ describe('delays', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
+  it("are as long as they were meant when somebody sets the machine's time, back or forward", async () => {
+    const { clock, queue, begun, end } = workshop()
+    for (const key of ['hour', 'minute']) queue.add(key)
+    await end('hour', 3_600_000)
+    await end('minute', 60_000)
+    clock.set(-600_000)
+    await clock.advance('59s')
+    expect(begun).toEqual(['hour', 'minute'])
+    await clock.advance('1s')
+    expect(begun.slice(2)).toEqual(['minute'])
+    clock.set(7_200_000)
+    await end('minute', 1_000)
+    await clock.advance('1s')
+    expect(begun.slice(3)).toEqual(['minute'])
+  })
+
   it('longer than any timer of Node.js are kept', async () => {
     const clock = manualClock()
     const due: string[] = []
     const delays = createDelays(clock, (key) => void due.push(key))
-    delays.set('late', clock.now().getTime() + 40 * 24 * 3_600_000)
+    delays.set('late', monotonic(clock) + 40 * 24 * 3_600_000)
     await clock.advance('959h')
     expect(due).toEqual([])
     await clock.advance('1h')

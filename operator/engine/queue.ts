@@ -1,4 +1,4 @@
-import type { Clock } from '../model/clock.ts'
+import { type Clock, monotonic } from '../model/clock.ts'
 import { createDelays } from './delays.ts'
 
 /** What is counted about a queue; the names are controller-runtime's workqueue metrics. Times in seconds. */
@@ -55,7 +55,7 @@ export const createQueue = ({
   const waiting = createFifo()
   /** When each waiting key was added; membership means it waits. */
   const addedAt = new Map<string, number>()
-  /** Since when each key has been in work, milliseconds since the epoch. */
+  /** Since when each key has been in work. */
   const active = new Map<string, number>()
   /** Added while being worked on. */
   const again = new Set<string>()
@@ -63,7 +63,7 @@ export const createQueue = ({
   const delays = createDelays(clock, (key) => add(key))
   let stopped = false
   let drained = () => {}
-  metrics?.inWork(() => [...active.values()].map((began) => (clock.now().getTime() - began) / 1000))
+  metrics?.inWork(() => [...active.values()].map((began) => (monotonic(clock) - began) / 1000))
 
   const add = (key: string) => {
     if (stopped) return
@@ -73,7 +73,7 @@ export const createQueue = ({
       return
     }
     if (addedAt.has(key)) return
-    addedAt.set(key, clock.now().getTime())
+    addedAt.set(key, monotonic(clock))
     waiting.push(key)
     metrics?.added()
     metrics?.depth(addedAt.size)
@@ -89,7 +89,7 @@ export const createQueue = ({
   }
 
   const take = async (key: string) => {
-    const began = clock.now().getTime()
+    const began = monotonic(clock)
     metrics?.queued((began - (addedAt.get(key) ?? began)) / 1000)
     addedAt.delete(key)
     active.set(key, began)
@@ -109,10 +109,10 @@ export const createQueue = ({
       again.delete(key)
     }
     active.delete(key)
-    metrics?.worked((clock.now().getTime() - began) / 1000)
+    metrics?.worked((monotonic(clock) - began) / 1000)
     onActive?.(active.size)
     if (again.delete(key)) add(key)
-    else if (after !== undefined && !stopped) delays.set(key, clock.now().getTime() + after)
+    else if (after !== undefined && !stopped) delays.set(key, monotonic(clock) + after)
     if (stopped && active.size === 0) drained()
     pump()
   }

@@ -1,3 +1,4 @@
+import { monotonic } from '../model/clock.ts'
 import { matches } from '../model/filters.ts'
 import { decideOutcome, type Outcome } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
@@ -27,7 +28,7 @@ export const runReconcile = async <O extends KubeObject>(
   { object, trigger, patch }: { object: O; trigger: Trigger; patch: PatchRecord<O> },
 ): Promise<number | undefined> => {
   const state = tended.reconcile
-  const now = env.clock.now().getTime()
+  const now = monotonic(env.clock)
   if (!matches(handler.filters, object)) {
     rest(state, undefined)
     return undefined
@@ -39,7 +40,7 @@ export const runReconcile = async <O extends KubeObject>(
 
   const outcome = await attempt(env, tended, handler, state, object, patch)
   if (outcome === undefined) return undefined
-  const ended = env.clock.now().getTime()
+  const ended = monotonic(env.clock)
   if (outcome.kind === 'requeue') rest(state, ended + outcome.delay)
   else if (outcome.kind === 'temporary') retry(state, ended + outcome.delay)
   else if (outcome.kind === 'permanent') {
@@ -60,7 +61,7 @@ export const runTimer = async <O extends KubeObject>(
     tended.timers?.delete(timer.id)
     return undefined
   }
-  const now = env.clock.now().getTime()
+  const now = monotonic(env.clock)
   tended.timers ??= new Map()
   const state = tended.timers.get(timer.id) ?? { due: now + timer.initialDelay, failures: 0, startedAt: undefined }
   tended.timers.set(timer.id, state)
@@ -69,7 +70,7 @@ export const runTimer = async <O extends KubeObject>(
 
   const outcome = await attempt(env, tended, timer, state, object, patch)
   if (outcome === undefined) return undefined
-  const ended = env.clock.now().getTime()
+  const ended = monotonic(env.clock)
   if (outcome.kind === 'temporary') retry(state, ended + outcome.delay)
   else rest(state, nextTick(timer, now, ended))
   return remaining(state, ended)

@@ -1,12 +1,12 @@
 import type { ReflectorEvent } from '../client/reflector.ts'
-import type { Clock } from '../model/clock.ts'
+import { type Clock, monotonic } from '../model/clock.ts'
 import { equal } from '../model/diff.ts'
 import { essenceOf } from '../model/essence.ts'
 import { type Filters, matches } from '../model/filters.ts'
 import type { Logger } from '../model/log.ts'
 import { type KubeObject, keyOf } from '../model/resource.ts'
 import type { Definition, Watched } from './definition.ts'
-import { Life } from './life.ts'
+import { DeletedError, EndedError, Life } from './life.ts'
 import { isAtLeast } from './revision.ts'
 import { noteNews, type Tended, tend } from './tended.ts'
 
@@ -29,11 +29,14 @@ export interface Roster {
   note(event: ReflectorEvent<KubeObject>): void
   /** An event of a kind that wakes objects of ours. */
   noteOther(watched: Watched, event: ReflectorEvent<KubeObject>): void
+  /** Something outside of Kubernetes concerns the object with this key. */
+  wake(key: string): void
   /** Ends every life. */
   end(reason: string): void
 }
 
 export const createRoster = ({ definition, clock, log, onChange }: RosterOptions): Roster => {
+  let woken = 0
   const { resource } = definition
   const present = new Map<string, Tended>()
   const gone = new Map<string, Tended[]>()
@@ -61,27 +64,27 @@ export const createRoster = ({ definition, clock, log, onChange }: RosterOptions
     const redeclared = !isOurs && isRedeclared(object, old)
     if (isOurs) tended.echoed = true
     else noteNews(tended, resourceVersion, redeclared)
-    if (redeclared) tended.quietSince = clock.now().getTime()
+    if (redeclared) tended.quietSince = monotonic(clock)
     if (tended.awaiting !== undefined && isAtLeast(resourceVersion, tended.awaiting.revision)) {
       tended.written = undefined
     }
     if (deletionTimestamp === undefined) tended.life.changed(object, isFor)
     else if (old.metadata.deletionTimestamp === undefined) {
-      tended.life.end('the object is being deleted')
+      tended.life.end(new DeletedError('the object is being deleted'))
       tended.life = new Life()
     }
     return redeclared
   }
 
   const arrive = (key: string, object: KubeObject, initial: boolean): Tended => {
-    const tended = tend(key, object, clock.now().getTime(), initial)
+    const tended = tend(key, object, monotonic(clock), initial)
     present.set(key, tended)
     return tended
   }
 
   const depart = (tended: Tended, object: KubeObject): void => {
     tended.object = object
-    tended.life.end('the object is gone')
+    tended.life.end(new DeletedError('the object is gone'))
     // What is left to do is a life of its own, as deletion is.
     tended.life = new Life()
     present.delete(tended.key)
@@ -125,9 +128,17 @@ export const createRoster = ({ definition, clock, log, onChange }: RosterOptions
         }
       }
     },
+    wake(key) {
+      const tended = present.get(key)
+      if (tended === undefined) return
+      woken += 1
+      noteNews(tended, `outside@${woken}`, false)
+      onChange(key, false)
+    },
     end(reason) {
-      for (const tended of present.values()) tended.life.end(reason)
-      for (const tended of [...gone.values()].flat()) tended.life.end(reason)
+      const ended = new EndedError(reason)
+      for (const tended of present.values()) tended.life.end(ended)
+      for (const tended of [...gone.values()].flat()) tended.life.end(ended)
     },
   }
 }

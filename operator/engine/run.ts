@@ -2,7 +2,7 @@ import { setTimeout as realDelay } from 'node:timers/promises'
 import type { Api } from '../client/api.ts'
 import { createEvents, type Events } from '../client/events.ts'
 import { hold } from '../client/lease.ts'
-import type { Clock } from '../model/clock.ts'
+import { type Clock, monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import type { Limits, RetryPolicy } from '../model/outcome.ts'
@@ -10,6 +10,7 @@ import type { KubeObject } from '../model/resource.ts'
 import type { DaemonEnvironment } from './daemons.ts'
 import type { Definition, Watched } from './definition.ts'
 import { memoryOf } from './memory.ts'
+import { runOutside } from './outside.ts'
 import { farewell, pass } from './pass.ts'
 import { limitsOf } from './policy.ts'
 import { createQueue, type QueueMetrics } from './queue.ts'
@@ -84,8 +85,10 @@ export const startRun = (options: RunOptions): Run => {
       return known
     },
     async write(tended, object, patch) {
+      // Gone, as the watch has told: what has its name now is another object.
+      if (roster.get(tended.key) !== tended) return undefined
       const written = await write(api, resource, object, patch, definition.keep === undefined)
-      for (const revision of written.revisions) {
+      for (const revision of written.overtaken ? [] : written.revisions) {
         // The watch may be quicker than the answer to our own request.
         if (tended.news?.delete(revision)) {
           tended.echoed = true
@@ -97,7 +100,7 @@ export const startRun = (options: RunOptions): Run => {
       }
       const last = written.revisions.at(-1)
       if (last !== undefined && !isAtLeast(tended.object.metadata.resourceVersion, last)) {
-        tended.awaiting = { revision: last, until: clock.now().getTime() + consistencyTimeout }
+        tended.awaiting = { revision: last, until: monotonic(clock) + consistencyTimeout }
       }
       if (written.gone) return undefined
       patch.sent()
@@ -133,8 +136,8 @@ export const startRun = (options: RunOptions): Run => {
         queue.forget(key)
         return undefined
       }
-      const began = clock.now().getTime()
-      const seconds = () => (clock.now().getTime() - began) / 1000
+      const began = monotonic(clock)
+      const seconds = () => (monotonic(clock) - began) / 1000
       try {
         const after = await pass(env, tended)
         metrics?.reconciled(tended.failed ? 'error' : after === undefined ? 'success' : 'requeue_after', seconds())
@@ -173,12 +176,19 @@ export const startRun = (options: RunOptions): Run => {
   ]
   for (const source of sources) for (const object of source.store.values()) roster.note({ type: 'listed', object })
 
+  const outside = new AbortController()
+  const { backoff } = env.limits({})
+  const beyond = definition.outside.map((handler) =>
+    runOutside(handler, { api, clock, log, random, backoff, wake: (key) => roster.wake(key) }, outside.signal),
+  )
+
   return {
     async stop(reason) {
+      outside.abort(new Error(reason))
       for (const unsubscribe of subscriptions) unsubscribe()
       roster.end(reason)
       let handlersEnded = false
-      const ended = Promise.all([queue.stop(), ...daemons]).then(() => {
+      const ended = Promise.all([queue.stop(), ...daemons, ...beyond]).then(() => {
         handlersEnded = true
         return events?.close(settings.execution.stopTimeout)
       })

@@ -37,6 +37,8 @@ export interface Source<O extends KubeObject = KubeObject> {
 /** The watches of one operator: each collection is watched once for the same namespace, selector and projection. */
 export interface Sources {
   open<O extends KubeObject>(request: SourceRequest<O>): Source<O>
+  /** What was opened of a kind without a selector, whole objects rather than projections; one for each namespace. */
+  find<O extends KubeObject>(resource: Resource<O>): readonly Source<O>[]
   /** True when every list is complete, false when stopped before. */
   readonly synced: () => Promise<boolean>
   problems(): readonly SourceProblem[]
@@ -124,8 +126,20 @@ export const openSources = (options: SourcesOptions): Sources => {
     return source
   }
 
+  const find = <O extends KubeObject>(resource: Resource<O>): readonly Source<O>[] => {
+    const ofKind = opened.filter(
+      ({ request }) => isSameKind(request.resource, resource) && request.labelSelector === undefined,
+    )
+    const chosen = ofKind.toSorted((left, right) => rank(left.request) - rank(right.request))[0]?.request
+    return ofKind
+      .filter(({ request }) => request.keep === chosen?.keep)
+      .filter(({ request }) => (request.namespace === undefined) === (chosen?.namespace === undefined))
+      .map(({ source }) => source as unknown as Source<O>)
+  }
+
   return {
     open,
+    find,
     synced: async () => (await Promise.all(opened.map(({ source }) => source.synced))).every(Boolean),
     problems: () => [...problems.values()],
     stopped: async () => {
@@ -134,9 +148,15 @@ export const openSources = (options: SourcesOptions): Sources => {
   }
 }
 
+/** All namespaces before single ones, whole objects before projections. */
+const rank = ({ namespace, keep }: SourceRequest): number =>
+  (namespace === undefined ? 0 : 2) + (keep === undefined ? 0 : 1)
+
+const isSameKind = (left: Resource, right: Resource): boolean =>
+  left.plural === right.plural && apiVersionOf(left) === apiVersionOf(right)
+
 const isSame = (left: SourceRequest, right: SourceRequest): boolean =>
-  left.resource.plural === right.resource.plural &&
-  apiVersionOf(left.resource) === apiVersionOf(right.resource) &&
+  isSameKind(left.resource, right.resource) &&
   left.namespace === right.namespace &&
   left.labelSelector === right.labelSelector &&
   left.keep === right.keep

@@ -3,8 +3,8 @@ import type { EventContext } from './context.ts'
 import { Life } from './life.ts'
 
 /**
- * What a run knows about one object beside the object itself; lost when the process ends. Times in milliseconds since
- * the epoch. There may be many thousands, so what most never need is made when it is needed.
+ * What a run knows about one object beside the object itself; lost when the process ends. Times in milliseconds by the
+ * clock's monotonic time. There may be many thousands, so what most never need is made when it is needed.
  */
 export interface Tended<O extends KubeObject = KubeObject> {
   readonly key: string
@@ -46,7 +46,7 @@ export interface Recurring {
   /** When to call it; undefined: not by itself. */
   due: number | undefined
   failures: number
-  /** The first call since the last success; undefined when there was none. */
+  /** The first call since the last success, milliseconds since the epoch; undefined when there was none. */
   startedAt: number | undefined
 }
 

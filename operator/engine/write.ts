@@ -14,8 +14,13 @@ export interface Written<O extends KubeObject> {
   readonly gone: boolean
   /** As the API server answered last; undefined when it was not asked. */
   readonly object: O | undefined
-  /** resourceVersions that our writes made, in order. */
+  /** resourceVersions that our writes were answered with, in order. */
   readonly revisions: readonly string[]
+  /**
+   * Somebody else has changed what is declared since `object`. An answer may then have their resourceVersion: the API
+   * server gives it to a write that changes nothing, and a watch that begins anew shows both changes as one.
+   */
+  readonly overtaken: boolean
 }
 
 /**
@@ -31,10 +36,11 @@ export const write = async <O extends KubeObject>(
   record: PatchRecord<O>,
   whole = true,
 ): Promise<Written<O>> => {
-  if (record.empty) return { gone: false, object: undefined, revisions: [] }
-  const { name, namespace, uid } = object.metadata
+  if (record.empty) return { gone: false, object: undefined, revisions: [], overtaken: false }
+  const { name, namespace, uid, generation } = object.metadata
   const apart = resource.subresources.includes('status')
   const revisions: string[] = []
+  let overtaken = false
 
   const send = async (body: Json, subresource?: 'status'): Promise<O> => {
     const answer = await api.patch(resource, { name, namespace, subresource, type: 'merge', body })
@@ -50,6 +56,8 @@ export const write = async <O extends KubeObject>(
         const status = statusBody(changes, base, whole)
         if (status !== undefined) {
           latest = await send(status, 'status')
+          // A status makes no generation.
+          overtaken ||= generation !== undefined && latest.metadata.generation !== generation
           // The guard is the newest resourceVersion, so the edits must be made on the state that it stands for.
           changes = changesOf(latest, record)
         }
@@ -57,13 +65,14 @@ export const write = async <O extends KubeObject>(
       }
       const body = objectBody(changes, latest ?? base, record, whole)
       if (body !== undefined) latest = await send(body)
-      return { gone: false, object: latest ?? (base === object ? undefined : base), revisions }
+      return { gone: false, object: latest ?? (base === object ? undefined : base), revisions, overtaken }
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      if (isGone(error)) return { gone: true, object: undefined, revisions }
+      if (isGone(error)) return { gone: true, object: undefined, revisions, overtaken }
       if (error.status !== 409 && error.status !== 422) throw error
       const fresh = await api.get(resource, name, namespace)
-      if (fresh === undefined || fresh.metadata.uid !== uid) return { gone: true, object: undefined, revisions }
+      if (fresh === undefined || fresh.metadata.uid !== uid)
+        return { gone: true, object: undefined, revisions, overtaken }
       if (error.status === 422 || redos >= MOST_REDOS) throw error
       base = fresh
     }
@@ -92,11 +101,15 @@ const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Chang
   return changes
 }
 
-/** Undefined when the status stays as it is, and when the object goes with this write: then it is nobody's concern. */
+/**
+ * Undefined when the status stays as it is, and when the object goes with this write: then it is nobody's concern.
+ * Guard: `/status` of a custom resource takes whatever uid a patch has, so only the resourceVersion tells another object
+ * of the same name.
+ */
 const statusBody = <O extends KubeObject>(changes: Changes, base: O, whole: boolean): Json | undefined => {
   if (changes.status === undefined || takesLastFinalizer(base, changes)) return undefined
   const status = prune(changes.status, base.status, whole)
-  return status && { status }
+  return status && { metadata: { resourceVersion: base.metadata.resourceVersion }, status }
 }
 
 /** Guards: never another object of the same name, and never an older state when an edit depended on what was there. */

@@ -78,3 +78,11 @@ test('a condition that is missing, False or Unknown is not true', () => {
     isTrue(undefined, 'Ready'),
   ]).toEqual([true, false, false, false])
 })
+
+test('what is too long for a condition is cut to what the API server takes, without half a character', () => {
+  const message = `${'x'.repeat(32_767)}😀`
+  const claim = { type: 'Available', status: 'False', reason: 'R'.repeat(1_025), message } as const
+  const once = withConditions(undefined, [claim], noon)
+  expect(once[0]).toMatchObject({ reason: 'R'.repeat(1_024), message: 'x'.repeat(32_767) })
+  expect(withConditions(once, [claim], later)).toEqual(once)
+})

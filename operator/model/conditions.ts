@@ -1,4 +1,5 @@
 /** Status conditions, as kstatus and `kubectl wait` read them. Pure: what time it is comes as a parameter. */
+import { beginningOf } from './beginning.ts'
 
 /** Kubernetes' `meta/v1 Condition`. */
 export interface Condition {
@@ -17,9 +18,12 @@ export interface Condition {
 /** What a controller says; the transition time follows from what was said before. */
 export type ConditionClaim = Omit<Condition, 'lastTransitionTime'>
 
+/** Kubernetes: meta/v1 Condition. A status with more is refused as a whole; what clouds and other programs say may be any length. */
+const LONGEST = { reason: 1_024, message: 32_768 }
+
 /**
- * The conditions after some were claimed. Those not mentioned stay as they are. `lastTransitionTime` moves only when a
- * status changes. Order: Ready, Reconciling, Stalled, then the others as they came, so that repeated claims change nothing.
+ * The conditions after some were claimed, their texts as long as they may be. Those not mentioned stay as they are.
+ * `lastTransitionTime` moves only when a status changes. Order: Ready, Reconciling, Stalled, then the others as they came, so that repeated claims change nothing.
  */
 export const withConditions = (
   existing: readonly Condition[] | undefined,
@@ -30,7 +34,12 @@ export const withConditions = (
   for (const claim of claims) {
     const before = conditions.get(claim.type)
     const isSame = before?.status === claim.status
-    conditions.set(claim.type, { ...claim, lastTransitionTime: isSame ? before.lastTransitionTime : timestamp(now) })
+    conditions.set(claim.type, {
+      ...claim,
+      reason: beginningOf(claim.reason, LONGEST.reason),
+      message: beginningOf(claim.message, LONGEST.message),
+      lastTransitionTime: isSame ? before.lastTransitionTime : timestamp(now),
+    })
   }
   return [...conditions.values()].toSorted((a, b) => rank(a) - rank(b))
 }

@@ -21,11 +21,15 @@ export interface Limits {
   readonly backoff: Backoff
 }
 
-/** Milliseconds. `jitter` is the largest share by which a delay may differ, 0 for exact delays. */
-export interface Backoff {
+/** How delays grow, in milliseconds. */
+export interface Growth {
   readonly initial: number
   readonly factor: number
   readonly max: number
+}
+
+/** `jitter` is the largest share by which a delay may differ, 0 for exact delays. */
+export interface Backoff extends Growth {
   readonly jitter: number
 }
 
@@ -48,10 +52,12 @@ export interface Attempt {
 }
 
 /** The delay before the next call after `failures` failed ones in a row, in milliseconds. `random` is in [0, 1). */
-export const backoffDelay = ({ initial, factor, max, jitter }: Backoff, failures: number, random: number): number => {
-  const delay = Math.min(max, initial * factor ** (failures - 1))
-  return Math.round(delay * (1 + jitter * (2 * random - 1)))
-}
+export const backoffDelay = (backoff: Backoff, failures: number, random: number): number =>
+  Math.round(grownDelay(backoff, failures) * (1 + backoff.jitter * (2 * random - 1)))
+
+/** The delay after so many failures in a row, from 1 on, in milliseconds. */
+export const grownDelay = ({ initial, factor, max }: Growth, failures: number): number =>
+  Math.min(max, initial * factor ** (failures - 1))
 
 /**
  * The outcome of one call. Waiting is no failure, so only `timeout` limits it.

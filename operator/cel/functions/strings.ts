@@ -1,5 +1,6 @@
 /** Text, by cel-go's `ext.Strings`: positions count characters (code points), not UTF-16 units. */
 
+import { GO_ESCAPES } from '#operator/model/go-escapes.ts'
 import { format, valuesIn } from './format.ts'
 import { type CelFunction, functionError } from './function.ts'
 
@@ -105,17 +106,7 @@ const trim = (text: string): string => {
   return text.slice(0, end).replace(LEADING, '')
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '\x07': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-  '"': '\\"',
-}
+const ESCAPES: Readonly<Record<string, string>> = { ...GO_ESCAPES, '"': '\\"' }
 
 const quote = (text: string): string => `"${Array.from(text.toWellFormed(), (each) => ESCAPES[each] ?? each).join('')}"`
 
