@@ -2,17 +2,43 @@
 import Type, { type Static } from 'typebox'
 import type { CustomKind } from '#apis/schema/kind.ts'
 import { labelSelector } from '#apis/schema/label-selector.ts'
+import { rules } from '#apis/schema/rule.ts'
 import { count, standardStatus } from '#apis/schema/status.ts'
 import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 import { nameRule } from './name.ts'
 import { rollout, rolloutStatus } from './rollout.ts'
 import { score } from './score.ts'
+import { tolerations } from './taint.ts'
 
 const spec = () =>
   Type.Object(
     {
       targetSelector: labelSelector({
         description: 'The devices that run it, by their labels. Empty, it matches all.',
+      }),
+      targetExpression: Type.Optional(
+        Type.String({
+          description:
+            'An expression in CEL that must hold as well. It sees `device.name`, `device.labels` and `device.inventory`. Where it fails, nothing is added and nothing removed.',
+          minLength: 1,
+          maxLength: 2_048,
+        }),
+      ),
+      tolerations: tolerations({ description: 'The taints of devices that it bears.' }),
+      slot: Type.Optional(
+        Type.String({
+          description:
+            'A place on each device that one Deployment has at a time, such as `firmware`: of those that name it, the one of the highest priority, then the oldest.',
+          minLength: 1,
+          maxLength: 63,
+          pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+        }),
+      ),
+      priority: Type.Integer({
+        description: 'Which Deployment has the slot on a device that several claim it for: the higher number.',
+        minimum: -1_000_000_000,
+        maximum: 1_000_000_000,
+        default: 0,
       }),
       score: score(),
       rollout: rollout(),
@@ -23,7 +49,13 @@ const spec = () =>
         default: 10,
       }),
     },
-    { description: 'What is to run, and where.' },
+    {
+      description: 'What is to run, and where.',
+      ...rules({
+        rule: 'has(self.slot) || !has(self.priority) || self.priority == 0',
+        message: 'priority decides who has a slot: name the slot, or leave priority out',
+      }),
+    },
   )
 
 const offender = () =>
@@ -45,13 +77,15 @@ const aggregate = () =>
       targeted: count({ description: 'Matched devices that were given the present revision.' }),
       updated: count({ description: 'Matched devices that said that they have the present revision.' }),
       succeeded: count({ description: 'Online devices on which what they were given runs.' }),
-      failed: count({ description: 'Online devices on which it failed.' }),
+      failed: count({ description: 'Devices on which it failed, or for which its templates can’t be filled in.' }),
       pending: count({
         description: 'Devices at work on it, and offline ones that never said anything about this Deployment.',
       }),
       offline: count({ description: 'Devices without a heartbeat that said something about it before.' }),
       unreported: count({ description: 'Online devices that have not said anything about it yet.' }),
-      held: count({ description: 'Devices whose turn has not come, or that are pinned or hold updates back.' }),
+      held: count({
+        description: 'Devices that keep what they have: their turn has not come, or something holds changes back.',
+      }),
       lastError: Type.Optional(Type.String({ description: 'The newest error of a device.', maxLength: 4_096 })),
       offenders: Type.Optional(
         Type.Array(offender(), {
@@ -74,7 +108,10 @@ const status = () =>
       ready: Type.Optional(Type.String({ description: 'Succeeded of matched devices, as 812/900.', maxLength: 32 })),
       batch: Type.Optional(Type.String({ description: 'The batch of all batches, as 2/4.', maxLength: 32 })),
     },
-    { description: 'What became of it.' },
+    {
+      description:
+        'What became of it. MultipleOwners is True while other Deployments want its slot on the same devices.',
+    },
   )
 
 export type DeploymentSpec = Static<ReturnType<typeof spec>>

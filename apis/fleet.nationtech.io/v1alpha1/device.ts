@@ -4,6 +4,8 @@ import type { CustomKind } from '#apis/schema/kind.ts'
 import { count, standardStatus } from '#apis/schema/status.ts'
 import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 import { nameRule } from './name.ts'
+import { taints } from './taint.ts'
+import { windows } from './window.ts'
 
 const spec = () =>
   Type.Object(
@@ -17,6 +19,10 @@ const spec = () =>
       pinned: Type.Boolean({
         description: 'While true, nothing on the device changes: its Deployments count it as held.',
         default: false,
+      }),
+      taints: taints({ description: 'What keeps Deployments off that don’t bear it.' }),
+      windows: windows({
+        description: 'Changes begin on the device only while one of these is open; at any time when absent.',
       }),
     },
     { description: 'What the device is.' },
@@ -37,11 +43,21 @@ const status = () =>
   Type.Object(
     {
       ...standardStatus(),
-      lastSeen: Type.Optional(Type.String({ description: 'When its agent was last heard of.', format: 'date-time' })),
+      lastSeen: Type.Optional(
+        Type.String({
+          description:
+            'When its agent was last heard of, as of the last change of this status: heartbeats alone do not write it.',
+          format: 'date-time',
+        }),
+      ),
       agentVersion: Type.Optional(Type.String({ description: 'Of its agent.', maxLength: 64 })),
+      taints: taints({ description: 'What the operator found: fleet.nationtech.io/unreachable without a heartbeat.' }),
       deployments: Type.Optional(phases()),
     },
-    { description: 'How the device does. Ready is Unknown once its heartbeat expired.' },
+    {
+      description:
+        'How the device does. Ready is Unknown once its heartbeat expired; MultipleOwners is True while several Deployments want one slot of it.',
+    },
   )
 
 export type DeviceSpec = Static<ReturnType<typeof spec>>
@@ -76,7 +92,12 @@ export const deviceKind = (): CustomKind => ({
     { name: 'Agent', type: 'string', path: '.status.agentVersion', description: 'Version of the agent.' },
     { name: 'Pinned', type: 'boolean', path: '.spec.pinned', description: 'Whether nothing changes on it.' },
     { name: 'Failed', type: 'integer', path: '.status.deployments.failed', description: 'Deployments that failed.' },
-    { name: 'Last-Seen', type: 'date', path: '.status.lastSeen', description: 'When its agent was last heard of.' },
+    {
+      name: 'Last-Seen',
+      type: 'date',
+      path: '.status.lastSeen',
+      description: 'When its agent was last heard of, as of the last change of its status.',
+    },
     { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', description: 'Since when the object exists.' },
   ],
   selectableFields: ['.spec.pinned'],

@@ -5,6 +5,7 @@ import { duration, span } from '#apis/schema/duration.ts'
 import { labelSelector } from '#apis/schema/label-selector.ts'
 import { rules } from '#apis/schema/rule.ts'
 import { count } from '#apis/schema/status.ts'
+import { windows } from './window.ts'
 
 const batch = () =>
   Type.Object(
@@ -65,7 +66,7 @@ export const rollout = () =>
       ),
       approval: Type.Enum(['Automatic', 'Manual'], {
         description:
-          'Whether the next batch begins by itself, or waits for the annotation fleet.nationtech.io/approve-batch with its number.',
+          'Whether the next batch begins by itself, or waits for the annotation fleet.nationtech.io/approve-batch with its number and that of the revision, such as 2@5, or 2@5.2 once the batches of the revision are drawn the second time.',
         default: 'Automatic',
       }),
       successThreshold: Type.Integer({
@@ -96,6 +97,10 @@ export const rollout = () =>
         default: 'Suspend',
       }),
       disruptionBudget: Type.Optional(disruptionBudget()),
+      windows: windows({
+        description:
+          'Changes begin only while one of these is open; at any time when absent. Going back does not wait.',
+      }),
       paused: Type.Boolean({ description: 'While true, no further device gets a change.', default: false }),
     },
     {
@@ -137,12 +142,19 @@ export const rolloutStatus = () =>
       batch: Type.Integer({ description: 'The batch that has its turn, counted from 1.', format: 'int64', minimum: 1 }),
       batches: Type.Array(frozenBatch(), { description: 'All batches, the implicit last one included.', maxItems: 17 }),
       policy: Type.String({ description: 'The digest of the batches of the spec: with other ones it begins anew.' }),
+      drawn: count({
+        description:
+          'How many times the batches of this revision were drawn before all had come; once when absent. An approval is for these alone.',
+      }),
       batchStartedAt: Type.String({ description: 'When its turn began.', format: 'date-time' }),
       goodSince: Type.Optional(
         Type.String({ description: 'Since when the batch is as good as it must be.', format: 'date-time' }),
       ),
       resumed: Type.Optional(
-        Type.String({ description: 'The last value of the annotation fleet.nationtech.io/resume that was obeyed.' }),
+        Type.String({
+          description:
+            'The last value of the annotation fleet.nationtech.io/resume that was obeyed, or that stood there when the rollout was suspended.',
+        }),
       ),
       refused: Type.Optional(
         Type.String({ description: 'The digest of the workload that was taken back; another one begins anew.' }),
@@ -154,3 +166,11 @@ export const rolloutStatus = () =>
 
 export type RolloutSpec = Static<ReturnType<typeof rollout>>
 export type RolloutStatus = Static<ReturnType<typeof rolloutStatus>>
+
+/** A batch is good and the next one waits for somebody. What waits for a window has no good batch yet. */
+export const awaitsApproval = ({ phase, goodSince }: RolloutStatus): boolean =>
+  phase === 'Waiting' && goodSince !== undefined
+
+/** The value of the annotation fleet.nationtech.io/approve-batch that lets a batch begin, and those before it. */
+export const approvalOf = (batch: number, { revision, drawn = 1 }: Pick<RolloutStatus, 'revision' | 'drawn'>): string =>
+  `${batch}@${revision}${drawn === 1 ? '' : `.${drawn}`}`

@@ -49,6 +49,12 @@ export const score = () =>
   Type.Object(
     {
       type: Type.Enum([...WORKLOADS], { description: 'What kind of workload it is.' }),
+      templated: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether the texts of data are Go templates over `.device.name`, `.device.labels` and `.device.inventory`. A key that a device lacks is an error on that device.',
+        }),
+      ),
       data: data(),
     },
     {

@@ -111,7 +111,12 @@ const spec = () =>
         description: 'Whether the cluster is to run.',
         default: 'Running',
       }),
-      hibernateAfter: Type.Optional(span({ description: 'After how long a claimed cluster hibernates.' })),
+      hibernateAfter: Type.Optional(
+        span({
+          description:
+            'How long it may run since its installation, its claim or its last awakening; then it is put to sleep. 0s: for ever. An unclaimed cluster is switched by its pool.',
+        }),
+      ),
       installAttemptsLimit: Type.Optional(
         Type.Integer({ description: 'How often the installation is tried.', minimum: 0, maximum: 1_000 }),
       ),

@@ -86,7 +86,12 @@ const spec = () =>
           { description: 'How long claims live.' },
         ),
       ),
-      hibernateAfter: Type.Optional(span({ description: 'After how long a claimed cluster hibernates.' })),
+      hibernateAfter: Type.Optional(
+        span({
+          description:
+            'How long a claimed cluster may run since its claim or its last awakening; then it is put to sleep. 0s: for ever.',
+        }),
+      ),
       hibernationConfig: Type.Optional(
         Type.Object(
           {

@@ -70,7 +70,7 @@ const events = () =>
       consumer: Type.Optional(
         Type.String({
           description:
-            'The consumer group. Tasks with the same one share its events. Default: <namespace>-<name> of this object.',
+            'The consumer group. Tasks with the same one share its events. Default: one of this object alone, <namespace>-<name>-<hash of both>.',
           maxLength: 63,
           ...rules({
             rule: `self.matches('${DNS_LABEL}')`,
@@ -155,6 +155,25 @@ const spec = () =>
     },
   )
 
+const lastRuns = () =>
+  Type.Array(
+    Type.Object(
+      {
+        resource: Type.String({ description: 'Id of the HyperFleet resource.' }),
+        time: Type.String({ description: 'When it began.', format: 'date-time' }),
+        status: Type.Enum(['success', 'failed', 'skipped'], { description: 'What it came to.' }),
+        mode: Type.Optional(Type.Enum(['apply', 'delete'], { description: 'Absent when the run did not get so far.' })),
+        message: Type.Optional(Type.String({ description: 'Why it failed or was skipped.' })),
+      },
+      { description: 'How one run ended.' },
+    ),
+    {
+      description: 'The last runs, the newest first. All that the manager keeps: GET /adapter/runs.',
+      maxItems: 5,
+      'x-kubernetes-list-type': 'atomic',
+    },
+  )
+
 const status = () =>
   Type.Object(
     {
@@ -167,6 +186,7 @@ const status = () =>
       deleting: count({ description: 'Resources that are being deleted and still have something left.' }),
       stuck: count({ description: 'Resources whose deletion waits for longer than five minutes.' }),
       deadLetters: count({ description: 'Messages that were no event of ours.' }),
+      lastRuns: Type.Optional(lastRuns()),
       lastError: Type.Optional(
         Type.String({ description: 'What the last run that failed said; absent once none fails.' }),
       ),

@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { free } from '#apis/schema/free.ts'
 import { rules } from '#apis/schema/rule.ts'
-import { headers, template, variableName, when } from './words.ts'
+import { headers, resourceName, template, when } from './words.ts'
 
 export const POLICIES = ['Background', 'Foreground', 'Orphan'] as const
 
@@ -104,7 +104,7 @@ const deleteOptions = () =>
       {
         propagation_policy: policy(),
         after: Type.Optional(
-          Type.Array(variableName('Name of a resource.'), {
+          Type.Array(resourceName('Name of a resource.'), {
             description: 'It is deleted once these are gone. Nothing named anywhere: in the reverse order of the list.',
             maxItems: 64,
             'x-kubernetes-list-type': 'atomic',
@@ -120,7 +120,7 @@ export const resources = () =>
     Type.Array(
       Type.Object(
         {
-          name: variableName('Under which expressions know it: resources.<name>.'),
+          name: resourceName('Under which expressions know it: resources.<name>.'),
           transport: transport(),
           manifest: free(
             { description: 'What is applied: an object, a block of YAML with templates, or {ref: file}.' },
@@ -133,7 +133,7 @@ export const resources = () =>
             Type.Array(
               Type.Object(
                 {
-                  name: variableName('Under which expressions know it: resources.<name>.'),
+                  name: resourceName('Under which expressions know it: resources.<name>.'),
                   discovery: discovery('How it is found inside the resource.'),
                 },
                 { description: 'An object inside a ManifestWork.' },

@@ -5,16 +5,38 @@ import { rules } from '#apis/schema/rule.ts'
 /** Names become variables of expressions and templates. */
 export const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$'
 
+/** Variables that every expression and template has. `resource` is the HyperFleet resource of the event, `params` all params and captures by name. */
+export const GIVEN = ['event', 'resource', 'params', 'adapter', 'config', 'env'] as const
+/** There once the resources were looked at. */
+export const RESOURCES = 'resources'
+/** Words that CEL keeps for itself. cel-spec, langdef, RESERVED. */
+const CEL_WORDS =
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  )
+/** Types and name spaces of CEL. */
+const CEL_NAMES = 'int uint double string bool bytes list map type null_type optional strings lists google cel'.split(
+  ' ',
+)
+/** Names that params, captures, preconditions and payloads can't have: each becomes a variable beside these. */
+export const RESERVED: readonly string[] = [...GIVEN, RESOURCES, ...CEL_WORDS, ...CEL_NAMES]
+
+const word = {
+  rule: `self.matches('${VARIABLE}')`,
+  message: 'must be a name that expressions can use: letters, digits and _, such as clusterId',
+}
+const unreserved = {
+  rule: `!(self in [${RESERVED.map((name) => `'${name}'`).join(', ')}])`,
+  message: `must not be one of the names that are there already, such as ${GIVEN.join(', ')}, or a word of CEL: write another one`,
+}
+
+/** Of a resource: expressions know it as `resources.NAME`. */
+export const resourceName = (description: string) =>
+  Type.String({ description, minLength: 1, maxLength: 63, ...rules(word) })
+
+/** Of what becomes a variable. */
 export const variableName = (description: string) =>
-  Type.String({
-    description,
-    minLength: 1,
-    maxLength: 63,
-    ...rules({
-      rule: `self.matches('${VARIABLE}')`,
-      message: 'must be a name that expressions can use: letters, digits and _, such as clusterId',
-    }),
-  })
+  Type.String({ description, minLength: 1, maxLength: 63, ...rules(word, unreserved) })
 
 export const template = (description: string) =>
   Type.String({ description: `${description} A template, such as {{ .clusterId }}.`, maxLength: 65536 })

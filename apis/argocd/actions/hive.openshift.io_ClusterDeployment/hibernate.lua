@@ -1,0 +1,3 @@
+-- The cluster is put to sleep.
+obj.spec.powerState = "Hibernating"
+return obj

@@ -1,0 +1,3 @@
+-- The cluster is woken.
+obj.spec.powerState = "Running"
+return obj

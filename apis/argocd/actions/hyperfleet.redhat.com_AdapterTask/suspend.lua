@@ -1,0 +1,3 @@
+-- No run begins; events wait.
+obj.spec.suspend = true
+return obj

@@ -1,0 +1,32 @@
+/**
+ * What controllers write onto pools, claims and clusters so that they know them again, and each other's. Names as Hive's, where
+ * Hive has the same mark.
+ */
+
+/** On a ClusterDeployment: the pool version that it was made with. */
+export const VERSION_ANNOTATION = 'hive.openshift.io/cluster-pool-spec-hash'
+/** On a ClusterDeployment: the version of the customization that it was made with (see `observed.ts`). */
+export const CUSTOMIZATION_VERSION_ANNOTATION = 'hive.openshift.io/customization-version'
+/** On a ClusterDeployment, "true": whoever had it is done with it. The second one is Hive's older spelling. */
+export const REMOVE_ANNOTATIONS = [
+  'hive.openshift.io/remove-cluster-from-pool',
+  'hive.openshift.io/remove-claimed-cluster-from-pool',
+] as const
+/**
+ * On clusters and all that is made for them. The uid is what counts: a pool in another namespace, or a later one, may have the same
+ * name (anchors hive-clusterpool, W16). Namespace and name are there for people.
+ */
+export const POOL_LABELS = {
+  uid: 'hive.openshift.io/clusterpool-uid',
+  namespace: 'hive.openshift.io/clusterpool-namespace',
+  name: 'hive.openshift.io/clusterpool-name',
+} as const
+/**
+ * On a ClusterDeployment: it stays until its lease is released. On a ClusterDeploymentCustomization: it stays while leased.
+ * Seed: clusterpool-inventory, "Set a Finalizer on the ClusterDeployment".
+ */
+export const LEASE_FINALIZER = 'hive.openshift.io/customization-lease'
+/** On a ClusterPool: it stays while it has clusters or leases. */
+export const POOL_FINALIZER = 'hive.openshift.io/clusters'
+/** On a ClusterClaim: it stays until its cluster is gone. */
+export const CLAIM_FINALIZER = 'hive.openshift.io/claim'
