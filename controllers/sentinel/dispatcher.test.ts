@@ -13,6 +13,7 @@ let dispatcher: Dispatcher
 let live: boolean
 let sent: string[]
 let refuse: boolean
+let answer: Promise<void>
 let stop: AbortController
 let running: Promise<void>
 
@@ -22,10 +23,12 @@ beforeEach(() => {
   live = false
   sent = []
   refuse = false
+  answer = Promise.resolve()
   stop = new AbortController()
   const metrics = shardMetrics(createMetrics(new Registry()), 'all', 'clusters')
   const send = async ({ id }: { id: string }) => {
     sent.push(id)
+    await answer
     if (refuse) throw new Error('refused')
   }
   dispatcher = new Dispatcher({
@@ -85,4 +88,35 @@ test('a refused pulse is owed until it is taken, and tried again after the poll 
   refuse = false
   await clock.advance('1s')
   expect([sent.length, dispatcher.refused, dispatcher.pulses]).toEqual([2, false, 1])
+})
+
+test('nothing is owed to a resource that was gone before the answer came, nor to one that a look has not seen', async () => {
+  live = true
+  refuse = true
+  observe('a')
+  observe('b')
+  schedule.beginSweep()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  answer = promise
+  dispatcher.wake()
+  await clock.advance('1ms')
+  schedule.forget('a')
+  resolve()
+  await clock.advance('1ms')
+  expect([sent, dispatcher.refused]).toEqual([['a', 'b'], true])
+  schedule.endSweep()
+  expect([dispatcher.refused, dispatcher.settled, dispatcher.failure]).toEqual([false, true, undefined])
+})
+
+test('nothing is owed to a resource that somebody has reported on since', async () => {
+  live = true
+  observe('a')
+  dispatcher.wake()
+  await clock.advance('9s')
+  refuse = true
+  await clock.advance('1s')
+  expect([sent, dispatcher.failure?.message]).toEqual([['a', 'a'], 'Error: refused'])
+  const facts = { generation: 1, deleting: false, ready: true, reference: clock.now().getTime() }
+  schedule.observe({ id: 'a', facts, recall: () => NEVER_SEEN }, clock.now().getTime())
+  expect([dispatcher.refused, dispatcher.settled, dispatcher.failure]).toEqual([false, true, undefined])
 })

@@ -3,10 +3,10 @@
  * never for the source: a slow poll delays no pulse.
  */
 
+import { Failure } from '#controllers/hyperfleet/failure.ts'
 import { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { Failure } from './failure.ts'
 import type { ShardMetrics } from './metrics.ts'
 import { createPublisher } from './publish.ts'
 import type { Due, Schedule } from './schedule.ts'
@@ -45,8 +45,6 @@ export class Dispatcher {
   readonly #bell: Bell
   /** Told by polls and not decided yet. */
   readonly #fresh = new Set<string>()
-  /** Pulses that the API refused and that are still owed. */
-  readonly #unsent = new Set<string>()
   #pulses: number
   #failure: Failure | undefined
 
@@ -61,19 +59,19 @@ export class Dispatcher {
     return this.#pulses
   }
 
-  /** What the last pulse failed with; undefined when it was taken. */
+  /** What the last pulse failed with; undefined when it was taken, or nothing is owed any more. */
   get failure(): Failure | undefined {
-    return this.#failure
+    return this.refused ? this.#failure : undefined
   }
 
   /** Whether the API still owes us the acceptance of a pulse. */
   get refused(): boolean {
-    return this.#unsent.size > 0
+    return (this.#options.dispatch()?.schedule.owed ?? 0) > 0
   }
 
   /** Whether nothing is left to be decided or sent. */
   get settled(): boolean {
-    return this.#fresh.size + this.#unsent.size === 0
+    return this.#fresh.size === 0 && !this.refused
   }
 
   /** There is something new to look at. */
@@ -87,16 +85,14 @@ export class Dispatcher {
     this.wake()
   }
 
-  /** The resource is gone: nothing is owed to it. */
+  /** The resource is gone. */
   forget(id: string): void {
     this.#fresh.delete(id)
-    this.#unsent.delete(id)
   }
 
   /** Other resources from now on. */
   forgetAll(): void {
     this.#fresh.clear()
-    this.#unsent.clear()
     this.#failure = undefined
   }
 
@@ -146,7 +142,6 @@ export class Dispatcher {
     const dispatch = this.#options.dispatch()
     dispatch?.schedule.pulsed(due, this.#options.clock.now().getTime())
     dispatch?.metrics.pulse(due.reason)
-    this.#unsent.delete(due.id)
     this.#failure = undefined
     this.#pulses++
     this.#options.changed()
@@ -155,10 +150,9 @@ export class Dispatcher {
   #failed(due: Due, error: unknown): void {
     const { log, changed, clock } = this.#options
     const failure = error instanceof Failure ? error : new Failure('APIUnreachable', String(error), { cause: error })
-    if (this.#failure?.message !== failure.message)
+    if (this.failure?.message !== failure.message)
       log.warn('a pulse was not taken', { id: due.id, reason: due.reason, problem: failure.message })
     this.#failure = failure
-    this.#unsent.add(due.id)
     const dispatch = this.#options.dispatch()
     dispatch?.metrics.error('create_event')
     // A poll looks again anyway; where nobody polls, the schedule has to.

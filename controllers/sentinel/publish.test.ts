@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { Failure } from '#controllers/hyperfleet/failure.ts'
 import { manualClock } from '#test/harness/clock.ts'
-import { Failure } from './failure.ts'
 import { createPublisher } from './publish.ts'
 import type { Due } from './schedule.ts'
 

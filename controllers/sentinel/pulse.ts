@@ -1,5 +1,6 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { createHyperFleet } from '#controllers/hyperfleet/client.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { Bell } from '#operator/model/bell.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
@@ -7,7 +8,6 @@ import type { DeepPartial } from '#operator/model/resource.ts'
 import { claimSlot } from './autoshard.ts'
 import type { ClaimCheck } from './claims.ts'
 import type { Config } from './config.ts'
-import { createHyperFleet } from './hyperfleet.ts'
 import { PulseLoop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
 import { statusOf } from './status.ts'
@@ -81,7 +81,8 @@ export const pulse =
         (both) => claim(context, deps, loop, both),
       )
     } finally {
-      loops.delete(uid)
+      // The one after us may have begun: a SentinelConfig that comes to claim slots gets another daemon.
+      if (loops.get(uid) === loop) loops.delete(uid)
       await writeLast(context, loop)
     }
   }

@@ -39,6 +39,8 @@ interface Entry extends Placed {
   reason: Reason
   /** After a failed pulse: not before this moment. */
   notBefore: number
+  /** That pulse is still due: nobody has reported since. */
+  owed: boolean
   /** The sweep that saw it last. */
   sweep: number
 }
@@ -51,6 +53,7 @@ export class Schedule {
   #backoff: Backoff
   #sweep = 0
   #ready = 0
+  #owed = 0
   #latest = Number.NEGATIVE_INFINITY
 
   constructor(backoff: Backoff) {
@@ -70,6 +73,11 @@ export class Schedule {
     return this.#inFlight.size
   }
 
+  /** How many pulses failed and are to be sent again. */
+  get owed(): number {
+    return this.#owed
+  }
+
   /** Takes in what a resource is like now. A reference from the future counts as now: clocks differ. */
   observe({ id, facts: told, backoff, recall }: Sighting, now: number): void {
     const facts = { ...told, reference: Math.min(told.reference, now) }
@@ -82,6 +90,7 @@ export class Schedule {
         backoff,
         reason: 'New',
         notBefore: Number.NEGATIVE_INFINITY,
+        owed: false,
         sweep: this.#sweep,
         at: 0,
         place: -1,
@@ -105,6 +114,7 @@ export class Schedule {
     this.#entries.delete(id)
     this.#heap.remove(entry)
     if (entry.facts.ready) this.#ready--
+    this.#owe(entry, false)
   }
 
   /** Begins a look at the whole shard. */
@@ -192,7 +202,13 @@ export class Schedule {
     const { at, reason } = nextPulse(entry.seen, entry.facts, backoff)
     entry.reason = reason
     entry.at = Math.max(at, entry.notBefore)
+    this.#owe(entry, entry.notBefore > Number.NEGATIVE_INFINITY && at <= entry.notBefore)
     this.#heap.put(entry)
+  }
+
+  #owe(entry: Entry, owed: boolean): void {
+    this.#owed += Number(owed) - Number(entry.owed)
+    entry.owed = owed
   }
 
   /** A clock that was set back would leave pulses in the future for as long as it jumped: what lies ahead counts as now. */

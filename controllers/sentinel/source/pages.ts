@@ -4,13 +4,17 @@
  * Ours has keyset paging (`after=`), which no insert or delete can shift. HyperFleet APIs in the field have `search`,
  * which can say the same (`id > 'last'`). An API that ignores both is paged by number.
  */
-import { Failure } from '../failure.ts'
-import type { HyperFleet, Query, ResourcePage } from '../hyperfleet.ts'
+
+import type { HyperFleet, Query, ResourcePage } from '#controllers/hyperfleet/client.ts'
+import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Selection } from './selection.ts'
 
 export const PAGE_SIZE = 100
 
-/** All that the Sentinel reads of a resource; specs can be large. */
+/**
+ * All that the Sentinel reads of a resource; specs can be large. Annotations are not among them: APIs that know `fields`
+ * refuse one that they have not, and neither ours nor those in the field have annotations. One that ignores `fields` sends them.
+ */
 export const FIELDS = [
   'id',
   'generation',

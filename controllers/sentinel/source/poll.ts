@@ -2,8 +2,9 @@
  * Resources by polling: a sweep over all pages, and between sweeps only what may be due, where the API can be asked that.
  * An API that refuses the question is swept on every poll.
  */
+
+import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import { Failure } from '../failure.ts'
 import { type DueQuestion, dueSearches } from './due.ts'
 import { hasKeyset, type Listing, pages } from './pages.ts'
 import { type Change, type Source, SWEEP_EVERY } from './source.ts'

@@ -4,7 +4,7 @@ import { momentOf, timestampOf } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
 import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
 import { readDeadLetters, reviveDeadLetter } from './dead-letters.ts'
-import { bury, type Delivery, type Hold, hold, postpone, release } from './deliveries.ts'
+import { bury, type Delivery, giveUp, type Hold, hold, postpone, release } from './deliveries.ts'
 import type { Claim, ClaimRequest, EventQueue } from './queue.ts'
 
 export interface DatabaseQueueOptions {
@@ -58,6 +58,9 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
     extend: async (consumer, receipt, visibility) => {
       await postpone(database, consumer, receipt, visibility, clock.now())
       if (visibility === 0) wakeup.wake()
+    },
+    giveUp: async (consumer, receipt) => {
+      await giveUp(database, consumer, receipt, clock.now())
     },
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {

@@ -5,7 +5,7 @@ import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import { readConsumer } from './consumers.ts'
 
-/** An event that was delivered too often. */
+/** An event that was delivered too often, or that a member of the group gave up. */
 export interface DeadLetter {
   readonly id: string
   readonly deliveries: number

@@ -121,6 +121,29 @@ export const postpone = async (
   return row.reply
 }
 
+/**
+ * Makes a dead letter of a delivery that its receipt still holds.
+ * @returns its JetStream reply subject @throws Problem notFound | staleReceipt
+ */
+export const giveUp = async (
+  database: Database,
+  consumer: string,
+  receipt: string,
+  now: Date,
+): Promise<string | null> => {
+  const found = await database.transaction(async (writer) => {
+    const row = await writer
+      .selectFrom('event_deliveries')
+      .select(['event_sequence', 'reply'])
+      .where(heldBy(consumer, receipt, now))
+      .executeTakeFirst()
+    if (row !== undefined) await bury(writer, consumer, [{ sequence: row.event_sequence }], timestampOf(now))
+    return row
+  })
+  if (found === undefined) throw await refusal(database, consumer, receipt)
+  return found.reply
+}
+
 /** The delivery that a receipt holds as long as its visibility has not ended. @throws Problem notFound */
 const heldBy = (consumer: string, receipt: string, now: Date) => {
   const { claim, sequence } = parseReceipt(receipt)

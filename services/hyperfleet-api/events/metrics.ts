@@ -80,6 +80,7 @@ export const measured = (
       acknowledgements.inc({ consumer })
     },
     extend: (consumer, receipt, visibility) => queue.extend(consumer, receipt, visibility),
+    giveUp: (consumer, receipt) => queue.giveUp(consumer, receipt),
     deadLetters: (consumer, limit) => queue.deadLetters(consumer, limit),
     replay: (consumer, eventId) => queue.replay(consumer, eventId),
     noteTaken: (resourceId, reason) => queue.noteTaken(resourceId, reason),

@@ -28,7 +28,9 @@ export interface EventQueue {
   acknowledge(consumer: string, receipt: string): Promise<void>
   /** Hides the event for so many milliseconds from now; 0 gives it back at once. @throws Problem notFound | staleReceipt */
   extend(consumer: string, receipt: string, visibility: number): Promise<void>
-  /** The oldest events that were delivered too often. @throws Problem notFound */
+  /** Gives the event up for this group: it is a dead letter at once. @throws Problem notFound | staleReceipt */
+  giveUp(consumer: string, receipt: string): Promise<void>
+  /** The oldest events that were delivered too often, or given up. @throws Problem notFound */
   deadLetters(consumer: string, limit: number): Promise<DeadLetter[]>
   /** Delivers a dead letter again, counting from one. @throws Problem notFound */
   replay(consumer: string, eventId: string): Promise<void>

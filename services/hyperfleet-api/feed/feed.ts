@@ -57,9 +57,11 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
         limit: BATCH,
         ...(upTo !== undefined && { upTo }),
       })
-      // Looked at after the read: what was forgotten meanwhile is missing from it.
-      if (upTo !== undefined && (await readFloor(database.kysely)) > head)
+      // Looked at after the read: what was forgotten meanwhile is missing from it. Where nothing is left, no gap would tell.
+      if ((upTo !== undefined || changes.length === 0) && (await readFloor(database.kysely)) > head) {
+        if (upTo === undefined) return 'gap'
         for (const subscriber of subscribers) subscriber.lost()
+      }
       for (const change of changes) {
         if (upTo === undefined && change.version !== head + 1) return 'gap'
         handOut(change)

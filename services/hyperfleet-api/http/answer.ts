@@ -34,10 +34,8 @@ export const sendAnswer = async (
     return reply
   }
   reply.code(answer.status).headers(answer.headers ?? {})
-  if ('json' in answer) return reply.type('application/json').send(jsonBytes(answer.json))
-  return answer.body === undefined
-    ? reply.send()
-    : reply.type('application/json').send(jsonBytes(JSON.stringify(answer.body)))
+  if ('json' in answer) return reply.type('application/json').send(answer.json)
+  return answer.body === undefined ? reply.send() : reply.type('application/json').send(JSON.stringify(answer.body))
 }
 
 /** Sends a problem, and keeps it with the request for the audit log. */
@@ -50,12 +48,5 @@ export const sendProblem = (
   request.problem = problem
   const body = problemBody(problem, { path: pathOf(request), traceId: request.id, time })
   if (problem.status === 401) reply.header('WWW-Authenticate', 'Bearer')
-  return reply
-    .code(problem.status)
-    .headers(problem.headers)
-    .type('application/problem+json')
-    .send(jsonBytes(JSON.stringify(body)))
+  return reply.code(problem.status).headers(problem.headers).type('application/problem+json').send(JSON.stringify(body))
 }
-
-/** Bytes, because Fastify adds a charset to text, which JSON has none of (RFC 8259). */
-const jsonBytes = (json: string): Buffer => Buffer.from(json)

@@ -22,3 +22,9 @@ test('what is worth it is compressed, what is small is not', async () => {
   expect(gunzipSync((await compressed(large, 'gzip')) ?? '')).toEqual(large)
   expect(await compressed(Buffer.from('{"a":1}'), 'gzip')).toBeUndefined()
 })
+
+test('what a text is worth goes by its bytes, not its letters', async () => {
+  const text = 'é'.repeat(1_000)
+  expect(gunzipSync((await compressed(text, 'gzip')) ?? '').toString()).toBe(text)
+  expect(await compressed('e'.repeat(1_000), 'gzip')).toBeUndefined()
+})

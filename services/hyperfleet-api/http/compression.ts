@@ -18,6 +18,8 @@ export const takesGzip = (header: string | undefined): boolean => {
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
 }
 
-/** The bytes compressed, or undefined where that isn't wanted or worth it. */
-export const compressed = async (bytes: Buffer, accepted: string | undefined): Promise<Buffer | undefined> =>
-  bytes.length < SMALLEST || !takesGzip(accepted) ? undefined : compress(bytes, { level: constants.Z_BEST_SPEED })
+/** The answer compressed, or undefined where that isn't wanted or worth it. */
+export const compressed = async (answer: Buffer | string, accepted: string | undefined): Promise<Buffer | undefined> =>
+  !takesGzip(accepted) || Buffer.byteLength(answer) < SMALLEST
+    ? undefined
+    : compress(answer, { level: constants.Z_BEST_SPEED })

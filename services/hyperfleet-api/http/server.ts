@@ -63,7 +63,9 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
     const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) left.abort()
+    })
     request.gone = AbortSignal.any([left.signal, stopping])
     if (request.url.length > URL_LIMIT)
       throw new Problem('urlTooLong', `the path and its query must have at most ${URL_LIMIT} characters`)
@@ -76,7 +78,8 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   app.addHook('onSend', async (request, reply, payload) => {
     // A connection that is kept would keep the server from closing.
     if (stopping.aborted) reply.header('Connection', 'close')
-    if (!Buffer.isBuffer(payload)) return payload
+    withoutCharset(reply)
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
     const smaller = await compressed(payload, request.headers['accept-encoding'])
     if (smaller === undefined) return payload
     reply.header('Content-Encoding', 'gzip').header('Vary', 'Authorization, Accept-Encoding')
@@ -127,6 +130,12 @@ const acceptAnyContentType = (app: FastifyInstance): void => {
     if (body === '') return done(null, undefined)
     return parse(request, body as string, (error, value) => done(error && notJson(body as string), value))
   })
+}
+
+/** JSON has no charset (RFC 8259), and Fastify gives one to every text. */
+const withoutCharset = (reply: FastifyReply): void => {
+  const type = reply.getHeader('Content-Type')
+  if (typeof type === 'string' && /^application\/.*json;/.test(type)) reply.header('Content-Type', type.split(';')[0])
 }
 
 /** Why a body was not taken: no JSON, or JSON with a key that could reach into the prototype of an object. */

@@ -1,4 +1,4 @@
-import { type SqlBool, sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Requirement, Selector } from '#operator/model/selector.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import { normalSearch } from '../search/normal.ts'
@@ -6,8 +6,8 @@ import type { Search } from '../search/tree.ts'
 import { allOf, type Clause } from './comparison.ts'
 import type { DialectName } from './database.ts'
 import { isOfKind, type Kinds } from './kinds.ts'
-import { looksOf, searchClause } from './search.ts'
-import { type Scope, withoutRow, withRow } from './side-table.ts'
+import { clauseOf, looksOf, type Part, searchParts } from './search.ts'
+import { countWithRows, type Look, type Scope, withoutRow } from './side-table.ts'
 import { sortedJson } from './step.ts'
 
 /** Which resources a list is about. Everything here becomes a parameter of the query, never its text. */
@@ -23,20 +23,41 @@ export interface Filter {
 }
 
 /** The filter as a WHERE clause on `resources`. */
-export const where = (
+export const where = (dialect: DialectName, filter: Filter): Clause => {
+  const { scope, parts } = narrowing(dialect, filter)
+  return allOf([isOfKind(sql.ref('resources.kind'), filter.kind), ...parts.map((part) => clauseOf(scope, part))])
+}
+
+/** How many resources the filter takes, as a query: by the side tables alone where it asks for nothing else. */
+export const countOf = (dialect: DialectName, filter: Filter): RawBuilder<number> => {
+  const { scope, parts } = narrowing(dialect, filter)
+  // A kind as a whole is counted as it grows and shrinks (migrations.ts).
+  if (parts.length === 0)
+    return sql<number>`select coalesce(sum(count), 0) from resource_counts where ${isOfKind(sql.ref('kind'), filter.kind)}`
+  const [first, ...others] = parts.flatMap((part) => ('look' in part ? [part.look] : []))
+  return first !== undefined && others.length + 1 === parts.length
+    ? countWithRows(scope, [first, ...others])
+    : sql<number>`select count(*) from resources where ${where(dialect, filter)}`
+}
+
+/** What the filter asks beside the kind. */
+const narrowing = (
   dialect: DialectName,
   { kind, ownerId, reference, tenancy, labels = [], search }: Filter,
-): Clause => {
+): { readonly scope: Scope; readonly parts: Part[] } => {
   const normal = search === undefined ? undefined : normalSearch(search)
   const scope = { dialect, kind, looks: labels.length + (normal === undefined ? 0 : looksOf(normal)) }
-  return allOf([
-    isOfKind(sql.ref('resources.kind'), kind),
+  const clauses = [
     ...(ownerId === undefined ? [] : [sql<SqlBool>`resources.owner_id = ${ownerId}`]),
     ...(reference === undefined ? [] : [referenceClause(reference)]),
     ...(tenancy === undefined ? [] : [tenancyClause(sortedJson(tenancy))]),
-    ...labels.map((requirement) => requirementClause(scope, requirement)),
-    ...(normal === undefined ? [] : [searchClause(scope, normal)]),
-  ])
+  ]
+  const parts = [
+    ...clauses.map((clause) => ({ clause })),
+    ...labels.map((requirement) => requirementPart(scope, requirement)),
+    ...(normal === undefined ? [] : searchParts(scope, normal)),
+  ]
+  return { scope, parts }
 }
 
 const referenceClause = ({ type, targetId }: NonNullable<Filter['reference']>): Clause =>
@@ -49,25 +70,20 @@ const tenancyClause = (tenancy: string): Clause =>
     ? sql<SqlBool>`resources.tenancy = ${tenancy}`
     : sql<SqlBool>`resources.tenancy = ${tenancy} and resources.tenancy <> '{}'`
 
-/** Whether the filter takes every resource of its kind. */
-export const isWholeKind = ({ ownerId, reference, tenancy, labels = [], search }: Filter): boolean =>
-  ownerId === undefined &&
-  reference === undefined &&
-  tenancy === undefined &&
-  labels.length === 0 &&
-  search === undefined
-
 /** Kubernetes' meaning: a resource without the label matches NotIn and DoesNotExist. */
-const requirementClause = (scope: Scope, requirement: Requirement): Clause => {
+const requirementPart = (scope: Scope, requirement: Requirement): Part => {
   const key = sql<SqlBool>`key = ${requirement.key}`
+  const look = (row: Clause): Look => ({ table: 'resource_labels', row })
   switch (requirement.operator) {
     case 'In':
-      return withRow(scope, 'resource_labels', sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`)
+      return { look: look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`) }
     case 'NotIn':
-      return withoutRow(scope, 'resource_labels', sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`)
+      return {
+        clause: withoutRow(scope, look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`)),
+      }
     case 'Exists':
-      return withRow(scope, 'resource_labels', key)
+      return { look: look(key) }
     case 'DoesNotExist':
-      return withoutRow(scope, 'resource_labels', key)
+      return { clause: withoutRow(scope, look(key)) }
   }
 }

@@ -2,8 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { COLUMNS, type SearchColumn } from '../search/tree.ts'
 import { byBytes } from './comparison.ts'
 import type { Database, DialectName } from './database.ts'
-import { type Filter, isWholeKind, where } from './filter.ts'
-import { isOfKind } from './kinds.ts'
+import { countOf, type Filter, where } from './filter.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */
 export interface Order {
@@ -67,9 +66,3 @@ const countResources = async ({ kysely, dialect }: Source, filter: Filter): Prom
   const { rows } = await sql<{ total: number }>`select (${countOf(dialect, filter)}) as total`.execute(kysely)
   return Number(rows[0]?.total ?? 0)
 }
-
-/** A kind as a whole is counted as it grows and shrinks (storage/migrations.ts); a selection by looking. */
-const countOf = (dialect: DialectName, filter: Filter): RawBuilder<number> =>
-  isWholeKind(filter)
-    ? sql<number>`select coalesce(sum(count), 0) from resource_counts where ${isOfKind(sql.ref('kind'), filter.kind)}`
-    : sql<number>`select count(*) from resources where ${where(dialect, filter)}`

@@ -1,5 +1,6 @@
-import { PostgresDialect } from 'kysely'
+import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import { statementNames } from './statement-names.ts'
 
 const { builtins } = pg.types
 
@@ -35,4 +36,22 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
   return pool
 }
 
-export const postgresDialect = (pool: pg.Pool): PostgresDialect => new PostgresDialect({ pool })
+export const postgresDialect = (pool: pg.Pool): PostgresDialect => new PostgresDialect({ pool: withNames(pool) })
+
+/** The pool, whose clients name the statements that come often: planning is a good part of what a small one costs. */
+const withNames = (pool: pg.Pool): PostgresPool => {
+  const nameOf = statementNames()
+  return {
+    options: pool.options,
+    connect: async () => {
+      const client = await pool.connect()
+      const query = async (text: string, values: readonly unknown[]) => {
+        const name = values.length === 0 ? undefined : nameOf(text)
+        return client.query({ text, values: [...values], ...(name !== undefined && { name }) })
+      }
+      // Without cursors, which nothing here opens.
+      return { query, release: (isBroken?: boolean) => client.release(isBroken) } as unknown as PostgresPoolClient
+    },
+    end: () => pool.end(),
+  }
+}

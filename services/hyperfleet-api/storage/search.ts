@@ -3,30 +3,38 @@ import type { NormalSearch, NormalTest } from '../search/normal.ts'
 import { COLUMNS, type Operand, type SearchColumn, STATUSES, type Test } from '../search/tree.ts'
 import { allOf, anyOf, type Clause, comparison, plain, type Stored, text } from './comparison.ts'
 import type { DialectName } from './database.ts'
-import { type Scope, type SideTable, withoutRow, withRow } from './side-table.ts'
+import { type Look, type Scope, type SideTable, withoutRow, withRow } from './side-table.ts'
 import { hasSpecValue, specValueTest } from './spec-value.ts'
 
+/** What must hold of a resource: that a side table has a row for it, or anything else. */
+export type Part = { readonly look: Look } | { readonly clause: Clause }
+
+export const clauseOf = (scope: Scope, part: Part): Clause => ('look' in part ? withRow(scope, part.look) : part.clause)
+
 /**
- * A search as part of a WHERE clause on `resources`; whatever the caller wrote becomes a parameter.
+ * A search as parts that must all hold of a row of `resources`; whatever the caller wrote becomes a parameter.
  *
  *   column                    a comparison of the row
  *   label, spec, condition    has a row in its table that fits
  *   … is null                 has none
  */
-export const searchClause = (scope: Scope, search: NormalSearch): Clause => {
+export const searchParts = (scope: Scope, search: NormalSearch): Part[] => {
   switch (search.type) {
     case 'and':
-      return allOf(inOneLook(scope, search.operands))
+      return inOneLook(scope, search.operands)
     case 'or':
-      return anyOf(search.operands.map((operand) => searchClause(scope, operand)))
+      return [{ clause: anyOf(search.operands.map((operand) => searchClause(scope, operand))) }]
     case 'missing':
-      return search.holds ? lacks(scope, search.operand) : has(scope, search.operand)
+      return [search.holds ? { clause: lacks(scope, search.operand) } : has(scope, search.operand)]
     case 'test':
       return search.operand.type === 'column'
-        ? rowClause(scope, search)
-        : has(scope, search.operand, rowClause(scope, search))
+        ? [{ clause: rowClause(scope, search) }]
+        : [has(scope, search.operand, rowClause(scope, search))]
   }
 }
+
+const searchClause = (scope: Scope, search: NormalSearch): Clause =>
+  allOf(searchParts(scope, search).map((part) => clauseOf(scope, part)))
 
 /** How many looks into side tables a search takes, at most. */
 export const looksOf = (search: NormalSearch): number =>
@@ -37,12 +45,12 @@ export const looksOf = (search: NormalSearch): number =>
       : 1
 
 /** Tests of one same condition that must all hold become one look at its index: "not ready since then" is a range there. */
-const inOneLook = (scope: Scope, operands: readonly NormalSearch[]): Clause[] => {
+const inOneLook = (scope: Scope, operands: readonly NormalSearch[]): Part[] => {
   const tests = operands.filter((operand) => operand.type === 'test')
   const looks = Map.groupBy(tests, ({ operand }) => (operand.type === 'condition' ? operand.condition : undefined))
   const others = [...operands.filter((operand) => operand.type !== 'test'), ...(looks.get(undefined) ?? [])]
   return [
-    ...others.map((operand) => searchClause(scope, operand)),
+    ...others.flatMap((operand) => searchParts(scope, operand)),
     ...[...looks].flatMap(([condition, about]) =>
       condition === undefined
         ? []
@@ -89,18 +97,18 @@ const columnOf = (dialect: DialectName, column: SearchColumn): Stored => {
 }
 
 /** The resource has the operand, of which `row` holds. */
-const has = (scope: Scope, operand: Operand, row?: Clause): Clause => {
-  if (operand.type === 'column') return sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is not null`
+const has = (scope: Scope, operand: Operand, row?: Clause): Part => {
+  if (operand.type === 'column') return { clause: sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is not null` }
   // A resource has one row of its spec, and a test of a value that isn't there fails by itself.
-  if (operand.type === 'spec' && row !== undefined) return withRow(scope, 'resource_specs', row)
+  if (operand.type === 'spec' && row !== undefined) return { look: { table: 'resource_specs', row } }
   const { table, about } = sideRows(scope.dialect, operand)
-  return withRow(scope, table, row === undefined ? about : allOf([about, row]))
+  return { look: { table, row: row === undefined ? about : allOf([about, row]) } }
 }
 
 const lacks = (scope: Scope, operand: Operand): Clause => {
   if (operand.type === 'column') return sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is null`
   const { table, about } = sideRows(scope.dialect, operand)
-  return withoutRow(scope, table, about)
+  return withoutRow(scope, { table, row: about })
 }
 
 /** Which rows of which table are about an operand. */

@@ -11,6 +11,7 @@ import {
 } from '@nats-io/jetstream'
 import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Logger } from '#operator/model/log.ts'
+import { serverOf, withoutCredentials } from '#operator/model/nats-url.ts'
 import { Problem } from '../../problems/problem.ts'
 import { BrokerError } from './broker-error.ts'
 
@@ -162,10 +163,12 @@ const retryUntilStopped = async (
 
 const connectTo = async (url: string, place: string): Promise<Client> => {
   const connection = await connect({
-    servers: url,
+    ...serverOf(url),
     name: 'muster-api',
     maxReconnectAttempts: -1,
     reconnectTimeWait: RETRY,
+    // Users come and go with a server's configuration: refused twice in a row, the connection would be closed for good.
+    ignoreAuthErrorAbort: true,
   }).catch((error: unknown) => {
     if (error instanceof AuthorizationError)
       throw new BrokerError(`NATS at ${place} refuses the user: mend the credentials in its URL`, { cause: error })
@@ -207,7 +210,5 @@ const ensureStream = async ({ streams }: JetStreamManager, beforeNewStream: () =
     })
   }
 }
-
-const withoutCredentials = (url: string): string => url.replace(/\/\/[^@/]*@/, '//')
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

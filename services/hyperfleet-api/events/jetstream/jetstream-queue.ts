@@ -7,7 +7,7 @@ import { Problem } from '../../problems/problem.ts'
 import type { Database } from '../../storage/database.ts'
 import { isStored, readConsumer, removeConsumer, storeConsumer } from '../consumers.ts'
 import { readDeadLetters, reviveDeadLetter } from '../dead-letters.ts'
-import { postpone, release } from '../deliveries.ts'
+import { giveUp, postpone, release } from '../deliveries.ts'
 import type { Claim, ClaimRequest, EventQueue } from '../queue.ts'
 import { type Arrival, holdArrivals, type Verdict } from './arrivals.ts'
 import { type Connected, openBroker } from './broker.ts'
@@ -155,6 +155,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       answer(await release(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
     extend: async (consumer, receipt, visibility) =>
       answer(await postpone(database, consumer, receipt, visibility, clock.now()), deliverAgainIn(visibility)),
+    giveUp: async (consumer, receipt) => answer(await giveUp(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
       await reviveDeadLetter(database, consumer, eventId, timestampOf(clock.now()))

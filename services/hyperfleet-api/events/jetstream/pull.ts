@@ -1,4 +1,5 @@
 import { createInbox, type Msg, nanos } from '@nats-io/transport-node'
+import { timeLimit } from '#operator/model/clock.ts'
 import { Problem } from '../../problems/problem.ts'
 import { type Connected, STREAM } from './broker.ts'
 
@@ -40,7 +41,7 @@ export const pull = async (connected: Connected, { consumer, batch, wait, signal
   const ask = (asked: Asked, longest: number) => request(connected, consumer, asked, signal, longest)
   const there = await ask({ batch, no_wait: true }, GRACE)
   if (there.length > 0 || wait < SHORTEST || signal.aborted) return there
-  const first = await ask({ batch: 1, expires: nanos(wait) }, wait + GRACE)
+  const first = await ask({ batch: 1, expires: nanos(Math.ceil(wait)) }, wait + GRACE)
   if (first.length === 0 || batch === 1) return first
   return [...first, ...(await ask({ batch: batch - 1, no_wait: true }, GRACE))]
 }
@@ -64,10 +65,14 @@ const request = async (
 ): Promise<Pulled[]> => {
   const inbox = createInbox()
   const subscription = connection.subscribe(inbox)
+  const silent = AbortSignal.any([lost, timeLimit(longest)])
   const end = () => subscription.unsubscribe()
-  const silent = AbortSignal.any([lost, AbortSignal.timeout(longest)])
-  const ended = AbortSignal.any([signal, silent])
-  ended.addEventListener('abort', end)
+  // What is on its way when the caller leaves is taken still: dropped, it would stay hidden for its acknowledgement time.
+  const drain = () => {
+    if (!subscription.isClosed()) subscription.drain().catch(end)
+  }
+  silent.addEventListener('abort', end)
+  signal.addEventListener('abort', drain)
   try {
     connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${STREAM}.${consumer}`, JSON.stringify(asked), { reply: inbox })
     const pulled: Pulled[] = []
@@ -80,12 +85,13 @@ const request = async (
       pulled.push({ message, reply: message.reply })
       if (pulled.length === asked.batch) return pulled
     }
-    // Ended by us. What the server gave out meanwhile comes again after its acknowledgement time.
+    // Ended by us. What a server that fell silent gave out meanwhile comes again after its acknowledgement time.
     if (pulled.length === 0 && silent.aborted)
       throw new Problem('unavailable', 'NATS went away while the claim waited, try again: the events are safe')
     return pulled
   } finally {
-    ended.removeEventListener('abort', end)
+    silent.removeEventListener('abort', end)
+    signal.removeEventListener('abort', drain)
     subscription.unsubscribe()
   }
 }

@@ -1,5 +1,5 @@
+import { html, type Markup, Markup as Raw } from '#services/markup/markup.ts'
 import type { Described, OpenApi, Parameter, Shape } from '../openapi.ts'
-import { html, type Markup, Markup as Raw } from './markup.ts'
 import { STYLE } from './style.ts'
 
 /** The OpenAPI document for people: one page, without scripts and without anything from elsewhere. */

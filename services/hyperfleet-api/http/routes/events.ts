@@ -157,10 +157,24 @@ export const eventOperations = (service: Service): Operation[] => [
     },
   }),
   operation({
+    method: 'POST',
+    path: `${CONSUMER}/claims/{receipt}/dead-letter`,
+    id: 'giveUpEvent',
+    summary: 'Gives a claimed event up: it is a dead letter at once',
+    tag: TAG,
+    role: 'adapter',
+    parameters: Receipt,
+    responses: { 204: { description: 'It is a dead letter' }, 409: { description: 'The visibility has ended' } },
+    handle: async ({ parameters: { name, receipt } }) => {
+      await service.queue.giveUp(name, receipt)
+      return { status: 204 }
+    },
+  }),
+  operation({
     method: 'GET',
     path: `${CONSUMER}/dead-letters`,
     id: 'listDeadLetters',
-    summary: 'Lists the oldest events that were delivered too often',
+    summary: 'Lists the oldest events that were delivered too often, or given up',
     tag: TAG,
     role: 'adapter',
     parameters: Name,

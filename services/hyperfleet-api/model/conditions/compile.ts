@@ -1,4 +1,5 @@
 import { CelCompileError, CelEvaluationError, environment, type Program } from '#operator/cel/index.ts'
+import { beginningOf } from '#operator/model/beginning.ts'
 import type { ConditionRule, EntityConfig } from '../entity.ts'
 import { EntityError } from '../entity-check.ts'
 import type { Condition } from '../resource.ts'
@@ -106,9 +107,7 @@ const messageOf = (value: unknown): string => {
 /** What CEL can make and a database can't take is left out. */
 const stored = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
-/** Half a character is no character. */
-const cut = (text: string): string =>
-  text.length > LONGEST_MESSAGE ? text.slice(0, LONGEST_MESSAGE).replace(/[\uD800-\uDBFF]$/, '') : text
+const cut = (text: string): string => beginningOf(text, LONGEST_MESSAGE)
 
 const shown = (value: unknown): string => {
   const text = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'nothing')

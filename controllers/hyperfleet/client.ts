@@ -1,8 +1,8 @@
-/** HTTP client of the HyperFleet API: as much of it as a Sentinel needs, and nothing that trusts its answers. */
+/** HTTP client of the HyperFleet API: as much of it as controllers need, and nothing that trusts its answers. */
 import { readFile } from 'node:fs/promises'
 import { createParser } from 'eventsource-parser'
 import { Agent, type Dispatcher } from 'undici'
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, timeLimit } from '#operator/model/clock.ts'
 import { Failure, reasonOfStatus } from './failure.ts'
 
 /** One page of a list. */
@@ -34,12 +34,29 @@ export interface PulseEvent {
 
 export type Query = Readonly<Record<string, string | undefined>>
 
+/** A resource as its maker writes it. */
+export interface ResourceDraft {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+export type ResourceChange = Partial<Omit<ResourceDraft, 'name'>>
+
 /** Every method throws Failure, or the signal's reason once that aborted. */
 export interface HyperFleet {
   list(resourceType: string, query: Query, signal: AbortSignal): Promise<ResourcePage>
   /** Ends when the API ends it. */
   watch(resourceType: string, query: Query, signal: AbortSignal): AsyncIterable<WatchMessage>
   createEvent(event: PulseEvent, traceparent: string, signal: AbortSignal): Promise<void>
+  /** Undefined when there is none. Not judged. */
+  get(resourceType: string, id: string, signal: AbortSignal): Promise<unknown>
+  /** The new resource, not judged. */
+  create(resourceType: string, draft: ResourceDraft, signal: AbortSignal): Promise<unknown>
+  /** What is given replaces what is there. The resource as it is then, not judged. */
+  patch(resourceType: string, id: string, change: ResourceChange, signal: AbortSignal): Promise<unknown>
+  /** Asks for the deletion. Undefined when there is none. The resource as it was marked, not judged. */
+  remove(resourceType: string, id: string, signal: AbortSignal): Promise<unknown>
   /** Resolves when what is under way has ended: each request by its signal or timeout. */
   close(): Promise<void>
 }
@@ -77,9 +94,11 @@ export const createHyperFleet = ({ url, timeout, userAgent, tokenFile, clock }: 
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       ...limits,
     })
-    if (answer.statusCode < 400) return answer
+    if (answer.statusCode < 300) return answer
     const text = await boundedText(answer).catch(() => '')
-    throw new Failure(reasonOfStatus(answer.statusCode), `${answer.statusCode}${detailOf(text)}`, {
+    const detail =
+      answer.statusCode < 400 ? ': redirects are not followed, write the URL that it leads to' : detailOf(text)
+    throw new Failure(reasonOfStatus(answer.statusCode), `${answer.statusCode}${detail}`, {
       status: answer.statusCode,
       retryAfter: retryAfterOf(answer.headers['retry-after'], clock),
     })
@@ -98,7 +117,7 @@ export const createHyperFleet = ({ url, timeout, userAgent, tokenFile, clock }: 
   const exchange = <T>(request: Asked, signal: AbortSignal, read: (answer: Dispatcher.ResponseData) => Promise<T>) =>
     within(request, signal, async () => {
       signal.throwIfAborted()
-      return read(await ask(request, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]) }))
+      return read(await ask(request, { signal: AbortSignal.any([signal, timeLimit(timeout)]) }))
     })
 
   return {
@@ -154,17 +173,54 @@ export const createHyperFleet = ({ url, timeout, userAgent, tokenFile, clock }: 
       return exchange(request, signal, (answer) => answer.body.dump())
     },
 
+    get: (resourceType, id, signal) =>
+      unlessMissing(
+        exchange({ method: 'GET', path: itemPath(resourceType, id), accept: 'application/json' }, signal, jsonOf),
+      ),
+
+    create: (resourceType, draft, signal) =>
+      exchange(writing('POST', `/${encodeURIComponent(resourceType)}`, draft), signal, jsonOf),
+
+    patch: (resourceType, id, change, signal) =>
+      exchange(writing('PATCH', itemPath(resourceType, id), change), signal, jsonOf),
+
+    remove: (resourceType, id, signal) =>
+      unlessMissing(exchange(writing('DELETE', itemPath(resourceType, id)), signal, jsonOf)),
+
     close: () => agent.close(),
   }
 }
 
 interface Asked {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly accept: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
+
+/** Undefined where the API has none. */
+const unlessMissing = async (answer: Promise<unknown>): Promise<unknown> => {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof Failure && error.status === 404) return undefined
+    throw error
+  }
+}
+
+/** A request that changes something. */
+const writing = (method: Asked['method'], path: string, body?: unknown): Asked => ({
+  method,
+  path,
+  accept: 'application/json',
+  ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body }),
+})
+
+const itemPath = (resourceType: string, id: string): string =>
+  `/${encodeURIComponent(resourceType)}/${encodeURIComponent(id)}`
+
+const jsonOf = async (answer: Dispatcher.ResponseData): Promise<unknown> => JSON.parse(await boundedText(answer))
 
 type Limits = Pick<Dispatcher.RequestOptions, 'signal' | 'headersTimeout' | 'bodyTimeout'>
 
@@ -215,13 +271,15 @@ const detailOf = (text: string): string => {
   return typeof said === 'string' && said !== '' ? `: ${said.slice(0, 300)}` : ''
 }
 
-/** Milliseconds of a Retry-After header: seconds or an HTTP date (RFC 9110). */
+/**
+ * Milliseconds of a Retry-After header: seconds or an HTTP date (RFC 9110). Undefined as well for a moment that has come,
+ * maybe only by our clock: an API that refuses is not asked again without any rest.
+ */
 const retryAfterOf = (header: string | string[] | undefined, clock: Clock): number | undefined => {
   if (header === undefined) return undefined
   const text = String(header)
-  if (/^\d+$/.test(text)) return Number(text) * 1_000
-  const date = Date.parse(text)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - clock.now().getTime())
+  const rest = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - clock.now().getTime()
+  return rest > 0 ? rest : undefined
 }
 
 /** The same failure with the request in its sentence; anything that is no answer counts as unreachable. */

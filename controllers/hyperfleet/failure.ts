@@ -1,11 +1,11 @@
-/** What can go wrong with a HyperFleet API, by what the Sentinel does about it. The names are reasons of the condition Ready. */
+/** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready. */
 
 export type FailureReason =
   /** No answer in time, or one that says to come back: 5xx, 408, 429. */
   | 'APIUnreachable'
   /** 404: the API serves no such resource type. */
   | 'UnknownResourceType'
-  /** Any other 4xx: the request itself is refused. */
+  /** A redirect, or any other 4xx: the request itself is refused. */
   | 'APIRefused'
   /** 410: the watch can't be continued from where it was. */
   | 'WatchExpired'
@@ -32,7 +32,7 @@ export class Failure extends Error {
   }
 }
 
-/** The reason that an HTTP status stands for; statuses below 400 have none. */
+/** The reason that an HTTP status stands for; statuses below 300 have none. */
 export const reasonOfStatus = (status: number): FailureReason => {
   if (status === 404) return 'UnknownResourceType'
   if (status === 410) return 'WatchExpired'
