@@ -1,6 +1,7 @@
-/** What of the manager's own surroundings tasks may read: nothing but what whoever runs it has listed. Design page 50, Safety. */
+/** What of the manager's own surroundings tasks may read and reach: nothing but what whoever runs it has listed. Design page 50, Safety. */
 import { readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, normalize, sep } from 'node:path'
+import { type HttpTargets, httpTargets } from './transports/http-targets.ts'
 
 export interface Access {
   /** The listed variables that are set. */
@@ -9,6 +10,7 @@ export interface Access {
   mayRead(path: string): boolean
   /** @throws Error when it may not be read, or can't */
   readFile(path: string): Promise<string>
+  readonly httpTargets: HttpTargets
 }
 
 /** Bytes of a file that a task reads; the peer's. */
@@ -19,10 +21,12 @@ export interface AccessOptions {
   readonly variables: readonly string[]
   /** Folders, or single files. */
   readonly files: readonly string[]
+  /** Prefixes of the URLs that resources of HTTP services may lead to. */
+  readonly targets?: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export const accessTo = ({ variables, files, env }: AccessOptions): Access => {
+export const accessTo = ({ variables, files, targets = [], env }: AccessOptions): Access => {
   const environment: Record<string, string> = {}
   for (const name of variables) {
     const value = env[name]
@@ -31,6 +35,7 @@ export const accessTo = ({ variables, files, env }: AccessOptions): Access => {
   const mayRead = (path: string): boolean => isAbsolute(path) && files.some((listed) => isWithin(listed, path))
   return {
     environment,
+    httpTargets: httpTargets(targets),
     mayRead,
     async readFile(path) {
       if (!mayRead(path)) throw new Error('it is in no folder that tasks may read: --adapter-files lists them')

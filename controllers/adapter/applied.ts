@@ -2,14 +2,15 @@
  * Watches what the task has applied, so that a change of it asks for a run at once: a Job that completes, a namespace that is gone,
  * a ConfigMap that somebody edited. Our own changes are told apart by the resourceVersion that they got.
  */
-import { type Reflector, type ReflectorEvent, reflect } from '#operator/client/reflector.ts'
+import type { ReflectorEvent } from '#operator/client/reflector.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { apiVersionOf, type KubeObject, type Resource } from '#operator/model/resource.ts'
+import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { NotAnEventError, parseEvent, type ReconcileEvent } from './event.ts'
 import { ADAPTER_LABEL, EVENT_ANNOTATION, metadataOf } from './object.ts'
 import type { JsonObject } from './task/form.ts'
+import { Watches } from './watches.ts'
 
 /** Changes that follow each other become one run, in milliseconds. Design page 50, A run. */
 const DEBOUNCE = 100
@@ -24,7 +25,7 @@ export interface AppliedOptions {
   isDeleting(id: string): boolean
   /** Something that was applied for this resource has changed. */
   changed(event: ReconcileEvent): void
-  /** A kind can't be watched, with why; undefined when it can again. */
+  /** Changes of a kind are not seen, with why; undefined when they are again. */
   trouble(kind: string, problem: string | undefined): void
   readonly clock: Clock
   readonly log: Logger
@@ -41,13 +42,24 @@ interface Change {
 
 export class Applied {
   readonly #options: AppliedOptions
-  readonly #watches = new Map<string, Reflector<KubeObject>>()
+  readonly #watches: Watches
   /** What we have made of objects ourselves: resourceVersion by uid. */
   readonly #own = new Map<string, string>()
   readonly #changes = new Map<string, Change[]>()
 
   constructor(options: AppliedOptions) {
     this.#options = options
+    const { transport, adapter, trouble, clock, log, signal } = options
+    this.#watches = new Watches({
+      transport,
+      labelSelector: `${ADAPTER_LABEL}=${adapter}`,
+      keep: outline,
+      onEvent: (event) => this.#seen(event),
+      trouble,
+      clock,
+      log,
+      signal,
+    })
   }
 
   /** We have applied this. */
@@ -56,26 +68,19 @@ export class Applied {
     if (uid !== undefined && resourceVersion !== undefined) this.#own.set(uid, resourceVersion)
   }
 
-  /** Begins to watch a kind, once. */
-  watch(resource: Resource): void {
-    const key = `${apiVersionOf(resource)}/${resource.kind}`
-    if (this.#watches.has(key)) return
-    const { transport, adapter, clock, log, signal, trouble } = this.#options
-    const watch = reflect<KubeObject>(transport, resource, {
-      labelSelector: `${ADAPTER_LABEL}=${adapter}`,
-      keep: outline,
-      onEvent: (event) => this.#seen(event),
-      onHealth: (failure) => trouble(resource.kind, failure?.cause === 'refused' ? failure.error.message : undefined),
-      clock,
-      log,
-      signal,
-    })
-    this.#watches.set(key, watch)
+  /** We are about to work with objects of this kind. @param namespace undefined: in all of them, or the kind has none */
+  watch(resource: Resource, namespace: string | undefined): void {
+    this.#watches.need(resource, namespace)
+  }
+
+  /** Ends what is watched in vain. To be called now and then. */
+  tidy(): void {
+    this.#watches.tidy()
   }
 
   /** Resolves when no watch goes on any more. */
-  async stopped(): Promise<void> {
-    await Promise.all([...this.#watches.values()].map(({ stopped }) => stopped))
+  stopped(): Promise<void> {
+    return this.#watches.stopped()
   }
 
   #seen(seen: ReflectorEvent<KubeObject>): void {

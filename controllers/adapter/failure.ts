@@ -19,9 +19,9 @@ export type FailureReason =
   /** Seed: adapter-deletion, invalid dependency graphs. */
   | 'InvalidDeletionOrder'
   | 'InvalidDeletionConfig'
-  /** The task's ServiceAccount may not do it. */
+  /** The task's ServiceAccount, or its credentials for an HTTP service, may not do it. */
   | 'Forbidden'
-  /** The API server does not answer. */
+  /** The API server, or an HTTP service, does not answer. */
   | 'Unreachable'
   /** The run was ended before it was through. */
   | 'Interrupted'

@@ -5,17 +5,19 @@
  *                      │                                           ▲
  *                      └─► status                  applied objects change (watch)
  *
- * How to write a task, and how deletion works: docs/adapters.md.
+ * How to write a task: docs/adapter-tasks.md. The rules, and how deletion works: docs/adapters.md.
  */
 import type { Registry } from 'prom-client'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { Kinds } from '#operator/client/kinds.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { type Access, accessTo } from './access.ts'
 import { createMetrics } from './metrics.ts'
+import { refuseInvalid } from './refusal.ts'
+import { RunBook } from './runs/runs.ts'
 import { tend } from './tend.ts'
-import { Kinds } from './transports/kinds.ts'
 
 export interface AdapterDeps {
   readonly clock: Clock
@@ -26,6 +28,12 @@ export interface AdapterDeps {
   /** Environment variables, folders and files that tasks may read. Nothing else of the manager is visible to them. */
   readonly variables?: readonly string[]
   readonly files?: readonly string[]
+  /** Prefixes of the URLs that resources of HTTP services may lead to; none when left out. */
+  readonly targets?: readonly string[]
+  /** Where runs are noted for others to read; only for the tasks' own status when left out. */
+  readonly runs?: RunBook
+  /** Refuse tasks that can't be run, by admission. */
+  readonly denyInvalid?: boolean
 }
 
 export const adapter = ({
@@ -34,9 +42,12 @@ export const adapter = ({
   version,
   variables = [],
   files = [],
+  targets = [],
+  runs = new RunBook(),
+  denyInvalid = false,
 }: AdapterDeps): Controller<AdapterTask> => {
   const tasks = controller(AdapterTask, { name: 'adapter', progress: 'memory', diffBase: 'memory' })
-  const access: Access = accessTo({ variables, files, env: process.env })
+  const access: Access = accessTo({ variables, files, targets, env: process.env })
   const bells = new Map<string, Bell>()
   let kinds: Kinds | undefined
 
@@ -47,11 +58,13 @@ export const adapter = ({
       version,
       access,
       bells,
+      runs,
       kinds: ({ api }) => (kinds ??= new Kinds(api.transport, clock)),
     }),
     { lease: leaseOf },
   )
   tasks.on.field('spec', 'reload', ({ object }) => bells.get(object.metadata.uid)?.ring())
+  if (denyInvalid) tasks.on.validate('invalid', refuseInvalid({ access, clock }))
 
   return tasks
 }

@@ -35,7 +35,7 @@ const world = (limit = 2) => {
 }
 
 describe('lanes', () => {
-  test('several events for one resource become one run, with the newest generation', async () => {
+  test('(peer fault 9) several events for one resource become one run, with the newest generation', async () => {
     const { begun, add, end } = world(1)
     add(event('a'))
     for (const generation of [1, 3, 2]) add(event('b', generation))

@@ -1,5 +1,6 @@
 /** The metrics of adapter tasks: the peer's names, so that its dashboards show ours, and what it lacks. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Stuck } from './stuck.ts'
 import type { Trace } from './trace.ts'
 
 const ADAPTER = ['adapter_name'] as const
@@ -7,7 +8,22 @@ const ADAPTER = ['adapter_name'] as const
 /** Registers them; once per registry. */
 export const createMetrics = (registry: Registry) => {
   const registers = [registry]
+  /** Read whenever somebody asks: a deletion gets stuck by time alone. By adapter. */
+  const stuck = new Map<string, () => readonly Stuck[]>()
+  new Gauge({
+    name: 'hyperfleet_adapter_resource_deletions_stuck',
+    help: 'Deletions that wait for longer than five minutes, by the resource of the task that they wait for, and why it does not go: Finalizer, Order, PreconditionNotMet, or the reason of a failure. Resource "" waits for the report of it to be taken.',
+    labelNames: [...ADAPTER, 'resource_type', 'cause'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [adapter_name, read] of stuck)
+        for (const { resource, cause, count } of read())
+          this.set({ adapter_name, resource_type: resource, cause }, count)
+    },
+  })
   return {
+    stuck,
     eventsProcessed: new Counter({
       name: 'hyperfleet_adapter_events_processed_total',
       help: 'Runs that ended, by status: success, failed, skipped.',
@@ -43,12 +59,6 @@ export const createMetrics = (registry: Registry) => {
     deletionsInProgress: new Gauge({
       name: 'hyperfleet_adapter_resource_deletions_in_progress',
       help: 'Resources that are being deleted and still have something left.',
-      labelNames: ADAPTER,
-      registers,
-    }),
-    deletionsStuck: new Gauge({
-      name: 'hyperfleet_adapter_resource_deletions_stuck',
-      help: 'Resources whose deletion waits for longer than five minutes.',
       labelNames: ADAPTER,
       registers,
     }),

@@ -8,7 +8,7 @@ import { SelectorError, selectorOf } from '#operator/model/selector.ts'
 import type { Access } from './access.ts'
 import type { Languages } from './task/compile.ts'
 import type { Task } from './task/form.ts'
-import { loadTask, parseTaskFile } from './task/load.ts'
+import { type LoadOptions, loadTask, parseTaskFile } from './task/load.ts'
 import { ofManifest, ofSpec } from './task/manifest.ts'
 import { InvalidTaskError } from './task/problem.ts'
 
@@ -34,21 +34,23 @@ const CONFIG_MAP = defineResource({
   subresources: [],
 })
 
-/**
- * The task, and as text what of it is not in the spec.
- * @throws InvalidTaskError, or what the API server failed with
- */
-export const readTask = async (
-  spec: AdapterTaskSpec,
-  reading: Reading,
-): Promise<{ readonly task: Task; readonly text: string }> => {
+export interface ReadTask {
+  readonly task: Task
+  /** What of it is not in the spec. */
+  readonly text: string
+  /** Why it can't delete anything. */
+  readonly problem: InvalidTaskError | undefined
+}
+
+/** @throws InvalidTaskError for a task that can't be run at all, or what the API server failed with */
+export const readTask = async (spec: AdapterTaskSpec, reading: Reading): Promise<ReadTask> => {
   const { access, languages } = reading
   const problems = around(spec, access)
   if (problems.length > 0) throw new InvalidTaskError(problems)
-  const { environment } = access
+  const { environment, httpTargets } = access
   if (spec.taskRef === undefined) {
     const { task, adapter } = ofSpec(spec)
-    return { task: loadTask(task, { languages, adapter, environment }), text: '' }
+    return { ...runnable(task, { languages, adapter, environment, httpTargets }), text: '' }
   }
   const data = await configMapData(spec.taskRef.name, reading)
   const { key } = spec.taskRef
@@ -59,7 +61,33 @@ export const readTask = async (
   }
   const files = (name: string) => data[name.replace(/^\.\//, '')]
   const { task } = ofManifest(parseTaskFile(text))
-  return { task: loadTask(task, { languages, adapter: spec.adapter, environment, files }), text: JSON.stringify(data) }
+  return {
+    ...runnable(task, { languages, adapter: spec.adapter, environment, httpTargets, files }),
+    text: JSON.stringify(data),
+  }
+}
+
+/** Judges all that is in the spec, and looks nowhere else. @throws InvalidTaskError that holds everything that is wrong */
+export const checkSpec = (
+  spec: AdapterTaskSpec,
+  { access, languages }: Pick<Reading, 'access' | 'languages'>,
+): void => {
+  const problems = around(spec, access)
+  if (problems.length > 0) throw new InvalidTaskError(problems)
+  if (spec.taskRef !== undefined) return
+  const { task, adapter } = ofSpec(spec)
+  const { environment, httpTargets } = access
+  loadTask(task, { languages, adapter, environment, httpTargets })
+}
+
+/** @throws InvalidTaskError when there is nothing to run */
+const runnable = (written: unknown, options: LoadOptions): Omit<ReadTask, 'text'> => {
+  try {
+    return { task: loadTask(written, options), problem: undefined }
+  } catch (error) {
+    if (error instanceof InvalidTaskError && error.task !== undefined) return { task: error.task, problem: error }
+    throw error
+  }
 }
 
 /** What is wrong with the fields around the task. */

@@ -3,7 +3,7 @@
  * Seed: pulses-and-status (Applied, Available, Health); adapter-deletion (the delete signal); peer: Finalized and its reasons.
  */
 
-import { type Readiness, readinessOf } from './readiness.ts'
+import { type Readiness, readinessOf } from '#operator/model/readiness.ts'
 import type { JsonObject } from './task/form.ts'
 import type { Mode, TracedFailure } from './trace.ts'
 

@@ -172,6 +172,33 @@ describe('while the resource lives', () => {
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a applied'])
   })
 
+  test('recreate_on_change deletes nothing that it can’t make again', async () => {
+    const manifest = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a-{{ .event.id }}', namespace: 'n' },
+      data: { zone: '{{ .resource.zone }}' },
+    }
+    const world = runWorld({ resources: [configMap('a', { recreate_on_change: true, manifest })] })
+    world.resource = { id: 'c1', generation: 2, zone: 'z' }
+    await world.run()
+    world.resource = { id: 'c1', generation: 3 }
+    world.done()
+    expect(outcomes((await world.run()).trace.resources)).toEqual(['a failed'])
+    expect(world.done()).toEqual([])
+  })
+
+  test('recreate_on_change of what is asked to go and does not: the old one is never taken for the new one', async () => {
+    const world = runWorld({ resources: [configMap('a', { recreate_on_change: true })] })
+    await world.run()
+    world.deaf.add('a')
+    world.resource = { id: 'c1', generation: 3 }
+    world.reports()
+    const { trace } = await world.run()
+    expect(trace.failures).toMatchObject([{ step: 'a', reason: 'DeleteFailed' }])
+    expect(conditionsOf(world.reports()[0])).toContain('Available False DeleteFailed')
+  })
+
   test('recreate_on_change deletes and creates for a new generation only', async () => {
     const world = runWorld({ resources: [configMap('a', { recreate_on_change: true })] })
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a applied'])
@@ -209,6 +236,45 @@ describe('while the resource is being deleted', () => {
       'Health True Healthy',
       'Finalized True CleanupConfirmed',
     ])
+  })
+
+  test('a manifest that can’t be rendered any more holds up no deletion: kind and name are enough', async () => {
+    const text = [
+      'apiVersion: v1',
+      'kind: ConfigMap',
+      'metadata:',
+      '  name: "b-{{ .event.id }}"',
+      '  namespace: n',
+      'data:',
+      '  size: "{{ .resource.spec.size }}"',
+    ].join('\n')
+    const metadata = { name: 'a-{{ .event.id }}', namespace: 'n' }
+    const data = { zone: '{{ .resource.spec.zone }}' }
+    const world = runWorld({
+      resources: [
+        configMap('a', { manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } }),
+        configMap('b', { manifest: text }),
+      ],
+    })
+    expect((await world.run()).trace.failures).toMatchObject([{ step: 'a', reason: 'TemplateFailed' }])
+    for (const name of ['a-c1', 'b-c1'])
+      world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'n' } })
+    world.resource = DELETED
+    const { trace } = await world.run()
+    expect([trace.status, trace.resources.map(({ object }) => object)]).toEqual([
+      'success',
+      ['ConfigMap n/a-c1', 'ConfigMap n/b-c1'],
+    ])
+    expect(world.done()).toEqual(['delete b Background', 'delete a Background'])
+    expect(conditionsOf(world.reports().at(-1))).toContain('Finalized True CleanupConfirmed')
+  })
+
+  test('that all is deleted is said to each event anew: a report that the API lost is repaired by the next pulse', async () => {
+    const world = await created({ resources: [configMap('a')] })
+    await world.run()
+    expect(world.reports()).toHaveLength(1)
+    await world.run()
+    expect(conditionsOf(world.reports()[0])).toContain('Finalized True CleanupConfirmed')
   })
 
   test('resources that are gone already: done', async () => {

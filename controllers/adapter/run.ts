@@ -21,6 +21,7 @@ import type { Surroundings } from './phases/surroundings.ts'
 import { standardReport } from './report.ts'
 import type { Json, JsonObject, Task } from './task/form.ts'
 import type { ResourceAction, RunStatus, Trace, TracedRequest } from './trace.ts'
+import { Veil } from './veil.ts'
 
 export interface RunOptions {
   readonly task: Task
@@ -34,6 +35,8 @@ export interface RunOptions {
   readonly concerns?: (resource: JsonObject) => boolean
   /** Requests of the run, noted while it goes on. */
   readonly requests: readonly TracedRequest[]
+  /** What nobody may see, as far as it is known before the run. */
+  readonly veil?: Veil
 }
 
 export interface RunResult {
@@ -46,10 +49,10 @@ export interface RunResult {
 
 /** @throws the signal's reason when the run was ended from outside */
 export const run = async (options: RunOptions): Promise<RunResult> => {
-  const { task, event, config, environment, surroundings, requests } = options
+  const { task, event, config, environment, surroundings, requests, veil = new Veil() } = options
   const { clock } = surroundings
   const startedAt = clock.now()
-  const progress = new Progress({ task, event, config, environment })
+  const progress = new Progress({ task, event, config, environment, veil })
   const end = (
     status: RunStatus,
     told: boolean,
@@ -61,6 +64,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
   })
   try {
     const remaining = await work(progress, surroundings, options.concerns ?? (() => true))
+    progress.isDeleted = progress.mode === 'delete' && remaining.length === 0
     const { told, report } = await tell(progress, remaining, surroundings)
     const status = progress.failed ? 'failed' : progress.skipReason === undefined ? 'success' : 'skipped'
     return end(status, told, { report, remaining })
@@ -124,7 +128,8 @@ const sendReport = async (
   const report = standardReport(outcomeOf(progress, remaining), now)
   const key = `${progress.event.data.id}/`
   const body = JSON.stringify(report)
-  if (outbox.isRepetition(key, body, now.getTime())) return { told: true, report }
+  // That everything is deleted is said to each event anew: were it lost once, the record would wait for it.
+  if (!progress.isDeleted && outbox.isRepetition(key, body, now.getTime())) return { told: true, report }
   try {
     await api.report(report, signal)
     outbox.sent(key, body, now.getTime())
@@ -132,7 +137,7 @@ const sendReport = async (
   } catch (error) {
     if (isGone(error)) return { told: true, report }
     progress.fail('post_actions', 'report', error)
-    log.warn('the report was not taken', { problem: error instanceof Error ? error.message : String(error) })
+    log.warn('the report was not taken', { problem: progress.failures.at(-1)?.message })
     return { told: false, report }
   }
 }
@@ -170,8 +175,8 @@ const traceOf = (
   endedAt: Date,
   report: Json | undefined,
 ): Trace => {
-  const { event, mode, skipReason, failures, params, preconditions, steps, payloads, actions } = progress
-  return {
+  const { event, mode, skipReason, failures, params, preconditions, steps, payloads, actions, veil } = progress
+  return veil.document({
     event: event.data,
     status,
     mode,
@@ -186,5 +191,5 @@ const traceOf = (
     ...(report !== undefined && { report }),
     startedAt: startedAt.toISOString(),
     duration: endedAt.getTime() - startedAt.getTime(),
-  }
+  })
 }

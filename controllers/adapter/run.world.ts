@@ -15,7 +15,7 @@ import { loadTask } from './task/load.ts'
 import type { TracedRequest } from './trace.ts'
 import type { Operation } from './transports/memory.ts'
 import { memoryTransport } from './transports/memory.ts'
-import type { Transport } from './transports/transport.ts'
+import type { Sought, Transport } from './transports/transport.ts'
 
 const HREF = '/api/hyperfleet/v1/clusters/c1'
 
@@ -24,6 +24,8 @@ export interface RunWorld {
   resource: JsonObject | undefined
   /** Names of task resources whose objects stay, with a finalizer, when they are deleted. */
   readonly held: Set<string>
+  /** Names of task resources whose objects stay as they are when they are deleted. */
+  readonly deaf: Set<string>
   /** Names of task resources for which an operation is refused. */
   readonly refused: Map<string, { readonly operation: Operation['operation']; readonly reason: FailureReason }>
   /** What was done since the last look, as `apply namespace`, without looking. */
@@ -63,16 +65,14 @@ export const runWorld = (
     },
     async find(target, signal) {
       refuse(target.name, 'find')
-      const found = [
-        ...(await inner.find(target, signal)),
-        ...extra.filter(({ kind }) => kind === target.manifest.kind),
-      ]
+      const found = [...(await inner.find(target, signal)), ...extra.filter((object) => isMeant(object, target))]
       const shown = leaving.get(target.name)
       return found.map((object) => (shown?.object === object ? shown.shown : object))
     },
     async delete(target, object, policy, signal) {
       refuse(target.name, 'delete')
       operations.push({ operation: 'delete', resource: target.name, object: policy })
+      if (world.deaf.has(target.name)) return
       const at = extra.indexOf(object)
       if (at >= 0) extra.splice(at, 1)
       if (!world.held.has(target.name)) return inner.delete(target, object, policy, signal)
@@ -91,6 +91,7 @@ export const runWorld = (
   const world: RunWorld = {
     resource: { id: 'c1', name: 'east', generation: 2 },
     held: new Set(),
+    deaf: new Set(),
     refused: new Map(),
     done: () => {
       const list = operations
@@ -108,7 +109,7 @@ export const runWorld = (
     put: (object) => extra.push(object),
     release: () => {
       for (const { object } of leaving.values()) {
-        const target = { name: '', manifest: object, reach: { kind: 'kubernetes' }, find: { kind: 'self' } } as const
+        const target = { name: '', outline: object, reach: { kind: 'kubernetes' }, find: { kind: 'self' } } as const
         void inner.delete(target, object, 'Background', new AbortController().signal)
       }
       operations.length = 0
@@ -153,6 +154,11 @@ export const runWorld = (
     },
   }
   return world
+}
+
+const isMeant = ({ kind, metadata }: JsonObject, { outline, find }: Sought): boolean => {
+  const { name } = (metadata ?? {}) as { readonly name?: string }
+  return kind === outline.kind && (find.kind !== 'name' || find.name === name)
 }
 
 /** A resource of a task: a ConfigMap of that name. */

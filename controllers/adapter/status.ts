@@ -3,13 +3,16 @@ import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/ada
 import { type Condition, type StandingClaim, standing, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import type { Summary } from './ledger.ts'
+import type { AdapterRun } from './runs/runs.ts'
 
 export interface Situation {
   /** metadata.generation of the spec that was looked at last. */
   readonly generation: number | undefined
-  /** Why the task can't be run. */
-  readonly invalid: string | undefined
+  /** What is wrong with the task, and what is not done because of it. */
+  readonly invalid: { readonly message: string; readonly waits: 'everything' | 'deletions' } | undefined
   readonly suspended: boolean
+  /** Why nothing is worked on for a while; undefined when something is. */
+  readonly brokenOff: string | undefined
   /** Events were asked for and the source answered. */
   readonly connected: boolean
   /** Why events can't be taken; undefined when they can. */
@@ -18,16 +21,24 @@ export interface Situation {
   readonly blind: ReadonlyMap<string, string>
   readonly inFlight: number
   readonly summary: Summary
+  /** The newest first. */
+  readonly lastRuns: readonly AdapterRun[]
 }
 
 type Said = Omit<StandingClaim, 'observedGeneration'>
 
+const MENDED = {
+  everything: 'nothing is done until it is mended',
+  deletions: 'nothing is deleted until it is mended',
+} as const
+
 /** How the task stands, the gravest first. */
-const standingOf = ({ invalid, suspended, connected, sourceProblem, blind }: Situation): Said => {
+const standingOf = ({ invalid, suspended, brokenOff, connected, sourceProblem, blind }: Situation): Said => {
   if (invalid !== undefined)
-    return { standing: 'Stalled', reason: 'InvalidTask', message: `${invalid}; nothing is done until it is mended` }
+    return { standing: 'Stalled', reason: 'InvalidTask', message: `${invalid.message}; ${MENDED[invalid.waits]}` }
   if (suspended)
     return { standing: 'Ready', reason: 'Suspended', message: 'no run begins while spec.suspend is true; events wait' }
+  if (brokenOff !== undefined) return { standing: 'Reconciling', reason: 'BrokenOff', message: brokenOff }
   if (sourceProblem !== undefined)
     return { standing: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; tried again soon` }
   if (!connected) return { standing: 'Reconciling', reason: 'Connecting', message: 'asks for events' }
@@ -50,7 +61,7 @@ export const statusOf = (
   before: readonly Condition[] | undefined,
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
-  const { generation, inFlight, summary } = situation
+  const { generation, inFlight, summary, lastRuns } = situation
   const claims = standing({ ...standingOf(situation), observedGeneration: generation })
   return {
     observedGeneration: generation ?? null,
@@ -58,5 +69,24 @@ export const statusOf = (
     ...summary,
     inFlight,
     lastError: summary.lastError ?? null,
+    lastRuns: lastRuns.map(outcomeOf),
   }
 }
+
+/** Characters of a message: `kubectl describe` shows it, and the trace has all of it. */
+const LONGEST = 256
+
+const outcomeOf = ({ resource, trace }: AdapterRun): LastRun => {
+  const { status, mode, startedAt, failures, skipReason } = trace
+  const [failure] = failures
+  const message = failure === undefined ? skipReason : `${failure.phase} ${failure.step}: ${failure.message}`
+  return {
+    resource,
+    time: startedAt,
+    status,
+    ...(mode !== undefined && { mode }),
+    ...(message !== undefined && { message: message.slice(0, LONGEST) }),
+  }
+}
+
+type LastRun = NonNullable<AdapterTaskStatus['lastRuns']>[number]

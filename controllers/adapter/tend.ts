@@ -1,25 +1,30 @@
 /** The daemon of one AdapterTask: loads the task, works on it, begins anew when it changes, and writes its status. */
-import type { AdapterTask, AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { messageOf } from '#operator/client/errors.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
+import type { Kinds } from '#operator/client/kinds.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
+import { DeletedError } from '#operator/engine/life.ts'
 import { Bell } from '#operator/model/bell.ts'
-import { monotonic } from '#operator/model/clock.ts'
-import { toMilliseconds } from '#operator/model/duration.ts'
-import type { DeepPartial } from '#operator/model/resource.ts'
-import { formatSelector, selectorOf } from '#operator/model/selector.ts'
+import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
+import { selectorOf } from '#operator/model/selector.ts'
 import type { Access } from './access.ts'
-import { queueSource } from './events/queue.ts'
-import type { DeadLetter, EventSource } from './events/source.ts'
+import { beginAgain } from './begin-again.ts'
+import type { DeadLetter } from './events/source.ts'
 import { Caller } from './http/caller.ts'
 import { type OpenExchange, openExchange } from './http/exchange.ts'
 import { taskLanguages } from './languages.ts'
 import { Ledger } from './ledger.ts'
 import type { Metrics } from './metrics.ts'
+import { reachApi, sourceOf } from './reach.ts'
 import { readTask } from './reading.ts'
-import { type Situation, statusOf } from './status.ts'
+import type { RunBook } from './runs/runs.ts'
+import type { Situation } from './status.ts'
 import type { Task } from './task/form.ts'
 import { InvalidTaskError } from './task/problem.ts'
-import type { Kinds } from './transports/kinds.ts'
+import { Telling } from './telling.ts'
+import { LARGEST_ANSWER } from './transports/http.ts'
+import { guardedLookup } from './transports/http-targets.ts'
 import { Worker } from './worker.ts'
 
 export interface TendDeps {
@@ -29,8 +34,15 @@ export interface TendDeps {
   readonly access: Access
   /** What the API server serves, shared by all tasks. */
   kinds(context: DaemonContext<AdapterTask>): Kinds
+  readonly runs: RunBook
   /** Rung when the spec of a task has changed, by uid. */
   readonly bells: Map<string, Bell>
+}
+
+/** A task to run, and everything that decides how, as text. */
+interface Wanted {
+  readonly task: Task
+  readonly text: string
 }
 
 /** How often the ConfigMap of a `taskRef` is read, in milliseconds. */
@@ -49,15 +61,18 @@ class Tending {
   readonly #reload: Bell
   readonly #news: Bell
   readonly #ledger: Ledger
+  readonly #telling: Telling
   #worker: Worker | undefined
-  #invalid: string | undefined
+  #invalid: Situation['invalid']
   #generation: number | undefined
+  #brokenOff: string | undefined
 
   constructor(deps: TendDeps, context: DaemonContext<AdapterTask>) {
     this.#deps = deps
     this.#context = context
     this.#reload = new Bell(context.clock)
     this.#news = new Bell(context.clock)
+    this.#telling = new Telling(context, () => this.#situation)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
     this.#ledger = new Ledger({ processed, failed, skipped, deadLetters })
   }
@@ -66,11 +81,17 @@ class Tending {
     const { bells } = this.#deps
     const { uid } = this.#context.object.metadata
     bells.set(uid, this.#reload)
+    const ended = new AbortController()
+    const reporting = this.#telling.run(this.#news, AbortSignal.any([this.#context.signal, ended.signal]))
     try {
-      await Promise.all([this.#work(), this.#report()])
+      await this.#work()
     } finally {
+      ended.abort()
+      await reporting
       bells.delete(uid)
-      await this.#write()
+      await this.#telling.write()
+      if (this.#context.signal.reason instanceof DeletedError) await this.#removeGroup()
+      this.#deps.runs.forget(this.#place.namespace, this.#place.task)
     }
   }
 
@@ -79,7 +100,15 @@ class Tending {
     const { signal, log } = this.#context
     let running: { readonly text: string; readonly end: AbortController; readonly ended: Promise<void> } | undefined
     while (!signal.aborted) {
-      const wanted = await this.#wanted()
+      let wanted: Wanted | undefined
+      try {
+        wanted = await this.#wanted()
+      } catch (error) {
+        if (running === undefined) throw error
+        if (!signal.aborted) log.warn('the task could not be read again, the work goes on as it was', { err: error })
+        await this.#reload.wait(REREAD, signal)
+        continue
+      }
       const text = wanted === undefined ? '' : wanted.text
       if (running !== undefined && running.text !== text) {
         running.end.abort(new Error('the task has changed'))
@@ -90,9 +119,7 @@ class Tending {
       if (running === undefined && wanted !== undefined) {
         const end = new AbortController()
         const both = AbortSignal.any([signal, end.signal])
-        const ended = this.#begin(wanted.task, both).catch((error: unknown) => {
-          log.error('the work on a task broke off', { err: error })
-        })
+        const ended = this.#goOn(wanted.task, both)
         running = { text, end, ended }
       }
       this.#news.ring()
@@ -101,44 +128,67 @@ class Tending {
     await running?.ended
   }
 
-  /** The task to run, and everything that decides how, as text; undefined when there is none to run. */
-  async #wanted(): Promise<{ readonly task: Task; readonly text: string } | undefined> {
-    const { spec, object, log, events } = this.#context
-    this.#generation = object.metadata.generation
+  /** Works on a task until it is told to end, whatever breaks it off. */
+  async #goOn(task: Task, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#context
+    const told = (error: unknown, pause: number) => {
+      log.error('the work on a task broke off and begins again', { err: error, pause })
+      this.#worker = undefined
+      this.#brokenOff = `the work broke off: ${messageOf(error)}; it begins again in ${formatDuration(pause)}`
+      this.#news.ring()
+    }
     try {
-      const { task, text } = await readTask(spec, {
+      await beginAgain(() => this.#begin(task, signal), { clock, signal, onBreak: told })
+    } catch (error) {
+      log.error('the work on a task did not end well', { err: error })
+    }
+    this.#brokenOff = undefined
+  }
+
+  /** What to run; undefined when there is nothing to run. @throws what the API server failed with */
+  async #wanted(): Promise<Wanted | undefined> {
+    const { spec, object } = this.#context
+    const { generation } = object.metadata
+    try {
+      const { task, text, problem } = await readTask(spec, {
         api: impersonated(this.#context),
         namespace: this.#context.namespace ?? 'default',
         access: this.#deps.access,
         languages: taskLanguages(() => this.#context.clock.now()),
         signal: this.#context.signal,
       })
-      this.#invalid = undefined
+      this.#generation = generation
+      this.#judge(problem, 'deletions')
       return spec.suspend === true ? undefined : { task, text: JSON.stringify(spec) + text }
     } catch (error) {
-      if (!(error instanceof InvalidTaskError)) throw error
-      if (this.#invalid !== error.message) {
-        log.warn('the task is invalid', { problem: error.message })
-        events.warning('InvalidTask', error.message.slice(0, 1_000))
-      }
-      this.#invalid = error.message
+      const isInvalid = error instanceof InvalidTaskError
+      // Nothing of a suspended task is run, whatever is in it.
+      if (!isInvalid && spec.suspend !== true) throw error
+      this.#generation = generation
+      if (isInvalid) this.#judge(error, 'everything')
       return undefined
     }
   }
 
+  /** @param waits what is not done until the problem is mended */
+  #judge(problem: InvalidTaskError | undefined, waits: 'everything' | 'deletions'): void {
+    const { log, events } = this.#context
+    if (problem !== undefined && this.#invalid?.message !== problem.message) {
+      log.warn('the task is invalid', { problem: problem.message })
+      events.warning('InvalidTask', problem.message.slice(0, 1_000))
+    }
+    this.#invalid = problem && { message: problem.message, waits }
+  }
+
   async #begin(task: Task, signal: AbortSignal): Promise<void> {
-    const { metrics, version, access, kinds } = this.#deps
-    const { spec, clock, log, name, events } = this.#context
-    const userAgent = `muster-adapter/${version} (${name})`
-    const { url, timeout, tokenPath } = spec.hyperfleetAPI
-    const own = openExchange({ base: url, userAgent })
-    const others = openExchange({ userAgent })
-    const limit = toMilliseconds(timeout ?? '10s')
-    const caller = new Caller({ exchange: own.exchange, clock, timeout: limit, tokenFile: tokenPath })
+    const { metrics, access, kinds } = this.#deps
+    const { spec, object, clock, log, events } = this.#context
+    const { own, caller, limit } = reachApi(spec, this.#userAgent, clock)
+    const others = openExchange({ userAgent: this.#userAgent, largest: LARGEST_ANSWER, lookup: guardedLookup })
     const worker = new Worker({
       task,
       selector: selectorOf(spec.selector ?? {}),
-      source: await this.#source(caller),
+      source: await sourceOf(object, caller, (letter) => this.#setAside(letter)),
       caller,
       otherCaller: new Caller({ exchange: others.exchange, clock, timeout: limit }),
       transport: impersonated(this.#context).transport,
@@ -146,7 +196,7 @@ class Tending {
       access,
       config: {
         adapter: { name: task.adapter.name, version: task.adapter.version },
-        clients: { hyperfleet_api: { base_url: url, version: 'v1' } },
+        clients: { hyperfleet_api: { base_url: spec.hyperfleetAPI.url, version: 'v1' } },
       },
       maxConcurrent: spec.events.maxConcurrent,
       visibility: toMilliseconds(spec.events.visibility),
@@ -155,6 +205,7 @@ class Tending {
       clock,
       log: log.child({ adapter: task.adapter.name }),
       changed: () => this.#news.ring(),
+      ended: (resource, trace) => this.#deps.runs.note({ ...this.#place, adapter: task.adapter.name, resource, trace }),
       turned: ({ event, failures }, isFailing) => {
         const { id = '' } = event as { readonly id?: string }
         if (isFailing) events.warning('RunFailed', `${id}: ${failures[0]?.message ?? 'failed'}`.slice(0, 1_000))
@@ -162,6 +213,8 @@ class Tending {
       },
     })
     this.#worker = worker
+    this.#brokenOff = undefined
+    this.#news.ring()
     try {
       await worker.run(signal)
     } finally {
@@ -169,25 +222,40 @@ class Tending {
     }
   }
 
-  async #source(caller: Caller): Promise<EventSource> {
-    const { spec, name, namespace = 'default', log } = this.#context
-    const { transport, url, consumer = `${namespace}-${name}`.slice(0, 63), visibility } = spec.events
-    const common = {
-      consumer,
-      resourceType: spec.resourceType,
-      visibility: toMilliseconds(visibility),
-      onDeadLetter: (letter: DeadLetter) => {
-        log.warn('a message is no event and was set aside', { ...letter })
-        this.#context.events.warning('DeadLetter', letter.problem)
-        this.#deps.metrics.deadLetters.inc({ adapter_name: spec.adapter.name })
-        this.#ledger.deadLetters++
-        this.#news.ring()
-      },
+  /** Events would wait for a task that is gone. A group that the spec names may be somebody else's too, and stays. */
+  async #removeGroup(): Promise<void> {
+    const { spec, object, clock, log } = this.#context
+    if (spec.events.consumer !== undefined) return
+    const { own, caller } = reachApi(spec, this.#userAgent, clock)
+    const source = await sourceOf(object, caller, () => {})
+    try {
+      await source.remove(AbortSignal.timeout(LAST_WORDS))
+    } catch (error) {
+      log.warn('the consumer group of a deleted task stays: delete it at the API', {
+        problem: messageOf(error),
+      })
+    } finally {
+      await source.close()
+      await own.close()
     }
-    if (transport !== 'nats' || url === undefined)
-      return queueSource({ ...common, caller, selector: formatSelector(selectorOf(spec.selector ?? {})) })
-    const { jetStreamSource } = await import('./events/jetstream.ts')
-    return jetStreamSource({ ...common, url, name: `muster-adapter ${namespace}/${name}` })
+  }
+
+  #setAside(letter: DeadLetter): void {
+    const { log, events, spec } = this.#context
+    log.warn('a message is no event and was set aside', { ...letter })
+    events.warning('DeadLetter', letter.problem)
+    this.#deps.metrics.deadLetters.inc({ adapter_name: spec.adapter.name })
+    this.#ledger.deadLetters++
+    this.#news.ring()
+  }
+
+  get #userAgent(): string {
+    return `muster-adapter/${this.#deps.version} (${this.#context.name})`
+  }
+
+  get #place(): { readonly namespace: string; readonly task: string } {
+    const { namespace = 'default', name } = this.#context
+    return { namespace, task: name }
   }
 
   get #situation(): Situation {
@@ -196,54 +264,21 @@ class Tending {
       generation: this.#generation,
       invalid: this.#invalid,
       suspended: this.#context.spec.suspend === true,
+      brokenOff: this.#brokenOff,
       connected: worker?.connected ?? false,
       sourceProblem: worker?.sourceProblem,
       blind: worker?.blind ?? new Map(),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#ledger.summary(this.#context.clock.now().getTime()),
-    }
-  }
-
-  /** Writes the status when it has changed: at once, but at most once a second. */
-  async #report(): Promise<void> {
-    const { signal, clock } = this.#context
-    let notBefore = Number.NEGATIVE_INFINITY
-    while (!signal.aborted) {
-      const rest = notBefore - monotonic(clock)
-      if (rest > 0) {
-        await clock.sleep(rest, signal)
-        continue
-      }
-      const written = await this.#write()
-      notBefore = monotonic(clock) + (written ? PACE : AFTER_FAILURE)
-      if (written) await this.#news.wait(LOOK_AGAIN, signal)
-    }
-  }
-
-  #written: DeepPartial<AdapterTaskStatus> | undefined
-
-  /** @returns whether the status is as it should be */
-  async #write(): Promise<boolean> {
-    const { status, clock, patch, log } = this.#context
-    const before = (this.#written ?? status)?.conditions ?? undefined
-    const next = statusOf(this.#situation, before, clock.now())
-    if (JSON.stringify(next) === JSON.stringify(this.#written)) return true
-    patch.status(next)
-    try {
-      await this.#context.send()
-      this.#written = next
-      return true
-    } catch (error) {
-      log.warn('the status could not be written', { problem: error instanceof Error ? error.message : String(error) })
-      return false
+      lastRuns: this.#deps.runs.list(this.#place, SHOWN),
     }
   }
 }
 
-/** Milliseconds. A deletion gets stuck by time alone, so the status is looked at without news too. */
-const PACE = 1_000
-const AFTER_FAILURE = 5_000
-const LOOK_AGAIN = 60_000
+/** Runs that the status shows. */
+const SHOWN = 5
+/** How long the API may take over the group of a task that is gone, in milliseconds. */
+const LAST_WORDS = 5_000
 
 /** The API server in the name of the task's ServiceAccount. */
 const impersonated = ({ api, spec, namespace = 'default' }: DaemonContext<AdapterTask>) => ({

@@ -13,6 +13,7 @@ import { run } from '../run.ts'
 import type { Json, JsonObject, Task } from '../task/form.ts'
 import type { Trace, TracedRequest } from '../trace.ts'
 import { memoryTransport, type Operation } from '../transports/memory.ts'
+import { Veil } from '../veil.ts'
 import { type ResponseRule, scripted } from './responses.ts'
 
 export interface DryRunInput {
@@ -22,6 +23,8 @@ export interface DryRunInput {
   /** By rendered name: what is there already, or found in the place of what is applied. */
   readonly discovery: Readonly<Record<string, JsonObject>>
   readonly environment: Readonly<Record<string, string>>
+  /** Values of it that must not be shown. */
+  readonly secrets?: readonly string[]
   readFile(path: string): Promise<string>
   /** Goes on by itself; see `instant`. */
   readonly clock: Clock
@@ -35,7 +38,8 @@ export interface DryRun extends Trace {
 
 /** @throws DryRunFileError when the responses can't be used */
 export const dryRun = async (input: DryRunInput): Promise<DryRun> => {
-  const { task, event, clock, environment, readFile } = input
+  const { task, event, clock, environment, readFile, secrets = [] } = input
+  const veil = new Veil(secrets)
   const requests: TracedRequest[] = []
   const apiRequests: Request[] = []
   const operations: Operation[] = []
@@ -52,6 +56,7 @@ export const dryRun = async (input: DryRunInput): Promise<DryRun> => {
     event,
     config: { adapter: task.adapter },
     environment,
+    veil,
     requests,
     surroundings: {
       api: new ApiReader(caller, hrefOf(event)),
@@ -65,8 +70,10 @@ export const dryRun = async (input: DryRunInput): Promise<DryRun> => {
   })
   return {
     ...trace,
-    apiRequests: apiRequests.map(({ method, url, body }) => ({ method, url, ...(body && { body: parsed(body) }) })),
-    transportOperations: operations,
+    ...veil.document({
+      apiRequests: apiRequests.map(({ method, url, body }) => ({ method, url, ...(body && { body: parsed(body) }) })),
+      transportOperations: operations,
+    }),
   }
 }
 

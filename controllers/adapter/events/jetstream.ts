@@ -1,7 +1,10 @@
 /** Events from NATS JetStream, to which the API relays them: a durable consumer of the stream `hyperfleet-events`. */
+
 import {
   AckPolicy,
   type Consumer,
+  type ConsumerAPI,
+  type ConsumerConfig,
   DeliverPolicy,
   JetStreamApiError,
   type JsMsg,
@@ -9,54 +12,116 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
-import { NotAnEventError, parseEventText, type ReconcileEvent } from '../event.ts'
+import { serverOf } from '#operator/model/nats-url.ts'
+import { grownDelay } from '#operator/model/outcome.ts'
+import { NotAnEventError, parseEventText } from '../event.ts'
+import { REPLAY, setAside } from './dead-letters.ts'
 import { type Delivery, type EventSource, LETTER_LENGTH, type SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
   /** Labels are not in messages: whether an event is about a resource of ours is asked of the API. */
   readonly name: string
+  /** A consumer that ours goes on from when it has to be made: the stream keeps days of what is done. */
+  readonly former?: string | undefined
+  /** After so many deliveries that came to nothing a message is set aside. */
+  readonly deliveries?: number
+}
+
+interface Connected {
+  readonly connection: NatsConnection
+  readonly consumer: Consumer
 }
 
 const STREAM = 'hyperfleet-events'
 const SUBJECTS = 'hyperfleet.events'
 /** How long a pull waits for the first message, in milliseconds. */
 const WAIT = 20_000
-/** How often a message is delivered before JetStream gives it up. */
+/** As the queue of the API counts. With the pauses in between, the API may be away for half an hour. */
 const DELIVERIES = 10
+/** The longest pause between two deliveries, and the one before a message is set aside that could not be, in milliseconds. */
+const LONGEST_PAUSE = 600_000
+const AGAIN = 30_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
-  const { url, name, onDeadLetter } = options
-  let opened: Promise<{ readonly connection: NatsConnection; readonly consumer: Consumer }> | undefined
+  const { url, name, deliveries = DELIVERIES, onDeadLetter } = options
+  let connection: NatsConnection | undefined
+  let consumer: Consumer | undefined
 
-  const open = async () => {
-    const connection = await connect({ servers: url, name, maxReconnectAttempts: -1 })
+  /** A connection that was refused too often is closed for good, and another one is made. */
+  const link = async (): Promise<NatsConnection> => {
+    if (connection === undefined || connection.isClosed()) {
+      consumer = undefined
+      connection = await connect({ ...serverOf(url), name, maxReconnectAttempts: -1 })
+    }
+    return connection
+  }
+
+  /** Makes what is missing: both the first time, and what is gone since. */
+  const connected = async (): Promise<Connected> => {
+    const connection = await link()
+    consumer ??= await durable(connection, options)
+    return { connection, consumer }
+  }
+
+  /** Keeps the message elsewhere, and has JetStream give it up. What can't be kept comes again. */
+  const giveUp = async (connection: NatsConnection, message: JsMsg, problem: string): Promise<void> => {
+    const { subject, headers, info, data } = message
+    const { stream, streamSequence: sequence, deliveryCount } = info
+    const replays = Number(headers?.get(REPLAY) || 0)
     try {
-      return { connection, consumer: await durable(connection, options) }
+      const counts = { sequence, deliveries: deliveryCount, replays }
+      await setAside(connection, { consumer: options.consumer, subject, stream, ...counts, problem, body: data })
+      message.term(problem.slice(0, LETTER_LENGTH))
+      onDeadLetter({ problem, text: message.string().slice(0, LETTER_LENGTH) })
     } catch (error) {
-      await connection.close()
-      throw error
+      message.nak(AGAIN)
+      const why = error instanceof Error ? error.message : String(error)
+      onDeadLetter({ problem: `${problem}; it can't be set aside (${why}) and comes again`, text: '' })
     }
   }
 
-  const parsed = (message: JsMsg): ReconcileEvent | undefined => {
+  /** The delivery of a message; undefined when it was given up. */
+  const received = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
+    const { deliveryCount } = message.info
+    // Twice as often: managers that end give back what they hold, which is nobody's failure.
+    if (deliveryCount > deliveries * 2) {
+      await giveUp(connection, message, `it was taken ${deliveryCount - 1} times and never done with`)
+      return undefined
+    }
     try {
-      return parseEventText(message.string())
+      return {
+        event: parseEventText(message.string()),
+        acknowledge: async () => message.ack(),
+        keep: async () => message.working(),
+        giveBack: async (delay) => {
+          if (delay > 0 && deliveryCount >= deliveries)
+            await giveUp(connection, message, `its run could not be told to the API, ${deliveryCount} times`)
+          else message.nak(grownDelay({ initial: delay, factor: 2, max: LONGEST_PAUSE }, deliveryCount))
+        },
+      }
     } catch (error) {
       if (!(error instanceof NotAnEventError)) throw error
-      onDeadLetter({ problem: error.message, text: message.string().slice(0, LETTER_LENGTH) })
-      message.term(error.message)
+      await giveUp(connection, message, error.message)
       return undefined
     }
   }
 
-  /** Once; again after it failed. */
-  const connected = () => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined
-      throw error
-    })
-    return opened
+  /** One message a pull: `fetch` gives out those of a batch one by one, and drops what is left of it when its reader has seen enough. */
+  const pull = async (from: Connected, signal: AbortSignal): Promise<readonly Delivery[]> => {
+    const messages = await from.consumer.fetch({ max_messages: 1, expires: WAIT })
+    const stop = () => messages.stop()
+    signal.addEventListener('abort', stop, { once: true })
+    const taken: Delivery[] = []
+    try {
+      for await (const message of messages) {
+        const delivery = await received(from.connection, message)
+        if (delivery !== undefined) taken.push(delivery)
+      }
+    } finally {
+      signal.removeEventListener('abort', stop)
+    }
+    return taken
   }
 
   return {
@@ -64,49 +129,43 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
       await connected()
       signal.throwIfAborted()
     },
-    async take(max, signal) {
-      const { consumer } = await connected()
+    async take(_max, signal) {
+      const from = await connected()
       signal.throwIfAborted()
-      const messages = await consumer.fetch({ max_messages: max, expires: WAIT })
-      const stop = () => messages.stop()
-      signal.addEventListener('abort', stop, { once: true })
-      const deliveries: Delivery[] = []
       try {
-        for await (const message of messages) {
-          const event = parsed(message)
-          if (event !== undefined) deliveries.push(deliveryOf(message, event))
-          // What is there is worked on now; the pull goes on with the next call.
-          if (messages.getPending() === 0 || deliveries.length > 0) break
-        }
-      } finally {
-        signal.removeEventListener('abort', stop)
+        return await pull(from, signal)
+      } catch (error) {
+        // It may have been deleted: then it is made again when events are asked for again.
+        consumer = undefined
+        throw error
       }
+    },
+    async remove(signal) {
+      const { consumers } = await jetstreamManager(await link())
       signal.throwIfAborted()
-      return deliveries
+      consumer = undefined
+      try {
+        await consumers.delete(STREAM, options.consumer)
+      } catch (error) {
+        if (!(error instanceof JetStreamApiError && error.status === 404)) throw error
+      }
     },
     async close() {
-      const { connection } = (await opened?.catch(() => undefined)) ?? {}
       await connection?.close()
     },
   }
 }
 
-const deliveryOf = (message: JsMsg, event: ReconcileEvent): Delivery => ({
-  event,
-  acknowledge: async () => message.ack(),
-  keep: async () => message.working(),
-  giveBack: async (delay) => message.nak(delay),
-})
-
 /** Makes the consumer, or brings one that is there up to date. @throws JetStreamApiError */
 const durable = async (
   connection: NatsConnection,
-  { consumer, resourceType, visibility }: JetStreamOptions,
+  { consumer, former, resourceType, visibility }: JetStreamOptions,
 ): Promise<Consumer> => {
   const { consumers } = await jetstreamManager(connection)
   const changeable = {
     ack_wait: nanos(visibility),
-    max_deliver: DELIVERIES,
+    // Counted here: JetStream would forget a message without keeping it.
+    max_deliver: -1,
     filter_subject: `${SUBJECTS}.${resourceType}`,
   }
   try {
@@ -118,8 +177,21 @@ const durable = async (
       ...changeable,
       durable_name: consumer,
       ack_policy: AckPolicy.Explicit,
-      deliver_policy: DeliverPolicy.All,
+      ...(await beginning(consumers, former)),
     })
   }
   return jetstream(connection).consumers.get(STREAM, consumer)
+}
+
+/** Where a new consumer begins: behind what the former one has acknowledged, or with the first message. */
+const beginning = async (consumers: ConsumerAPI, former: string | undefined): Promise<Partial<ConsumerConfig>> => {
+  const all = { deliver_policy: DeliverPolicy.All }
+  if (former === undefined) return all
+  try {
+    const { ack_floor } = await consumers.info(STREAM, former)
+    return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: ack_floor.stream_seq + 1 }
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError)) throw error
+    return all
+  }
 }

@@ -20,6 +20,7 @@ const PATIENT: Retry = { ...ONCE, timeout: WAIT + 10_000 }
 export const queueSource = (options: QueueOptions): EventSource => {
   const { caller, consumer, resourceType, selector, visibility, onDeadLetter } = options
   const path = `/api/hyperfleet/v1/events/consumers/${encodeURIComponent(consumer)}`
+  const claimUrl = (receipt: string) => `${path}/claims/${encodeURIComponent(receipt)}`
 
   const ask = (method: Request['method'], url: string, body: Json | undefined, retry: Retry, signal: AbortSignal) => {
     const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -30,17 +31,32 @@ export const queueSource = (options: QueueOptions): EventSource => {
     )
   }
 
-  /** A claim may be lost meanwhile, or the API away: the event comes again then. */
+  /**
+   * A claim may be lost meanwhile, or the API away: the event comes again then. What runs out of time is such a case too, so the
+   * caller's time limit is the only one.
+   */
   const settle = async (method: 'DELETE' | 'PATCH', receipt: string, body?: Json): Promise<void> => {
     try {
-      const url = `${path}/claims/${encodeURIComponent(receipt)}`
-      await ask(method, url, body, ONCE, AbortSignal.timeout(WAIT))
+      await ask(method, claimUrl(receipt), body, ONCE, new AbortController().signal)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
     }
   }
 
-  const deliveryOf = async ({ receipt, event }: Claim): Promise<Delivery | undefined> => {
+  /** Makes a dead letter of it. What can't be made one comes again, and is one after the group's `maxDeliveries`. */
+  const giveUp = async ({ receipt, event }: Claim, problem: string): Promise<void> => {
+    const text = JSON.stringify(event).slice(0, LETTER_LENGTH)
+    try {
+      await ask('POST', `${claimUrl(receipt)}/dead-letter`, undefined, ONCE, new AbortController().signal)
+      onDeadLetter({ problem, text })
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error
+      onDeadLetter({ problem: `${problem}; it can't be set aside (${error.message}) and comes again`, text })
+    }
+  }
+
+  const deliveryOf = async (claim: Claim): Promise<Delivery | undefined> => {
+    const { receipt, event } = claim
     try {
       return {
         event: parseEvent(event),
@@ -50,8 +66,7 @@ export const queueSource = (options: QueueOptions): EventSource => {
       }
     } catch (error) {
       if (!(error instanceof NotAnEventError)) throw error
-      onDeadLetter({ problem: error.message, text: JSON.stringify(event).slice(0, LETTER_LENGTH) })
-      await settle('DELETE', receipt)
+      await giveUp(claim, error.message)
       return undefined
     }
   }
@@ -65,6 +80,13 @@ export const queueSource = (options: QueueOptions): EventSource => {
       const { body } = await ask('POST', `${path}/claims`, settings, PATIENT, signal)
       const deliveries = await Promise.all(claimsIn(body).map(deliveryOf))
       return deliveries.filter((delivery) => delivery !== undefined)
+    },
+    async remove(signal) {
+      try {
+        await ask('DELETE', path, undefined, ONCE, signal)
+      } catch (error) {
+        if (!(error instanceof RequestError && error.status === 404)) throw error
+      }
     },
     close: async () => {},
   }

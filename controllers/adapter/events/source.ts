@@ -27,6 +27,11 @@ export interface EventSource {
    * @throws Error when the source can't be reached, or the signal's reason
    */
   take(max: number, signal: AbortSignal): Promise<readonly Delivery[]>
+  /**
+   * Removes the consumer group and what waits in it, if there is one.
+   * @throws Error when the source can't be reached, or the signal's reason
+   */
+  remove(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 

@@ -13,6 +13,8 @@ export interface Taken {
   readonly status: number
   /** Parsed JSON, the text where it is none, null when it is empty. */
   readonly body: Json
+  /** Entity tag of what was answered. */
+  readonly etag: string | undefined
 }
 
 /** A request was refused, or nobody answered. */
@@ -77,7 +79,7 @@ export class Caller {
       const outcome = await this.#try(request, retry, signal)
       const isLast =
         attempt >= retry.attempts || (outcome.answer !== undefined && !isWorthRetrying(outcome.answer.status))
-      if (isLast || (outcome.answer !== undefined && outcome.answer.status < 400)) {
+      if (isLast) {
         onRequest?.({ method: request.method, url: request.url, status: outcome.answer?.status, attempts: attempt })
         return taken(request, outcome, attempt)
       }
@@ -113,7 +115,14 @@ const taken = ({ method, url }: Request, { answer, error }: Outcome, attempts: n
       cause: error,
     })
   const body = parsed(answer.text)
-  if (answer.status < 400) return { status: answer.status, body }
+  const { etag, location } = answer.headers
+  if (answer.status < 300) return { status: answer.status, body, etag: typeof etag === 'string' ? etag : undefined }
+  if (answer.status < 400)
+    throw new RequestError(
+      `${method} ${url} was answered with ${answer.status}${leading(location, url)}: redirects are not followed, write the URL that it leads to`,
+      answer.status,
+      undefined,
+    )
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const said = problem.detail ?? problem.reason ?? problem.title ?? ''
   const detail = typeof said === 'string' && said !== '' ? `: ${said.slice(0, 300)}` : ''
@@ -122,6 +131,12 @@ const taken = ({ method, url }: Request, { answer, error }: Outcome, attempts: n
     answer.status,
     typeof problem.code === 'string' ? problem.code : undefined,
   )
+}
+
+/** Where a redirect leads, without its query, which may be secret. */
+const leading = (location: string | string[] | undefined, from: string): string => {
+  const url = typeof location === 'string' ? URL.parse(location, new URL(from, 'http://api').href) : null
+  return url === null ? '' : ` to ${url.origin}${url.pathname}`
 }
 
 const parsed = (text: string): Json => {

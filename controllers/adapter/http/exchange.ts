@@ -1,5 +1,7 @@
 /** One HTTP request and its answer: over the network, or from what a dry run is given. */
+import type { LookupFunction } from 'node:net'
 import { Agent } from 'undici'
+import { timeLimit } from '#operator/model/clock.ts'
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -23,6 +25,10 @@ export interface ExchangeOptions {
   /** What requests without a host go to; its path comes before theirs. */
   readonly base?: string | undefined
   readonly userAgent: string
+  /** Characters of an answer that are read. Default: 16 MiB, more than any honest answer has. */
+  readonly largest?: number
+  /** Resolves names; Node.js' own when undefined. */
+  readonly lookup?: LookupFunction
 }
 
 export interface OpenExchange {
@@ -30,17 +36,16 @@ export interface OpenExchange {
   close(): Promise<void>
 }
 
-/** No honest answer to a task is larger, in characters. */
 const LARGEST = 16 * 1024 * 1024
 
-export const openExchange = ({ base, userAgent }: ExchangeOptions): OpenExchange => {
-  const agent = new Agent({ connections: 32, allowH2: false })
+export const openExchange = ({ base, userAgent, largest = LARGEST, lookup }: ExchangeOptions): OpenExchange => {
+  const agent = new Agent({ connections: 32, allowH2: false, ...(lookup && { connect: { lookup } }) })
   const root = base?.replace(/\/+$/, '') ?? ''
   return {
     exchange: async ({ method, url, headers, body }, timeout, signal) => {
       signal.throwIfAborted()
       const { origin, pathname, search } = new URL(/^https?:/.test(url) ? url : root + url)
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
+      const limited = AbortSignal.any([signal, timeLimit(timeout)])
       try {
         const answer = await agent.request({
           origin,
@@ -50,7 +55,7 @@ export const openExchange = ({ base, userAgent }: ExchangeOptions): OpenExchange
           ...(body === undefined ? {} : { body }),
           signal: limited,
         })
-        return { status: answer.statusCode, headers: answer.headers, text: await bounded(answer.body) }
+        return { status: answer.statusCode, headers: answer.headers, text: await bounded(answer.body, largest) }
       } catch (error) {
         signal.throwIfAborted()
         throw limited.aborted ? new Error(`no answer within ${timeout / 1_000} s`, { cause: error }) : error
@@ -60,12 +65,12 @@ export const openExchange = ({ base, userAgent }: ExchangeOptions): OpenExchange
   }
 }
 
-const bounded = async (body: AsyncIterable<Buffer>): Promise<string> => {
+const bounded = async (body: AsyncIterable<Buffer>, largest: number): Promise<string> => {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > LARGEST) throw new Error(`the answer is larger than ${LARGEST} characters`)
+    if (text.length > largest) throw new Error(`the answer is larger than ${largest} characters`)
   }
   return text + decoder.decode()
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { toJson } from '#operator/cel/index.ts'
+import { compileTemplate } from '#operator/template/index.ts'
 import {
   EXAMPLE_NAMES,
   EXAMPLE_TIME,
@@ -9,7 +10,6 @@ import {
   TEMPLATE_EXAMPLES,
 } from './examples.ts'
 import { RESERVED_VARIABLES, taskExpressions } from './expressions.ts'
-import { compileTemplate } from './template.ts'
 
 const now = () => EXAMPLE_TIME
 const { compile } = taskExpressions(EXAMPLE_NAMES, now)

@@ -1,6 +1,5 @@
 /** What texts in a task mean: expressions are CEL, templates are Go's. Reference: docs/reference/task-language.md. */
-export { RESERVED_VARIABLES, taskExpressions } from './expressions.ts'
-export { taskFunctions } from './functions.ts'
+
 export {
   compileTemplate,
   type Template,
@@ -8,4 +7,6 @@ export {
   type TemplateOptions,
   TemplateRenderError,
   TemplateSyntaxError,
-} from './template.ts'
+} from '#operator/template/index.ts'
+export { RESERVED_VARIABLES, taskExpressions } from './expressions.ts'
+export { taskFunctions } from './functions.ts'

@@ -41,14 +41,14 @@ const perform = async (action: Action, progress: Progress, surroundings: Surroun
     return { status: 'skipped', message: `${when.text} is false` }
   const skipped = payloads.find((name) => progress.payloads.some((payload) => payload.name === name && payload.skipped))
   if (skipped !== undefined) return { status: 'skipped', message: `its payload ${skipped} was not built` }
-  says(log, scope, surroundings.log)
+  says(log, scope, { veil: progress.veil, log: surroundings.log })
   if (call === undefined) return { status: 'done' }
   const { api, outbox, clock, signal } = surroundings
   const body = call.body?.render(scope)
   const isReport = body !== undefined && call.method !== 'GET' && /\/statuses\/?$/.test(call.url.render(scope))
   const key = `${progress.event.data.id}/${action.name}`
   const now = clock.now().getTime()
-  if (isReport && outbox.isRepetition(key, body, now)) return { status: 'unchanged' }
+  if (isReport && !progress.isDeleted && outbox.isRepetition(key, body, now)) return { status: 'unchanged' }
   await api.call(call, scope, signal)
   if (isReport) outbox.sent(key, body, now)
   return { status: 'done' }

@@ -3,12 +3,12 @@ import { TaskError } from '../failure.ts'
 import { describe, foremost, generationOf, isLeaving } from '../object.ts'
 import type { JsonObject, TaskResource } from '../task/form.ts'
 import type { ResourceAction } from '../trace.ts'
-import type { Target, Transport } from '../transports/transport.ts'
+import { objectText, type Sought, type Target, type Transport } from '../transports/transport.ts'
 import { know } from './discover.ts'
 import { isTrue } from './preconditions.ts'
 import type { Progress } from './progress.ts'
 import type { Surroundings } from './surroundings.ts'
-import { targetOf } from './targets.ts'
+import { soughtOf, targetOf } from './targets.ts'
 
 /** What is done with one resource. */
 export type ApplyPlan =
@@ -53,32 +53,26 @@ export const applyResources = async (progress: Progress, surroundings: Surroundi
   }
   for (const resource of resources) {
     surroundings.signal.throwIfAborted()
-    let target: Target | undefined
+    let sought: Sought | undefined
     try {
-      target = targetFor(resource, progress)
-      const { action, objects, message } = await reach(resource, target, progress, surroundings)
+      sought = soughtOf(resource, progress.scope)
+      const { action, objects, message } = await reach(resource, sought, progress, surroundings)
       know(progress, resource, objects)
-      note(progress, resource.name, action, target, message)
+      note(progress, resource.name, action, sought, message)
     } catch (error) {
       progress.fail('resources', resource.name, error)
-      note(progress, resource.name, 'failed', target, messageOf(error))
+      note(progress, resource.name, 'failed', sought, messageOf(error))
       return
     }
   }
 }
 
-export const targetFor = (resource: TaskResource, progress: Progress): Target =>
-  targetOf(resource, progress.scope, {
-    adapter: progress.task.adapter.name,
-    event: progress.event.data,
-    generation: progress.generation,
-  })
-
 /** Conditions of a resource read what is there of all the others. */
 const lookAtAll = async (progress: Progress, { transports, signal }: Surroundings): Promise<void> => {
   const { resources } = progress.task
-  const targets = resources.map((resource) => targetFor(resource, progress))
-  const found = await Promise.all(targets.map((target) => transports[target.reach.kind].find(target, signal)))
+  const { scope } = progress
+  const all = resources.map((resource) => soughtOf(resource, scope))
+  const found = await Promise.all(all.map((sought) => transports[sought.reach.kind].find(sought, signal)))
   for (const [at, resource] of resources.entries()) know(progress, resource, found[at] ?? [])
 }
 
@@ -90,14 +84,14 @@ interface Reached {
 
 const reach = async (
   resource: TaskResource,
-  target: Target,
+  sought: Sought,
   progress: Progress,
   { transports, signal }: Surroundings,
 ): Promise<Reached> => {
-  const transport = transports[target.reach.kind]
+  const transport = transports[sought.reach.kind]
   const { createWhen, deleteWhen, recreateOnChange } = resource
   const isConditional = createWhen !== undefined || deleteWhen !== undefined || recreateOnChange
-  const found = isConditional ? await transport.find(target, signal) : []
+  const found = isConditional ? await transport.find(sought, signal) : []
   const plan = planOf({
     found,
     generation: progress.generation,
@@ -111,29 +105,49 @@ const reach = async (
     case 'skip':
       return { action: 'skipped', objects: [], message: `${createWhen?.text} is false` }
     case 'await':
-      return { action: 'recreating', objects: found, message: 'it is created again once it is gone' }
+      return { action: 'recreating', objects: found, message: AGAIN }
     case 'delete':
-      return removed(resource, target, found, transport, signal)
+      return removed(resource, sought, found, transport, signal)
     case 'recreate': {
-      const { objects } = await removed(resource, target, found, transport, signal)
-      if (objects.length > 0) return { action: 'recreating', objects, message: 'it is created again once it is gone' }
+      // Rendered first: what can't be made again must not go.
+      const target = targetFor(sought, resource, progress)
+      const { objects } = await removed(resource, sought, found, transport, signal)
+      const kept = objects.find((object) => !isLeaving(object))
+      if (kept !== undefined)
+        throw new TaskError(
+          'DeleteFailed',
+          `${resource.name} can't be created again: ${describe(kept)} was asked to go and is still there`,
+        )
+      if (objects.length > 0) return { action: 'recreating', objects, message: AGAIN }
       return { action: 'recreated', objects: await applied(target, transport, signal) }
     }
     case 'apply':
-      return { action: 'applied', objects: await applied(target, transport, signal) }
+      return { action: 'applied', objects: await applied(targetFor(sought, resource, progress), transport, signal) }
   }
+}
+
+const AGAIN = 'it is created again once it is gone'
+
+const targetFor = (sought: Sought, resource: TaskResource, progress: Progress): Target => {
+  const target = targetOf(sought, resource, progress.scope, {
+    adapter: progress.task.adapter.name,
+    event: progress.event.data,
+    generation: progress.generation,
+  })
+  progress.veil.hideSecrets(target.manifest)
+  return target
 }
 
 const removed = async (
   { policy }: TaskResource,
-  target: Target,
+  sought: Sought,
   found: readonly JsonObject[],
   transport: Transport,
   signal: AbortSignal,
 ): Promise<Reached> => {
   if (found.length === 0) return { action: 'gone', objects: [] }
-  for (const object of found) if (!isLeaving(object)) await transport.delete(target, object, policy, signal)
-  const left = await transport.find(target, signal)
+  for (const object of found) if (!isLeaving(object)) await transport.delete(sought, object, policy, signal)
+  const left = await transport.find(sought, signal)
   return { action: left.length === 0 ? 'deleted' : 'leaving', objects: left }
 }
 
@@ -159,10 +173,10 @@ export const note = (
   progress: Progress,
   name: string,
   action: ResourceAction,
-  target: Target | undefined,
+  sought: Sought | undefined,
   message: string | undefined,
 ): void => {
-  const object = target && (target.reach.kind === 'http' ? target.reach.url : describe(target.manifest))
+  const object = sought && objectText(sought)
   progress.steps.push({ name, action, ...(object && { object }), ...(message && { message }) })
 }
 

@@ -25,7 +25,7 @@ test.for<[string, Operator, Json | undefined, boolean]>([
   ['object.other.deep', 'exists', undefined, false],
   ['nothing', 'equals', null, true],
   ['nothing', 'greaterThan', 0, false],
-])('%s %s %j: %s', ([field, operator, value, holds]) => {
+])('behaviour 20: %s %s %j: %s', ([field, operator, value, holds]) => {
   expect(unmet({ field: fieldPath(field), operator, value }, scope) === undefined).toBe(holds)
 })
 

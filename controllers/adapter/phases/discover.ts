@@ -8,6 +8,7 @@ export const know = (progress: Progress, resource: TaskResource, found: readonly
   const one = foremost(found)
   for (const name of [resource.name, ...resource.nested.map((nested) => nested.name)]) delete progress.resources[name]
   if (one === undefined) return
+  progress.veil.hideSecrets(found)
   progress.resources[resource.name] = one
   for (const nested of resource.nested) {
     const inner = nestedIn(one, nested, progress.scope)

@@ -20,6 +20,7 @@ export const readParams = async (progress: Progress, surroundings: Surroundings)
       const value = await obtain(param, progress, surroundings)
       if (value !== undefined) progress.values[param.name] = value
       const isHidden = isSecret(param.source) && value !== undefined && value !== param.default
+      if (isHidden) progress.veil.hide(typeof value === 'string' ? value : JSON.stringify(value))
       progress.params.push({ name: param.name, value: isHidden ? HIDDEN : value })
     } catch (error) {
       progress.params.push({ name: param.name })

@@ -14,7 +14,7 @@ export const checkPreconditions = async (progress: Progress, surroundings: Surro
     try {
       const captured = await capture(precondition, progress, surroundings)
       const problem = problemOf(precondition, progress.scope)
-      says(precondition.log, progress.scope, surroundings.log)
+      says(precondition.log, progress.scope, { veil: progress.veil, log: surroundings.log })
       progress.preconditions.push({
         name,
         met: problem === undefined,

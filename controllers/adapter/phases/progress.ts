@@ -12,6 +12,7 @@ import type {
   TracedPrecondition,
   TracedResource,
 } from '../trace.ts'
+import type { Veil } from '../veil.ts'
 
 export interface ProgressOptions {
   readonly task: Task
@@ -20,18 +21,23 @@ export interface ProgressOptions {
   readonly config: JsonObject
   /** `env` of expressions: the variables that tasks may read. */
   readonly environment: Readonly<Record<string, string>>
+  /** What nobody may see; grows with what the run reads. */
+  readonly veil: Veil
 }
 
 export class Progress {
   readonly task: Task
   readonly event: ReconcileEvent
   readonly environment: Readonly<Record<string, string>>
+  readonly veil: Veil
   readonly #config: JsonObject
   /** The HyperFleet resource; undefined when the event does not say where it is. */
   resource: JsonObject | undefined
   mode: Mode | undefined
   /** Why nothing was applied or deleted. */
   skipReason: string | undefined
+  /** Nothing is left to delete: this is what the record waits to hear. */
+  isDeleted = false
   /** Params, captures, answers of preconditions, and payloads as text. */
   readonly values: Record<string, Json> = {}
   /** What was found of each resource; what is not there has no entry. */
@@ -43,7 +49,8 @@ export class Progress {
   readonly payloads: TracedPayload[] = []
   readonly actions: TracedAction[] = []
 
-  constructor({ task, event, config, environment }: ProgressOptions) {
+  constructor({ task, event, config, environment, veil }: ProgressOptions) {
+    this.veil = veil
     this.task = task
     this.event = event
     this.environment = environment
@@ -78,7 +85,7 @@ export class Progress {
   /** @throws what is no failure of the task, such as the signal's reason */
   fail(phase: Phase, step: string, error: unknown): void {
     if (!(error instanceof TaskError)) throw error
-    this.failures.push({ phase, step, reason: error.reason, message: error.message })
+    this.failures.push({ phase, step, reason: error.reason, message: this.veil.text(error.message) })
   }
 
   /** The peer's names. */

@@ -8,12 +8,13 @@ import { describe, isLeaving, metadataOf } from '../object.ts'
 import { type DeletionOrder, deletionOrder, nextDeletions, type Ordered, type Presence, remaining } from '../order.ts'
 import type { JsonObject, TaskResource } from '../task/form.ts'
 import type { ResourceAction } from '../trace.ts'
-import type { Target } from '../transports/transport.ts'
-import { messageOf, note, targetFor } from './apply.ts'
+import type { Sought } from '../transports/transport.ts'
+import { messageOf, note } from './apply.ts'
 import { know } from './discover.ts'
 import { isTrue } from './preconditions.ts'
 import type { Progress } from './progress.ts'
 import type { Surroundings } from './surroundings.ts'
+import { soughtOf } from './targets.ts'
 
 export const orderedOf = ({ name, after, policy, deleteWhen }: TaskResource): Ordered => ({
   name,
@@ -26,7 +27,7 @@ export const orderedOf = ({ name, after, policy, deleteWhen }: TaskResource): Or
 interface Removal {
   readonly resource: TaskResource
   /** Undefined when it can't be rendered. */
-  readonly target: Target | undefined
+  readonly sought: Sought | undefined
   found: readonly JsonObject[]
   /** This run asked for its deletion. */
   asked: boolean
@@ -56,10 +57,10 @@ export const removeResources = async (progress: Progress, surroundings: Surround
 /** Looks without touching anything: what a deletion whose preconditions are not met would still have to wait for. */
 export const lookOnly = async (progress: Progress, surroundings: Surroundings): Promise<readonly string[]> => {
   const removals = await Promise.all(progress.task.resources.map((resource) => look(resource, progress, surroundings)))
-  for (const { resource, target, found, failure } of removals) {
+  for (const { resource, sought, found, failure } of removals) {
     know(progress, resource, found)
     if (failure !== undefined) progress.fail('resources', resource.name, failure)
-    note(progress, resource.name, found.length === 0 ? 'gone' : 'kept', target, undefined)
+    note(progress, resource.name, found.length === 0 ? 'gone' : 'kept', sought, undefined)
   }
   return removals.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(nameOf)
 }
@@ -71,10 +72,10 @@ const look = async (
   progress: Progress,
   { transports, signal }: Surroundings,
 ): Promise<Removal> => {
-  const removal: Removal = { resource, target: undefined, found: [], asked: false, failure: undefined }
+  const removal: Removal = { resource, sought: undefined, found: [], asked: false, failure: undefined }
   try {
-    const target = targetFor(resource, progress)
-    return { ...removal, target, found: await transports[target.reach.kind].find(target, signal) }
+    const sought = soughtOf(resource, progress.scope)
+    return { ...removal, sought, found: await transports[sought.reach.kind].find(sought, signal) }
   } catch (error) {
     return { ...removal, failure: expected(error) }
   }
@@ -135,18 +136,18 @@ const closedGates = (removals: readonly Removal[], { scope }: Progress): Readonl
 
 /** All matches of the resource, whatever generation they are of. */
 const remove = async (removal: Removal, { transports, signal }: Surroundings): Promise<void> => {
-  const { target, resource, found } = removal
-  if (target === undefined) return
-  const transport = transports[target.reach.kind]
+  const { sought, resource, found } = removal
+  if (sought === undefined) return
+  const transport = transports[sought.reach.kind]
   removal.asked = true
   const wanted = found.filter((object) => !isLeaving(object))
   const results = await Promise.allSettled(
-    wanted.map((object) => transport.delete(target, object, resource.policy, signal)),
+    wanted.map((object) => transport.delete(sought, object, resource.policy, signal)),
   )
   signal.throwIfAborted()
   const refused = results.find((result) => result.status === 'rejected')
   try {
-    removal.found = await transport.find(target, signal)
+    removal.found = await transport.find(sought, signal)
     if (refused !== undefined) removal.failure = expected(refused.reason)
   } catch (error) {
     removal.failure = expected(error)
@@ -160,7 +161,7 @@ const tell = (removals: readonly Removal[], waitsFor: DeletionOrder, progress: P
   const presence = presences(removals)
   const steps = nextDeletions(ordered, waitsFor, presence)
   for (const removal of removals) {
-    const { resource, target, failure } = removal
+    const { resource, sought, failure } = removal
     if (failure !== undefined) progress.fail('resources', resource.name, failure)
     const step = steps.get(resource.name)
     const blockers = step?.action === 'wait' ? step.for : []
@@ -168,7 +169,7 @@ const tell = (removals: readonly Removal[], waitsFor: DeletionOrder, progress: P
       progress,
       resource.name,
       actionOf(removal),
-      target,
+      sought,
       failure === undefined ? why(removal, blockers) : messageOf(failure),
     )
   }

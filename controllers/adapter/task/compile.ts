@@ -3,7 +3,7 @@ import { CelError, type Environment, toJson } from '#operator/cel/index.ts'
 import { TaskError } from '../failure.ts'
 import { FieldPathError, fieldPath } from './fieldpath.ts'
 import type { Expression, FieldPath, Json, Scope, Template, Tree } from './form.ts'
-import type { Names } from './names.ts'
+import { isWordOfCel, type Names } from './names.ts'
 import type { Problems } from './problem.ts'
 
 /** A template engine, as much of it as tasks need. */
@@ -20,7 +20,6 @@ export interface Languages {
 
 /** Words of an expression that may be variables: those of an answer are not known before it comes. */
 const WORD = /[A-Za-z_][A-Za-z0-9_]*/g
-const CEL_WORDS = new Set(['true', 'false', 'null', 'in'])
 
 export class Compiler {
   readonly #languages: Languages
@@ -33,7 +32,7 @@ export class Compiler {
     this.#languages = languages
     this.#problems = problems
     this.#all = all
-    this.#environment = languages.expressions(all.all)
+    this.#environment = this.#knowing(all.all)
   }
 
   /** @param options.condition it must give true or false */
@@ -43,14 +42,8 @@ export class Compiler {
 
   /** An expression about an answer, whose fields are variables: any name may be one. */
   aboutAnswer(path: string, text: string, names: Names): Expression {
-    const words = [...text.matchAll(WORD)].map(([word]) => word).filter((word) => !CEL_WORDS.has(word))
-    return this.#compiled(
-      path,
-      text,
-      this.#languages.expressions([...new Set([...names.all, ...words])]),
-      undefined,
-      false,
-    )
+    const words = [...text.matchAll(WORD)].map(([word]) => word)
+    return this.#compiled(path, text, this.#knowing([...new Set([...names.all, ...words])]), undefined, false)
   }
 
   template(path: string, text: string, names: Names): Template {
@@ -61,6 +54,16 @@ export class Compiler {
     } catch (error) {
       this.#problems.add(path, error instanceof Error ? error.message : String(error))
       return { text, variables: [], render: () => text }
+    }
+  }
+
+  /** A part of a text whose whole is compiled too; undefined when it means nothing without the rest. */
+  part(text: string): Template | undefined {
+    try {
+      const { variables, render } = this.#languages.templates.compile(text)
+      return { text, variables, render: (scope) => rendered(text, () => render(scope)) }
+    } catch {
+      return undefined
     }
   }
 
@@ -95,6 +98,11 @@ export class Compiler {
     return {
       build: (scope) => Object.fromEntries(entries.map(([key, inner]) => [key.build(scope), inner.build(scope)])),
     }
+  }
+
+  /** Names that can be no variables are problems of the place that gives them. */
+  #knowing(names: readonly string[]): Environment {
+    return this.#languages.expressions(names.filter((name) => !isWordOfCel(name)))
   }
 
   #compiled(

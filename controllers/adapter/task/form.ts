@@ -28,6 +28,12 @@ export interface Tree {
   build(scope: Scope): Json
 }
 
+/** What a resource is to be. */
+export interface Manifest extends Tree {
+  /** Only what says which object it is: apiVersion, kind and metadata.namespace, and more where these can't be told apart from it. */
+  readonly outline: Tree
+}
+
 /** Takes a value out of another one; undefined when there is none, a list when there are several. */
 export interface FieldPath {
   readonly text: string
@@ -147,7 +153,7 @@ export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'
 export interface TaskResource {
   readonly name: string
   readonly reach: Reach
-  readonly manifest: Tree
+  readonly manifest: Manifest
   /** Undefined for http, where the URL says it. */
   readonly discovery: Discovery | undefined
   readonly nested: readonly NestedDiscovery[]

@@ -25,9 +25,13 @@ export const readParams = (place: Place, raw: readonly RawParam[] = []): readonl
 
 /** From here on the name is known. */
 const claim = (place: Place, name: string): void => {
+  mayBeCalled(place, name)
+  place.names.add(name)
+}
+
+const mayBeCalled = (place: Place, name: string): void => {
   const problem = nameProblem(name)
   if (problem !== undefined) place.at('name').problem(problem)
-  place.names.add(name)
 }
 
 const readSource = (place: Place, source: RawSource): Source => {
@@ -62,7 +66,8 @@ export const readPreconditions = (place: Place, raw: readonly RawPrecondition[] 
     const here = place.item(index)
     const { name, api_call, capture = [], conditions = [], expression, log } = precondition
     const call = api_call === undefined ? undefined : readCall(here.at('api_call'), api_call)
-    if (call !== undefined) claim(here, name)
+    if (call === undefined) mayBeCalled(here, name)
+    else claim(here, name)
     if (capture.length > 0 && call === undefined)
       here.at('capture').problem('takes values out of an answer: write api_call too, or use params with an expression')
     const captures = capture.map((one, at) => readCapture(here.at('capture').item(at), one))

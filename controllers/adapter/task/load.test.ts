@@ -152,7 +152,7 @@ describe('everything that is wrong is said at once, with its place and what to w
     ).toMatchInlineSnapshot(`
       "params[1].name: a is already the name of params[0]: write another one
       resources[1].name: config is already the name of resources[0]: write another one
-      params[2].name: resources is already the name of something else: write another one"
+      params[2].name: resources is a variable that every task has: write another one"
     `)
   })
 
@@ -196,6 +196,22 @@ describe('everything that is wrong is said at once, with its place and what to w
       when_deleting: resources is not known here yet: it comes later in the task"
     `)
   })
+
+  test.each(['double', 'type', 'lists', 'if', 'event'])(
+    'a name that expressions have another meaning for: %s',
+    (name) => {
+      const said = `${name} is ${name === 'event' ? 'a variable that every task has' : 'a word of CEL'}: write another one`
+      expect(problems({ params: [{ name, source: 'event.id' }] })).toBe(`params[0].name: ${said}`)
+      const capture = [{ name, expression: 'status.conditions.filter(c, c.type == "Ready").map(c, type(c))' }]
+      const precondition = {
+        name: 'p',
+        api_call: { url: '/x' },
+        capture,
+        conditions: [{ field: 'p', operator: 'exists' }],
+      }
+      expect(problems({ preconditions: [precondition] })).toBe(`preconditions[0].capture[0].name: ${said}`)
+    },
+  )
 
   test('templates that name what is not there', () => {
     expect(
@@ -244,6 +260,20 @@ describe('everything that is wrong is said at once, with its place and what to w
     )
   })
 
+  test('with nothing wrong but the order the task is there: what lives can be looked after', () => {
+    const named = (name: string, ...after: string[]) => ({ ...CONFIG, name, delete_options: { after } })
+    const taskOf = (value: unknown): Task | undefined => {
+      try {
+        return load(value)
+      } catch (error) {
+        return error instanceof InvalidTaskError ? error.task : undefined
+      }
+    }
+    const resources = [named('a', 'b'), named('b', 'a')]
+    expect(taskOf({ resources })?.resources).toHaveLength(2)
+    expect(taskOf({ resources, when_deleting: 'nope' })).toBeUndefined()
+  })
+
   test('a child before its parent', () => {
     const child = { ...CONFIG, manifest: { kind: 'ConfigMap', metadata: { name: 'c', namespace: '{{ .event.id }}' } } }
     const parent = {
@@ -264,8 +294,9 @@ describe('everything that is wrong is said at once, with its place and what to w
           { ...CONFIG, discovery: undefined },
           { ...CONFIG, name: 'b', discovery: { namespace: 'x' } },
           { ...CONFIG, name: 'c', transport: { client: 'maestro' } },
-          { ...CONFIG, name: 'd', transport: { client: 'http' } },
+          { ...CONFIG, name: 'd', discovery: undefined, transport: { client: 'http' } },
           { ...CONFIG, name: 'e', manifest: { ref: 'nowhere.yaml' } },
+          { ...CONFIG, name: 'f', discovery: { by_selectors: { label_selector: {} } } },
         ],
       }),
     ).toMatchInlineSnapshot(`
@@ -273,7 +304,29 @@ describe('everything that is wrong is said at once, with its place and what to w
       resources[1].discovery: must have either by_name or by_selectors
       resources[2].transport.maestro: is missing: write {target_cluster: …}
       resources[3].transport.http: is missing: write {url: …}
-      resources[4].manifest.ref: there is no file nowhere.yaml beside the task"
+      resources[4].manifest.ref: there is no file nowhere.yaml beside the task
+      resources[5].discovery.by_selectors.label_selector: has no label, so it would find all there are: write at least one"
+    `)
+  })
+
+  test('a resource of an HTTP service with what only Kubernetes knows, or with a header of the sender', () => {
+    const http = { url: 'https://inventory.example.com/x', headers: [{ name: 'Host', value: 'other' }] }
+    expect(
+      problems({
+        resources: [
+          {
+            ...CONFIG,
+            transport: { client: 'http', http },
+            recreate_on_change: true,
+            delete_options: { propagation_policy: 'Orphan' },
+          },
+        ],
+      }),
+    ).toMatchInlineSnapshot(`
+      "resources[0].discovery: is for Kubernetes, and here the url says where it is: leave it out
+      resources[0].recreate_on_change: goes by the generation on an object, which an HTTP service does not keep: leave it out
+      resources[0].delete_options.propagation_policy: says what Kubernetes does with dependants, and an HTTP service knows no such thing: leave it out
+      resources[0].transport.http.headers[0].name: Host is written by the sender: leave it out"
     `)
   })
 })

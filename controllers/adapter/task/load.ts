@@ -5,9 +5,11 @@
  */
 import { load as parseYaml } from 'js-yaml'
 import { taskFile } from '#apis/hyperfleet.redhat.com/v1alpha1/task/task.ts'
+import type { HttpTargets } from '../transports/http-targets.ts'
 import { checkNames, checkOrder, checkParents } from './checks.ts'
 import { Compiler, type Languages } from './compile.ts'
 import type { Task } from './form.ts'
+import { checkHttpResources } from './http-reach.ts'
 import { readParams, readPreconditions } from './inputs.ts'
 import { GIVEN, Names, RESOURCES } from './names.ts'
 import { Place } from './place.ts'
@@ -24,6 +26,8 @@ export interface LoadOptions {
   readonly files?: Files
   /** Environment variables that the task may read. */
   readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Where resources of HTTP services may lead; not judged when undefined. */
+  readonly httpTargets?: HttpTargets | undefined
 }
 
 /** A task file as an object, not judged yet. @throws InvalidTaskError when it is no YAML */
@@ -45,9 +49,11 @@ export const loadTask = (value: unknown, options: LoadOptions): Task => {
   checkNames(raw, problems)
   checkParents(raw.resources ?? [], problems)
   const task = read(raw, options, problems)
-  checkOrder(task, problems)
+  checkHttpResources(task, raw.resources ?? [], options.httpTargets, problems)
   checkEnvironment(task, options.environment ?? {}, problems)
   problems.throwIfAny()
+  checkOrder(task, problems)
+  problems.throwIfAny(task)
   return task
 }
 

@@ -1,21 +1,19 @@
 /** Which variables expressions and templates may use, at each place of a task. */
+import { GIVEN, RESERVED, RESOURCES } from '#apis/hyperfleet.redhat.com/v1alpha1/task/words.ts'
 import { nearest } from '#operator/model/nearest.ts'
 
-/** Always there. `resource` is the HyperFleet resource of the event, `params` all params and captures by name. */
-export const GIVEN = ['event', 'resource', 'params', 'adapter', 'config', 'env'] as const
-/** There once the resources were looked at. */
-export const RESOURCES = 'resources'
+export { GIVEN, RESOURCES }
 
-/** Words that CEL keeps for itself. cel-spec, langdef, RESERVED. */
-const CEL_WORDS =
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  )
-const TAKEN: readonly string[] = [...GIVEN, RESOURCES, ...CEL_WORDS]
+const isEveryTasks = (name: string): boolean => GIVEN.some((given) => given === name) || name === RESOURCES
+
+/** Whether expressions have another meaning for it, so that it can be no variable. */
+export const isWordOfCel = (name: string): boolean => RESERVED.includes(name) && !isEveryTasks(name)
 
 /** Why a name can't be given to a param, a capture, a precondition or a payload; undefined when it can. */
 export const nameProblem = (name: string): string | undefined =>
-  TAKEN.includes(name) ? `${name} is already the name of something else: write another one` : undefined
+  RESERVED.includes(name)
+    ? `${name} is ${isEveryTasks(name) ? 'a variable that every task has' : 'a word of CEL'}: write another one`
+    : undefined
 
 /** The names that are known so far; they grow as a task is read from its start to its end. */
 export class Names {

@@ -38,6 +38,11 @@ export class Place {
     return this.#compiler.template(this.path, text, this.names)
   }
 
+  /** A part of a text whose whole is compiled too; undefined when it means nothing without the rest. */
+  partOfTemplate(text: string): Template | undefined {
+    return this.#compiler.part(text)
+  }
+
   expression(text: string): Expression {
     return this.#compiler.expression(this.path, text, this.names)
   }

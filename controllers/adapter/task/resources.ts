@@ -2,7 +2,8 @@
 import { load as parseYaml } from 'js-yaml'
 import { TaskError } from '../failure.ts'
 import { readHeaders } from './calls.ts'
-import type { Discovery, Json, Reach, TaskResource, Tree } from './form.ts'
+import type { Discovery, Json, Manifest, Reach, TaskResource, Template, Tree } from './form.ts'
+import { outlineOf, outlineOfText } from './outline.ts'
 import type { Place } from './place.ts'
 import type { RawDiscovery, RawManifest, RawResource } from './raw.ts'
 
@@ -64,6 +65,8 @@ const readDiscovery = (place: Place, raw: RawDiscovery): Discovery => {
   const { namespace, by_name, by_selectors } = raw
   if ((by_name === undefined) === (by_selectors === undefined))
     place.problem('must have either by_name or by_selectors')
+  if (by_selectors !== undefined && Object.keys(by_selectors.label_selector ?? {}).length === 0)
+    place.at('by_selectors.label_selector').problem('has no label, so it would find all there are: write at least one')
   return {
     namespace: namespace === undefined ? undefined : place.at('namespace').template(namespace),
     by:
@@ -81,28 +84,33 @@ const readDiscovery = (place: Place, raw: RawDiscovery): Discovery => {
   }
 }
 
-const readManifest = (place: Place, raw: RawManifest, files: Files): Tree => {
-  if (typeof raw === 'string') return block(place, raw)
+const readManifest = (place: Place, raw: RawManifest, files: Files): Manifest => {
+  if (typeof raw === 'string') return readText(place, raw)
   const { ref, ...rest } = raw as { ref?: unknown }
-  if (typeof ref !== 'string' || Object.keys(rest).length > 0) return place.tree(raw)
+  if (typeof ref !== 'string' || Object.keys(rest).length > 0)
+    return { ...place.tree(raw), outline: place.tree(outlineOf(raw as Readonly<Record<string, unknown>>)) }
   const text = files(ref)
-  if (text !== undefined) return block(place.at('ref'), text)
+  if (text !== undefined) return readText(place.at('ref'), text)
   place.at('ref').problem(`there is no file ${ref} beside the task`)
-  return place.tree({})
+  return { ...place.tree({}), outline: place.tree({}) }
 }
 
 /** YAML with templates that may make structure: rendered first, parsed then. */
-const block = (place: Place, text: string): Tree => {
-  const template = place.template(text)
-  return {
-    build: (scope) => {
-      const yaml = template.render(scope)
-      try {
-        return parseYaml(yaml) as Json
-      } catch (error) {
-        const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-        throw new TaskError('InvalidManifest', `${place.path} is no YAML once it is rendered: ${why}`, { cause: error })
-      }
-    },
-  }
+const readText = (place: Place, text: string): Manifest => {
+  const whole = parsed(place, place.template(text))
+  const outline = outlineOfText(text)
+  const part = outline === undefined ? undefined : place.partOfTemplate(outline)
+  return { ...whole, outline: part === undefined ? whole : parsed(place, part) }
 }
+
+const parsed = (place: Place, template: Template): Tree => ({
+  build: (scope) => {
+    const yaml = template.render(scope)
+    try {
+      return parseYaml(yaml) as Json
+    } catch (error) {
+      const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+      throw new TaskError('InvalidManifest', `${place.path} is no YAML once it is rendered: ${why}`, { cause: error })
+    }
+  },
+})

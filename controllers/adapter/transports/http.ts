@@ -1,61 +1,122 @@
-/** Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes. Seed: pulses-and-status, other APIs. */
-import { TaskError } from '../failure.ts'
+/**
+ * Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes. Seed: pulses-and-status, other
+ * APIs. Where they may lead: ./http-targets.ts.
+ */
+import { type FailureReason, TaskError } from '../failure.ts'
 import { type Caller, RequestError, type Taken } from '../http/caller.ts'
 import type { Request } from '../http/exchange.ts'
-import type { JsonObject, Retry } from '../task/form.ts'
-import type { Target, Transport } from './transport.ts'
+import type { Json, JsonObject, Retry } from '../task/form.ts'
+import type { HttpTargets } from './http-targets.ts'
+import type { Sought, Target, Transport } from './transport.ts'
 
 const RETRY: Retry = { attempts: 3, backoff: 'exponential', baseDelay: 500, maxDelay: 10_000, timeout: undefined }
 
+/** Bytes of an answer: no object of a task is larger. */
+export const LARGEST_ANSWER = 1024 * 1024
+
+interface Ask {
+  readonly method: Request['method']
+  readonly url: string
+  readonly body?: JsonObject
+  /** The request is for the object of this state only. RFC 9110, 13.1.1. */
+  readonly ifMatch?: string | undefined
+}
+
 /** @param caller without a token of the HyperFleet API: other services are no business of it */
-export const httpTransport = (caller: Caller): Transport => {
-  const ask = async (
-    target: Target,
-    method: Request['method'],
-    url: string,
-    body: JsonObject | undefined,
-    signal: AbortSignal,
-  ): Promise<Taken | undefined> => {
-    const { headers } = reachOf(target)
+export const httpTransport = (caller: Caller, targets: HttpTargets): Transport => {
+  /** The entity tag that an object came with: a deletion is for this very object. */
+  const tags = new WeakMap<JsonObject, string>()
+
+  const ask = ({ headers }: Reach, { method, url, body, ifMatch }: Ask, signal: AbortSignal): Promise<Taken> => {
+    const refusal = targets.refusal(url)
+    if (refusal !== undefined) throw new TaskError('InvalidManifest', refusal)
     const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
-    const request = { method, url, headers: { ...content, ...headers }, body: body && JSON.stringify(body) }
+    if (ifMatch !== undefined) content['if-match'] = ifMatch
+    return caller.send({ method, url, headers: { ...content, ...headers }, body: textOf(body) }, RETRY, signal)
+  }
+
+  const find = async (sought: Sought, signal: AbortSignal): Promise<readonly JsonObject[]> => {
+    const reach = reachOf(sought)
     try {
-      return await caller.send(request, RETRY, signal)
+      const { body, etag } = await ask(reach, { method: 'GET', url: reach.url }, signal)
+      const object = objectOf(body)
+      if (etag !== undefined) tags.set(object, etag)
+      return [object]
     } catch (error) {
-      if (error instanceof RequestError && (error.status === 404 || error.status === 410)) return undefined
+      if (isAbsent(error)) return []
       throw error
     }
   }
 
-  const find = async (target: Target, signal: AbortSignal): Promise<readonly JsonObject[]> => {
-    const answer = await ask(target, 'GET', reachOf(target).url, undefined, signal)
-    return answer === undefined ? [] : [objectOf(answer)]
+  const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
+    const reach = reachOf(target)
+    const { url, createUrl } = reach
+    const put = () => ask(reach, { method: 'PUT', url, body: target.manifest }, signal)
+    const answer =
+      createUrl === undefined || (await find(target, signal)).length > 0
+        ? await put()
+        : await ask(reach, { method: 'POST', url: createUrl, body: target.manifest }, signal).catch((error) => {
+            // Another one made it meanwhile, or our own request was taken and its answer lost.
+            if (statusOf(error) === 409) return put()
+            throw error
+          })
+    const [object = objectOf(answer.body)] = await find(target, signal)
+    return object
   }
 
   return {
-    async apply(target, signal) {
-      const { url, createUrl } = reachOf(target)
-      const isThere = createUrl === undefined || (await find(target, signal)).length > 0
-      const answer = isThere
-        ? await ask(target, 'PUT', url, target.manifest, signal)
-        : await ask(target, 'POST', createUrl ?? url, target.manifest, signal)
-      if (answer === undefined)
-        throw new TaskError('ApplyFailed', `${target.name} can't be applied: there is no ${url} to send it to`)
-      const [object = objectOf(answer)] = await find(target, signal)
-      return object
-    },
-    find,
-    async delete(target, _object, _policy, signal) {
-      await ask(target, 'DELETE', reachOf(target).url, undefined, signal)
-    },
+    apply: (target, signal) =>
+      explained('ApplyFailed', `${target.name} can't be applied`, signal, () => apply(target, signal)),
+    find: (sought, signal) =>
+      explained('DiscoveryFailed', `${sought.name} can't be looked for`, signal, () => find(sought, signal)),
+    delete: (sought, object, _policy, signal) =>
+      explained('DeleteFailed', `${sought.name} can't be deleted`, signal, async () => {
+        const reach = reachOf(sought)
+        try {
+          await ask(reach, { method: 'DELETE', url: reach.url, ifMatch: tags.get(object) }, signal)
+        } catch (error) {
+          // 412: it has changed since it was looked at, and the next look says into what.
+          if (!isAbsent(error) && statusOf(error) !== 412) throw error
+        }
+      }),
   }
 }
 
-const reachOf = ({ reach, name }: Target) => {
+type Reach = Extract<Sought['reach'], { readonly kind: 'http' }>
+
+const reachOf = ({ reach, name }: Sought): Reach => {
   if (reach.kind === 'http') return reach
   throw new TypeError(`${name} is no resource of an HTTP service`)
 }
 
+const statusOf = (error: unknown): number | undefined => (error instanceof RequestError ? error.status : undefined)
+
+const isAbsent = (error: unknown): boolean => statusOf(error) === 404 || statusOf(error) === 410
+
+const textOf = (body: JsonObject | undefined): string | undefined => body && JSON.stringify(body)
+
 /** What is no object is shown as one that holds it. */
-const objectOf = ({ body }: Taken): JsonObject =>
+const objectOf = (body: Json): JsonObject =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : { value: body }
+
+/** Runs it, and says in every error what was to be done. @throws TaskError, or the signal's reason */
+const explained = async <T>(
+  reason: FailureReason,
+  what: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof TaskError)) throw error
+    const actual = error instanceof RequestError ? reasonOf(error, reason) : error.reason
+    throw new TaskError(actual, `${what}: ${error.message}`, { cause: error })
+  }
+}
+
+const reasonOf = ({ status }: RequestError, otherwise: FailureReason): FailureReason => {
+  if (status === undefined) return 'Unreachable'
+  return status === 401 || status === 403 ? 'Forbidden' : otherwise
+}

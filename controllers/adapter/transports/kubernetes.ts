@@ -1,14 +1,14 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { createApi } from '#operator/client/api.ts'
 import { ApiError, isConflict, NetworkError } from '#operator/client/errors.ts'
+import { type Kinds, UnknownKindError } from '#operator/client/kinds.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
 import { TaskError } from '../failure.ts'
 import { apiVersionOf, describe, kindOf, metadataOf } from '../object.ts'
 import type { JsonObject } from '../task/form.ts'
-import type { Kinds } from './kinds.ts'
-import type { Finding, Target, Transport } from './transport.ts'
+import { type Sought, selectorText, type Target, type Transport } from './transport.ts'
 
 export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
@@ -16,8 +16,8 @@ export interface KubernetesOptions {
   readonly kinds: Kinds
   /** Owns the fields that are applied. */
   readonly fieldManager: string
-  /** Told which kinds the task works with, before anything is done with them. */
-  readonly onKind?: (resource: Resource) => void
+  /** Told where objects of which kind are applied or looked for, before it is done; undefined: everywhere, or the kind has no namespaces. */
+  readonly onUse?: (resource: Resource, namespace: string | undefined) => void
   /** Told what is applied, so that a watch can tell our own changes from others'. */
   readonly onApplied?: (object: JsonObject) => void
 }
@@ -26,21 +26,19 @@ export const kubernetesTransport = ({
   transport,
   kinds,
   fieldManager,
-  onKind,
+  onUse,
   onApplied,
 }: KubernetesOptions): Transport => {
   const api = createApi(transport)
 
-  const resourceOf = async (manifest: JsonObject, signal: AbortSignal): Promise<Resource> => {
-    const resource = await kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
-    onKind?.(resource)
-    return resource
-  }
+  const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
+    kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
 
   const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
     const resource = await resourceOf(target.manifest, signal)
     const { name, namespace } = metadataOf(target.manifest)
     needsNamespace(target, resource, namespace)
+    onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
     const applied = await transport.request<JsonObject>({
       method: 'PATCH',
       path: pathOf(resource, { name: name ?? '', ...(namespace !== undefined && { namespace }) }),
@@ -54,19 +52,21 @@ export const kubernetesTransport = ({
     return applied
   }
 
-  const find = async ({ manifest, find: finding }: Target, signal: AbortSignal): Promise<readonly JsonObject[]> => {
-    const resource = await resourceOf(manifest, signal)
-    const within = resource.scope === 'Namespaced' ? placeOf(finding, manifest) : undefined
+  const find = async (
+    { name, outline, find: finding }: Sought,
+    signal: AbortSignal,
+  ): Promise<readonly JsonObject[]> => {
+    if (finding.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
+    const resource = await resourceOf(outline, signal)
+    const namespace = resource.scope === 'Namespaced' ? finding.namespace : undefined
+    onUse?.(resource, namespace)
     const bound = api.bound({ signal })
-    const name = nameOf(finding, manifest)
-    if (name !== undefined) {
-      if (resource.scope === 'Namespaced' && within === undefined)
-        return filtered(bound.list(resource, { fieldSelector: `metadata.name=${name}` }))
-      const found = await bound.get(resource, name, within)
-      return found === undefined ? [] : [plain(found)]
-    }
-    const labelSelector = finding.kind === 'labels' ? selectorText(finding.labels) : ''
-    return filtered(bound.list(resource, { namespace: within, labelSelector }))
+    if (finding.kind === 'labels')
+      return filtered(bound.list(resource, { namespace, labelSelector: selectorText(finding.labels) }))
+    if (resource.scope === 'Namespaced' && namespace === undefined)
+      return filtered(bound.list(resource, { fieldSelector: `metadata.name=${finding.name}` }))
+    const found = await bound.get(resource, finding.name, namespace)
+    return found === undefined ? [] : [plain(found)]
   }
 
   return {
@@ -74,11 +74,11 @@ export const kubernetesTransport = ({
       explained('ApplyFailed', `${target.name} (${describe(target.manifest)}) can't be applied`, signal, () =>
         apply(target, signal),
       ),
-    find: (target, signal) =>
-      explained('DiscoveryFailed', `${target.name} can't be looked for`, signal, () => find(target, signal)),
-    delete: (target, object, policy, signal) =>
-      explained('DeleteFailed', `${target.name} (${describe(object)}) can't be deleted`, signal, async () => {
-        const resource = await resourceOf(target.manifest, signal)
+    find: (sought, signal) =>
+      explained('DiscoveryFailed', `${sought.name} can't be looked for`, signal, () => find(sought, signal)),
+    delete: (sought, object, policy, signal) =>
+      explained('DeleteFailed', `${sought.name} (${describe(object)}) can't be deleted`, signal, async () => {
+        const resource = await resourceOf(sought.outline, signal)
         const { name = '', namespace, uid } = metadataOf(object)
         try {
           await api.bound({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
@@ -90,14 +90,6 @@ export const kubernetesTransport = ({
   }
 }
 
-const nameOf = (finding: Finding, manifest: JsonObject): string | undefined => {
-  if (finding.kind === 'name') return finding.name
-  return finding.kind === 'self' ? (metadataOf(manifest).name ?? '') : undefined
-}
-
-const placeOf = (finding: Finding, manifest: JsonObject): string | undefined =>
-  finding.kind === 'self' ? metadataOf(manifest).namespace : finding.namespace
-
 const needsNamespace = (target: Target, { scope, kind }: Resource, namespace: string | undefined): void => {
   if (scope === 'Namespaced' && (namespace === undefined || namespace === ''))
     throw new TaskError(
@@ -105,11 +97,6 @@ const needsNamespace = (target: Target, { scope, kind }: Resource, namespace: st
       `the manifest of ${target.name} has no metadata.namespace, which a ${kind} needs`,
     )
 }
-
-const selectorText = (labels: Readonly<Record<string, string>>): string =>
-  Object.entries(labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',')
 
 const filtered = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {
   const found: JsonObject[] = []
@@ -130,6 +117,7 @@ const explained = async <T>(
     return await work()
   } catch (error) {
     signal.throwIfAborted()
+    if (error instanceof UnknownKindError) throw new TaskError('InvalidManifest', error.message, { cause: error })
     if (error instanceof NetworkError) throw new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
     if (error instanceof ApiError)
       throw new TaskError(error.status === 403 ? 'Forbidden' : reason, `${what}: ${error.message}${mend(error)}`, {

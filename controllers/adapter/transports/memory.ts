@@ -1,7 +1,7 @@
 /** Resources that exist only in a dry run: what is applied is there, what is deleted is gone, unless a file says otherwise. */
-import { describe, kindOf, metadataOf } from '../object.ts'
+import { kindOf, metadataOf } from '../object.ts'
 import type { Json, JsonObject } from '../task/form.ts'
-import type { Target, Transport } from './transport.ts'
+import { objectText, type Sought, type Transport } from './transport.ts'
 
 /** Something that was done, for the trace of a dry run. */
 export interface Operation {
@@ -24,16 +24,16 @@ export const memoryTransport = (
     async apply(target) {
       const { name = '' } = metadataOf(target.manifest)
       const object = overrides.get(name) ?? target.manifest
-      objects.set(keyOf(target.manifest, name), object)
-      onOperation({ operation: 'apply', ...said(target), manifest: target.manifest })
+      objects.set(target.reach.kind === 'http' ? target.reach.url : keyOf(target.manifest, name), object)
+      onOperation({ operation: 'apply', resource: target.name, object: objectText(target), manifest: target.manifest })
       return object
     },
-    async find(target) {
-      onOperation({ operation: 'find', ...said(target) })
-      return [...objects.values()].filter((object) => matches(object, target))
+    async find(sought) {
+      onOperation({ operation: 'find', resource: sought.name, object: objectText(sought) })
+      return [...objects].filter(([key, object]) => matches(key, object, sought)).map(([, object]) => object)
     },
-    async delete(target, object) {
-      onOperation({ operation: 'delete', ...said(target) })
+    async delete(sought, object) {
+      onOperation({ operation: 'delete', resource: sought.name, object: objectText(sought) })
       for (const [key, one] of objects) if (one === object) objects.delete(key)
     },
   }
@@ -42,23 +42,18 @@ export const memoryTransport = (
 const keyOf = (object: JsonObject, name: string): string =>
   `${kindOf(object)}/${metadataOf(object).namespace ?? ''}/${metadataOf(object).name ?? name}`
 
-const said = (target: Target) => ({
-  resource: target.name,
-  object: target.reach.kind === 'http' ? target.reach.url : describe(target.manifest),
-})
-
-const matches = (object: JsonObject, { manifest, find, reach }: Target): boolean => {
-  if (reach.kind === 'http') return object === manifest || object.url === reach.url
-  if (object.kind !== undefined && object.kind !== manifest.kind) return false
+const matches = (key: string, object: JsonObject, { outline, find, reach }: Sought): boolean => {
+  if (reach.kind === 'http') return key === reach.url || object.url === reach.url
+  if (object.kind !== undefined && object.kind !== outline.kind) return false
   const { name, namespace, labels = {} } = metadataOf(object)
   switch (find.kind) {
     case 'self':
-      return name === metadataOf(manifest).name
+      return false
     case 'name':
       return (
         name === find.name && (find.namespace === undefined || namespace === undefined || namespace === find.namespace)
       )
     case 'labels':
-      return Object.entries(find.labels).every(([key, value]) => labels[key] === value)
+      return Object.entries(find.labels).every(([label, value]) => labels[label] === value)
   }
 }

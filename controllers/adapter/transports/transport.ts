@@ -1,12 +1,13 @@
 /** How resources are reached: one interface for the Kubernetes API, for HTTP services and for dry runs. */
+import { kindOf } from '../object.ts'
 import type { JsonObject, PropagationPolicy } from '../task/form.ts'
 
-/** A resource of a task, rendered for one HyperFleet resource. */
-export interface Target {
+/** A resource of a task, rendered for one HyperFleet resource as far as it takes to find and delete it. */
+export interface Sought {
   /** Its name in the task. */
   readonly name: string
-  /** What is applied, with our labels and annotations. */
-  readonly manifest: JsonObject
+  /** apiVersion, kind and metadata.namespace; of an HTTP service nothing. */
+  readonly outline: JsonObject
   readonly reach:
     | { readonly kind: 'kubernetes' }
     | {
@@ -16,6 +17,12 @@ export interface Target {
         readonly headers: Readonly<Record<string, string>>
       }
   readonly find: Finding
+}
+
+/** A resource of a task, rendered as a whole. */
+export interface Target extends Sought {
+  /** What is applied, with our labels and annotations. */
+  readonly manifest: JsonObject
 }
 
 /** How it is found again. The namespace is undefined where the kind has none, or all of them are looked in. */
@@ -29,14 +36,29 @@ export type Finding =
   /** The one that the URL names. */
   | { readonly kind: 'self' }
 
+/** Which object it is, for people: `ConfigMap n/settings`, `ConfigMap app=x`, or its URL. */
+export const objectText = ({ outline, reach, find }: Sought): string => {
+  if (reach.kind === 'http') return reach.url
+  const kind = kindOf(outline)
+  if (find.kind === 'self') return kind
+  const within = find.namespace === undefined ? '' : `${find.namespace}/`
+  return `${kind} ${within}${find.kind === 'name' ? find.name : selectorText(find.labels)}`
+}
+
+/** As Kubernetes writes it. */
+export const selectorText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
+
 /** Every method throws TaskError, or the signal's reason. */
 export interface Transport {
   /** Makes it as the manifest says, whether it is there or not; what it is then. What others wrote beside it stays. */
   apply(target: Target, signal: AbortSignal): Promise<JsonObject>
-  /** Everything that the target's finding matches; nothing is an empty list. */
-  find(target: Target, signal: AbortSignal): Promise<readonly JsonObject[]>
+  /** Everything that the finding matches; nothing is an empty list. */
+  find(sought: Sought, signal: AbortSignal): Promise<readonly JsonObject[]>
   /** Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none. */
-  delete(target: Target, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<void>
+  delete(sought: Sought, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<void>
 }
 
-export type Transports = Readonly<Record<Target['reach']['kind'], Transport>>
+export type Transports = Readonly<Record<Sought['reach']['kind'], Transport>>
