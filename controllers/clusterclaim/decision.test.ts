@@ -1,6 +1,6 @@
 /** K of the better scenarios of anchors hive-clusterpool, and what its claim controller is tested for (4.2). */
 import { describe, expect, test } from 'vitest'
-import { type ClaimedCluster, decideClaim, type Observed } from './decision.ts'
+import { type ClaimedCluster, decideClaim, type Observed, withoutGrant } from './decision.ts'
 
 const NOW = new Date('2026-03-01T10:00:00Z')
 const HOUR = 3_600_000
@@ -11,6 +11,7 @@ const cluster = (says: Partial<ClaimedCluster> = {}): ClaimedCluster => ({
   deleting: false,
   marked: false,
   power: 'Running',
+  wantedAsleep: false,
   ...says,
 })
 
@@ -62,6 +63,29 @@ test.each<[string, Partial<Observed>, string]>([
   ['it goes, and the cluster is another’s', { deleting: true, cluster: cluster({ claim: 'other' }) }, 'LetGo'],
 ])('%s', (_what, says, expected) => expect(decided(says)).toBe(expected))
 
+test.each<[string, Partial<Observed>, string | undefined]>([
+  ['its pool is not there yet', { ...WAITS, pool: undefined }, 'Reconciling PoolNotFound'],
+  ['it waits', WAITS, 'Reconciling NoClusters'],
+  ['its cluster does not know yet', { cluster: cluster({ claim: undefined }) }, 'Reconciling ClusterAssigned'],
+  ['its cluster is another’s', { cluster: cluster({ claim: 'other' }) }, 'Reconciling AssignmentConflict'],
+  ['its cluster runs', {}, 'Ready Running'],
+  ['its cluster wakes up', { cluster: cluster({ power: 'Resuming' }) }, 'Reconciling Resuming'],
+  [
+    'its cluster sleeps, as is wanted',
+    { cluster: cluster({ power: 'Hibernating', wantedAsleep: true }) },
+    'Ready Hibernating',
+  ],
+  ['its cluster sleeps and is to wake', { cluster: cluster({ power: 'Hibernating' }) }, 'Reconciling Resuming'],
+  ['its cluster is to sleep', { cluster: cluster({ power: 'Stopping', wantedAsleep: true }) }, 'Reconciling Resuming'],
+  ['its cluster is deleted', { cluster: cluster({ deleting: true }) }, 'Reconciling ClusterDeleting'],
+  ['its cluster is gone', { cluster: undefined }, 'Stalled ClusterDeleted'],
+  ['it goes with its cluster', { deleting: true }, 'Reconciling ClusterDeleting'],
+  ['it goes, and its cluster is gone', { deleting: true, cluster: undefined }, undefined],
+])('how a claim stands when %s', (_when, says, expected) => {
+  const said = decideClaim(claim(says), NOW).standing
+  expect(said && `${said.standing} ${said.reason}`).toBe(expected)
+})
+
 describe('lifetime', () => {
   test.each([
     ['none at all', undefined, undefined, undefined, undefined],
@@ -92,3 +116,23 @@ describe('lifetime', () => {
     })
   })
 })
+
+test.each([
+  ['it may not grant', 403, 'Stalled'],
+  ['a subject is wrong', 422, 'Stalled'],
+  ['the API server is out of order', 500, 'Reconciling'],
+] as const)(
+  'a claim whose subjects could not be let in is not Ready, says what to do and goes on: %s',
+  (_why, status, standing) => {
+    const decision = decideClaim(claim(), NOW)
+    expect(withoutGrant(decision, claim(), { status, message: 'the words of the API server' })).toEqual({
+      ...decision,
+      standing: {
+        standing,
+        reason: 'SubjectsNotGranted',
+        message:
+          'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or mend spec.subjects: it is tried again',
+      },
+    })
+  },
+)

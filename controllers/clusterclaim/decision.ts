@@ -4,7 +4,7 @@
  */
 import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { ConditionClaim } from '#operator/model/conditions.ts'
+import type { ConditionClaim, StandingClaim } from '#operator/model/conditions.ts'
 import { endOf, lifetimeOf } from './lifetime.ts'
 
 export interface Observed {
@@ -25,7 +25,12 @@ export interface ClaimedCluster {
   /** It was marked as done with. */
   readonly marked: boolean
   readonly power: string | undefined
+  /** Somebody, or its `hibernateAfter`, wants it to sleep. */
+  readonly wantedAsleep: boolean
 }
+
+/** How the claim stands: it is Ready when its cluster can be used, or sleeps because that is wanted. */
+export type Said = Omit<StandingClaim, 'observedGeneration'>
 
 export type ClaimAction =
   | 'None'
@@ -39,6 +44,8 @@ export type ClaimAction =
   | 'LetGo'
 
 export interface Decision {
+  /** Undefined when the claim goes with this decision. */
+  readonly standing: Said | undefined
   readonly conditions: readonly ConditionClaim[]
   /** The lifetime that holds; undefined: it lives until it is deleted. */
   readonly lifetime: ClusterClaimSpec['lifetime']
@@ -50,47 +57,89 @@ export interface Decision {
 /** Decides about one claim. */
 export const decideClaim = (claim: Observed, now: Date): Decision => {
   const lifetime = lifetimeOf(claim.spec.lifetime, claim.pool?.limits)
-  const decide = (action: ClaimAction, conditions: readonly ConditionClaim[], lookAgainAt?: Date) => ({
-    conditions,
-    lifetime,
-    action,
-    lookAgainAt,
-  })
+  const decide = (
+    action: ClaimAction,
+    standing: Said | undefined,
+    conditions: readonly ConditionClaim[],
+    lookAgainAt?: Date,
+  ): Decision => ({ standing, conditions, lifetime, action, lookAgainAt })
   const { cluster } = claim
   const isOurs = cluster?.claim === claim.name
   if (claim.deleting) {
-    if (cluster === undefined || !isOurs) return decide('LetGo', [])
-    return decide(cluster.marked || cluster.deleting ? 'None' : 'MarkCluster', [running('False', 'ClusterDeleting')])
+    if (cluster === undefined || !isOurs) return decide('LetGo', undefined, [])
+    const action = cluster.marked || cluster.deleting ? 'None' : 'MarkCluster'
+    return decide(action, DELETING, [running('False', 'ClusterDeleting')])
   }
-  if (claim.spec.namespace === undefined) return decide('None', waiting(claim))
-  if (cluster === undefined)
-    return decide('None', [running('False', 'ClusterDeleted', 'the cluster is gone: delete the claim')])
+  if (claim.spec.namespace === undefined) return waiting(claim, decide)
+  if (cluster === undefined) return decide('None', GONE, [running('False', GONE.reason, GONE.message)])
   if (cluster.claim === undefined && !cluster.deleting && !cluster.marked)
-    return decide('None', [pending('True', 'ClusterAssigned', 'Cluster assigned to ClusterClaim, awaiting claim')])
-  if (!isOurs)
-    return decide('None', [
-      pending('True', 'AssignmentConflict', 'the cluster is another claim’s; it is parted from this one'),
-    ])
+    return decide('None', ASSIGNED, [pending('True', ASSIGNED.reason, ASSIGNED.message)])
+  if (!isOurs) return decide('None', CONFLICT, [pending('True', CONFLICT.reason, CONFLICT.message)])
   if (cluster.deleting || cluster.marked)
-    return decide('None', [running('False', 'ClusterDeleting', 'the cluster is being deleted')])
+    return decide('None', DELETING, [running('False', DELETING.reason, DELETING.message)])
 
   const conditions = [pending('False', 'ClusterClaimed', 'the cluster is claimed'), powerOf(cluster)]
   const end = lifetime === undefined || cluster.claimedAt === undefined ? undefined : endOf(lifetime, cluster.claimedAt)
-  if (end !== undefined && end <= now) return decide('DeleteClaim', conditions)
-  return decide('GrantSubjects', conditions, end)
+  const action = end !== undefined && end <= now ? 'DeleteClaim' : 'GrantSubjects'
+  return decide(action, usable(cluster), conditions, action === 'DeleteClaim' ? undefined : end)
 }
 
-/** The pool itself says the place in the queue; only it knows. Without a pool nobody else would say anything. */
-const waiting = ({ spec, pool }: Observed): readonly ConditionClaim[] =>
-  pool === undefined
-    ? [
-        pending(
-          'True',
-          'PoolNotFound',
-          `there is no ClusterPool ${spec.clusterPoolName} in this namespace: create it, or claim from another one`,
-        ),
-      ]
-    : []
+/** The API server did not take the Role or the RoleBinding of the subjects. */
+export interface Refusal {
+  readonly status: number
+  /** In the API server's words. */
+  readonly message: string
+}
+
+/** 400 and 422: what was sent is wrong; 401 and 403: who sends it may not. Trying again alone changes neither. */
+const LASTING: ReadonlySet<number> = new Set([400, 401, 403, 422])
+
+/** The decision when its subjects could not be let in, or out again: the cluster is there, and whom the claim is for can't use it. */
+export const withoutGrant = (decision: Decision, { spec }: Observed, { status, message }: Refusal): Decision => ({
+  ...decision,
+  standing: {
+    standing: LASTING.has(status) ? 'Stalled' : 'Reconciling',
+    reason: 'SubjectsNotGranted',
+    message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or mend spec.subjects: it is tried again`,
+  },
+})
+
+const DELETING: Said = { standing: 'Reconciling', reason: 'ClusterDeleting', message: 'the cluster is being deleted' }
+const GONE: Said = { standing: 'Stalled', reason: 'ClusterDeleted', message: 'the cluster is gone: delete the claim' }
+const ASSIGNED: Said = {
+  standing: 'Reconciling',
+  reason: 'ClusterAssigned',
+  message: 'Cluster assigned to ClusterClaim, awaiting claim',
+}
+const CONFLICT: Said = {
+  standing: 'Reconciling',
+  reason: 'AssignmentConflict',
+  message: 'the cluster is another claim’s; it is parted from this one',
+}
+
+/**
+ * Without a pool nobody else would say anything; with one the pool itself says Pending, with the place in the queue, which only it
+ * knows. Neither is Stalled: a claim may be declared before its pool.
+ */
+const waiting = (
+  { spec, pool }: Observed,
+  decide: (action: ClaimAction, standing: Said, conditions: readonly ConditionClaim[]) => Decision,
+): Decision => {
+  if (pool === undefined) {
+    const message = `there is no ClusterPool ${spec.clusterPoolName} in this namespace: create it, or claim from another one`
+    const reason = 'PoolNotFound'
+    return decide('None', { standing: 'Reconciling', reason, message }, [pending('True', reason, message)])
+  }
+  const message = `waits for a cluster of the pool ${spec.clusterPoolName}; status.queuePosition is its place`
+  return decide('None', { standing: 'Reconciling', reason: 'NoClusters', message }, [])
+}
+
+const usable = (cluster: ClaimedCluster): Said => {
+  if (cluster.power === 'Hibernating' && cluster.wantedAsleep)
+    return { standing: 'Ready', reason: 'Hibernating', message: 'the cluster sleeps, as was wanted' }
+  const { status, reason, message } = powerOf(cluster)
+  return { standing: status === 'True' ? 'Ready' : 'Reconciling', reason, message }
+}
 
 const powerOf = ({ power }: ClaimedCluster): ConditionClaim =>
   power === 'Running'

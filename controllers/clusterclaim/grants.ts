@@ -1,0 +1,63 @@
+/** What the subjects of a claim may do in the namespace of its cluster. Anchors hive-clusterpool 2.5, W21. */
+import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { Role, RoleBinding } from '#apis/kubernetes.ts'
+import { apiVersionOf } from '#operator/model/resource.ts'
+
+/** Of the Role and of its binding; Hive's name. */
+export const GRANT = 'hive-claim-owner'
+/** On both, with the uid of the claim: what another claim was granted is no concern of this one. */
+export const CLAIM_UID_LABEL = 'hive.openshift.io/clusterclaim-uid'
+
+/** The Secrets that a ClusterDeployment says its users need, where it says so at all. */
+const SECRET_REFS = ['adminKubeconfigSecretRef', 'adminPasswordSecretRef', 'metadataJSONSecretRef'] as const
+
+/** The names of the Secrets that come with a cluster: kubeconfig, password, metadata. Any of them may be missing. */
+export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] => {
+  const about = (spec as { readonly clusterMetadata?: unknown }).clusterMetadata
+  if (typeof about !== 'object' || about === null) return []
+  return SECRET_REFS.flatMap((key) => {
+    const reference = (about as Readonly<Record<string, unknown>>)[key]
+    const { name } = (reference ?? {}) as { readonly name?: unknown }
+    return typeof name === 'string' && name !== '' ? [name] : []
+  })
+}
+
+/** The Role and the binding as they should be; undefined when the claim names no subjects. */
+export const grantsOf = (claim: ClusterClaim, cluster: ClusterDeployment) => {
+  const { subjects = [] } = claim.spec
+  if (subjects.length === 0) return undefined
+  const metadata = {
+    name: GRANT,
+    namespace: cluster.metadata.namespace ?? '',
+    labels: { [CLAIM_UID_LABEL]: claim.metadata.uid },
+  }
+  const secrets = clusterSecrets(cluster)
+  const role = {
+    apiVersion: apiVersionOf(Role),
+    kind: Role.kind,
+    metadata,
+    rules: [
+      {
+        apiGroups: [ClusterDeployment.group],
+        resources: [ClusterDeployment.plural],
+        verbs: ['get', 'list', 'watch', 'patch'],
+      },
+      // An empty list of names would mean all of them.
+      ...(secrets.length === 0
+        ? []
+        : [{ apiGroups: [''], resources: ['secrets'], resourceNames: secrets, verbs: ['get'] }]),
+    ],
+  }
+  const binding = {
+    apiVersion: apiVersionOf(RoleBinding),
+    kind: RoleBinding.kind,
+    metadata,
+    roleRef: { apiGroup: Role.group, kind: Role.kind, name: GRANT },
+    // As the API server would fill them in: what is compared later is the same.
+    subjects: subjects.map((subject) =>
+      subject.kind === 'ServiceAccount' ? subject : { apiGroup: Role.group, ...subject },
+    ),
+  }
+  return { role, binding }
+}

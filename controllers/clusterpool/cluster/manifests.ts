@@ -1,0 +1,79 @@
+/** The objects of a new cluster, in the order in which they are made: the ClusterDeployment last, for by it a cluster exists. */
+import { ClusterDeployment, type ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import {
+  CUSTOMIZATION_VERSION_ANNOTATION,
+  LEASE_FINALIZER,
+  POOL_LABELS,
+  VERSION_ANNOTATION,
+} from '#apis/hive.openshift.io/v1/marks.ts'
+import { RoleBinding, type Secret } from '#apis/kubernetes.ts'
+import { apiVersionOf } from '#operator/model/resource.ts'
+import { printInstallConfig } from '../installconfig/yaml.ts'
+import type { Action } from '../plan/action.ts'
+import { ADMIN_BINDING, ADMIN_ROLE, type AdminBinding } from '../plan/rbac.ts'
+import { installConfigSecretName } from './cluster.ts'
+
+type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
+
+/** The namespace of a cluster: it is found again by the uid of its pool. */
+export const namespaceManifest = (pool: ClusterPool, { cluster }: Creation) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: cluster.namespace, labels: labelsOf(pool) },
+})
+
+/** The install-config of a cluster, as its ClusterDeployment refers to it. */
+export const installConfigManifest = (pool: ClusterPool, { cluster, documents }: Creation) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: installConfigSecretName(cluster.name), namespace: cluster.namespace, labels: labelsOf(pool) },
+  stringData: { 'install-config.yaml': printInstallConfig(documents.installConfig) },
+})
+
+/** A Secret that the pool refers to, beside the cluster that refers to it too. */
+export const copiedSecretManifest = (pool: ClusterPool, { cluster }: Creation, { metadata, type, data }: Secret) => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: metadata.name, namespace: cluster.namespace, labels: labelsOf(pool) },
+  ...(type !== undefined && { type }),
+  ...(data !== undefined && { data }),
+})
+
+/** Lets the admins of the pool into the namespace of a cluster. */
+export const adminBindingManifest = (pool: ClusterPool, { namespace, subjects }: AdminBinding) => ({
+  apiVersion: apiVersionOf(RoleBinding),
+  kind: RoleBinding.kind,
+  metadata: { name: ADMIN_BINDING, namespace, labels: labelsOf(pool) },
+  roleRef: { apiGroup: RoleBinding.group, kind: 'ClusterRole', name: ADMIN_ROLE },
+  subjects,
+})
+
+/** The cluster itself, with the pool's labels and annotations and the marks by which the pool knows it again. */
+export const deploymentManifest = (
+  pool: ClusterPool,
+  { cluster, customization, documents, poolVersion }: Creation,
+) => ({
+  apiVersion: apiVersionOf(ClusterDeployment),
+  kind: ClusterDeployment.kind,
+  metadata: {
+    ...cluster,
+    labels: { ...pool.spec.labels, ...labelsOf(pool) },
+    annotations: {
+      ...pool.spec.annotations,
+      [VERSION_ANNOTATION]: poolVersion,
+      ...(customization !== undefined && { [CUSTOMIZATION_VERSION_ANNOTATION]: customization.version }),
+    },
+    ...(customization !== undefined && { finalizers: [LEASE_FINALIZER] }),
+  },
+  spec: documents.spec satisfies ClusterDeploymentSpec,
+})
+
+/** A label's value has at most so many characters; a pool's name may have more. Kubernetes: labels and selectors. */
+const LONGEST_VALUE = 63
+
+const labelsOf = ({ metadata: { name, namespace = '', uid } }: ClusterPool): Readonly<Record<string, string>> => ({
+  [POOL_LABELS.namespace]: namespace,
+  [POOL_LABELS.uid]: uid,
+  ...(name.length <= LONGEST_VALUE && { [POOL_LABELS.name]: name }),
+})

@@ -1,0 +1,112 @@
+/**
+ * Cluster pools: each keeps so many clusters installed and waiting, and leases the customizations of its inventory to them.
+ *
+ *   ClusterPool ─► pass (reconcile): observe ─► plan ─► carry out ─► status, events, metrics
+ *        ▲
+ *        └─ woken by its clusters, claims, customizations, namespaces and by the bindings of its admins
+ *
+ *   pool removed by force ─► lease/orphans.ts lets the rest of its clusters go (outside)
+ *   ClusterDeploymentCustomization ─► customizations.ts says whether it can be used: a controller of its own
+ *
+ * observe/ reads what a pass looks at; plan/ decides, with inventory/, lease/ and cluster/ (what a cluster is made of) and without I/O;
+ * writes/ carries it out; report/ tells it. patches/ and installconfig/ stand alone; scenarios/ is for tests.
+ * Why so: docs/decisions/pool-plan.md.
+ */
+import type { Registry } from 'prom-client'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/marks.ts'
+import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import { type Clock, type Controller, controller, type KubeObject } from '#operator/index.ts'
+import { letOrphansGo, onlyLeased } from './lease/orphans.ts'
+import { entries, type View } from './observe/view.ts'
+import { pass } from './pass.ts'
+import { ADMIN_BINDING, ADMIN_ROLE } from './plan/rbac.ts'
+import { createMetrics, forgetPool } from './report/metrics.ts'
+
+export interface ClusterPoolDeps {
+  readonly clock: Clock
+  /** Where the pools' metrics are registered. */
+  readonly registry: Registry
+  /** A few random characters for the name of a cluster, others at every call. Default: random ones. */
+  readonly suffix?: () => string
+}
+
+export const clusterpool = ({ clock, registry, suffix }: ClusterPoolDeps): Controller<ClusterPool> => {
+  const pools = controller(ClusterPool, { name: 'clusterpool' })
+  const metrics = createMetrics(registry)
+
+  const byNamespace = pools.index('namespace', (pool) => [[pool.metadata.namespace, pool.metadata]])
+  const byCustomization = pools.index('customization', (pool) =>
+    namesIn(pool).map((name) => [`${pool.metadata.namespace}/${name}`, pool.metadata]),
+  )
+  const byUid = pools.index('uid', ({ metadata }) => [[metadata.uid, metadata]])
+  const poolOf = ({ metadata: { labels } }: KubeObject) => byUid.get(labels?.[POOL_LABELS.uid] ?? '')
+
+  const clusters = pools.watches(
+    ClusterDeployment,
+    ({ spec: { clusterPoolRef: pool } }) => (pool === undefined ? [] : [{ ...pool, name: pool.poolName }]),
+    // Each cluster lives in a namespace of its own.
+    { everywhere: true },
+  )
+  const claims = pools.watches(ClusterClaim, ({ spec }) => [{ name: spec.clusterPoolName }])
+  const customizations = pools.watches(ClusterDeploymentCustomization, ({ metadata, status }) => [
+    ...byCustomization.get(`${metadata.namespace}/${metadata.name}`),
+    ...(status?.clusterPoolRef === undefined ? [] : [status.clusterPoolRef]),
+  ])
+  const namespaces = pools.watches(Namespace, poolOf, { labelSelector: POOL_LABELS.uid })
+  const bindings = pools.watches(
+    RoleBinding,
+    (binding) => [
+      ...poolOf(binding),
+      ...(binding.roleRef.name === ADMIN_ROLE ? byNamespace.get(binding.metadata.namespace) : []),
+    ],
+    { everywhere: true, keep: withoutStrangers },
+  )
+
+  const view: View = {
+    clustersOfPool: clusters.index('clusters-of-pool', entries.clustersOfPool),
+    cluster: clusters.index('cluster', entries.cluster),
+    clustersInNamespace: clusters.index('clusters-in-namespace', entries.clustersInNamespace),
+    claimsOfPool: claims.index('claims-of-pool', entries.claimsOfPool),
+    claim: claims.index('claim', entries.claim),
+    customization: customizations.index('customization-by-name', entries.customization),
+    customizationsHeldBy: customizations.index('customizations-held-by', entries.customizationsHeldBy),
+    namespacesOfPool: namespaces.index('namespaces-of-pool', entries.namespacesOfPool),
+    bindingsInNamespace: bindings.index('bindings-in-namespace', entries.bindingsInNamespace),
+  }
+
+  pools.reconcile(pass({ clock, metrics, view, ...(suffix && { suffix }) }))
+  const orphans = clusters.index('only-leased', onlyLeased)
+  pools.outside('orphans', (context) => letOrphansGo(orphans, context))
+  pools.on.event('forget', ({ type, object }) => {
+    if (type === 'deleted') forgetPool(metrics, object)
+  })
+
+  return pools
+}
+
+/** The customizations that a pool's spec or status is about. */
+const namesIn = ({ spec, status }: ClusterPool): readonly string[] => [
+  ...new Set([
+    ...(spec.inventory?.ClusterDeploymentCustomizations ?? []).map(({ name }) => name),
+    ...(spec.customizationRef === undefined ? [] : [spec.customizationRef.name]),
+    ...Object.keys(status?.inventory ?? {}),
+  ]),
+]
+
+/** Bindings of other roles are many, and nothing about them matters here. */
+const withoutStrangers = (binding: RoleBinding): RoleBinding => {
+  if (binding.roleRef.name === ADMIN_ROLE || binding.metadata.name === ADMIN_BINDING) return binding
+  const { apiVersion, kind, roleRef } = binding
+  const { name, namespace, uid, resourceVersion } = binding.metadata
+  return {
+    apiVersion,
+    kind,
+    roleRef,
+    spec: undefined,
+    metadata: { name, uid, resourceVersion, ...(namespace && { namespace }) },
+  }
+}

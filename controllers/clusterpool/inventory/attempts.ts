@@ -1,0 +1,50 @@
+/**
+ * How often clusters failed with a customization: it is broken by the cloud only after several, with a pause between them.
+ * Seed: clusterpool-inventory, `Attempts`; the pause is what its users asked for (anchors hive-clusterpool 5.3).
+ */
+
+import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import type { Cluster } from '../observe/observed.ts'
+
+/** What is kept of failures between passes. */
+export interface Failures {
+  readonly failure?: InventoryEntry['failure']
+  readonly retryTime?: InventoryEntry['retryTime']
+}
+
+/** The pause after the first failure, in milliseconds; it doubles with each further one. */
+export const COOL_OFF = 5 * 60_000
+const PAUSE: Growth = { initial: COOL_OFF, factor: 2, max: 60 * 60_000 }
+
+/**
+ * Counts the failure of a cluster, once: the same cluster in a later pass changes nothing.
+ * @param why What went wrong, in words.
+ * @param limit How many may fail.
+ */
+export const counted = (before: Failures, cluster: Cluster, why: string, limit: number, now: Date): Failures => {
+  if (before.failure?.uid === cluster.uid) return before
+  const count = Math.min((before.failure?.count ?? 0) + 1, limit)
+  const pause = grownDelay(PAUSE, count)
+  const message = `cluster ${cluster.name} failed: ${why}`
+  return {
+    failure: { count, uid: cluster.uid, poolVersion: cluster.version ?? '', message },
+    ...(count < limit && { retryTime: new Date(now.getTime() + pause).toISOString() }),
+  }
+}
+
+/** What people are told of the failures; undefined when there were none. */
+export const failureMessage = ({ failure, retryTime }: Failures, limit: number): string | undefined => {
+  if (failure === undefined) return undefined
+  const next = failure.count >= limit ? 'edit the customization to try again' : `tried again at ${retryTime} or later`
+  return `${failure.message}; ${failure.count} of ${limit} attempts used; ${next}`
+}
+
+/** May no further cluster be tried with it? */
+export const isUsedUp = ({ failure }: Failures, limit: number): boolean => (failure?.count ?? 0) >= limit
+
+/** Until when no cluster is tried with it, in milliseconds since the epoch; undefined when one may be. */
+export const coolsOffUntil = ({ retryTime }: Pick<Failures, 'retryTime'>, now: Date): number | undefined => {
+  const until = retryTime === undefined ? 0 : Date.parse(retryTime)
+  return until > now.getTime() ? until : undefined
+}

@@ -1,0 +1,52 @@
+/**
+ * How much the entries of `status.inventory` may say. etcd takes no object over 1.5 MiB: a pool whose entries say more could never write
+ * its status again. The names, and what else an entry has, take up to 0.8 KiB of each with the API server's `managedFields`.
+ */
+
+/** Of one entry, in bytes as JSON is stored. */
+export interface Room {
+  readonly message: number
+  /** Of `failure.message`, which the message may repeat. */
+  readonly failure: number
+}
+
+/** As the CRD has it, where characters are counted, which are never more than bytes. */
+const LONGEST: Room = { message: 4_096, failure: 1_024 }
+/** Of the messages of all entries. */
+const WHOLE = 256 * 1_024
+
+/**
+ * The more entries, the less each may say. It depends on nothing but their number, and goes in steps of one half: otherwise every
+ * message would change with every failure.
+ */
+export const roomFor = (entries: number): Room => {
+  const message = Math.min(LONGEST.message, WHOLE / 2 ** Math.ceil(Math.log2(Math.max(1, entries))))
+  return { message, failure: Math.min(LONGEST.failure, message / 2) }
+}
+
+const CUT = '…'
+const ELLIPSIS = Buffer.byteLength(CUT)
+/** Of one character: an escape like \u003c. */
+const LARGEST = 6
+
+/** The beginning of a text that has room in so many bytes as JSON is stored; what is cut off is told by an ellipsis. */
+export const fitted = (text: string, room: number): string => {
+  if (text.length * LARGEST <= room) return text
+  let kept = 0
+  let at = 0
+  let size = 0
+  for (const character of text) {
+    size += sizeOf(character)
+    if (size > room) return text.slice(0, kept) + CUT
+    at += character.length
+    if (size + ELLIPSIS <= room) kept = at
+  }
+  return text
+}
+
+/** Bytes of one character as Go writes it in JSON: what HTML knows is escaped too. */
+const sizeOf = (character: string): number => {
+  if ('"\\\n\r\t'.includes(character)) return 2
+  if (character < ' ' || '<>&\u2028\u2029'.includes(character)) return LARGEST
+  return Buffer.byteLength(character)
+}

@@ -1,0 +1,56 @@
+/** The inventory in words. Seed: clusterpool-inventory, "ClusterPool's inventory condition summarizes". */
+import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { compare } from '../plan/order.ts'
+import type { Inventory } from './inventory.ts'
+
+export interface Summary {
+  /** For a column: how many can be used, of how many. */
+  readonly short: string
+  /** For people: what can be used, what can't and why, and whether it is enough. */
+  readonly sentence: string
+  /** Can every entry be used, and are there enough for the size? */
+  readonly isValid: boolean
+}
+
+/** Can a cluster of this pool use it, now or once its present one is gone? */
+const USABLE: readonly InventoryEntry['status'][] = ['Available', 'Reserved', 'ToBeUpdated']
+
+/** What keeps an entry from being used, in the words of the sentence. */
+const WORDS: readonly (readonly [InventoryEntry['status'], string])[] = [
+  ['Missing', 'missing'],
+  ['Unavailable', 'in use elsewhere'],
+  ['BrokenByConfiguration', 'broken'],
+  ['BrokenByCloud', 'broken by cloud'],
+]
+
+/** A condition's message has room for so many names; all of them are in `status.inventory`. */
+const MOST_NAMES = 20
+/** Of the reason of one entry; the whole of it is in `status.inventory`. */
+const LONGEST_REASON = 256
+
+/** @param size How many unclaimed clusters are wanted. @param claimed How many customizations claimed clusters use. */
+export const summaryOf = (inventory: Inventory, size: number, claimed: number): Summary => {
+  const listed = Object.entries(inventory).filter(([, { status }]) => status !== 'ToBeDeleted')
+  const usable = listed.filter(([, { status }]) => USABLE.includes(status)).length
+  const parts = WORDS.flatMap(([status, word]) => {
+    const names = listed.filter(([, entry]) => entry.status === status).map(([name, entry]) => said(name, entry))
+    return names.length === 0 ? [] : [`${word}: ${some(names)}`]
+  })
+  const short =
+    usable - claimed < size ? [`too few for size ${size}${claimed === 0 ? '' : ` beside ${claimed} claimed`}`] : []
+  return {
+    short: `${usable}/${listed.length}`,
+    sentence: [`${usable} of ${listed.length} usable`, ...parts, ...short].join('; '),
+    isValid: parts.length === 0 && short.length === 0,
+  }
+}
+
+/** Only what is wrong with the customization itself needs its reason here: the others are told by the word. */
+const said = (name: string, { status, message }: InventoryEntry): string =>
+  status === 'BrokenByConfiguration' && message !== undefined ? `${name} (${message.slice(0, LONGEST_REASON)})` : name
+
+const some = (names: readonly string[]): string => {
+  const sorted = names.toSorted(compare)
+  const rest = sorted.length - MOST_NAMES
+  return `${sorted.slice(0, MOST_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}

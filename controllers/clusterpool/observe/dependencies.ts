@@ -1,0 +1,88 @@
+/** What a pool needs of other objects before it can make clusters. Anchors hive-clusterpool 1.1, MissingDependencies. */
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { Secret } from '#apis/kubernetes.ts'
+import { type Api, defineResource, isNotFound } from '#operator/index.ts'
+import { pathOf } from '#operator/model/resource.ts'
+import { type InstallConfig, InstallConfigError, parseInstallConfig } from '../installconfig/yaml.ts'
+
+export interface Dependencies {
+  /** In words: "pull secret: pull". */
+  readonly missing: readonly string[]
+  /** Undefined when the pool names none, or it can't be read. */
+  readonly template: InstallConfig | undefined
+  /** Copied beside each cluster, because what refers to them there names no namespace. */
+  readonly secrets: readonly Secret[]
+  /** When they were read, in milliseconds since the epoch. */
+  readonly readAt: number
+}
+
+const TEMPLATE_KEY = 'install-config.yaml'
+const PULL_SECRET_KEY = '.dockerconfigjson'
+
+/** Hive's kind of a release. It need not be installed: here nothing but its name is used. */
+const ClusterImageSet = defineResource({
+  group: 'hive.openshift.io',
+  version: 'v1',
+  plural: 'clusterimagesets',
+  kind: 'ClusterImageSet',
+  scope: 'Cluster',
+  subresources: [],
+})
+
+/** Reads what the pool refers to; nothing of it is watched. @throws ApiError, NetworkError */
+export const readDependencies = async (api: Api, pool: ClusterPool, now: Date): Promise<Dependencies> => {
+  const { imageSetRef, pullSecretRef, installConfigSecretTemplateRef, platform } = pool.spec
+  const missing: string[] = []
+  const secrets: Secret[] = []
+  const secret = async (what: string, name: string, key?: string): Promise<Secret | undefined> => {
+    const found = await api.get(Secret, name, pool.metadata.namespace)
+    if (found === undefined) missing.push(`${what}: ${name}`)
+    else if (key !== undefined && found.data?.[key] === undefined) missing.push(`${what}: ${name}, its key ${key}`)
+    else return found
+    return undefined
+  }
+  const copied = async (what: string, name: string, key?: string) => {
+    const found = await secret(what, name, key)
+    if (found !== undefined) secrets.push(found)
+  }
+
+  if (await isImageSetMissing(api, imageSetRef.name)) missing.push(`cluster image set: ${imageSetRef.name}`)
+  if (pullSecretRef !== undefined) await copied('pull secret', pullSecretRef.name, PULL_SECRET_KEY)
+  for (const name of secretsIn(platform)) await copied('credentials secret', name)
+  let template: InstallConfig | undefined
+  if (installConfigSecretTemplateRef !== undefined) {
+    const what = 'install config template secret'
+    const found = await secret(what, installConfigSecretTemplateRef.name, TEMPLATE_KEY)
+    try {
+      if (found !== undefined) template = parseInstallConfig(textOf(found, TEMPLATE_KEY))
+    } catch (error) {
+      if (!(error instanceof InstallConfigError)) throw error
+      missing.push(`${what}: ${installConfigSecretTemplateRef.name}: ${error.message}`)
+    }
+  }
+  return { missing, template, secrets, readAt: now.getTime() }
+}
+
+const textOf = ({ data }: Secret, key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8')
+
+/** Only where its kind is served can one be missing. */
+const isImageSetMissing = async (api: Api, name: string): Promise<boolean> => {
+  try {
+    await api.transport.request({ method: 'GET', path: pathOf(ClusterImageSet, { name }) })
+    return false
+  } catch (error) {
+    // The answer that an object is missing names it; the one that a kind is missing does not.
+    if (isNotFound(error)) return error.details.name !== undefined
+    throw error
+  }
+}
+
+/** The names of the Secrets that a cloud refers to, wherever below it: `credentialsSecretRef: {name}` and the like. */
+const secretsIn = (about: unknown): readonly string[] => {
+  if (typeof about !== 'object' || about === null) return []
+  const names = Object.entries(about).flatMap(([key, value]: [string, unknown]) => {
+    const { name } = (value ?? {}) as { readonly name?: unknown }
+    return key.endsWith('SecretRef') && typeof name === 'string' ? [name] : secretsIn(value)
+  })
+  return [...new Set(names)]
+}
