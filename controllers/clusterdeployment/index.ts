@@ -1,0 +1,76 @@
+/**
+ * ClusterDeployments: each is a cluster of the HyperFleet API, where adapters make it.
+ *
+ *   ClusterDeployment ─► reconcile ─► decision ─► POST, PATCH /clusters      the pool holds the lease meanwhile
+ *        ▲    └─ deleted ─► remove ─► DELETE, until the record is gone
+ *        └─ status, installed ◄── stream of /clusters (outside)
+ *
+ * What it promises: docs/clusterpools.md. Why it is so: docs/decisions/cluster-registration.md.
+ */
+import type { Registry } from 'prom-client'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { createHyperFleet } from '#controllers/hyperfleet/client.ts'
+import { type Controller, controller } from '#operator/controller.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import { isTrue } from '#operator/model/conditions.ts'
+import { DEPROVISION_FINALIZER } from './marks.ts'
+import { createMetrics, type State, stateOf } from './metrics.ts'
+import { reconcile } from './reconcile.ts'
+import { type Owner, ownerOf } from './record.ts'
+import { Records } from './records.ts'
+import { remove } from './remove.ts'
+import { follow } from './stream.ts'
+
+export interface ClusterDeploymentDeps {
+  readonly clock: Clock
+  /** Where the metrics are registered. */
+  readonly registry: Registry
+  /** Of this program. */
+  readonly version: string
+  /** Of the HyperFleet API, without a path. */
+  readonly hyperfleetApiUrl: string
+  /** File with the bearer token for it, read for every request. */
+  readonly hyperfleetApiTokenFile?: string | undefined
+}
+
+/** Of one request to the HyperFleet API, in milliseconds. */
+const TIMEOUT = 10_000
+
+/** After the API refused something or did not answer. */
+const BACKOFF = { initial: '500ms', factor: 2, max: '1m' } as const
+
+export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<ClusterDeployment> => {
+  // All that has to be remembered stands in status and records.
+  const deployments = controller(ClusterDeployment, {
+    name: 'clusterdeployment',
+    finalizer: DEPROVISION_FINALIZER,
+    progress: 'memory',
+    diffBase: 'memory',
+  })
+  const states = deployments.index<State, true>('state', (one) => [[stateOf(one), true]])
+  const unsettled = deployments.index<true, Owner>('unsettled', (one) =>
+    isTrue(one.status?.conditions, 'Ready') ? [] : [[true, ownerOf(one)]],
+  )
+  const records = new Records()
+  const hyperfleet = createHyperFleet({
+    url: deps.hyperfleetApiUrl,
+    timeout: TIMEOUT,
+    userAgent: `muster-clusterdeployment/${deps.version}`,
+    tokenFile: deps.hyperfleetApiTokenFile,
+    clock: deps.clock,
+  })
+  const doing = { hyperfleet, records, metrics: createMetrics(deps.registry, records, states) }
+
+  deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
+  deployments.on.delete('withdraw', remove(doing), { backoff: BACKOFF })
+  deployments.watches(ClusterDeploymentCustomization, ({ status }) =>
+    status?.clusterDeploymentRef === undefined ? [] : [status.clusterDeploymentRef],
+  )
+  deployments.outside('stream', ({ wake, log, signal }) => {
+    const turned = () => [...records.release(), ...unsettled.get(true)].forEach(wake)
+    return follow({ api: hyperfleet, records, clock: deps.clock, log, concern: wake, turned }, signal)
+  })
+
+  return deployments
+}

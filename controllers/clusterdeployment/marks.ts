@@ -1,0 +1,9 @@
+/**
+ * On a ClusterDeployment as an annotation, written before its cluster is registered, and on the cluster's record as a label: by
+ * this id the record is found again, whatever became of the answer to its registration. It is the ClusterDeployment's first uid, so
+ * two managers write the same, and a ClusterDeployment that is restored from a backup finds its cluster again.
+ */
+export const REGISTRATION = 'hyperfleet.redhat.com/registration'
+
+/** On a ClusterDeployment, as Hive's: it stays until the HyperFleet API has its cluster no more. docs/decisions/pool-plan.md. */
+export const DEPROVISION_FINALIZER = 'hive.openshift.io/deprovision'

@@ -1,0 +1,95 @@
+/** What a ClusterDeployment's decision rests on, read from the API servers. */
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { Secret } from '#apis/kubernetes.ts'
+import type { HyperFleet } from '#controllers/hyperfleet/client.ts'
+import type { Api } from '#operator/client/api.ts'
+import { InstallConfigError, parseInstallConfig } from '../clusterpool/installconfig/yaml.ts'
+import { isOf, type Observed, registrationOf } from './decision.ts'
+import { whyNotLeased } from './lease.ts'
+import { REGISTRATION } from './marks.ts'
+import { type ClusterRecord, recordOf } from './record.ts'
+import { byAge } from './records.ts'
+
+const INSTALL_CONFIG = 'install-config.yaml'
+
+export interface Readers {
+  readonly api: Api
+  readonly hyperfleet: HyperFleet
+  readonly signal: AbortSignal
+}
+
+/** As `Observed`, and the install-config that was read; undefined where none is named. */
+export interface Looked extends Observed {
+  readonly installConfig: unknown
+}
+
+/**
+ * Everything as it is now, not as caches have it.
+ * @returns undefined when the ClusterDeployment is gone or going
+ * @throws Failure, ApiError, NetworkError
+ */
+export const look = async (before: ClusterDeployment, readers: Readers): Promise<Looked | undefined> => {
+  const { name, namespace, uid } = before.metadata
+  const deployment = await readers.api.get(ClusterDeployment, name, namespace)
+  if (deployment === undefined || deployment.metadata.uid !== uid) return undefined
+  if (deployment.metadata.deletionTimestamp !== undefined) return undefined
+  const records = await recordsOf(deployment, readers)
+  const config = await installConfigOf(deployment, readers)
+  return {
+    deployment,
+    records,
+    notLeased: await leaseProblem(deployment, readers),
+    noInstallConfig: config.problem,
+    installConfig: config.document,
+  }
+}
+
+/** Its records as the API has them now, the oldest first. @throws Failure */
+export const recordsOf = async (
+  deployment: ClusterDeployment,
+  { hyperfleet, signal }: Pick<Readers, 'hyperfleet' | 'signal'>,
+): Promise<readonly ClusterRecord[]> => {
+  const registration = registrationOf(deployment)
+  const records = new Map<string, ClusterRecord>()
+  if (registration !== undefined) {
+    const { items } = await hyperfleet.list(
+      'clusters',
+      { labels: `${REGISTRATION}=${registration}`, size: '100' },
+      signal,
+    )
+    for (const record of items.flatMap((item) => recordOf(item) ?? [])) records.set(record.id, record)
+  }
+  const known = deployment.status?.hyperfleet?.id
+  if (known !== undefined && !records.has(known)) {
+    // Somebody may have taken the label off.
+    const record = recordOf(await hyperfleet.get('clusters', known, signal))
+    if (record !== undefined && isOf(deployment, record)) records.set(record.id, record)
+  }
+  return [...records.values()].toSorted(byAge)
+}
+
+const leaseProblem = async (deployment: ClusterDeployment, { api }: Readers): Promise<string | undefined> => {
+  const { clusterPoolRef: pool } = deployment.spec
+  const leased = pool?.clusterDeploymentCustomization?.name
+  if (pool === undefined || leased === undefined) return undefined
+  return whyNotLeased(deployment, await api.get(ClusterDeploymentCustomization, leased, pool.namespace))
+}
+
+const installConfigOf = async (
+  { metadata: { namespace = '' }, spec }: ClusterDeployment,
+  { api }: Readers,
+): Promise<{ readonly document?: unknown; readonly problem?: string }> => {
+  const name = spec.provisioning?.installConfigSecretRef?.name
+  if (name === undefined) return {}
+  const secret = await api.get(Secret, name, namespace)
+  if (secret === undefined) return { problem: `Secret ${name} is not there; looked for again soon` }
+  const text = secret.data?.[INSTALL_CONFIG]
+  if (text === undefined) return { problem: `Secret ${name} has no key ${INSTALL_CONFIG}; looked for again soon` }
+  try {
+    return { document: parseInstallConfig(Buffer.from(text, 'base64').toString('utf8')) }
+  } catch (error) {
+    if (!(error instanceof InstallConfigError)) throw error
+    return { problem: `Secret ${name}: ${error.message}; read again soon` }
+  }
+}

@@ -1,0 +1,39 @@
+/** Whether a cluster runs, and how long it may. Pure. */
+import type { ClusterDeployment, ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import { toMilliseconds } from '#operator/model/duration.ts'
+import { alwaysOn } from '../clusterpool/plan/power.ts'
+import { HIBERNATING } from './conditions.ts'
+
+export type Power = ClusterDeploymentSpec['powerState']
+
+/** As `status.powerState` says it. */
+export type PowerNow = Power | 'Resuming' | 'Stopping'
+
+/**
+ * Whether a cluster runs, as far as is known. A change of anything else leaves it as it was.
+ * @param before what was known
+ * @param isThere every adapter says that what is asked for, power included, is there
+ */
+export const powerOf = (wanted: Power, before: string | undefined, isThere: boolean): PowerNow => {
+  if (isThere || before === wanted) return wanted
+  return wanted === 'Running' ? 'Resuming' : 'Stopping'
+}
+
+/**
+ * When a cluster has run for its `hibernateAfter`: since it was installed, was claimed, or was woken up last, whichever came last.
+ * Anchors hive-clusterpool 2.4.
+ * @returns milliseconds since the epoch; undefined while it need not be put to sleep: it does not run, it may run for ever, machines
+ *   of its cloud can't sleep, or its pool switches it, because nobody has claimed it
+ */
+export const sleepsAt = ({ spec, status }: ClusterDeployment): number | undefined => {
+  const { hibernateAfter = '0s', clusterPoolRef: pool } = spec
+  const mayRun = toMilliseconds(hibernateAfter)
+  if (mayRun === 0 || alwaysOn(spec) !== undefined) return undefined
+  if (pool !== undefined && !pool.claimName) return undefined
+  const runs = spec.installed && spec.powerState === 'Running' && status?.powerState === 'Running'
+  const hibernating = findCondition(status?.conditions, HIBERNATING)
+  if (!runs || hibernating?.status !== 'False') return undefined
+  const since = [hibernating.lastTransitionTime, status?.installedTimestamp, pool?.claimedTimestamp]
+  return Math.max(...since.flatMap((text) => (text === undefined ? [] : [Date.parse(text)]))) + mayRun
+}

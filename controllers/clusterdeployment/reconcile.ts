@@ -1,0 +1,140 @@
+/** One pass over a ClusterDeployment: what the caches say is enough while nothing is to be done; what is done rests on fresh reads. */
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { HyperFleet } from '#controllers/hyperfleet/client.ts'
+import { Failure } from '#controllers/hyperfleet/failure.ts'
+import type { Context, MayWait } from '#operator/engine/context.ts'
+import { TemporaryError } from '#operator/model/errors.ts'
+import { type Decision, decide, registrationOf, type Step } from './decision.ts'
+import { REGISTRATION } from './marks.ts'
+import type { Metrics } from './metrics.ts'
+import { news } from './news.ts'
+import { type Looked, look, recordsOf } from './observe.ts'
+import { type ClusterRecord, ownerOf, recordOf } from './record.ts'
+import type { Records } from './records.ts'
+import { putToSleep } from './sleep.ts'
+import { standingStatus, statusOf } from './status.ts'
+import { otherName, wantedLabels, wantedSpec, withInstallConfig } from './wanted.ts'
+
+export interface ReconcileDeps {
+  readonly hyperfleet: HyperFleet
+  readonly records: Records
+  readonly metrics: Metrics
+}
+
+/** How often an install-config is looked for that is not there: Secrets are not watched. */
+const SECRET_RETRY = '5s'
+
+export const reconcile =
+  (deps: ReconcileDeps) =>
+  async (context: Context<ClusterDeployment>): Promise<MayWait> => {
+    const { records } = deps
+    const { object, patch, clock } = context
+    if (records.trouble !== undefined) {
+      // The stream wakes it as soon as it shows what is true.
+      records.awaitedBy(ownerOf(object))
+      const message = `${records.trouble}; all goes on when it answers`
+      patch.status(standingStatus(object, { standing: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
+      return
+    }
+    try {
+      const registration = registrationOf(object)
+      const known = registration === undefined ? [] : records.of(registration)
+      const first = decide({ deployment: object, records: known }, clock.now())
+      const isEnough = known.length > 0 && first.step.do === 'Nothing'
+      return isEnough ? conclude(deps, context, { object, decision: first }) : await settle(deps, context)
+    } catch (error) {
+      throw refused(error, context)
+    }
+  }
+
+/** Looks at everything anew, and does what is to be done. */
+const settle = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
+  const { object, clock } = context
+  const looked = await look(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
+  if (looked === undefined) return
+  const next = decide(looked, clock.now())
+  if (next.step.do === 'Hibernate' && !(await putToSleep(context, looked.deployment, next.step.why))) return
+  const record = await carryOut(deps, context, looked, next.step)
+  const done = { ...next, record: record ?? next.record }
+  return conclude(deps, context, { object: looked.deployment, decision: done })
+}
+
+/** Says what was decided: in the status, on the object, and to people. */
+const conclude = (
+  { metrics }: ReconcileDeps,
+  { patch, clock, events }: Context<ClusterDeployment>,
+  { object, decision }: { readonly object: ClusterDeployment; readonly decision: Decision },
+): MayWait => {
+  const now = clock.now()
+  for (const { type, reason, message } of news(object, decision)) events[type](reason, message)
+  patch.status(statusOf(object, decision, now))
+  if (decision.installed && !object.spec.installed) {
+    patch.merge({ spec: { installed: true } })
+    metrics.installed(object, now)
+  }
+  if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
+  if (decision.standing.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RETRY }
+  if (decision.lookAgainAt !== undefined) return { requeueAfter: Math.max(1, decision.lookAgainAt - now.getTime()) }
+}
+
+/** @returns the record as it is then; undefined when nothing was written there */
+const carryOut = async (
+  { hyperfleet }: ReconcileDeps,
+  { patch, signal, events }: Context<ClusterDeployment>,
+  looked: Looked,
+  step: Step,
+): Promise<ClusterRecord | undefined> => {
+  const { deployment, installConfig } = looked
+  switch (step.do) {
+    case 'Nothing':
+    // Written before: whether it could be decides about the rest.
+    case 'Hibernate':
+      return undefined
+    case 'Mark':
+      // It comes back by the watch, and only then the cluster is registered.
+      patch.merge({ metadata: { annotations: { [REGISTRATION]: step.registration } } })
+      return undefined
+    case 'Register': {
+      const draft = {
+        labels: wantedLabels(deployment, step.registration),
+        spec: withInstallConfig(wantedSpec(deployment, step.attempt), installConfig),
+      }
+      const create = async (name: string) => recordOf(await hyperfleet.create('clusters', { name, ...draft }, signal))
+      try {
+        return await create(step.name)
+      } catch (error) {
+        if (!isConflict(error)) throw error
+        // Another manager, or an answer that was lost, may have made it.
+        const [made] = await recordsOf(deployment, { hyperfleet, signal })
+        if (made !== undefined) return made
+        const name = otherName(deployment.metadata.name, step.registration)
+        events.warning(
+          'NameTaken',
+          `another cluster of the HyperFleet API is called ${step.name}: registered as ${name}`,
+        )
+        return create(name)
+      }
+    }
+    case 'Change': {
+      const config = step.anew ? withInstallConfig({}, installConfig).installConfig : step.record.installConfig
+      const spec = wantedSpec(deployment, step.attempt)
+      const change = { labels: step.labels, spec: config === undefined ? spec : { ...spec, installConfig: config } }
+      return recordOf(await hyperfleet.patch('clusters', step.record.id, change, signal))
+    }
+    case 'Withdraw':
+      await hyperfleet.remove('clusters', step.record.id, signal)
+      return undefined
+  }
+}
+
+const isConflict = (error: unknown): boolean => error instanceof Failure && error.status === 409
+
+/** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */
+const refused = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
+  if (!(error instanceof Failure)) return error
+  const { reason, message, retryAfter } = error
+  const standing = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
+  const said = { standing, reason, message: `${message}; tried again` } as const
+  patch.status(standingStatus(object, said, clock.now()))
+  return new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
+}

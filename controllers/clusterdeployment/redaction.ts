@@ -1,0 +1,23 @@
+/**
+ * What of an install-config may be told to the HyperFleet API: whoever may read clusters there reads it, streams and archives carry
+ * it. Adapters that need the secrets read the Secret, which the record names, with the rights of their own ServiceAccounts.
+ */
+
+/** Names of fields that hold secrets, in any spelling, whatever the platform. SSH keys let nobody in, but are nobody's business either. */
+const SECRET = /pass(word|wd|phrase)|secret|token|credential|(ssh|private|access|api)[-_]?key/i
+/** A reference names an object, a mode a way of working; neither tells a secret. */
+const REFERENCE = /(ref|name|path|mode)$/i
+/** Who may do what, in a URL: http://user:password@proxy. */
+const USER_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i
+
+/** A copy without secrets, at any depth. */
+export const withoutSecrets = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutSecrets)
+  if (typeof value === 'string') return value.replace(USER_IN_URL, '$1')
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !SECRET.test(name) || REFERENCE.test(name))
+      .map(([name, inner]) => [name, withoutSecrets(inner)]),
+  )
+}

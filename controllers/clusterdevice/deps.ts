@@ -1,0 +1,14 @@
+export interface ClusterDeviceDeps {
+  readonly nats: {
+    /** Several servers of one NATS cluster are separated by commas. */
+    readonly url: string
+    /** A file with a user's credentials, who may do what the fleet operator may; undefined for servers that ask nobody. */
+    readonly credentials: string | undefined
+  }
+  /** Which labels of ClusterDeployments their Devices get: keys, or prefixes that end in a slash. */
+  readonly labels: readonly string[]
+  /** Must outlive this process: what agents applied is noted there. */
+  readonly stateDir: string
+  /** Of this program. */
+  readonly version: string
+}

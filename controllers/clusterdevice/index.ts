@@ -1,0 +1,31 @@
+/**
+ * Clusters as devices of the fleet: for each ClusterDeployment that asks for it, an agent in this process.
+ *
+ *   ClusterDeployment ─► serve: an agent ─► fleet-info, -heartbeat, -state ─► fleet operator ─► Device
+ *     label, Ready, Running    └─ applies to the cluster with its admin kubeconfig
+ *        └─ deleted ─► withdraw: what it said, its Device
+ *
+ * How to use it: docs/fleet-agent.md. Why it is so: docs/decisions/cluster-devices.md.
+ */
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type Controller, controller } from '#operator/controller.ts'
+import type { ClusterDeviceDeps } from './deps.ts'
+import { isServed, OPT_IN } from './device.ts'
+import { type Agents, serve } from './serve.ts'
+import { withdraw } from './withdraw.ts'
+
+/** After the Secret was not there, or the cluster, NATS or the API server did not answer. */
+const BACKOFF = { initial: '1s', factor: 2, max: '1m' } as const
+
+export const clusterDevice = (deps: ClusterDeviceDeps): Controller<ClusterDeployment> => {
+  const clusters = controller(ClusterDeployment, {
+    name: 'clusterdevice',
+    finalizer: 'fleet.nationtech.io/cluster-device',
+    progress: 'memory',
+    diffBase: 'memory',
+  })
+  const agents: Agents = new Map()
+  clusters.daemon('agent', serve(deps, agents), { when: isServed, backoff: BACKOFF })
+  clusters.on.delete('withdraw', withdraw(deps, agents), { labels: { [OPT_IN]: 'true' }, backoff: BACKOFF })
+  return clusters
+}
