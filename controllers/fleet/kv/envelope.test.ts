@@ -68,6 +68,18 @@ describe('an envelope', () => {
       'Shape',
       'generation is no whole number from 0 on',
     ],
+    [
+      'holds half a character',
+      Buffer.from(`{"schema":1,"generation":1,"digest":"${digest}","payload":{"a":"\\ud83d"}}`),
+      'Json',
+      "the payload can't be hashed: Lone surrogate is not allowed",
+    ],
+    [
+      'holds a number that is too large',
+      Buffer.from(`{"schema":1,"generation":1,"digest":"${digest}","payload":{"a":1e999}}`),
+      'Json',
+      "the payload can't be hashed: Infinity is not allowed",
+    ],
     ['has no payload', bytesOf({ schema: 1, generation: 1, digest }), 'Shape', 'payload is no object'],
     [
       'was changed',

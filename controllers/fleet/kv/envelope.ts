@@ -61,10 +61,20 @@ export const open = (bytes: Uint8Array): Envelope => {
     throw new MalformedEntry('Schema', `schema is ${schema}, this release reads up to ${SCHEMA}: update it`)
   if (!isCount(generation)) throw new MalformedEntry('Shape', 'generation is no whole number from 0 on')
   if (!isObject(payload)) throw new MalformedEntry('Shape', 'payload is no object')
-  const found = digestOf(payload)
+  const found = digestIn(payload)
   if (digest !== found)
     throw new MalformedEntry('Digest', `digest is ${JSON.stringify(digest)}, but that of the payload is ${found}`)
   return { generation, digest: found, payload }
+}
+
+/** JSON may say what canonical JSON can't: half a character, and numbers too large to be read. @throws MalformedEntry (Json) */
+const digestIn = (payload: JsonObject): string => {
+  try {
+    return digestOf(payload)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new MalformedEntry('Json', `the payload can't be hashed: ${why}`, { cause: error })
+  }
 }
 
 export const isObject = (value: unknown): value is JsonObject =>

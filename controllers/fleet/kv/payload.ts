@@ -10,6 +10,16 @@ export interface Desired {
   /** Of the Deployment, counted from 1: it grows with every change of the workload, going back included. */
   readonly revision: number
   readonly score: Score
+  /** Where the workload has templates: what was filled in for the device. */
+  readonly filled?: Filled
+}
+
+/** Of several operators that fill in the templates of one revision, the one that saw the device last is right. */
+export interface Filled {
+  /** Of the workload before it was filled in. */
+  readonly digest: string
+  /** metadata.resourceVersion of the Device that it was filled in with. Kubernetes: they are ordered as numbers. */
+  readonly device: string
 }
 
 export const PHASES = ['Pending', 'Running', 'Failed'] as const
@@ -29,6 +39,12 @@ export interface State {
   /** The device holds the update back. */
   readonly hold?: boolean
 }
+
+/** Characters of a message, in a state and in a status. */
+const LONGEST_MESSAGE = 1_024
+
+/** Not too long, and without the half of a character that is left of a cut: it could not be hashed. */
+export const shortened = (message: string): string => message.slice(0, LONGEST_MESSAGE).toWellFormed()
 
 /** fleet-info: what a device is. */
 export interface Info {
@@ -100,8 +116,11 @@ const desired = (payload: JsonObject): Desired => {
     owner: { uid: text(owner, 'uid'), created: moment(owner, 'created') },
     revision: revision(payload),
     score: scoreIn(payload),
+    ...(payload.filled !== undefined && { filled: filledIn(object(payload, 'filled')) }),
   }
 }
+
+const filledIn = (filled: JsonObject): Filled => ({ digest: text(filled, 'digest'), device: text(filled, 'device') })
 
 const state = (payload: JsonObject): State => {
   const phase = PHASES.find((known) => known === payload.phase)

@@ -4,21 +4,29 @@
  */
 import type { Desired } from './payload.ts'
 
-type Compared = Pick<Desired, 'owner' | 'revision'>
+type Compared = Pick<Desired, 'owner' | 'revision' | 'filled'>
 
 /**
  * - `Same`: nothing is to be written, when the bytes are equal too.
  * - `Newer`: what is wanted follows what is there.
  * - `Older`: who wants this knows less than who wrote: it must read again.
  *
- * A Deployment that was made later is newer, whatever its revision: revisions begin anew with it.
+ * A Deployment that was made later is newer, whatever its revision: revisions begin anew with it. Of one revision that was filled
+ * in for a device twice, the one that was filled in with the later Device is newer.
  */
 export const precedence = (wanted: Compared, found: Compared): 'Same' | 'Newer' | 'Older' => {
   const order =
     wanted.owner.uid === found.owner.uid
-      ? wanted.revision - found.revision
+      ? wanted.revision - found.revision || filledOrder(wanted, found)
       : Date.parse(wanted.owner.created) - Date.parse(found.owner.created) || compare(wanted.owner.uid, found.owner.uid)
   return order === 0 ? 'Same' : order > 0 ? 'Newer' : 'Older'
+}
+
+/** 0 where nothing was filled in, or the API server counts its versions in another way than Kubernetes says. */
+const filledOrder = (wanted: Compared, found: Compared): number => {
+  const [a, b] = [wanted.filled?.device, found.filled?.device]
+  if (a === undefined || b === undefined || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return 0
+  return Number(BigInt(a) - BigInt(b))
 }
 
 /** Of two that were made in the same second any order serves, if all operators have the same one. */

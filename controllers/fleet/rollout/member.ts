@@ -1,5 +1,5 @@
 /** A device as its rollout sees it. */
-import { holdOf, type Known, progressOf, standingOf } from '../state/placement.ts'
+import { holdOf, type Known, progressOf, renderProblem, standingOf } from '../state/placement.ts'
 import type { DeploymentView, DeviceView } from '../state/views.ts'
 import type { Candidate } from './batches.ts'
 
@@ -11,15 +11,16 @@ export interface Member extends Candidate {
   readonly isAlive: boolean
   /** Milliseconds since the epoch; undefined when it is online, or when nobody knows. */
   readonly offlineSince: number | undefined
-  /** Pinned, held back by itself, or of a revision that is not known: it is no part of the count. */
+  /** Something other than the rollout keeps changes off: it is no part of the count, and catches up later. */
   readonly isHeld: boolean
   /** Nothing was given to it, or what was given runs. */
   readonly isWell: boolean
 }
 
-const stageOf = (deployment: DeploymentView, known: Known): Member['stage'] => {
-  const { isTargeted, isUpdated } = progressOf(deployment, known)
-  if (!isTargeted) return 'Waiting'
+const stageOf = (deployment: DeploymentView, known: Known & { readonly device: DeviceView }): Member['stage'] => {
+  const { isTargeted, isUpdated } = progressOf(deployment, known.device, known)
+  // What can't be filled in for it will not be given to it.
+  if (!isTargeted) return renderProblem(deployment, known.device) === undefined ? 'Waiting' : 'Failed'
   if (!isUpdated) return 'Working'
   const phase = known.said?.state.phase
   return phase === 'Running' ? 'Succeeded' : phase === 'Failed' ? 'Failed' : 'Working'
@@ -46,7 +47,7 @@ export const memberOf = (
     givenAt: stage === 'Waiting' ? undefined : entry?.at?.getTime(),
     isAlive,
     offlineSince: isAlive ? undefined : offlineSince,
-    isHeld: hold === 'Pinned' || hold === 'ConflictPaused' || holdsItself,
+    isHeld: (hold !== undefined && hold !== 'NotItsTurn') || holdsItself,
     isWell: given === undefined || runs,
   }
 }

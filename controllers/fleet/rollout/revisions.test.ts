@@ -29,7 +29,13 @@ describe('going back', () => {
     const before = history('a', 'b')
     const back = restoration(before, 1, 2)
     expect(back).toEqual({
-      revision: { revision: 3, generation: 2, score: score('a'), digest: before[0]?.digest },
+      revision: {
+        revision: 3,
+        generation: 2,
+        score: score('a'),
+        digest: before[0]?.digest,
+        refused: before[1]?.digest,
+      },
       refused: before[1]?.digest,
     })
   })

@@ -12,24 +12,36 @@ export interface Revision {
   /** Of the workload: equal ones need no change on a device. */
   readonly digest: string
   readonly score: Score
+  /**
+   * It brings an older workload back, instead of the one with this digest, which is not rolled out again while the spec asks for
+   * it. Kept with the revision, so that there is no moment in which one is stored and the other is not.
+   */
+  readonly refused?: string
 }
 
-const newest = (history: readonly Revision[]): Revision | undefined =>
+/** The one with the highest number; undefined when there is none. */
+export const newest = (history: readonly Revision[]): Revision | undefined =>
   history.toSorted((a, b) => b.revision - a.revision)[0]
 
 /**
  * The revision that a spec asks for: the newest one, or a new one that must be stored before anything of it is rolled out.
  * Every replica finds the same. @param refused The digest of the workload that was taken back, from the status.
+ * @param overruled Numbers up to this one were given away by a history that was lost: what follows is above it.
  */
 export const revisionFor = (
   history: readonly Revision[],
   spec: { readonly generation: number; readonly score: Score },
   refused: string | undefined,
+  overruled = 0,
 ): { readonly revision: Revision; readonly isNew: boolean } => {
   const digest = digestOf(spec.score)
   const last = newest(history)
-  if (last !== undefined && (last.digest === digest || refused === digest)) return { revision: last, isNew: false }
-  return { revision: { revision: (last?.revision ?? 0) + 1, digest, ...spec }, isNew: true }
+  const revision = Math.max(last?.revision ?? 0, overruled) + 1
+  if (last !== undefined && (last.digest === digest || refused === digest))
+    return last.revision > overruled
+      ? { revision: last, isNew: false }
+      : { revision: { ...last, revision, generation: spec.generation }, isNew: true }
+  return { revision: { revision, digest, ...spec }, isNew: true }
 }
 
 /** What takes the newest revision back; undefined when there is nothing to go back to. */
@@ -48,7 +60,8 @@ export const restoration = (
   const last = newest(history)
   const old = history.find(({ revision }) => revision === to)
   if (last === undefined || old === undefined || old.digest === last.digest) return undefined
-  return { revision: { ...old, revision: last.revision + 1, generation }, refused: last.digest }
+  const { digest: refused } = last
+  return { revision: { ...old, revision: last.revision + 1, generation, refused }, refused }
 }
 
 /** The revisions that stay: the newest, so many before it, and those that devices still have. */

@@ -190,6 +190,18 @@ describe('a batch that fails', () => {
     expect(rollout.stands).toBe('Suspended 2/3')
   })
 
+  test('what a person said before it failed was not about it: a new text goes on', () => {
+    const rollout = new Rollout()
+    rollout.annotations = { 'fleet.nationtech.io/resume': 'from the last time' }
+    rollout.run()
+    rollout.fail('c1')
+    rollout.run()
+    expect([rollout.run(), rollout.stands]).toEqual([[], 'Suspended 1/3'])
+    rollout.annotations = { 'fleet.nationtech.io/resume': 'now' }
+    rollout.run()
+    expect(rollout.stands).toBe('Active 2/3')
+  })
+
   test('a device that takes longer than updateTimeout has failed', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -220,12 +232,14 @@ describe('a batch that fails', () => {
 })
 
 describe('people steer', () => {
-  test('manual_approval_waits, batch by batch', () => {
+  test('manual_approval_waits, batch by batch, and an approval of an older revision is none', () => {
     const rollout = new Rollout({ approval: 'Manual' })
     rollout.run()
     rollout.succeed('c1', 'c2')
     expect([rollout.run(), rollout.stands]).toEqual([[], 'Waiting 1/3'])
-    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '2' }
+    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '2@1' }
+    expect([rollout.run(), rollout.stands]).toEqual([[], 'Waiting 1/3'])
+    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '2@2' }
     const half = rollout.run()
     expect([half.length, rollout.stands]).toEqual([5, 'Active 2/3'])
     rollout.succeed(...half)
@@ -233,11 +247,44 @@ describe('people steer', () => {
     expect(rollout.stands).toBe('Waiting 2/3')
   })
 
-  test('an approval that is no number is refused with what to write', () => {
-    expect(() => controlsIn({ 'fleet.nationtech.io/approve-batch': 'yes' })).toThrow(
-      'the annotation fleet.nationtech.io/approve-batch is "yes": write the number of the batch, such as 2',
-    )
+  test('what was approved of batches that were drawn anew is not approved of the new ones', () => {
+    const rollout = new Rollout({ approval: 'Manual' })
+    rollout.run()
+    rollout.succeed('c1', 'c2')
+    rollout.run()
+    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '3@2' }
+    rollout.spec = { ...rollout.spec, batches: [{ selector: { matchLabels: { ring: 'canary' } } }, { limit: '100%' }] }
+    expect([rollout.run(), rollout.stands]).toEqual([[], 'Waiting 1/3'])
+    expect(rollout.status?.message).toBe('batch 2 waits for approval: fleet.nationtech.io/approve-batch=2@2.2')
+    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '2@2.2' }
+    expect([rollout.run().length, rollout.stands]).toEqual([8, 'Active 2/3'])
+    // The batches of before are drawn the third time: their approval was not about these.
+    rollout.spec = { ...rollout.spec, batches: SPEC.batches ?? [] }
+    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '3@2' }
+    rollout.run()
+    expect(rollout.status?.message).toBe('batch 2 waits for approval: fleet.nationtech.io/approve-batch=2@2.3')
   })
+
+  test('once all batches have come, other batches in the spec ask nobody again for what was approved', () => {
+    const rollout = new Rollout({ approval: 'Manual' })
+    rollout.annotations = { 'fleet.nationtech.io/approve-batch': '3@2' }
+    const everybody = [...rollout.devices.keys()]
+    rollout.succeed(...everybody)
+    rollout.run()
+    expect(rollout.stands).toBe('Inactive 3/3')
+    rollout.spec = { ...rollout.spec, batches: [{ limit: 1 }] }
+    rollout.run()
+    expect(rollout.stands).toBe('Inactive 2/2')
+  })
+
+  test.for(['yes', '2', '2@', '0@1', '2@5@1', '2@5.', '2@5.0'])(
+    'the approval %s is refused with what to write',
+    (value) => {
+      expect(() => controlsIn({ 'fleet.nationtech.io/approve-batch': value })).toThrow(
+        `the annotation fleet.nationtech.io/approve-batch is "${value}": write the batch and the revision, such as 2@5 for`,
+      )
+    },
+  )
 
   test('paused gives to nobody, and goes on where it was', () => {
     const rollout = new Rollout()
@@ -287,6 +334,71 @@ describe('time', () => {
     rollout.minutes = 5
     rollout.run()
     expect([rollout.isLate, rollout.stands]).toEqual([true, 'Active 1/3'])
+  })
+})
+
+describe('windows', () => {
+  // The clock of these tests begins at midnight.
+  const windows = [{ schedule: '0 2 * * *', timeZone: 'UTC', duration: '1h' as const }]
+
+  test('window_closed_writes_nothing: nobody gets the change until one opens, and who has it by then goes on', () => {
+    const rollout = new Rollout({ windows })
+    expect([rollout.run(), rollout.stands, rollout.status?.message]).toEqual([
+      [],
+      'Waiting 1/3',
+      'the next window opens at 2026-01-01T02:00:00.000Z',
+    ])
+    rollout.minutes = 120
+    expect([rollout.run(), rollout.stands]).toEqual([['c1', 'c2'], 'Active 1/3'])
+    rollout.minutes = 180
+    rollout.succeed('c1', 'c2')
+    expect([rollout.run(), rollout.stands]).toEqual([[], 'Waiting 2/3'])
+    rollout.minutes = 26 * 60
+    expect(rollout.run()).toHaveLength(5)
+  })
+
+  test('progressDeadline is counted while one is open', () => {
+    const rollout = new Rollout({ windows, progressDeadline: '5m' })
+    for (const [minutes, isLate] of [
+      [0, false],
+      [60, false],
+      [124, false],
+      [125, true],
+      [181, false],
+    ] as const) {
+      rollout.minutes = minutes
+      rollout.run()
+      expect([minutes, rollout.isLate]).toEqual([minutes, isLate])
+    }
+  })
+
+  test('going back does not wait for one', () => {
+    const rollout = new Rollout({ windows })
+    const restoring = { ...rollout.situation, isRestoring: true }
+    expect(admitted(restoring, step(restoring).status).size).toBe(10)
+  })
+})
+
+describe('held devices', () => {
+  test('don’t count, and a batch of nobody else is no success', () => {
+    const rollout = new Rollout()
+    rollout.set(['c1'], { isHeld: true })
+    rollout.run()
+    rollout.succeed('c2')
+    rollout.set(['c2'], { isHeld: true, stage: 'Waiting' })
+    rollout.run()
+    expect([rollout.stands, rollout.status?.message]).toEqual(['Active 1/3', 'all 2 devices of the batch are held'])
+    rollout.set(['c2'], { isHeld: false, stage: 'Succeeded' })
+    rollout.run()
+    expect(rollout.stands).toBe('Active 2/3')
+  })
+
+  test('behind the last batch nobody waits for them', () => {
+    const rollout = new Rollout({ batches: [{ limit: '100%' }] }, [{ ...device('p'), isHeld: true }, device('d')])
+    expect(rollout.run()).toEqual(['d'])
+    rollout.succeed('d')
+    rollout.run()
+    expect(rollout.stands).toBe('Inactive 2/2')
   })
 })
 

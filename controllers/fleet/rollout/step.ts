@@ -4,21 +4,23 @@
  *
  *   Active ── batch good, soaked ──► next batch … ──► Inactive (done)
  *     │ └─── next needs approval ──► Waiting ── approved ──► Active
+ *     ├── all windows closed ──────► Waiting ── one opens ──► Active
  *     ├── below the threshold ─────► Suspended ── resumed, or good again ──► Active
  *     │                                  └── onFailure: Rollback, or aborted ──► the revision before, as a new one
  *     └── spec.rollout.paused ─────► Paused ── no longer ──► Active
  *
  * Anchors fleet-gitops A4, 5 to 11. Pure.
  */
-import type { RolloutSpec, RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
+import { approvalOf, type RolloutSpec, type RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { digestOf } from '../kv/envelope.ts'
 import { batchFinder, freeze, type RolloutId } from './batches.ts'
 import { withinBudget } from './budget.ts'
-import type { Controls } from './controls.ts'
+import { APPROVE_ANNOTATION, type Controls } from './controls.ts'
 import type { Member } from './member.ts'
 import { placeOf } from './order.ts'
 import { judge, type Tally, tallyOf } from './tally.ts'
+import { type Opening, openingAt, windowsOf } from './windows.ts'
 
 export interface Situation {
   readonly spec: RolloutSpec
@@ -45,9 +47,9 @@ export interface Step {
 }
 
 /** What holds for a revision that brings back an older workload. It is never taken back itself: that would go to and fro. */
-const effective = ({ spec, isRestoring }: Pick<Situation, 'spec' | 'isRestoring'>): RolloutSpec => {
+export const effective = ({ spec, isRestoring }: Pick<Situation, 'spec' | 'isRestoring'>): RolloutSpec => {
   if (!isRestoring) return spec
-  const { batches: _, soak: __, ...rest } = spec
+  const { batches: _, soak: __, windows: ___, ...rest } = spec
   return { ...rest, strategy: 'AllAtOnce', approval: 'Automatic', onFailure: 'Suspend' }
 }
 
@@ -57,6 +59,7 @@ const begin = (
   policy: string,
 ): RolloutStatus => {
   const at = now.toISOString()
+  const drawn = drawnOf(id, before)
   return {
     phase: 'Active',
     revision: id.revision,
@@ -65,6 +68,7 @@ const begin = (
     batch: 1,
     batches: freeze(spec.batches ?? [], id, members),
     policy,
+    ...(drawn > 1 && { drawn }),
     batchStartedAt: at,
     ...(before?.resumed !== undefined && { resumed: before.resumed }),
     // Once something else is rolled out, the workload that was taken back may be asked for again.
@@ -72,14 +76,28 @@ const begin = (
   }
 }
 
-const finderOf = (spec: RolloutSpec, id: RolloutId, { startedAt, batches }: RolloutStatus) =>
+/**
+ * How many times the batches of the revision are drawn with this one. A person approved devices that others may stand for now,
+ * unless all batches had come already: then nobody is left to approve.
+ */
+const drawnOf = ({ revision }: RolloutId, before: RolloutStatus | undefined): number => {
+  if (before?.revision !== revision) return 1
+  const { drawn = 1, phase } = before
+  return phase === 'Inactive' ? drawn : drawn + 1
+}
+
+/** The batch of a device, counted from 1, in a rollout that has begun. @throws SelectorError */
+export const finderOf = (spec: RolloutSpec, id: RolloutId, { startedAt, batches }: RolloutStatus) =>
   batchFinder(spec.batches ?? [], { ...id, startedAt: Date.parse(startedAt), batches })
+
+/** Names the batches of a spec: with others a rollout begins anew. @param spec What is `effective`. */
+export const policyOf = ({ batches = [] }: RolloutSpec): string => digestOf(batches)
 
 /** Where the rollout stands now. @throws SelectorError */
 export const step = (situation: Situation): Step => {
   const { id, before, members, controls, now } = situation
   const spec = effective(situation)
-  const policy = digestOf(spec.batches ?? [])
+  const policy = policyOf(spec)
   const isSame = before?.revision === id.revision && before.policy === policy
   let status = isSame ? before : begin(situation, spec, policy)
   if (controls.abortedRevision === id.revision && status.from !== undefined && !situation.isRestoring)
@@ -113,10 +131,21 @@ export const step = (situation: Situation): Step => {
 const tallyIn = (members: readonly Member[], spec: RolloutSpec, { batchStartedAt }: RolloutStatus, now: Date): Tally =>
   tallyOf(members, spec, Date.parse(batchStartedAt), now.getTime())
 
-const isLate = ({ progressDeadline }: RolloutSpec, { phase, batchStartedAt }: RolloutStatus, now: Date): boolean =>
-  progressDeadline !== undefined &&
-  phase !== 'Inactive' &&
-  now.getTime() - Date.parse(batchStartedAt) >= toMilliseconds(progressDeadline)
+/** A batch may take so long while it can get on: the clock starts anew with every window. */
+const isLate = (
+  { progressDeadline, windows }: RolloutSpec,
+  { phase, batchStartedAt }: RolloutStatus,
+  now: Date,
+): boolean => {
+  const opening = openingIn({ windows }, now)
+  if (progressDeadline === undefined || phase === 'Inactive' || !opening.isOpen) return false
+  const began = Math.max(Date.parse(batchStartedAt), opening.since?.getTime() ?? 0)
+  return now.getTime() - began >= toMilliseconds(progressDeadline)
+}
+
+/** @throws WindowError */
+const openingIn = ({ windows }: Pick<RolloutSpec, 'windows'>, now: Date): Opening =>
+  openingAt(windowsOf(windows, 'spec.rollout.windows'), now)
 
 /** The status with another phase; a batch that is not good loses its soak. */
 const said = (
@@ -143,18 +172,34 @@ const advance = (
 ): { status: RolloutStatus; isBad?: true } => {
   switch (judge(tally, spec.successThreshold)) {
     case 'Open':
-      return { status: said(status, 'Active') }
+      return { status: tally.waiting === 0 ? said(status, 'Active') : opened(status, spec, now) }
     case 'Absent':
-      return { status: said(status, 'Active', `all ${tally.absent} devices of the batch are offline`) }
+      return { status: nobodyIn(status, tally, now) }
     case 'Bad': {
       const isResumed = controls.resume !== undefined && controls.resume !== status.resumed
       if (isResumed && status.phase === 'Suspended')
         return { status: { ...nextBatch(status, now), resumed: controls.resume } }
-      return { status: said(status, 'Suspended', failureIn(status, tally, spec)), isBad: true }
+      // What stood there before the suspension is not about it.
+      const seen = isResumed ? { resumed: controls.resume } : {}
+      return { status: { ...said(status, 'Suspended', failureIn(status, tally, spec)), ...seen }, isBad: true }
     }
     case 'Good':
       return { status: soaked(status, spec, controls, now) }
   }
+}
+
+/** Of a batch that nobody counts in. Held devices catch up by themselves, so behind the last batch nobody has to wait for them. */
+const nobodyIn = (status: RolloutStatus, { absent, held }: Tally, now: Date): RolloutStatus => {
+  if (absent === 0 && status.batch >= status.batches.length) return nextBatch(status, now)
+  const why = held === 0 ? 'offline' : absent === 0 ? 'held' : 'offline or held'
+  return said(status, 'Active', `all ${absent + held} devices of the batch are ${why}`)
+}
+
+/** Of a batch in which devices wait for the change. */
+const opened = (status: RolloutStatus, spec: RolloutSpec, now: Date): RolloutStatus => {
+  const opening = openingIn(spec, now)
+  if (opening.isOpen) return said(status, 'Active')
+  return said(status, 'Waiting', `the next window opens at ${opening.opens?.toISOString() ?? 'no time'}`)
 }
 
 const failureIn = ({ batch }: RolloutStatus, tally: Tally, { successThreshold }: RolloutSpec): string => {
@@ -169,23 +214,32 @@ const soaked = (status: RolloutStatus, spec: RolloutSpec, controls: Controls, no
   if (now.getTime() - Date.parse(goodSince) < soak)
     return said(status, 'Active', `batch ${status.batch} is good and soaks for ${formatDuration(soak)}`, goodSince)
   const next = status.batch + 1
-  if (next <= status.batches.length && spec.approval === 'Manual' && controls.approvedBatch < next)
-    return said(status, 'Waiting', `batch ${next} waits for approval`, goodSince)
+  if (next <= status.batches.length && spec.approval === 'Manual' && !isApproved(next, status, controls))
+    return said(
+      status,
+      'Waiting',
+      `batch ${next} waits for approval: ${APPROVE_ANNOTATION}=${approvalOf(next, status)}`,
+      goodSince,
+    )
   return nextBatch(status, now)
 }
+
+const isApproved = (batch: number, { revision, drawn = 1 }: RolloutStatus, { approved }: Controls): boolean =>
+  approved?.revision === revision && approved.drawn === drawn && approved.batch >= batch
 
 /**
  * The devices that may have the revision now. Who has it keeps it. With a budget, who is offline waits until it is back: else all
  * that come back together would change together. @throws SelectorError
  */
 export const admitted = (
-  situation: Pick<Situation, 'spec' | 'id' | 'isRestoring' | 'members'>,
+  situation: Pick<Situation, 'spec' | 'id' | 'isRestoring' | 'members' | 'now'>,
   status: RolloutStatus,
 ): ReadonlySet<string> => {
   const spec = effective(situation)
   const { id, members } = situation
   const having = members.filter(({ stage }) => stage !== 'Waiting')
   if (status.phase === 'Paused' || status.phase === 'Suspended') return namesOf(having)
+  if (!openingIn(spec, situation.now).isOpen) return namesOf(having)
   const batchOf = finderOf(spec, id, status)
   const budget = spec.disruptionBudget
   const waiting = members

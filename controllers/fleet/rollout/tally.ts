@@ -10,26 +10,33 @@ export interface Tally {
   readonly timedOut: number
   /** Not decided yet. */
   readonly open: number
+  /** Of the open: those that have not been given the change. */
+  readonly waiting: number
   /** Offline for longer than the grace: they don't count, and catch up when they are back. */
   readonly absent: number
+  /** Something keeps changes off them, such as a pin or a closed window: they don't count, and catch up later. */
+  readonly held: number
 }
 
 type Timing = Pick<RolloutSpec, 'updateTimeout' | 'offlineGrace' | 'successThreshold'>
 
 /** @param began When the turn of the batch began: what nobody knows better is counted from then. Milliseconds, as `now`. */
 export const tallyOf = (members: readonly Member[], timing: Timing, began: number, now: number): Tally => {
-  const counts = { succeeded: 0, failed: 0, timedOut: 0, open: 0, absent: 0 }
+  const counts = { succeeded: 0, failed: 0, timedOut: 0, open: 0, waiting: 0, absent: 0, held: 0 }
   const timeout = toMilliseconds(timing.updateTimeout)
   const grace = toMilliseconds(timing.offlineGrace)
   for (const { stage, givenAt = began, isAlive, offlineSince = began, isHeld } of members) {
-    if (isHeld) continue
-    if (!isAlive) counts[now - offlineSince >= grace ? 'absent' : 'open'] += 1
+    if (isHeld) counts.held += 1
+    else if (!isAlive) counts[now - offlineSince >= grace ? 'absent' : 'open'] += 1
     else if (stage === 'Succeeded') counts.succeeded += 1
     else if (stage === 'Failed') counts.failed += 1
     else if (stage === 'Working' && now - givenAt >= timeout) {
       counts.failed += 1
       counts.timedOut += 1
-    } else counts.open += 1
+    } else {
+      counts.open += 1
+      if (stage === 'Waiting') counts.waiting += 1
+    }
   }
   return counts
 }
@@ -40,12 +47,12 @@ export type Judgement =
   /** So many have failed that it can't become good any more. */
   | 'Bad'
   | 'Open'
-  /** Everybody is offline: that is no success. */
+  /** Nobody counts, though there are devices: that is no success. */
   | 'Absent'
 
-export const judge = ({ succeeded, failed, open, absent }: Tally, successThreshold: number): Judgement => {
+export const judge = ({ succeeded, failed, open, absent, held }: Tally, successThreshold: number): Judgement => {
   const counted = succeeded + failed + open
-  if (counted === 0) return absent > 0 ? 'Absent' : 'Good'
+  if (counted === 0) return absent + held > 0 ? 'Absent' : 'Good'
   if ((counted - failed) * 100 < counted * successThreshold) return 'Bad'
   return open > 0 ? 'Open' : 'Good'
 }

@@ -37,6 +37,17 @@ describe('desired state', () => {
     expect(restarted.orphans()).toEqual([])
   })
 
+  test('a key of which nothing is left, not even its deletion, is written as one that never was', () => {
+    const { operator } = running()
+    operator.deviceSeen(deviceOf('a', { region: 'us' }))
+    operator.writes()
+    operator.desiredSeen({ key: 'a.shop.web', bytes: undefined, revision: 9 })
+    operator.deviceSeen(deviceOf('a', { region: 'eu' }))
+    expect(operator.writes()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 9 }])
+    operator.desiredSeen({ key: 'a.shop.web', bytes: undefined, revision: 0 })
+    expect(operator.writes()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 0 }])
+  })
+
   test('a Deployment that is deleted takes its keys along', () => {
     const { operator } = running()
     operator.deploymentGone('shop/web')
@@ -44,6 +55,19 @@ describe('desired state', () => {
       'Delete a.shop.web',
       'Delete b.shop.web',
     ])
+  })
+
+  test('a Deployment that is being deleted takes its own keys along after a restart too: no brake holds them', () => {
+    const deleting = (uid: string) => {
+      const { world } = running()
+      const { metadata, ...web } = deploymentOf('web', { uid })
+      world.deploy({ ...web, metadata: { ...metadata, deletionTimestamp: CREATED } })
+      return world.operator()
+    }
+    const own = deleting('uid-of-web')
+    expect(own.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Delete a.shop.web', 'Delete b.shop.web'])
+    expect(own.orphans()).toEqual([])
+    expect(deleting('another').writes()).toEqual([])
   })
 
   test('cr_deleted_and_recreated_same_name: the new one takes the keys over, and old states count for nothing', () => {
@@ -109,11 +133,13 @@ describe('desired state', () => {
     const { world, operator } = running()
     operator.stateSeen(world.say('a', 'web', { revision: 7 }))
     const changed = deploymentOf('web', { selector: eu, command: 'other' })
-    operator.deploymentSeen(viewOf(changed))
-    operator.writes()
+    const old = revisionFor([], { generation: 1, score: scoreOf('web') }, undefined).revision
+    const next = revisionFor([old], { generation: 2, score: scoreOf('other') }, undefined).revision
+    operator.deploymentSeen(deploymentView(changed, next, [next, old]))
+    expect(operator.writes().map(({ key }) => key)).toEqual(['b.shop.web'])
     expect(countsOf(operator)).toMatchObject({
       held: 1,
-      offenders: [{ device: 'a', state: 'held', message: expect.stringContaining('later revision than there is') }],
+      offenders: [{ device: 'a', state: 'held', message: expect.stringContaining('restored from a backup') }],
     })
   })
 
@@ -154,6 +180,15 @@ describe('states', () => {
     const { world, operator } = running()
     operator.stateSeen(world.say('a', 'web', { phase: 'Failed', at: '1999-01-01T00:00:00Z', message: 'no space' }))
     expect(countsOf(operator)).toMatchObject({ succeeded: 1, failed: 1, lastError: 'a: no space' })
+  })
+
+  test('a long message is cut between characters: the half of one could be stored nowhere', () => {
+    const { world, operator } = running()
+    const message = `${'x'.repeat(1_020)}🙂🙂`
+    operator.stateSeen(world.say('a', 'web', { phase: 'Failed', message }))
+    const { lastError, offenders } = countsOf(operator) ?? {}
+    expect(lastError).toBe(`a: ${'x'.repeat(1_020)}\ufffd`)
+    expect(offenders).toEqual([{ device: 'a', state: 'failed', message }])
   })
 
   test('duplicate_and_out_of_order_state: what is not newer changes nothing', () => {

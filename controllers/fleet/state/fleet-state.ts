@@ -4,11 +4,11 @@
  *   fleet-desired ─ seed, desiredSeen ─┐                 ┌─► writes()     keys to put and delete, each with its bytes
  *   Deployments ─── deploymentSeen ────┤                 ├─► dirty()      Deployments whose status may have changed
  *   Devices ─────── deviceSeen ────────┼─► FleetState ───┼─► aggregate()  how the devices of one do
- *   fleet-state ─── stateSeen ─────────┤                 └─► orphans()    keys that were there at the start, unwanted
- *   heartbeats ──── heartbeatSeen ─────┘
+ *   fleet-state ─── stateSeen ─────────┤                 ├─► contention() with whom it shares its slot
+ *   heartbeats ──── heartbeatSeen ─────┘                 └─► orphans()    keys that were there at the start, unwanted
  *
- * Order: `seed` comes before all else; `writes` and `orphans` are asked only once every source was replayed, because what is
- * not read yet looks as if it were gone. Seed fleet-recovery, Architecture and Cold-start sequence.
+ * Order: what is told comes in any; `writes` and `orphans` are asked only once the seed and every other source was replayed,
+ * because what is not read yet looks as if it were gone. Seed fleet-recovery, Architecture and Cold-start sequence.
  */
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { equalBytes } from '../kv/envelope.ts'
@@ -16,6 +16,7 @@ import { parseDeviceKey, parsePlacementKey, placementKey } from '../kv/keys.ts'
 import { MalformedEntry } from '../kv/malformed.ts'
 import { desiredCodec, stateCodec } from '../kv/payload.ts'
 import { aggregateOf } from './aggregate.ts'
+import { type Contention, type Contest, Contests, contestOf } from './contests.ts'
 import type { Orphan } from './orphans.ts'
 import { decide, type Entry, isMatched, type Known } from './placement.ts'
 import { type Slot, Slots } from './slot.ts'
@@ -25,7 +26,7 @@ import type { DeploymentView, DeviceView } from './views.ts'
 export interface KeySeen {
   readonly key: string
   readonly bytes: Uint8Array | undefined
-  /** Of the bucket. What is not newer than what was seen of the key changes nothing. */
+  /** Of the bucket. What is not newer than what was seen of the key changes nothing, but 0 does: nothing is left of the key, not even its deletion. */
   readonly revision: number
   /** When it was written, by the clock of the server. */
   readonly at?: Date
@@ -36,6 +37,9 @@ export type Write =
   | { readonly kind: 'Put'; readonly key: string; readonly bytes: Uint8Array; readonly revision: number }
   | { readonly kind: 'Delete'; readonly key: string; readonly revision: number }
 
+/** What is known of a Deployment on a device that it matches. */
+export type Placed = Known & { readonly deployment: DeploymentView; readonly device: DeviceView }
+
 export class FleetState {
   readonly #deployments = new Map<string, DeploymentView>()
   readonly #devices = new Map<string, DeviceView>()
@@ -43,7 +47,11 @@ export class FleetState {
   readonly #beats = new Map<string, number>()
   readonly #slots = new Slots()
   readonly #touched = new Set<Slot>()
+  readonly #contests = new Contests()
+  /** Devices whose contests may be others than those that are counted. */
+  readonly #recount = new Set<string>()
   readonly #dirty = new Set<string>()
+  readonly #dirtyDevices = new Set<string>()
   /** The value that was read last, by Deployment. */
   readonly #read = new Map<string, Pick<Entry, 'bytes' | 'desired'>>()
   #seeded = 0
@@ -65,6 +73,7 @@ export class FleetState {
 
   /** Also when only its rollout or its revisions changed. */
   deploymentSeen(deployment: DeploymentView): void {
+    this.#freeSlot(deployment.key)
     this.#deployments.set(deployment.key, deployment)
     for (const device of this.#devices.values()) this.#match(deployment, device)
     for (const slot of this.#slots.ofDeployment(deployment.key)) this.#recheck(slot)
@@ -72,6 +81,7 @@ export class FleetState {
   }
 
   deploymentGone(key: string): void {
+    this.#freeSlot(key)
     if (!this.#deployments.delete(key)) return
     for (const slot of this.#slots.ofDeployment(key)) this.#unmatch(slot)
     this.#dirty.delete(key)
@@ -79,6 +89,7 @@ export class FleetState {
 
   deviceSeen(device: DeviceView): void {
     this.#devices.set(device.name, device)
+    this.#dirtyDevices.add(device.name)
     for (const deployment of this.#deployments.values()) this.#match(deployment, device)
     for (const slot of this.#slots.ofDevice(device.name)) this.#recheck(slot)
   }
@@ -117,6 +128,7 @@ export class FleetState {
       if (this.#alive.has(device) === (bytes !== undefined)) return
       if (bytes === undefined) this.#alive.delete(device)
       else this.#alive.add(device)
+      this.#dirtyDevices.add(device)
       for (const slot of this.#slots.ofDevice(device)) this.#touch(slot)
     })
   }
@@ -124,6 +136,7 @@ export class FleetState {
   /** The store of a bucket was made anew: what was known of it is gone, and its revisions begin again. */
   wiped(bucket: 'desired' | 'state' | 'heartbeat'): void {
     if (bucket === 'heartbeat') {
+      for (const device of this.#alive) this.#dirtyDevices.add(device)
       this.#alive.clear()
       this.#beats.clear()
     }
@@ -160,18 +173,57 @@ export class FleetState {
     return keys
   }
 
+  /** The Devices whose status may have changed since the last call. */
+  dirtyDevices(): string[] {
+    const names = [...this.#dirtyDevices]
+    this.#dirtyDevices.clear()
+    return names
+  }
+
+  isAlive(device: string): boolean {
+    return this.#alive.has(device)
+  }
+
+  /** The Deployments that match a device. */
+  *placedOn(device: string): Iterable<Placed> {
+    for (const slot of this.#slots.ofDevice(device)) yield* this.#placed(slot)
+  }
+
+  /** Whether fleet-desired has keys of a Deployment, matched or not. */
+  hasKeys(deployment: string): boolean {
+    for (const { entry } of this.#slots.ofDeployment(deployment)) if (entry !== undefined) return true
+    return false
+  }
+
+  /** The revisions of a Deployment that devices were given, or say that they have. */
+  revisionsInUse(deployment: string): ReadonlySet<number> {
+    const numbers = new Set<number>()
+    for (const { entry, said } of this.#slots.ofDeployment(deployment)) {
+      if (entry?.desired !== undefined) numbers.add(entry.desired.payload.revision)
+      if (said !== undefined) numbers.add(said.state.revision)
+    }
+    return numbers
+  }
+
   /** How the devices of a Deployment do; undefined when it is not known. */
   aggregate(key: string): Aggregate | undefined {
     const deployment = this.#deployments.get(key)
     return deployment && aggregateOf(deployment, this.matched(key))
   }
 
+  /** With whom a Deployment shares its slot on devices, and how many these are; undefined when with nobody. */
+  contention(key: string): Contention | undefined {
+    return this.#counted().of(key)
+  }
+
+  /** The slots of a device that several Deployments want. */
+  contestsOn(device: string): readonly Contest[] {
+    return this.#counted().on(device)
+  }
+
   /** What is known of every device that a Deployment matches: what its rollout is decided from. */
-  *matched(key: string): Iterable<Known & { readonly device: DeviceView }> {
-    for (const slot of this.#slots.ofDeployment(key)) {
-      const { device, ...known } = this.#known(slot)
-      if (slot.isMatched && device !== undefined) yield { ...known, device }
-    }
+  *matched(key: string): Iterable<Placed> {
+    for (const slot of this.#slots.ofDeployment(key)) yield* this.#placed(slot)
   }
 
   /** The keys that were there at the start and that nothing wanted since. */
@@ -190,17 +242,20 @@ export class FleetState {
   #desired({ key, bytes, revision, at }: KeySeen, isSeeded: boolean): MalformedEntry | undefined {
     return skipping(() => {
       const slot = this.#slots.at(parsePlacementKey(key), key)
-      if (revision <= slot.entryRevision) return
+      if (revision <= slot.entryRevision && revision !== 0) return
       if (bytes === undefined) {
         forgetEntry(slot, revision)
-        this.#touch(slot)
+        this.#recheck(slot)
         return
       }
       if (isSeeded) this.#seeded += 1
       slot.entryRevision = revision
       slot.entry = { bytes, revision, isSeeded, at, desired: undefined }
-      this.#touch(slot)
-      slot.entry = { ...slot.entry, ...this.#shared(slot, bytes) }
+      try {
+        slot.entry = { ...slot.entry, ...this.#shared(slot, bytes) }
+      } finally {
+        this.#recheck(slot)
+      }
     })
   }
 
@@ -213,15 +268,15 @@ export class FleetState {
     return read
   }
   #match(deployment: DeploymentView, device: DeviceView): void {
-    if (!deployment.matches(device.labels)) return
+    if (deployment.selects(device).is !== 'Selected') return
     const [namespace = '', name = ''] = deployment.key.split('/')
     const placement = { device: device.name, namespace, deployment: name }
     this.#slots.at(placement, placementKey(placement)).isMatched = true
   }
 
-  /** What matched before may match no longer. Of all pairs there are few that have a slot, so only these are looked up. */
+  /** What matched before may match no longer, or the other way round. Few of all pairs have a slot: only these are looked up. */
   #recheck(slot: Slot): void {
-    if (slot.isMatched && !isMatched(this.#known(slot))) slot.isMatched = false
+    slot.isMatched = isMatched(this.#known(slot))
     this.#touch(slot)
   }
 
@@ -230,10 +285,27 @@ export class FleetState {
     this.#touch(slot)
   }
 
-  /** Something about it changed. */
+  /** Something about it changed, and with it who has the slot on the device. */
   #touch(slot: Slot): void {
-    if (slot.isMatched && slot.entry !== undefined) slot.wasWanted = true
-    if (this.#deployments.has(slot.deployment)) this.#dirty.add(slot.deployment)
+    const name = this.#deployments.get(slot.deployment)?.slot
+    for (const other of this.#claimants(slot.placement.device, name)) if (other !== slot) this.#touchOne(other)
+    this.#touchOne(slot)
+  }
+
+  /** Its Deployment goes, or may name another slot from now on: those that claim this one are decided again. */
+  #freeSlot(key: string): void {
+    const name = this.#deployments.get(key)?.slot
+    if (name === undefined) return
+    for (const slot of this.#slots.ofDeployment(key))
+      for (const other of this.#claimants(slot.placement.device, name)) this.#touchOne(other)
+  }
+
+  #touchOne(slot: Slot): void {
+    const deployment = this.#deployments.get(slot.deployment)
+    if (slot.entry !== undefined && (slot.isMatched || isLeft(slot.entry, deployment))) slot.wasWanted = true
+    if (deployment !== undefined) this.#dirty.add(slot.deployment)
+    if (deployment?.slot !== undefined) this.#recount.add(slot.placement.device)
+    this.#dirtyDevices.add(slot.placement.device)
     if (!slot.isMatched && !slot.wasWanted && slot.entry === undefined && slot.said === undefined) {
       this.#slots.remove(slot)
       this.#touched.delete(slot)
@@ -244,7 +316,7 @@ export class FleetState {
 
   #write(slot: Slot): Write | undefined {
     const { key, entryRevision: revision } = slot
-    const decision = decide(this.#known(slot))
+    const decision = decide(this.#knownWithRival(slot))
     switch (decision.do) {
       case 'Nothing':
         return undefined
@@ -258,6 +330,11 @@ export class FleetState {
     }
   }
 
+  *#placed(slot: Slot): Iterable<Placed> {
+    const { device, deployment, ...known } = this.#knownWithRival(slot)
+    if (slot.isMatched && device !== undefined && deployment !== undefined) yield { ...known, device, deployment }
+  }
+
   #known({ placement, deployment, entry, said }: Slot): Known {
     return {
       placement,
@@ -266,9 +343,46 @@ export class FleetState {
       entry,
       said,
       isAlive: this.#alive.has(placement.device),
+      rival: undefined,
     }
   }
+
+  /** As `#known`, with who has the slot on the device when it is not this Deployment. */
+  #knownWithRival(slot: Slot): Known {
+    const known = this.#known(slot)
+    const owner = this.#counted().ownerBefore(slot.deployment, slot.placement.device)
+    return owner === undefined ? known : { ...known, rival: this.#deployments.get(owner) }
+  }
+
+  /** Counted when it is asked for: a change touches a device once for each Deployment that names the slot. */
+  #counted(): Contests {
+    for (const device of this.#recount) this.#contests.set(device, this.#contestsOn(device))
+    this.#recount.clear()
+    return this.#contests
+  }
+
+  #contestsOn(device: string): Contest[] {
+    const matched = [...this.#slots.ofDevice(device)].filter((slot) => slot.isMatched)
+    const byName = Map.groupBy(matched, (slot) => this.#deployments.get(slot.deployment)?.slot)
+    return [...byName].flatMap(([name, slots]) => {
+      if (name === undefined || slots.length === 1) return []
+      const all = slots.map((slot) => this.#known(slot))
+      return contestOf(name, all) ?? []
+    })
+  }
+
+  /** What a device has of the Deployments that are for it and name this slot. */
+  #claimants(device: string, name: string | undefined): Slot[] {
+    if (name === undefined) return []
+    return [...this.#slots.ofDevice(device)].filter(
+      (slot) => slot.isMatched && this.#deployments.get(slot.deployment)?.slot === name,
+    )
+  }
 }
+
+/** Of a Deployment that is being deleted, and not of another one of its name: nobody wants it again. */
+const isLeft = ({ desired }: Entry, deployment: DeploymentView | undefined): boolean =>
+  deployment?.isDeleting === true && desired?.payload.owner.uid === deployment.uid
 
 const forgetEntry = (slot: Slot, revision: number): void => {
   slot.entry = undefined

@@ -1,17 +1,29 @@
 /** A small fleet for tests: objects as the API server has them, and buckets as NATS has them, without either. */
 import type { Deployment, DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import type { DeviceSpec } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { LabelSelector } from '#operator/model/selector.ts'
 import { heartbeatCodec, type State, stateCodec } from '../kv/payload.ts'
 import { revisionFor } from '../rollout/revisions.ts'
 import { FleetState, type KeySeen } from './fleet-state.ts'
 import { deploymentView, deviceView } from './views.ts'
 
+/** The time of what devices are in tests. */
+export const AT = new Date('2026-06-01T00:00:00Z')
 export const CREATED = '2026-01-01T00:00:00Z'
 
 export const scoreOf = (word: string): DeploymentSpec['score'] => ({ type: 'Process', data: { command: [word] } })
 
-export const deploymentOf = (name: string, more: { command?: string; selector?: LabelSelector; uid?: string } = {}) =>
+export const deploymentOf = (
+  name: string,
+  more: {
+    command?: string
+    selector?: LabelSelector
+    uid?: string
+    created?: string
+    annotations?: Record<string, string>
+    spec?: Partial<DeploymentSpec>
+  } = {},
+) =>
   ({
     apiVersion: 'fleet.nationtech.io/v1alpha1',
     kind: 'Deployment',
@@ -21,10 +33,12 @@ export const deploymentOf = (name: string, more: { command?: string; selector?: 
       uid: more.uid ?? `uid-of-${name}`,
       resourceVersion: '1',
       generation: 1,
-      creationTimestamp: CREATED,
+      creationTimestamp: more.created ?? CREATED,
+      ...(more.annotations !== undefined && { annotations: more.annotations }),
     },
     spec: {
       targetSelector: more.selector ?? {},
+      priority: 0,
       score: scoreOf(more.command ?? name),
       rollout: {
         strategy: 'AllAtOnce',
@@ -36,6 +50,7 @@ export const deploymentOf = (name: string, more: { command?: string; selector?: 
         paused: false,
       },
       revisionHistoryLimit: 10,
+      ...more.spec,
     },
   }) as Deployment
 
@@ -46,13 +61,28 @@ export const viewOf = (deployment: Deployment) => {
   return deploymentView(deployment, revision)
 }
 
-export const deviceOf = (name: string, labels: Record<string, string> = {}, pinned = false) =>
-  deviceView({
-    apiVersion: 'fleet.nationtech.io/v1alpha1',
-    kind: 'Device',
-    metadata: { name, labels, uid: name, resourceVersion: '1', creationTimestamp: CREATED },
-    spec: { pinned },
-  } as Device)
+export const deviceOf = (
+  name: string,
+  labels: Record<string, string> = {},
+  pinned = false,
+  more: { spec?: Partial<DeviceSpec>; annotations?: Record<string, string>; version?: string; at?: Date } = {},
+) =>
+  deviceView(
+    {
+      apiVersion: 'fleet.nationtech.io/v1alpha1',
+      kind: 'Device',
+      metadata: {
+        name,
+        labels,
+        uid: name,
+        resourceVersion: more.version ?? '1',
+        creationTimestamp: CREATED,
+        annotations: more.annotations ?? {},
+      },
+      spec: { pinned, ...more.spec },
+    },
+    more.at ?? AT,
+  )
 
 /** A bucket: what NATS would have of it, and what it would tell somebody who begins to watch it. */
 export class Bucket {

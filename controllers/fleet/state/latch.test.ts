@@ -34,7 +34,7 @@ describe('the latches', () => {
   test('banner_returns_when_nats_drops: a source that is lost later shows since when and why, until it is back', () => {
     const degraded = having(...replayed, lost, ['states', { type: 'Lost', problem: 'still away' }])
     expect(degraded.phase).toBe('Degraded')
-    expect(degraded.sources.states).toEqual({ phase: 'Degraded', since: at(5), problem: 'still away' })
+    expect(degraded.sources.states).toEqual({ phase: 'Degraded', since: at(FEEDS.length + 1), problem: 'still away' })
     expect(degraded.sources.devices.phase).toBe('Converged')
     expect(having(...replayed, lost, ['states', { type: 'Replayed' }]).phase).toBe('Converged')
   })
@@ -47,7 +47,7 @@ describe('the latches', () => {
   test('kv_wiped: what was known is gone, so it recovers anew', () => {
     const wiped = having(...replayed, ['heartbeats', { type: 'Wiped' }])
     expect(wiped.phase).toBe('Recovering')
-    expect(wiped.sources.states).toMatchObject({ phase: 'Recovering', since: at(5) })
+    expect(wiped.sources.states).toMatchObject({ phase: 'Recovering', since: at(FEEDS.length + 1) })
     expect(having(...replayed, ['heartbeats', { type: 'Wiped' }], ['heartbeats', { type: 'Replayed' }]).phase).toBe(
       'Converged',
     )

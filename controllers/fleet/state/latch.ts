@@ -9,11 +9,22 @@
  */
 
 /** What is read until its end and then followed. */
-export const FEEDS = ['deployments', 'devices', 'states', 'heartbeats'] as const
+export const FEEDS = ['deployments', 'devices', 'infos', 'desired', 'states', 'heartbeats'] as const
 export type Feed = (typeof FEEDS)[number]
 
-/** The seed's three latches: without heartbeats, states don't say whether their devices are there. */
-export const SOURCES = { deployments: ['deployments'], devices: ['devices'], states: ['states', 'heartbeats'] } as const
+/** Those that are buckets in NATS. */
+export const NATS_FEEDS = ['infos', 'desired', 'states', 'heartbeats'] as const satisfies readonly Feed[]
+export type NatsFeed = (typeof NATS_FEEDS)[number]
+
+/**
+ * The seed's three latches. Devices come from what agents tell of them. Without heartbeats and what was asked of devices, states
+ * don't say whether their devices are there and what they answer.
+ */
+export const SOURCES = {
+  deployments: ['deployments'],
+  devices: ['devices', 'infos'],
+  states: ['states', 'heartbeats', 'desired'],
+} as const
 export type Source = keyof typeof SOURCES
 
 export type Latch =
@@ -68,6 +79,8 @@ export type Latches = Readonly<Record<Feed, Latch>>
 export const latchesAt = (now: Date): Latches => ({
   deployments: recovering(now),
   devices: recovering(now),
+  infos: recovering(now),
+  desired: recovering(now),
   states: recovering(now),
   heartbeats: recovering(now),
 })
@@ -76,6 +89,22 @@ export const withEvent = (latches: Latches, feed: Feed, event: LatchEvent, now: 
   ...latches,
   [feed]: latched(latches[feed], event, now),
 })
+
+/** NATS can't be read: since when, and why. */
+export interface NatsLoss {
+  readonly since: Date
+  readonly problem: string
+}
+
+/** Undefined while every bucket is read, or being read. */
+export const natsLossOf = (latches: Latches): NatsLoss | undefined => {
+  for (const feed of NATS_FEEDS) {
+    const latch = latches[feed]
+    if (latch.phase !== 'Converged' && latch.problem !== undefined)
+      return { since: latch.since, problem: latch.problem }
+  }
+  return undefined
+}
 
 const GRAVITY = { Recovering: 2, Degraded: 1, Converged: 0 } as const
 

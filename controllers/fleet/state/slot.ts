@@ -7,7 +7,7 @@ export interface Slot {
   readonly placement: Placement
   readonly deployment: string
   isMatched: boolean
-  /** This operator wrote its key, or saw that it matched while the key was there: so it may delete the key when that ends. */
+  /** This operator wrote its key, or saw that it matched while the key was there, or that its Deployment is being deleted: so it may delete the key. */
   wasWanted: boolean
   entry: Entry | undefined
   /** Of fleet-desired: what is older is stale. Deletions count. */

@@ -1,24 +1,29 @@
 /** Deployments and Devices as FleetState takes them: checked, without what decides nothing. */
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import type { Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { type Labels, matches, selectorOf } from '#operator/model/selector.ts'
-import { digestOf } from '../kv/envelope.ts'
-import { desiredCodec } from '../kv/payload.ts'
+import { desiredCodec, type Filled } from '../kv/payload.ts'
+import { controlsIn } from '../rollout/controls.ts'
 import type { Revision } from '../rollout/revisions.ts'
+import { openingAt, windowsOf } from '../rollout/windows.ts'
+import { type Selectable, type Selection, selectionOf } from '../selection/selection.ts'
+import { type Workload, workloadOf } from '../workload/rendering.ts'
 
-export interface DeviceView {
-  readonly name: string
-  readonly labels: Labels
+/** A person keeps changes off the device; the value says why. */
+export const HOLD_ANNOTATION = 'fleet.nationtech.io/hold'
+
+/** A Device at a moment. */
+export interface DeviceView extends Selectable {
+  /** metadata.resourceVersion: what is filled in with a later one is newer. */
+  readonly version: string
   readonly isPinned: boolean
+  /** Why a person holds changes back; undefined when nobody does. */
+  readonly hold: string | undefined
+  /** Its windows are closed: when the next one opens, or `never`. Undefined when changes may begin. */
+  readonly opens: Date | 'never' | undefined
   /** When the Device was made: one that joins a rollout under way comes last. Milliseconds since the epoch. */
   readonly joinedAt: number
-}
-
-export interface Target extends Revision {
-  /** A device that has this workload under an older number needs nothing. */
-  isSameWorkload(score: Score): boolean
 }
 
 export interface DeploymentView {
@@ -27,24 +32,53 @@ export interface DeploymentView {
   readonly uid: string
   /** RFC 3339. */
   readonly created: string
+  /** It matches nothing any more, and never will again. */
+  readonly isDeleting: boolean
+  /** The place that it claims on each device; undefined when it gets along with all others. */
+  readonly slot: string | undefined
+  readonly priority: number
+  readonly tolerations: readonly Toleration[]
   /** The revision that is rolled out. */
-  readonly target: Target
+  readonly target: Revision
   readonly history: readonly Revision[]
   /** The revision that devices keep until their turn comes. */
   readonly from: number | undefined
-  matches(labels: Labels): boolean
+  /** The revision up to which what is not known is overruled by a person; 0 when none is. */
+  readonly overruled: number
+  /** Whether it is for the device. */
+  selects(device: DeviceView): Selection
   /** The rollout has come to the device. */
   admits(device: DeviceView): boolean
-  /** What is written for a revision: the same bytes for every device and every operator. */
-  bytesOf(revision: Revision): Uint8Array
+  /** Names what a device is to run under a revision, or says why that can't be filled in for it. */
+  wants(revision: Revision, device: DeviceView): Wanted
+  /** Beside what is rendered: where it came from; undefined when it is the same for every device. */
+  filled(revision: Revision, device: DeviceView): Filled | undefined
+  /** What is written for a revision, the same for every operator that sees the same Device; undefined when it can't be filled in. */
+  bytesOf(revision: Revision, device: DeviceView): Uint8Array | undefined
 }
 
-export const deviceView = ({ metadata, spec }: Device): DeviceView => ({
-  name: metadata.name,
-  labels: metadata.labels ?? {},
-  isPinned: spec.pinned,
-  joinedAt: Date.parse(metadata.creationTimestamp ?? ''),
-})
+/**
+ * A Device as it is at `now`: its windows open and close, and what bears its taints for a while does so no longer.
+ * @throws WindowError
+ */
+export const deviceView = ({ metadata, spec, status }: Device, now: Date): DeviceView => {
+  const opening = openingAt(windowsOf(spec.windows, 'spec.windows'), now)
+  return {
+    name: metadata.name,
+    labels: metadata.labels ?? {},
+    inventory: spec.inventory ?? {},
+    taints: [...(spec.taints ?? []), ...(status?.taints ?? [])],
+    at: now,
+    version: metadata.resourceVersion,
+    isPinned: spec.pinned,
+    hold: metadata.annotations?.[HOLD_ANNOTATION],
+    opens: opening.isOpen ? undefined : (opening.opens ?? 'never'),
+    joinedAt: Date.parse(metadata.creationTimestamp ?? ''),
+  }
+}
+
+/** A workload by the digest of what the device gets. */
+export type Wanted = { readonly digest: string } | { readonly problem: string }
 
 /** What the rollout says; without one, every device may have the target. */
 export interface Course {
@@ -57,7 +91,8 @@ const ALL: Course = { admits: () => true }
 /**
  * A Deployment that is being deleted matches nothing: its keys go, then its finalizer.
  * @param revision What `revisionFor` says, once it is stored.
- * @throws SelectorError that names the field
+ * @throws SelectorError, ExpressionError, WorkloadError, WindowError and ControlError that name the field
+ * @throws MalformedEntry (Size) for a workload that is too large
  */
 export const deploymentView = (
   { metadata, spec }: Deployment,
@@ -65,28 +100,65 @@ export const deploymentView = (
   history: readonly Revision[] = [revision],
   course: Course = ALL,
 ): DeploymentView => {
-  const selector = selectorOf(spec.targetSelector)
+  const select = selectionOf(spec)
+  windowsOf(spec.rollout.windows, 'spec.rollout.windows')
   const owner = { uid: metadata.uid, created: metadata.creationTimestamp ?? '' }
   const isDeleting = metadata.deletionTimestamp !== undefined
-  const sealed = new Map<number, Uint8Array>()
-  const digests = new WeakMap<Score, string>()
-  const digestOnce = (score: Score): string => {
-    const digest = digests.get(score) ?? digestOf(score)
-    digests.set(score, digest)
-    return digest
+  const workloads = new Map<number, Workload>()
+  const workloadIn = ({ revision: number, score }: Revision): Workload => {
+    const workload = workloads.get(number) ?? workloadOf(score)
+    workloads.set(number, workload)
+    return workload
   }
+  const filled = (of: Revision, device: DeviceView): Filled | undefined => {
+    const { isTemplated, digest } = workloadIn(of)
+    return isTemplated ? { digest, device: device.version } : undefined
+  }
+  const encode = ({ revision: number, generation }: Revision, score: Revision['score'], from: Filled | undefined) =>
+    desiredCodec.encode({ owner, revision: number, score, ...(from !== undefined && { filled: from }) }, generation)
+  // What is the same for every device is made once.
+  const sealed = new Map<number, Uint8Array>()
+  const shared = (of: Revision): Uint8Array => {
+    const bytes = sealed.get(of.revision) ?? encode(of, of.score, undefined)
+    sealed.set(of.revision, bytes)
+    return bytes
+  }
+  if (!workloadIn(revision).isTemplated) shared(revision)
+  const wanted = new WeakMap<DeviceView, Map<number, Wanted>>()
   return {
     key: keyOf(metadata),
     ...owner,
-    target: { ...revision, isSameWorkload: (score) => digestOnce(score) === revision.digest },
+    isDeleting,
+    slot: spec.slot,
+    priority: spec.priority,
+    tolerations: spec.tolerations ?? [],
+    target: revision,
     history,
     from: course.from,
-    matches: (labels) => !isDeleting && matches(selector, labels),
+    overruled: controlsIn(metadata.annotations).overruledRevision,
+    selects(device) {
+      if (isDeleting) return { is: 'NotSelected', why: 'the Deployment is being deleted' }
+      return select(device)
+    },
     admits: (device) => course.admits(device),
-    bytesOf({ revision: number, generation, score }) {
-      const bytes = sealed.get(number) ?? desiredCodec.encode({ owner, revision: number, score }, generation)
-      sealed.set(number, bytes)
-      return bytes
+    wants(of, device) {
+      const { isTemplated, digest } = workloadIn(of)
+      if (!isTemplated) return { digest }
+      const known = wanted.get(device) ?? new Map<number, Wanted>()
+      wanted.set(device, known)
+      const found = known.get(of.revision)
+      if (found !== undefined) return found
+      const rendered = workloadIn(of).render(device)
+      // The workload itself is not kept: ten thousand of them are large.
+      const wants = 'problem' in rendered ? rendered : { digest: rendered.digest }
+      known.set(of.revision, wants)
+      return wants
+    },
+    filled,
+    bytesOf(of, device) {
+      if (!workloadIn(of).isTemplated) return shared(of)
+      const rendered = workloadIn(of).render(device)
+      return 'problem' in rendered ? undefined : encode(of, rendered.score, filled(of, device))
     },
   }
 }

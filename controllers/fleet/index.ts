@@ -1,0 +1,74 @@
+/**
+ * The fleet: Deployments on devices, through NATS.
+ *
+ *   Deployment ─► operator (outside) ─► fleet-desired ─► agents ─► fleet-state ─► operator ─► status
+ *        └─ deleted ─► its keys are removed, then its finalizer
+ *
+ * The operator watches the fleet as a whole, not one Deployment at a time. What it does, and how to read it: docs/fleet.md.
+ */
+import type { Registry } from 'prom-client'
+import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { type Controller, controller } from '#operator/controller.ts'
+import type { OutsideContext } from '#operator/engine/context.ts'
+import { keyOf } from '#operator/model/resource.ts'
+import { createMetrics } from './metrics.ts'
+import type { NatsAccess } from './nats/connection.ts'
+import { FleetOperator } from './operator.ts'
+import type { FleetWindow } from './view.ts'
+
+export interface FleetDeps {
+  readonly nats: Omit<NatsAccess, 'name'>
+  /** The namespace whose Deployments it works on; all when undefined. */
+  readonly namespace: string | undefined
+  /** Where the Lease is that replicas share. */
+  readonly leaseNamespace: string
+  readonly identity: string
+  readonly registry: Registry
+  /** Where others in this process find the view of the fleet. */
+  readonly window?: FleetWindow
+}
+
+/** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
+const LEASE_TIMES = { leaseDuration: '8s', renewDeadline: '5s', retryPeriod: '1s' } as const
+/** How often a Deployment that is being deleted is looked at when nobody says that its keys are gone. */
+const LOOK_AGAIN = '2s'
+
+export const fleet = (deps: FleetDeps): Controller<Deployment> => {
+  const deployments = controller(Deployment, {
+    name: 'fleet',
+    finalizer: 'fleet.nationtech.io/finalizer',
+    progress: 'memory',
+    diffBase: 'memory',
+  })
+  const metrics = createMetrics(deps.registry)
+  let running: FleetOperator | undefined
+
+  deployments.outside('operator', async (context: OutsideContext) => {
+    const { api, clock, log, signal, wake } = context
+    const name = deps.namespace === undefined ? 'muster-fleet' : `muster-fleet-${deps.namespace}`
+    running = new FleetOperator({
+      access: { ...deps.nats, name: `muster-fleet ${deps.identity}` },
+      namespace: deps.namespace,
+      lease: { name, namespace: deps.leaseNamespace, times: LEASE_TIMES },
+      identity: deps.identity,
+      metrics,
+      api,
+      clock,
+      log,
+      cleared: wake,
+    })
+    if (deps.window !== undefined) deps.window.view = running.view
+    try {
+      await running.run(signal)
+    } finally {
+      running = undefined
+      if (deps.window !== undefined) deps.window.view = undefined
+    }
+  })
+
+  deployments.on.delete('keys', ({ object }) =>
+    running?.isCleared(keyOf(object.metadata)) === true ? undefined : { requeueAfter: LOOK_AGAIN },
+  )
+
+  return deployments
+}

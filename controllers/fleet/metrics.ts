@@ -1,0 +1,91 @@
+/** What is counted about the fleet. */
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Recovery } from './view.ts'
+
+/** What the gauges show; asked at every scrape. */
+export interface Measured {
+  recovery(): Recovery
+  counts(): { readonly deployments: number; readonly devices: number; readonly alive: number }
+}
+
+/** Registers them; once per registry. */
+export const createMetrics = (registry: Registry) => {
+  const registers = [registry]
+  let measured: Measured | undefined
+  const gauge = <L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    show: (gauge: Gauge<L>, from: Measured) => void,
+  ) =>
+    new Gauge<L>({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset()
+        if (measured !== undefined) show(this, measured)
+      },
+    })
+  gauge(
+    'muster_fleet_source_phase',
+    '1 for the phase in which a source is, else 0.',
+    ['source', 'phase'],
+    (own, from) => {
+      for (const [source, { phase }] of Object.entries(from.recovery().sources))
+        for (const one of ['Recovering', 'Degraded', 'Converged'])
+          own.set({ source, phase: one }, one === phase ? 1 : 0)
+    },
+  )
+  gauge('muster_fleet_leading', '1 while this replica writes status and advances rollouts.', [], (own, from) =>
+    own.set(from.recovery().isLeading ? 1 : 0),
+  )
+  gauge('muster_fleet_orphans_waiting', 'Keys that nothing wants and that wait for a person.', [], (own, from) =>
+    own.set(from.recovery().brake?.count ?? 0),
+  )
+  gauge('muster_fleet_deployments', 'Deployments that are known.', [], (own, from) =>
+    own.set(from.counts().deployments),
+  )
+  gauge('muster_fleet_devices', 'Devices that are known, by whether they have a heartbeat.', ['alive'], (own, from) => {
+    const { devices, alive } = from.counts()
+    own.set({ alive: 'true' }, alive)
+    own.set({ alive: 'false' }, devices - alive)
+  })
+  return {
+    measure(from: Measured | undefined) {
+      measured = from
+    },
+    writes: new Counter({
+      name: 'muster_fleet_desired_writes_total',
+      help: 'Keys of fleet-desired that were written, by kind: Put, Delete.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    malformed: new Counter({
+      name: 'muster_fleet_malformed_entries_total',
+      help: 'Entries that break the contract of their bucket and were skipped, by bucket and reason.',
+      labelNames: ['bucket', 'reason'],
+      registers,
+    }),
+    patches: new Counter({
+      name: 'muster_fleet_status_writes_total',
+      help: 'Status that was written to Kubernetes, by kind: Deployment, Device.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    orphans: new Counter({
+      name: 'muster_fleet_orphans_collected_total',
+      help: 'Keys that nothing wanted and that were deleted.',
+      registers,
+    }),
+    lost: new Counter({
+      name: 'muster_fleet_nats_problems_total',
+      help: 'Connections to NATS that broke or could not be made, by reason.',
+      labelNames: ['reason'],
+      registers,
+    }),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>

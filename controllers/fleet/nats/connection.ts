@@ -1,0 +1,98 @@
+/** A connection to a NATS server that the fleet can use. It does not come back by itself: whoever opened it opens another. */
+import { readFile } from 'node:fs/promises'
+import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import {
+  type Authenticator,
+  AuthorizationError,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+  nkeyAuthenticator,
+  PermissionViolationError,
+  UserAuthenticationExpiredError,
+} from '@nats-io/transport-node'
+import { NatsProblem } from './problem.ts'
+
+export interface NatsAccess {
+  /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */
+  readonly url: string
+  /** A file with a user’s credentials (`.creds`), or with the seed of its key alone. Read for every connection. */
+  readonly credentials?: string | undefined
+  /** What the server shows in its list of connections. */
+  readonly name: string
+}
+
+export interface Connected {
+  readonly connection: NatsConnection
+  readonly manager: JetStreamManager
+}
+
+/** Buckets whose keys live for a while and tell when they are gone need it. Design page 60. */
+const OLDEST_SERVER = [2, 11] as const
+/** Milliseconds; two that stay without an answer end the connection. */
+const PING = 5_000
+
+/** @throws NatsProblem (Unreachable, Refused, TooOld, NoJetStream) */
+export const openConnection = async (access: NatsAccess): Promise<Connected> => {
+  const place = withoutSecrets(access.url)
+  const authenticator = await authenticatorOf(access)
+  const connection = await connect({
+    servers: access.url.split(','),
+    name: access.name,
+    reconnect: false,
+    pingInterval: PING,
+    ...(authenticator !== undefined && { authenticator }),
+  }).catch((error: unknown) => {
+    throw connectProblem(place, error)
+  })
+  try {
+    refuseOld(place, connection.info?.version ?? '0')
+    return { connection, manager: await managerOf(place, connection) }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+const authenticatorOf = async ({ credentials }: NatsAccess): Promise<Authenticator | undefined> => {
+  if (credentials === undefined) return undefined
+  const bytes = await readFile(credentials).catch((error: unknown) => {
+    throw new NatsProblem('Refused', `the credentials ${credentials} can't be read: ${messageOf(error)}`, {
+      cause: error,
+    })
+  })
+  const seed = bytes.toString('utf8').trim()
+  return /^SU[A-Z2-7]+$/.test(seed) ? nkeyAuthenticator(Buffer.from(seed)) : credsAuthenticator(bytes)
+}
+
+const connectProblem = (place: string, error: unknown): NatsProblem =>
+  error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError
+    ? new NatsProblem('Refused', `NATS at ${place} refuses the user: mend its credentials`, { cause: error })
+    : new NatsProblem('Unreachable', `NATS at ${place} does not answer: ${messageOf(error)}`, { cause: error })
+
+const refuseOld = (place: string, version: string): void => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldestMajor, oldestMinor] = OLDEST_SERVER
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
+  throw new NatsProblem('TooOld', `NATS at ${place} is ${version}: run ${OLDEST_SERVER.join('.')} or newer`)
+}
+
+const managerOf = (place: string, connection: NatsConnection): Promise<JetStreamManager> =>
+  jetstreamManager(connection).catch((error: unknown) => {
+    throw new NatsProblem('NoJetStream', `NATS at ${place} runs without JetStream: start it with -js`, { cause: error })
+  })
+
+/** What a failed request means, in the words of whoever runs the fleet. */
+export const requestProblem = (what: string, error: unknown): NatsProblem => {
+  if (error instanceof NatsProblem) return error
+  if (error instanceof PermissionViolationError)
+    return new NatsProblem('Refused', `NATS does not let us ${what}: ${error.message}`, { cause: error })
+  if (error instanceof JetStreamApiError)
+    return new NatsProblem('NoJetStream', `NATS can't ${what}: ${error.message}`, { cause: error })
+  return new NatsProblem('Unreachable', `NATS did not ${what}: ${messageOf(error)}`, { cause: error })
+}
+
+/** For messages and logs: a URL may carry a password. */
+export const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/,]*@/g, '//')
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

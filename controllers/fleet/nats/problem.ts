@@ -1,0 +1,23 @@
+/** Why the fleet can't use NATS: the catalogue. The message says what to do. */
+export type NatsReason =
+  /** Nobody answers there, or the connection broke. */
+  | 'Unreachable'
+  /** The credentials are wrong, or don't allow what is asked. */
+  | 'Refused'
+  /** The server is too old. */
+  | 'TooOld'
+  /** JetStream is off, or has no room. */
+  | 'NoJetStream'
+  /** A bucket has settings that can't be changed without losing something. */
+  | 'BucketRefused'
+  /** A bucket was deleted, or made anew, while it was watched. */
+  | 'BucketGone'
+
+export class NatsProblem extends Error {
+  readonly reason: NatsReason
+  constructor(reason: NatsReason, problem: string, options?: ErrorOptions) {
+    super(problem, options)
+    this.name = 'NatsProblem'
+    this.reason = reason
+  }
+}

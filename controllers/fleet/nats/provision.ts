@@ -1,0 +1,144 @@
+/** Makes the buckets, and brings those that are there to the settings that the fleet needs, or says why it does not. */
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  StorageType,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { Kvm } from '@nats-io/kv'
+import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import type { Logger } from '#operator/model/log.ts'
+import { type BucketSettings, compareBucket } from '../kv/buckets.ts'
+import { type Connected, requestProblem } from './connection.ts'
+import { NatsProblem } from './problem.ts'
+
+/** Which store a bucket is: one that was deleted and made anew has another. Anchors fleet-gitops 0.3. */
+export type Incarnation = string
+
+const NANOSECONDS = 1_000_000
+
+export const streamOf = (bucket: string): string => `KV_${bucket}`
+
+/** The bucket as it must be. @throws NatsProblem (BucketRefused, Refused, NoJetStream, Unreachable) */
+export const ensureBucket = async (
+  { connection, manager }: Connected,
+  wanted: BucketSettings,
+  log: Logger,
+): Promise<Incarnation> => {
+  try {
+    const found = await findStream(manager, wanted.name)
+    if (found === undefined) return await create(connection, manager, wanted, log)
+    refuseForeign(wanted, found)
+    const verdict = compareBucket(wanted, settingsOf(wanted.name, found))
+    switch (verdict.verdict) {
+      case 'Fine':
+        break
+      case 'Migrate':
+        await manager.streams.update(streamOf(wanted.name), changesTo(wanted))
+        log.info('a bucket had other settings and was changed', { bucket: wanted.name, changes: verdict.changes })
+        break
+      case 'Refuse':
+        throw new NatsProblem('BucketRefused', verdict.reason)
+    }
+    await closeToRollups(manager, wanted, found)
+    return found.created
+  } catch (error) {
+    throw requestProblem(`make or change the bucket ${wanted.name}`, error)
+  }
+}
+
+/** @throws NatsProblem (BucketGone, …) when the bucket is another one than it was */
+export const checkIncarnation = async (
+  manager: JetStreamManager,
+  bucket: string,
+  incarnation: Incarnation,
+): Promise<void> => {
+  const found = await findStream(manager, bucket).catch((error: unknown) => {
+    throw requestProblem(`tell about the bucket ${bucket}`, error)
+  })
+  if (found?.created === incarnation) return
+  const what = found === undefined ? 'was deleted' : 'was deleted and made anew'
+  throw new NatsProblem('BucketGone', `the bucket ${bucket} ${what}: what is missing in it is written again`)
+}
+
+/** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */
+export const newestRevision = async (manager: JetStreamManager, bucket: string, keys: string): Promise<number> => {
+  const found = await manager.streams.getMessage(streamOf(bucket), { last_by_subj: `$KV.${bucket}.${keys}` })
+  return found?.seq ?? 0
+}
+
+/** Where the bucket is kept; undefined when there is none. @throws what NATS answers */
+export const findStream = async (manager: JetStreamManager, bucket: string): Promise<StreamInfo | undefined> => {
+  try {
+    return await manager.streams.info(streamOf(bucket))
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined
+    throw error
+  }
+}
+
+const create = async (
+  connection: NatsConnection,
+  manager: JetStreamManager,
+  wanted: BucketSettings,
+  log: Logger,
+): Promise<Incarnation> => {
+  const { history, ttl, markerTtl, maxValueSize, maxBytes, storage } = wanted
+  await new Kvm(connection).create(wanted.name, {
+    history,
+    maxValueSize,
+    max_bytes: maxBytes,
+    storage: storage === 'file' ? StorageType.File : StorageType.Memory,
+    description: 'Muster: made and watched by its fleet operator',
+    ...(ttl > 0 && { ttl }),
+    ...(markerTtl > 0 && { markerTTL: markerTtl }),
+  })
+  const made = await manager.streams.info(streamOf(wanted.name))
+  await closeToRollups(manager, wanted, made)
+  log.info('a bucket was made', { bucket: wanted.name })
+  return made.created
+}
+
+/** By a header of one message that it may write, a device would erase what all others said. Markers need them: docs/decisions/fleet-agent.md. */
+const closeToRollups = async (
+  manager: JetStreamManager,
+  { name, markerTtl }: BucketSettings,
+  { config }: StreamInfo,
+): Promise<void> => {
+  if (markerTtl === 0 && config.allow_rollup_hdrs)
+    await manager.streams.update(streamOf(name), { allow_rollup_hdrs: false })
+}
+
+/** A stream of the name of a bucket that is none. */
+const refuseForeign = ({ name }: BucketSettings, { config }: StreamInfo): void => {
+  const subject = `$KV.${name}.>`
+  const isBucket = config.subjects?.length === 1 && config.subjects[0] === subject && config.mirror === undefined
+  if (isBucket && !config.sealed) return
+  const problem = config.sealed ? 'is sealed' : `does not hold the subjects ${subject} and nothing else`
+  throw new NatsProblem(
+    'BucketRefused',
+    `the stream ${config.name} ${problem}: the bucket ${name} needs it; move its content away, delete it, and start again`,
+  )
+}
+
+const settingsOf = (name: string, { config }: StreamInfo): BucketSettings => ({
+  name,
+  history: config.max_msgs_per_subject,
+  ttl: Math.round(config.max_age / NANOSECONDS),
+  markerTtl: Math.round(markerNanos(config) / NANOSECONDS),
+  maxValueSize: config.max_msg_size,
+  maxBytes: config.max_bytes,
+  storage: config.storage === StorageType.File ? 'file' : 'memory',
+})
+
+const markerNanos = ({ subject_delete_marker_ttl: ttl }: StreamConfig): number => (typeof ttl === 'number' ? ttl : 0)
+
+const changesTo = ({ history, ttl, markerTtl, maxValueSize, maxBytes }: BucketSettings): Partial<StreamConfig> => ({
+  max_msgs_per_subject: history,
+  max_age: nanos(ttl),
+  max_msg_size: maxValueSize,
+  max_bytes: maxBytes,
+  ...(markerTtl > 0 && { allow_msg_ttl: true, subject_delete_marker_ttl: nanos(markerTtl) }),
+})

@@ -1,0 +1,136 @@
+/**
+ * Keeps the buckets followed, whatever happens to NATS. There is one way for the start, a restart of the server, a cut network and
+ * a wiped store: connect, check the server, make or check the buckets, read them from the beginning, and follow them until
+ * anything breaks; then all of it again. Anchors fleet-gitops 0.3, A2.7.
+ */
+import { type KV, Kvm } from '@nats-io/kv'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { BucketSettings } from '../kv/buckets.ts'
+import { type Connected, type NatsAccess, openConnection, requestProblem } from './connection.ts'
+import { type BucketListener, BucketMirror } from './mirror.ts'
+import { NatsProblem } from './problem.ts'
+import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
+
+export interface Followed {
+  readonly settings: BucketSettings
+  /** Which keys: a pattern of subjects, such as `>`. */
+  readonly keys: string
+  readonly listener: BucketListener
+}
+
+export interface SessionOptions<Name extends string> {
+  readonly access: NatsAccess
+  readonly buckets: Readonly<Record<Name, Followed>>
+  /** The buckets can be written to, until `lost`. */
+  opened(buckets: Readonly<Record<Name, KV>>): void
+  /** Called for every attempt that failed and for every connection that broke. */
+  lost(problem: NatsProblem): void
+  readonly clock: Clock
+  readonly log: Logger
+  /** Ends it for good. */
+  readonly signal: AbortSignal
+}
+
+/** Milliseconds between attempts; the last one again and again. */
+const DELAYS = [100, 500, 1_000, 2_000] as const
+/** Milliseconds between looks at whether the buckets are still the same; a session that lasted so long was a good one. */
+const WATCHDOG = 5_000
+
+type ByName<Name extends string, T> = Readonly<Record<Name, T>>
+
+/** Resolves once the signal has aborted and no connection, watch or timer is left. Never rejects. */
+export const keepSession = async <Name extends string>(options: SessionOptions<Name>): Promise<void> => {
+  const { buckets, signal, clock, log } = options
+  const names = Object.keys(buckets) as Name[]
+  const mirrors = mapOf(names, (name) => new BucketMirror(buckets[name].keys, buckets[name].listener, clock))
+  let attempt = 0
+  let said: string | undefined
+  while (!signal.aborted) {
+    const began = monotonic(clock)
+    try {
+      await session(options, names, mirrors)
+    } catch (error) {
+      if (signal.aborted) break
+      const problem = requestProblem('answer', error)
+      // The same again and again is one line.
+      if (said !== problem.message) log.warn('NATS can’t be used', { reason: problem.reason, problem: problem.message })
+      said = problem.message
+      options.lost(problem)
+    }
+    if (monotonic(clock) - began >= WATCHDOG) attempt = 0
+    await clock.sleep(DELAYS[Math.min(attempt, DELAYS.length - 1)] ?? 0, signal)
+    attempt += 1
+  }
+}
+
+/** One connection, from its beginning to its end. @throws NatsProblem unless the signal ended it */
+const session = async <Name extends string>(
+  options: SessionOptions<Name>,
+  names: readonly Name[],
+  mirrors: ByName<Name, BucketMirror>,
+): Promise<void> => {
+  const { buckets, signal, log } = options
+  const connected = await openConnection(options.access)
+  const { connection } = connected
+  const ended = new AbortController()
+  // What waits for an answer of this connection ends with it.
+  const close = () => void connection.close()
+  signal.addEventListener('abort', close, { once: true })
+  let parts: readonly Promise<void>[] = []
+  try {
+    const incarnations = await eachOf(names, (name) => ensureBucket(connected, buckets[name].settings, log))
+    const kvm = new Kvm(connection)
+    const open = await eachOf(names, (name) => kvm.open(buckets[name].settings.name, { allow_direct: true }))
+    options.opened(open)
+    log.info('NATS is there', { version: connection.info?.version })
+    const ending = AbortSignal.any([signal, ended.signal])
+    parts = [
+      ...names.map((name) => {
+        const newest = () => newestRevision(connected.manager, buckets[name].settings.name, buckets[name].keys)
+        return mirrors[name].follow(open[name], incarnations[name], newest, ending)
+      }),
+      watch(options, names, incarnations, connected, ending),
+      broken(connection),
+    ]
+    // The first that ends is the end of all: each of them lasts as long as the connection is good.
+    await Promise.race(parts)
+    if (!signal.aborted) throw new NatsProblem('Unreachable', 'the connection to NATS broke')
+  } finally {
+    ended.abort()
+    signal.removeEventListener('abort', close)
+    await connection.close()
+    await Promise.allSettled(parts)
+  }
+}
+
+/** Looks now and then whether the buckets are still those that are followed: a watch of one that is gone is silent for ever. */
+const watch = async <Name extends string>(
+  { buckets, clock }: SessionOptions<Name>,
+  names: readonly Name[],
+  incarnations: ByName<Name, Incarnation>,
+  { manager }: Connected,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (;;) {
+    await clock.sleep(WATCHDOG, signal)
+    if (signal.aborted) return
+    await eachOf(names, (name) => checkIncarnation(manager, buckets[name].settings.name, incarnations[name]))
+  }
+}
+
+const broken = async (connection: Connected['connection']): Promise<void> => {
+  const error = await connection.closed()
+  if (error !== undefined) throw requestProblem('keep the connection', error)
+}
+
+const mapOf = <Name extends string, T>(names: readonly Name[], of: (name: Name) => T): ByName<Name, T> =>
+  Object.fromEntries(names.map((name) => [name, of(name)])) as ByName<Name, T>
+
+const eachOf = async <Name extends string, T>(
+  names: readonly Name[],
+  of: (name: Name) => Promise<T>,
+): Promise<ByName<Name, T>> => {
+  const values = await Promise.all(names.map(async (name) => [name, await of(name)] as const))
+  return Object.fromEntries(values) as ByName<Name, T>
+}

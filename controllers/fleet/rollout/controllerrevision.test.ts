@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { scoreOf } from '../state/fleet.builders.ts'
+import { revisionIn, revisionName, revisionObject } from './controllerrevision.ts'
+import { revisionFor } from './revisions.ts'
+
+const web = { name: 'web', namespace: 'shop', uid: 'uid-of-web' }
+const { revision } = revisionFor([], { generation: 4, score: scoreOf('web') }, undefined)
+
+test('what is kept comes back as it was, also after the API server has written it as JSON', () => {
+  expect(revisionIn(web, JSON.parse(JSON.stringify(revisionObject(web, revision))))).toEqual(revision)
+})
+
+test('what was taken back is kept with the revision that brings the older workload back', () => {
+  const back = { ...revision, revision: 2, refused: 'sha256:bad' }
+  expect(revisionIn(web, JSON.parse(JSON.stringify(revisionObject(web, back))))).toEqual(back)
+})
+
+test('the name depends on the owner and the number alone, so that two operators meet under it', () => {
+  const other = { ...revision, score: scoreOf('other') }
+  expect(revisionObject(web, other).metadata.name).toBe(revisionObject(web, revision).metadata.name)
+  expect(revisionName(web, 5)).toMatch(/^web-[0-9a-f]{8}-5$/)
+  expect(revisionName({ ...web, uid: 'anew' }, 5)).not.toBe(revisionName(web, 5))
+})
+
+test('the revisions of another Deployment, also of one with the same name, are not its own', () => {
+  expect(revisionIn({ uid: 'anew' }, revisionObject(web, revision))).toBeUndefined()
+})
+
+describe('what somebody changed is refused, with the reason', () => {
+  const kept = revisionObject(web, revision)
+  test.each<[string, object, string]>([
+    ['no number', { ...kept, revision: 0 }, 'revision is no whole number from 1 on'],
+    ['no data', { ...kept, data: undefined }, 'data is no object'],
+    ['no score', { ...kept, data: { generation: 1 } }, 'data.score is no object'],
+    ['no generation', { ...kept, data: {} }, 'data.generation is no whole number from 0 on'],
+    [
+      'another workload',
+      { ...kept, data: { generation: 4, digest: revision.digest, score: scoreOf('other') } },
+      'data.digest is not that of data.score',
+    ],
+  ])('%s', (_what, object, said) => {
+    expect(() => revisionIn(web, object as typeof kept)).toThrow(
+      `the ControllerRevision ${kept.metadata.name} can't be used: ${said}`,
+    )
+  })
+})

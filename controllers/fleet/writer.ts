@@ -1,0 +1,56 @@
+/** Stores what FleetState wants written, with compare-and-set, and tells it what became of that. */
+import { messageOf } from '#operator/client/errors.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { DesiredStore } from './nats/desired-store.ts'
+import type { FleetState, Write } from './state/fleet-state.ts'
+
+/** So many writes are on their way at once. */
+const AT_ONCE = 128
+
+export interface WriterOptions {
+  readonly state: FleetState
+  /** Undefined while NATS is away. */
+  store(): DesiredStore | undefined
+  /** Called for each that the store took. */
+  stored(write: Write): void
+  readonly log: Logger
+}
+
+/**
+ * Writes until nothing is left to write, or the store does not answer: then what is left is wanted again at the next call.
+ * @returns how many were stored
+ */
+export const writeAll = async ({ state, store, stored, log }: WriterOptions, signal: AbortSignal): Promise<number> => {
+  let count = 0
+  for (;;) {
+    const target = store()
+    const writes = target === undefined ? [] : state.writes()
+    if (target === undefined || writes.length === 0) return count
+    let problem: unknown
+    const next = writes.values()
+    const worker = async (): Promise<void> => {
+      for (const write of next) {
+        if (problem !== undefined || signal.aborted) {
+          state.retry(write.key)
+          continue
+        }
+        try {
+          const { outcome, seen } = await target.write(write)
+          state.desiredSeen(seen)
+          if (outcome === 'Outrun') continue
+          count += 1
+          stored(write)
+        } catch (error) {
+          problem = error
+          state.retry(write.key)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, writes.length) }, worker))
+    if (signal.aborted) return count
+    if (problem !== undefined) {
+      log.warn('keys could not be written, they are written again', { problem: messageOf(problem) })
+      return count
+    }
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * The agent of a device:
+ *
+ *   fleet-desired ─► watch ─► a tenant for each Deployment ─► runner: Process | KubernetesManifests
+ *                                  │
+ *   fleet-state, fleet-info ◄─ reports        fleet-heartbeat ◄─ every 30 s
+ *
+ * What it was told last is on its disk, so it works without NATS. Only a deletion takes a workload away: a key that is
+ * missing tells that a store was lost. Seed: fleet-recovery; design page 60.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, realpath } from 'node:fs/promises'
+import { Kvm } from '@nats-io/kv'
+import type { Authenticator, NatsConnection } from '@nats-io/transport-node'
+import { BUCKETS } from '#controllers/fleet/kv/buckets.ts'
+import { deviceKey } from '#controllers/fleet/kv/keys.ts'
+import { heartbeatCodec } from '#controllers/fleet/kv/payload.ts'
+import { messageOf } from '#operator/client/errors.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { openLedger } from './ledger.ts'
+import { agentId, lock } from './lock.ts'
+import { noCluster } from './manifests/no-cluster.ts'
+import { objectsApi } from './manifests/objects-api.ts'
+import { manifestRunner } from './manifests/runner.ts'
+import { watchDesired } from './nats/desired-watch.ts'
+import { connectTo, follow } from './nats/link.ts'
+import { type Outlets, Reports } from './nats/reports.ts'
+import { noMachine } from './process/no-machine.ts'
+import { processRunner } from './process/runner.ts'
+import type { Runners } from './runner.ts'
+import { Tenants } from './tenants.ts'
+
+export interface AgentOptions {
+  readonly device: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly version: string
+  readonly nats: { readonly url: string; readonly authenticator: Authenticator | undefined }
+  /** Made when it is not there; one agent at a time. */
+  readonly stateDir: string
+  /** Where objects of manifests are applied; undefined on a device without Kubernetes. */
+  readonly cluster: Transport | undefined
+  /** What is told of the device beside its labels. */
+  readonly inventory: Readonly<Record<string, string>>
+  /** Whether this machine is the device: else programs are refused. */
+  readonly isMachine: boolean
+  /** Programs end with the agent; else they go on, and the next agent takes them over. */
+  readonly stopWorkloads: boolean
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How often the device says that it is there: three beats may fail before it counts as offline. Design page 60. */
+const BEAT = '30s'
+const RETRY = 2_000
+/** How often all entries are read again, in case a store was lost and nothing told. */
+const READ_AGAIN = '10m'
+
+/** Runs until the signal aborts. @throws RefusedError, LockedError, and the system's error for a folder that can't be used */
+export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
+  const { device, stateDir, clock, log } = options
+  await mkdir(stateDir, { recursive: true, mode: 0o700 })
+  const folder = await realpath(stateDir)
+  await using _locked = await lock(folder)
+  const ledger = await openLedger(folder, log)
+  const reports = new Reports(device, {
+    labels: options.labels,
+    inventory: options.inventory,
+    agentVersion: options.version,
+  })
+  const runners = runnersOf(options, agentId(folder))
+  const tenants = new Tenants({ device, ledger, runners, reports, clock, log })
+  try {
+    await tenants.resume()
+    const connection = await connectTo({ ...options.nats, device, clock, log }, signal)
+    try {
+      await serve(connection, options, tenants, reports, signal)
+    } finally {
+      await connection.close()
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    await tenants.close(options.stopWorkloads)
+  }
+}
+
+const runnersOf = ({ cluster, isMachine, clock, log }: AgentOptions, agent: string): Runners => ({
+  Process: isMachine ? processRunner({ agent, clock, log }) : noMachine,
+  KubernetesManifests:
+    cluster === undefined ? noCluster : manifestRunner({ api: objectsApi(cluster, clock), clock, log }),
+})
+
+/** Everything that goes over one connection, which outlives its breaks. */
+const serve = async (
+  connection: NatsConnection,
+  options: AgentOptions,
+  tenants: Tenants,
+  reports: Reports,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { device, clock, log } = options
+  log.info('connected to NATS', { device, server: connection.getServer() })
+  let renew = new AbortController()
+  const again = (): void => {
+    reports.sayAllAgain()
+    renew.abort()
+  }
+  void follow(connection, log, again)
+  const watch = async (): Promise<void> => {
+    for (let failures = 0; !signal.aborted; ) {
+      renew = new AbortController()
+      const over = AbortSignal.any([signal, renew.signal])
+      void clock.sleep(READ_AGAIN, over).then(() => renew.abort())
+      try {
+        await watchDesired(
+          connection,
+          device,
+          tenants.listener(() => (failures = 0)),
+          over,
+        )
+      } catch (error) {
+        failures += 1
+        if (failures === 1 && !signal.aborted)
+          log.warn('fleet-desired can’t be read: what runs goes on', { problem: messageOf(error) })
+      }
+      if (!over.aborted) await clock.sleep(RETRY, over)
+    }
+  }
+  const outlets = await outletsOf(connection)
+  await Promise.all([
+    watch(),
+    reports.deliver(outlets, clock, log, signal),
+    beat(outlets, options, again, signal),
+    lookAfter(reports, outlets, options, signal),
+  ])
+}
+
+const outletsOf = async (connection: NatsConnection): Promise<Outlets> => {
+  const buckets = new Kvm(connection)
+  const [state, info, heartbeat] = await Promise.all([
+    buckets.open(BUCKETS.state.name),
+    buckets.open(BUCKETS.info.name),
+    buckets.open(BUCKETS.heartbeat.name),
+  ])
+  return { state, info, heartbeat }
+}
+
+/** @param onAnew the buckets are others than before, though the connection did not break */
+const beat = async (
+  { heartbeat }: Outlets,
+  { device, clock, log }: AgentOptions,
+  onAnew: () => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  const boot = randomUUID()
+  let last = 0
+  while (!signal.aborted) {
+    let isHeard = false
+    try {
+      const at = clock.now().toISOString()
+      const revision = await heartbeat.put(deviceKey(device), heartbeatCodec.encode({ boot, at }, 0))
+      isHeard = true
+      // Within one store they only grow.
+      if (revision <= last) onAnew()
+      last = revision
+    } catch (error) {
+      log.debug('no heartbeat', { problem: messageOf(error) })
+    }
+    await clock.sleep(isHeard ? BEAT : RETRY, signal)
+  }
+}
+
+/** A bucket of reports may be made anew alone, and only who looks knows. */
+const lookAfter = async (
+  reports: Reports,
+  outlets: Outlets,
+  { clock, log }: AgentOptions,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (;;) {
+    await clock.sleep(BEAT, signal)
+    if (signal.aborted) return
+    try {
+      await reports.lookAfter(outlets)
+    } catch (error) {
+      log.debug('it is not known whether NATS still has what was said', { problem: messageOf(error) })
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/** The agent's connection to NATS: it comes and goes, and what runs on the device does not mind. */
+import { type Authenticator, AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
+import { messageOf } from '#operator/client/errors.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { inboxOf } from './subjects.ts'
+
+export interface LinkOptions {
+  /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */
+  readonly url: string
+  readonly device: string
+  readonly authenticator: Authenticator | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** NATS is there and does not let this device in. */
+export class RefusedError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'RefusedError'
+  }
+}
+
+const RETRY = 1_000
+
+/**
+ * The first connection, however long it takes. Later breaks mend themselves.
+ * @throws RefusedError, and the signal's reason when it aborts first
+ */
+export const connectTo = async (options: LinkOptions, signal: AbortSignal): Promise<NatsConnection> => {
+  const { url, device, authenticator, clock, log } = options
+  const nats = url.split(',').map(withoutUser).join(',')
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted()
+    try {
+      return await connect({
+        servers: url.split(','),
+        name: `muster-agent/${device}`,
+        inboxPrefix: inboxOf(device),
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: RETRY,
+        // Users come and go with a server's configuration: an agent that is let in again goes on.
+        ignoreAuthErrorAbort: true,
+        ...(authenticator !== undefined && { authenticator }),
+      })
+    } catch (error) {
+      if (error instanceof AuthorizationError)
+        throw new RefusedError(`NATS at ${nats} does not let the device ${device} in: check --nats-credentials`, {
+          cause: error,
+        })
+      if (tries === 1) log.warn('NATS does not answer: what runs goes on', { nats, problem: messageOf(error) })
+      await clock.sleep(RETRY, signal)
+    }
+  }
+}
+
+/** Tells of breaks until the connection is closed. */
+export const follow = async (connection: NatsConnection, log: Logger, onBack: () => void): Promise<void> => {
+  for await (const status of connection.status()) {
+    if (status.type === 'disconnect') log.warn('NATS is away: what runs goes on')
+    if (status.type === 'error') log.warn('NATS refuses something', { problem: status.error.message })
+    if (status.type === 'reconnect') {
+      log.info('NATS is back')
+      onBack()
+    }
+  }
+}
+
+const withoutUser = (url: string): string => {
+  const { protocol, host } = new URL(url)
+  return `${protocol}//${host}`
+}

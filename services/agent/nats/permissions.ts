@@ -1,0 +1,33 @@
+/**
+ * What a NATS server allows the agent of a device, and nothing else. Pure.
+ *
+ * Watching goes by a consumer whose filter is a part of the subject that creates it: the server refuses one whose filter is
+ * another. Reading by sequence, listing, purging and everything about streams has subjects that are not here. A device can't
+ * read the states it wrote either, so nothing that it made up can be sent on to somebody else by a server's answer.
+ */
+import { BUCKETS } from '#controllers/fleet/kv/buckets.ts'
+import { deviceKey, keysOfDevice } from '#controllers/fleet/kv/keys.ts'
+import { inboxOf, streamOf, subjectOf } from './subjects.ts'
+
+/** Subjects as nats-server's configuration takes them. */
+export interface Permissions {
+  readonly publish: readonly string[]
+  readonly subscribe: readonly string[]
+}
+
+/** @throws MalformedEntry for what can't be the name of a device */
+export const permissionsOf = (device: string): Permissions => {
+  const desired = BUCKETS.desired.name
+  const stream = streamOf(desired)
+  return {
+    publish: [
+      subjectOf(BUCKETS.state.name, keysOfDevice(device)),
+      subjectOf(BUCKETS.info.name, deviceKey(device)),
+      subjectOf(BUCKETS.heartbeat.name, deviceKey(device)),
+      `$JS.API.CONSUMER.CREATE.${stream}.*.${subjectOf(desired, keysOfDevice(device))}`,
+      // Answers to JetStream's question whether it may go on sending.
+      `$JS.FC.${stream}.>`,
+    ],
+    subscribe: [`${inboxOf(device)}.>`],
+  }
+}

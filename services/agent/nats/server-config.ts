@@ -1,0 +1,35 @@
+/** The part of nats-server's configuration that says who may sign in, and what they may do. Pure. */
+import { type Permissions, permissionsOf } from './permissions.ts'
+
+/** Public nkeys: `U…`. */
+export interface Users {
+  /** Of the managers, which may do everything. */
+  readonly operator: string
+  readonly devices: ReadonlyMap<string, string>
+}
+
+const list = (subjects: readonly string[]): string =>
+  `[\n${subjects.map((subject) => `          ${JSON.stringify(subject)}`).join('\n')}\n        ]`
+
+const device = (name: string, nkey: string, { publish, subscribe }: Permissions): string => `    # ${name}
+    {
+      nkey: ${nkey}
+      permissions: {
+        publish: ${list(publish)}
+        subscribe: ${list(subscribe)}
+      }
+    }`
+
+/** For `include` in the configuration of a server that has JetStream. The order is that of the names. */
+export const serverConfig = ({ operator, devices }: Users): string => {
+  const sorted = [...devices].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `# Written by "muster fleet credentials": who may sign in. Include it in nats-server's configuration.
+authorization {
+  users: [
+    # muster manager
+    { nkey: ${operator} }
+${sorted.map(([name, nkey]) => device(name, nkey, permissionsOf(name))).join('\n')}
+  ]
+}
+`
+}

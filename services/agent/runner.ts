@@ -1,0 +1,34 @@
+/** What runs a kind of workload. */
+import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import type { Phase } from '#controllers/fleet/kv/payload.ts'
+
+/** Tells how a workload does; the message says why it is not running, or what it waits for. */
+export type Report = (phase: Phase, message?: string) => void
+
+/** One Deployment on this device, as runners know it. */
+export interface Place {
+  /** `<device>.<namespace>.<deployment>` */
+  readonly key: string
+  /** `<namespace>/<deployment>`, for people. */
+  readonly deployment: string
+  /** A folder of its own that outlives the agent. */
+  readonly folder: string
+}
+
+/**
+ * Every method may be called again after the agent was killed in the middle of it, and does what is left to do. The methods
+ * of one place are never called at the same time.
+ */
+export interface Runner {
+  /**
+   * Brings the workload about and tends it until the signal aborts. What runs then goes on running; what an earlier score of
+   * the place left is taken away. Never throws: trouble is reported and tried again.
+   */
+  tend(place: Place, score: Score, report: Report, signal: AbortSignal): Promise<void>
+  /** Takes everything away that any score of the place left, and resolves when it is gone, or the signal aborts. */
+  remove(place: Place, report: Report, signal: AbortSignal): Promise<void>
+  /** The agent ends for good: stops what runs on this machine, so that the next start begins it anew. */
+  halt(place: Place): Promise<void>
+}
+
+export type Runners = Readonly<Record<Score['type'], Runner>>

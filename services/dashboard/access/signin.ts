@@ -1,0 +1,32 @@
+import { html, type Markup } from '#services/markup/markup.ts'
+import { command } from '../parts/table.ts'
+import { RIGHT } from './guard.ts'
+
+/** Asks for a token. @param problem with the one that was given */
+export const signIn = (problem: string | undefined): Markup => html`
+${problem === undefined ? undefined : html`<p id="problem" class="problem">${problem}</p>`}
+<p>Whoever may <code>${RIGHT.verb}</code> the path <code>${RIGHT.path}</code> of the API server may look. Make a token, such as</p>
+${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system')}
+<form class="sign-in" method="post" action="/sign-in">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required${
+  problem === undefined ? undefined : html` aria-invalid="true" aria-describedby="problem"`
+}>
+<button>Sign in</button></form>`
+
+/** Says who is not let in, and how to change that. */
+export const refused = (viewer: string): Markup => html`
+<p>The API server knows you as <code>${viewer}</code>, who may not <code>${RIGHT.verb}</code> the path <code>${RIGHT.path}</code>.</p>
+<p>Somebody who may write ClusterRoleBindings can let you in:</p>
+${command(bindingLine(viewer))}
+<form method="post" action="/sign-out"><button>Sign in as somebody else</button></form>`
+
+/** `system:serviceaccount:ns:name` is a ServiceAccount, everything else a user. */
+export const bindingLine = (viewer: string): string => {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(viewer) ?? []
+  const subject = namespace === undefined ? `--user=${quoted(viewer)}` : `--serviceaccount=${namespace}:${name}`
+  return `kubectl create clusterrolebinding muster-dashboard-${name ?? 'somebody'} --clusterrole=muster-dashboard-viewer ${subject}`
+}
+
+/** For a shell. Names of users come from elsewhere, and such lines are copied. */
+const quoted = (text: string): string => (/^[\w@.:/+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)

@@ -1,0 +1,57 @@
+/**
+ * The recovery banner: while the fleet operator rebuilds what it knows, or has lost a source, every page says so, by source. It asks
+ * again every two seconds, and only then: once all is Converged the answer is empty, the banner is gone and so is its timer.
+ * Seed fleet-recovery, Convergence banner.
+ */
+import type { Latch, Source } from '#controllers/fleet/state/latch.ts'
+import type { FleetView, Recovery } from '#controllers/fleet/view.ts'
+import { html, type Markup } from '#services/markup/markup.ts'
+import { age } from './parts/age.ts'
+import { number, state } from './parts/tone.ts'
+
+export const BANNER_PATH = '/recovery'
+
+/** The banner's JSON twin; undefined without a fleet operator. */
+export const recoveryOf = (fleet: FleetView | undefined): Recovery | undefined => fleet?.recovery()
+
+export const isShown = (recovery: Recovery | undefined): boolean =>
+  recovery !== undefined && recovery.phase !== 'Converged'
+
+const SOURCES: Readonly<Record<Source, string>> = { deployments: 'Deployments', devices: 'Devices', states: 'States' }
+
+const HEADLINES: Readonly<Record<Exclude<Latch['phase'], 'Converged'>, readonly [string, string]>> = {
+  Recovering: ['Rebuilding', 'What is shown of the fleet is partial until all three sources are read.'],
+  Degraded: ['Degraded', 'What is shown of the fleet is of the moment before a source was lost.'],
+}
+
+/** What goes into the element `#recovery`: nothing once all is Converged. */
+export const banner = (recovery: Recovery | undefined, now: Date): Markup | undefined => {
+  if (recovery === undefined || recovery.phase === 'Converged') return undefined
+  const [headline, meaning] = HEADLINES[recovery.phase]
+  const sources = (Object.keys(SOURCES) as Source[]).map(
+    (source) =>
+      html`<li><span class="source">${SOURCES[source]}</span> ${progress(recovery.sources[source], now)}</li>`,
+  )
+  return html`<div class="recovery" data-phase="${recovery.phase}" hx-get="${BANNER_PATH}" hx-trigger="every 2s" hx-target="#recovery" hx-swap="innerMorph">
+<p><strong>${headline}</strong> <span class="meaning">${meaning}</span></p>
+<ul>${sources}</ul></div>`
+}
+
+const progress = (latch: Latch, now: Date): Markup => {
+  switch (latch.phase) {
+    case 'Converged':
+      return state('good', 'ready')
+    case 'Degraded':
+      return html`${state('bad', 'lost')} ${age(latch.since, now)} ago: ${latch.problem}`
+    case 'Recovering': {
+      const { replayed, total, problem } = latch
+      const read =
+        total === undefined
+          ? replayed === 0
+            ? 'rebuilding'
+            : `${number(replayed)} replayed`
+          : `${number(replayed)}/${number(total)} replayed`
+      return html`${state(problem === undefined ? 'busy' : 'warn', read)}${problem === undefined ? undefined : `: ${problem}`}`
+    }
+  }
+}

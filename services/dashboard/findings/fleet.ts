@@ -1,0 +1,101 @@
+/** What the fleet asks of people. Pure. */
+import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { approvalOf, awaitsApproval } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
+import type { DeploymentRow, DeviceRow, Recovery } from '#controllers/fleet/view.ts'
+import { objectPath, withQuery } from '../parts/links.ts'
+import { deviceStateOf } from '../parts/standings.ts'
+import { about, type Finding } from './finding.ts'
+import { standingFindings } from './standing.ts'
+
+const KIND = `${Deployment.plural}.${Deployment.group}`
+
+/** What keeps the operator from knowing the fleet, and what it dares not do by itself. */
+export const recoveryFindings = ({ sources, brake }: Recovery): readonly Finding[] => {
+  const subject = { kind: 'Fleet', path: '/deployments', kubectl: `kubectl get ${KIND} -A` }
+  const stale = Object.entries(sources).flatMap(([source, latch]): Finding[] => {
+    const problem = latch.phase === 'Converged' ? undefined : latch.problem
+    if (problem === undefined) return []
+    return [
+      {
+        ...subject,
+        severity: latch.phase === 'Degraded' ? 'Act' : 'Look',
+        subject: source,
+        reason: latch.phase,
+        message: `${problem}: what is shown is of ${latch.phase === 'Degraded' ? 'the moment before' : 'what was read so far'}`,
+        since: latch.since.toISOString(),
+      },
+    ]
+  })
+  if (brake === undefined) return stale
+  return [
+    ...stale,
+    { ...subject, severity: 'Act', subject: 'orphans', reason: 'BrakeOn', message: brake.message, since: undefined },
+  ]
+}
+
+/** @param object Of the cache; undefined when it is not there yet. */
+export const deploymentFindings = (
+  { key, aggregate, rollout }: DeploymentRow,
+  object: Deployment | undefined,
+  now: Date,
+): readonly Finding[] => {
+  const [namespace = '', name = ''] = key.split('/')
+  const path = objectPath('deployments', key)
+  const subject =
+    object === undefined
+      ? { kind: 'Deployment', subject: key, path, kubectl: `kubectl describe ${KIND} ${name} -n ${namespace}` }
+      : about(Deployment, object, path)
+  const found: Finding[] = []
+  if (rollout?.phase === 'Suspended')
+    found.push({
+      ...subject,
+      severity: 'Act',
+      reason: 'RolloutSuspended',
+      message: rollout.message ?? 'a batch is below its threshold',
+      since: rollout.batchStartedAt,
+    })
+  if (rollout !== undefined && awaitsApproval(rollout))
+    found.push({
+      ...subject,
+      severity: 'Act',
+      reason: 'AwaitsApproval',
+      message: rollout.message ?? `batch ${rollout.batch} waits for somebody to approve it`,
+      since: rollout.batchStartedAt,
+      kubectl: `kubectl annotate ${KIND} ${name} -n ${namespace} --overwrite fleet.nationtech.io/approve-batch=${approvalOf(rollout.batch + 1, rollout)}`,
+    })
+  if (aggregate.failed > 0)
+    found.push({
+      ...subject,
+      severity: 'Look',
+      reason: 'DevicesFailed',
+      message: `it failed on ${aggregate.failed} of ${aggregate.matched} devices${aggregate.lastError === '' ? '' : `: ${aggregate.lastError}`}`,
+      since: undefined,
+    })
+  const standing = object === undefined ? [] : standingFindings(object, subject, now)
+  // A rollout that is suspended says so in the conditions as well: once is enough.
+  return rollout?.phase === 'Suspended' ? found : [...standing, ...found]
+}
+
+/** One finding for all devices that are away: a fleet has many, and nobody reads a thousand lines. */
+export const deviceFindings = (devices: readonly DeviceRow[]): readonly Finding[] => {
+  const away = devices.filter((device) => deviceStateOf(device) === 'offline')
+  if (away.length === 0) return []
+  const lastSeen = away.flatMap(({ lastSeen: at }) => at ?? []).sort((a, b) => a.getTime() - b.getTime())[0]
+  const names = away
+    .slice(0, 3)
+    .map(({ name }) => name)
+    .join(', ')
+  const more = away.length > 3 ? ` and ${away.length - 3} more` : ''
+  return [
+    {
+      severity: 'Look',
+      kind: 'Device',
+      subject: away.length === 1 ? names : `${away.length} devices`,
+      path: withQuery('/devices', new URLSearchParams(), { state: 'offline' }),
+      reason: 'Offline',
+      message: `no heartbeat of ${names}${more}; of ${devices.length} devices`,
+      since: lastSeen?.toISOString(),
+      kubectl: 'kubectl get devices.fleet.nationtech.io',
+    },
+  ]
+}

@@ -1,0 +1,92 @@
+/**
+ * The stream of one open page, as Server-Sent Events. It is drawn again when something changed, at most once a second, and only
+ * the sections that differ are sent.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Markup } from '#services/markup/markup.ts'
+import { banner, isShown, recoveryOf } from '../banner.ts'
+import { digestOf } from '../digest.ts'
+import type { Opened } from '../page.ts'
+import { WATCHED } from '../pages/index.ts'
+import type { Sources } from '../sources.ts'
+import { bannerChange, changesSince, GONE, type Shown, shownOf } from './changes.ts'
+
+/** Between two looks, in milliseconds. */
+const TICK = 1_000
+/** Ages are drawn again after so many ticks, though nothing else changed. A stream is never silent for longer. */
+const TICKS_OF_AGES = 20
+
+export interface StreamOptions {
+  readonly response: ServerResponse
+  readonly sources: Sources
+  readonly clock: Clock
+  /** Aborts when the server stops or the viewer leaves. */
+  readonly signal: AbortSignal
+  /** The digest of what the page showed when it was loaded. */
+  readonly seen: string | undefined
+  /** The page now; undefined when what it shows is gone. */
+  open(now: Date): Opened | undefined
+}
+
+/** Sends what changes until the signal aborts. */
+export const stream = async ({ response, sources, clock, signal, seen, open }: StreamOptions): Promise<void> => {
+  using changes = watch(sources)
+  let shown: Shown | undefined
+  let wasBannerShown: boolean | undefined
+  const send = (markup: Markup): void => {
+    response.write(`data: ${markup.html.replaceAll(/\r\n|[\r\n]/g, '\ndata: ')}\n\n`)
+  }
+
+  const draw = (): void => {
+    const opened = open(clock.now())
+    if (opened === undefined) {
+      if (shown?.size !== 0) send(GONE)
+      shown = new Map()
+    } else {
+      const isAsLoaded = shown === undefined && digestOf(opened.sections) === seen
+      const change = isAsLoaded ? undefined : changesSince(shown, opened)
+      if (change !== undefined) send(change)
+      shown = shownOf(opened)
+    }
+    // It clears itself, by asking; only its coming has to be told. After a reconnect nobody knows what is shown.
+    const recovery = recoveryOf(sources.fleet())
+    if (isShown(recovery) && wasBannerShown !== true) send(bannerChange(banner(recovery, clock.now())))
+    wasBannerShown = isShown(recovery)
+  }
+
+  response.write(': welcome\n\n')
+  draw()
+  for (let ticks = 1; !signal.aborted; ticks++) {
+    await clock.sleep(TICK, signal)
+    // Whoever reads slowly gets the newest when it has read the rest.
+    if (signal.aborted || response.writableNeedDrain) continue
+    if (ticks % TICKS_OF_AGES === 0) response.write(': still here\n\n')
+    else if (!changes.taken()) continue
+    draw()
+  }
+}
+
+/** Notes that something has changed. */
+const watch = (sources: Sources): Disposable & { taken(): boolean } => {
+  let changed = false
+  const note = () => {
+    changed = true
+  }
+  const ends = [
+    ...WATCHED.map((resource) => sources.objects(resource)?.subscribe(note)),
+    sources.fleet()?.onChange(note),
+    sources.runs()?.onChange(note),
+  ]
+  return {
+    /** Has anything changed since the last time this was asked? */
+    taken() {
+      const was = changed
+      changed = false
+      return was
+    },
+    [Symbol.dispose]() {
+      for (const end of ends) end?.()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+/** Conditions of an object, as a table, and what they come to in one word. */
+import { type Condition, findCondition } from '#operator/model/conditions.ts'
+import { html, type Markup } from '#services/markup/markup.ts'
+import { age } from './age.ts'
+import { table } from './table.ts'
+import { state, type Tone } from './tone.ts'
+
+export interface Stand {
+  readonly word: 'Ready' | 'On its way' | 'Stalled' | 'Not ready' | 'Unknown' | 'Leaving'
+  readonly reason: string
+  readonly message: string
+  /** RFC 3339. */
+  readonly since: string | undefined
+}
+
+const TONE: Readonly<Record<Stand['word'], Tone>> = {
+  Ready: 'good',
+  'On its way': 'busy',
+  Stalled: 'bad',
+  'Not ready': 'warn',
+  Unknown: 'dim',
+  Leaving: 'held',
+}
+
+interface Standing {
+  readonly metadata: { readonly deletionTimestamp?: string }
+  readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined
+}
+
+/** How an object stands, as kstatus reads its conditions. */
+export const standOf = ({ metadata, status }: Standing): Stand => {
+  const { conditions } = status ?? {}
+  const said = (word: Stand['word'], condition: Condition | undefined): Stand => ({
+    word,
+    reason: condition?.reason ?? '',
+    message: condition?.message ?? '',
+    since: condition?.lastTransitionTime,
+  })
+  const stalled = findCondition(conditions, 'Stalled')
+  if (stalled?.status === 'True') return said('Stalled', stalled)
+  if (metadata.deletionTimestamp !== undefined)
+    return { ...said('Leaving', findCondition(conditions, 'Ready')), since: metadata.deletionTimestamp }
+  const reconciling = findCondition(conditions, 'Reconciling')
+  if (reconciling?.status === 'True') return said('On its way', reconciling)
+  const ready = findCondition(conditions, 'Ready')
+  if (ready === undefined || ready.status === 'Unknown') return said('Unknown', ready)
+  return said(ready.status === 'True' ? 'Ready' : 'Not ready', ready)
+}
+
+export const stand = ({ word, reason }: Stand): Markup =>
+  html`${state(TONE[word], word)}${reason === '' || word === 'Ready' ? undefined : html` <span class="reason">${reason}</span>`}`
+
+export const conditionTable = (conditions: readonly Condition[] | undefined, now: Date): Markup =>
+  table({
+    caption: 'Conditions',
+    columns: [
+      { name: 'Condition', cell: ({ type }) => type },
+      {
+        name: 'Status',
+        cell: ({ status }) => state(status === 'Unknown' ? 'dim' : status === 'True' ? 'busy' : 'dim', status),
+      },
+      { name: 'Reason', cell: ({ reason }) => reason },
+      { name: 'For', cell: ({ lastTransitionTime }) => age(lastTransitionTime, now) },
+      { name: 'Message', isWide: true, cell: ({ message }) => message },
+    ],
+    rows: conditions ?? [],
+    key: ({ type }) => `condition-${type}`,
+    empty: 'Nobody has said anything about it yet.',
+  })

@@ -1,0 +1,59 @@
+/**
+ * One count of the fleet for all who look. A hundred Deployments on ten thousand devices are a million places to count: that is done
+ * once after a change and not for every page, and takes a small share of the time however many changes there are.
+ */
+import type { FleetView } from '#controllers/fleet/view.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import type { Sources } from './sources.ts'
+
+/** Counting that takes longer than this, in milliseconds, … */
+const QUICK = 50
+/** … is done again only after so many times as long. */
+const SHARE = 20
+/** Nothing is shown for longer, in milliseconds, though nobody told of a change: heartbeats come and change nothing but their time. */
+const OLDEST = 10_000
+
+/** The same sources, whose fleet is counted once after each change. */
+export const countedOnce = (sources: Sources, clock: Clock): Sources => {
+  const snapshots = new WeakMap<FleetView, FleetView>()
+  return {
+    ...sources,
+    fleet() {
+      const view = sources.fleet()
+      if (view === undefined) return undefined
+      const snapshot = snapshots.get(view) ?? snapshotOf(view, clock)
+      snapshots.set(view, snapshot)
+      return snapshot
+    },
+  }
+}
+
+const snapshotOf = (view: FleetView, clock: Clock): FleetView => {
+  let changes = 0
+  view.onChange(() => {
+    changes += 1
+  })
+  const kept = <T>(count: () => T): (() => T) => {
+    let last: { readonly value: T; readonly changes: number; readonly at: number; readonly took: number } | undefined
+    return () => {
+      const began = monotonic(clock)
+      if (last !== undefined) {
+        const pause = last.took < QUICK ? 0 : last.took * SHARE
+        const isCurrent = last.changes === changes && began - last.at < OLDEST
+        if (isCurrent || began - last.at < pause) return last.value
+      }
+      const seen = changes
+      const value = count()
+      last = { value, changes: seen, at: began, took: monotonic(clock) - began }
+      return value
+    }
+  }
+  return {
+    recovery: () => view.recovery(),
+    deployments: kept(() => view.deployments()),
+    devices: kept(() => view.devices()),
+    ofDeployment: (key) => view.ofDeployment(key),
+    ofDevice: (name) => view.ofDevice(name),
+    onChange: (listener) => view.onChange(listener),
+  }
+}
