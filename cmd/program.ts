@@ -1,7 +1,9 @@
 import { Command, CommanderError, type Option } from 'commander'
 import { adapterCommand } from './adapter/command.ts'
+import { agentCommand } from './agent/command.ts'
 import { apiCommand } from './api/command.ts'
 import { crdsCommand } from './crds/command.ts'
+import { fleetCommand } from './fleet/command.ts'
 import { managerCommand } from './manager/command.ts'
 import { poolCommand } from './pool/command.ts'
 import { usageError } from './usage.ts'
@@ -22,6 +24,8 @@ export const program = (): Command => {
     apiCommand(),
     adapterCommand(),
     poolCommand(),
+    agentCommand(),
+    fleetCommand(),
     crdsCommand(),
     versionCommand(),
   ])

@@ -62,6 +62,17 @@ export const urlOf =
     throw new Error(`must be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`)
   }
 
+/** One or several such URLs, separated by commas. */
+export const serversOf =
+  (...schemes: readonly string[]) =>
+  (value: string): string => {
+    const one = urlOf(...schemes)
+    return value
+      .split(',')
+      .map((url) => one(url.trim()))
+      .join(',')
+  }
+
 /** Words separated by commas; none at all is allowed. */
 export const names = (value: string): readonly string[] =>
   value
@@ -75,4 +86,15 @@ export const absolutePaths = (value: string): readonly string[] => {
   const relative = paths.find((path) => !path.startsWith('/'))
   if (relative !== undefined) throw new Error(`${JSON.stringify(relative)} is not absolute: begin it with /`)
   return paths
+}
+
+/** URLs of HTTP services whose path is a prefix, separated by commas. The message keeps a value with credentials to itself. */
+export const httpPrefixes = (value: string): readonly string[] => {
+  const prefixes = names(value)
+  for (const prefix of prefixes) {
+    const url = URL.parse(prefix)
+    if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '')
+      throw new Error('each must be http(s)://host[:port][/path] without credentials and query')
+  }
+  return prefixes
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addFlags, flag, optional, readFlags, type Values } from '../flag.ts'
-import { nonEmpty, oneOf } from '../values.ts'
+import { count, nonEmpty, objectName, oneOf, urlOf } from '../values.ts'
 
 export const dryRunFlags = {
   task: optional('FILE', 'the task: a task file, or the manifest of an AdapterTask', nonEmpty),
@@ -12,6 +12,16 @@ export const dryRunFlags = {
 
 export type DryRunOptions = Values<typeof dryRunFlags>
 
+export const deadLettersFlags = {
+  natsUrl: optional('URL', 'the NATS server, such as nats://user:password@localhost:4222', urlOf('nats', 'tls')),
+  consumer: optional('NAME', 'only those of this consumer (default: all)', objectName),
+  limit: flag('COUNT', 'at most so many, the oldest first', count, '100'),
+  replay: optional('ID', 'publish this one again and keep it no longer', count),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+}
+
+export type DeadLettersOptions = Values<typeof deadLettersFlags>
+
 const EXAMPLES = `
 Examples:
   muster adapter dry-run --task=task.yaml --event=event.json
@@ -20,14 +30,32 @@ Examples:
 Exit codes: 0 the run was done or skipped, 1 it failed, 2 a file can't be used.
 `
 
+const DEAD_LETTERS_EXAMPLES = `
+Examples:
+  muster adapter dead-letters --nats-url=nats://localhost:4222
+  muster adapter dead-letters --nats-url=nats://localhost:4222 --replay=7
+`
+
 export const adapterCommand = (): Command =>
-  new Command('adapter').description('try out adapter tasks').addCommand(
-    addFlags(new Command('dry-run'), dryRunFlags)
-      .description('run an adapter task with no cluster, and print what it would do')
-      .addHelpText('after', EXAMPLES)
-      .action(async (_options: object, command: Command) => {
-        const options = readFlags(command, dryRunFlags)
-        const { runDryRun } = await import('./dry-run.ts')
-        await runDryRun(options)
-      }),
-  )
+  new Command('adapter')
+    .description('try out adapter tasks, and read their dead letters')
+    .addCommand(
+      addFlags(new Command('dry-run'), dryRunFlags)
+        .description('run an adapter task with no cluster, and print what it would do')
+        .addHelpText('after', EXAMPLES)
+        .action(async (_options: object, command: Command) => {
+          const options = readFlags(command, dryRunFlags)
+          const { runDryRun } = await import('./dry-run.ts')
+          await runDryRun(options)
+        }),
+    )
+    .addCommand(
+      addFlags(new Command('dead-letters'), deadLettersFlags)
+        .description('list messages from NATS that no task could work on, and replay them')
+        .addHelpText('after', DEAD_LETTERS_EXAMPLES)
+        .action(async (_options: object, command: Command) => {
+          const options = readFlags(command, deadLettersFlags)
+          const { runDeadLetters } = await import('./dead-letters.ts')
+          await runDeadLetters(options)
+        }),
+    )

@@ -26,7 +26,16 @@ export const runDryRun = async (options: DryRunOptions): Promise<void> => {
   const discovery = options.discovery === undefined ? {} : wellFormed('--discovery', options.discovery, objectsOf)
   const read = (path: string) => readFile(path, 'utf8')
   try {
-    const result = await dryRun({ task, event, responses, discovery, environment, readFile: read, clock })
+    const result = await dryRun({
+      task,
+      event,
+      responses,
+      discovery,
+      environment,
+      secrets: namedIn(textOf('--task', needed('--task', options.task)), environment),
+      readFile: read,
+      clock,
+    })
     process.stdout.write(options.output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : dryRunText(result))
     if (result.status === 'failed') process.exitCode = 1
   } catch (error) {
@@ -42,6 +51,12 @@ const needed = (flag: string, file: string | undefined): string => {
 
 const definedOf = (environment: NodeJS.ProcessEnv): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined))
+
+/** Values of the variables that the task speaks of: all others of a person's environment may be shown, such as `/` or `true`. */
+const namedIn = (text: string, environment: Readonly<Record<string, string>>): readonly string[] => {
+  const words = new Set(text.match(/\w+/g))
+  return Object.entries(environment).flatMap(([name, value]) => (words.has(name) ? [value] : []))
+}
 
 const taskOf = (file: string, environment: Readonly<Record<string, string>>, now: () => Date): Task => {
   const text = textOf('--task', file)

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { load } from 'js-yaml'
 import { UsageError } from '../failure.ts'
 import { hintAt } from '../usage.ts'
 
@@ -22,6 +23,21 @@ const manifests = (): Manifest[] =>
     .sort()
     .map((file) => readFileSync(join(folder(), file), 'utf8'))
     .map((text) => ({ text, kind: field(text, 'kind'), plural: field(text, 'plural') }))
+
+/** What a CustomResourceDefinition holds of its only version. Kubernetes: apiextensions.k8s.io/v1. */
+interface Definition {
+  readonly spec: { readonly versions: readonly [{ readonly schema: { readonly openAPIV3Schema: object } }] }
+}
+
+/**
+ * The structural schema of a kind of ours, as the API server has it: a JSON Schema with `x-kubernetes-` words.
+ * @param wanted the kind's name
+ */
+export const schemaOf = (wanted: string): object => {
+  const found = manifests().find(({ kind }) => kind === wanted)
+  if (found === undefined) throw new Error(`there is no CustomResourceDefinition of the kind ${wanted}`)
+  return (load(found.text) as Definition).spec.versions[0].schema.openAPIV3Schema
+}
 
 /**
  * The CustomResourceDefinitions of every kind, or of one, as YAML documents.

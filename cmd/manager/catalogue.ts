@@ -1,7 +1,14 @@
+import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { Resource } from '#operator/model/resource.ts'
 import type { Permission } from './permission.ts'
+import { permissions } from './permissions.ts'
 
 /** What the manager must know of a controller before it loads it. */
 export interface ControllerEntry {
@@ -10,31 +17,31 @@ export interface ControllerEntry {
   readonly permissions: readonly Permission[]
 }
 
-export const CONTROLLERS = ['sentinel', 'adapter'] as const
+export const CONTROLLERS = [
+  'sentinel',
+  'adapter',
+  'clusterpool',
+  'clusterclaim',
+  'clusterdeployment',
+  'clusterdevice',
+  'fleet',
+] as const
 
 export type ControllerName = (typeof CONTROLLERS)[number]
 
 /** The controllers that `muster manager` can run. */
 export const catalogue: Readonly<Record<ControllerName, ControllerEntry>> = {
-  sentinel: {
-    kinds: [SentinelConfig],
-    // Seed: sentinel, ServiceAccount and RBAC. Beyond it: writing status, one Lease a SentinelConfig, and events.
-    permissions: [
-      { group: 'hyperfleet.redhat.com', resource: 'sentinelconfigs', verbs: ['get', 'list', 'watch'] },
-      { group: 'hyperfleet.redhat.com', resource: 'sentinelconfigs/status', verbs: ['get', 'patch'] },
-      { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
-      { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
-    ],
+  sentinel: { kinds: [SentinelConfig], permissions: permissions.sentinel },
+  adapter: { kinds: [AdapterTask], permissions: permissions.adapter },
+  clusterpool: {
+    kinds: [ClusterPool, ClusterClaim, ClusterDeployment, ClusterDeploymentCustomization],
+    permissions: permissions.clusterpool,
   },
-  adapter: {
-    kinds: [AdapterTask],
-    // What tasks apply, they apply in the name of their own ServiceAccounts: docs/adapters.md.
-    permissions: [
-      { group: 'hyperfleet.redhat.com', resource: 'adaptertasks', verbs: ['get', 'list', 'watch'] },
-      { group: 'hyperfleet.redhat.com', resource: 'adaptertasks/status', verbs: ['get', 'patch'] },
-      { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
-      { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
-      { group: '', resource: 'serviceaccounts', verbs: ['impersonate'] },
-    ],
+  clusterclaim: { kinds: [ClusterPool, ClusterClaim, ClusterDeployment], permissions: permissions.clusterclaim },
+  clusterdeployment: {
+    kinds: [ClusterDeployment, ClusterDeploymentCustomization],
+    permissions: permissions.clusterdeployment,
   },
+  clusterdevice: { kinds: [ClusterDeployment, Device], permissions: permissions.clusterdevice },
+  fleet: { kinds: [Deployment, Device], permissions: permissions.fleet },
 }

@@ -1,8 +1,20 @@
 import { Command } from 'commander'
 import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
-import { absolutePaths, listenAddress, names, namespaceOrAll, nonEmpty, objectName, someOf } from '../values.ts'
+import {
+  absolutePaths,
+  httpPrefixes,
+  listenAddress,
+  names,
+  namespaceOrAll,
+  nonEmpty,
+  objectName,
+  serversOf,
+  someOf,
+  urlOf,
+} from '../values.ts'
 import { CONTROLLERS } from './catalogue.ts'
+import { dashboardAddress } from './dashboard-binding.ts'
 
 /** Seed: sentinel, Kubernetes Deployment: `--config`, `--namespace` and the two bind addresses. */
 export const managerFlags = {
@@ -30,8 +42,15 @@ export const managerFlags = {
   context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
   leaderElect: toggle('work only while holding a lease, so that further replicas stand by'),
   denyOverlap: toggle('refuse SentinelConfigs whose shards overlap, by an admission webhook'),
-  webhookBindAddress: flag('ADDRESS', 'where the webhook of --deny-overlap is served', listenAddress, ':9443'),
-  webhookHost: optional('HOST', 'how the API server reaches the webhook (default: its Service’s name)', nonEmpty),
+  denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
+  webhookBindAddress: flag('ADDRESS', 'where the webhooks of --deny-… are served', listenAddress, ':9443'),
+  webhookHost: optional('HOST', 'how the API server reaches the webhooks (default: their Services’ names)', nonEmpty),
+  hyperfleetApiUrl: flag(
+    'URL',
+    'the HyperFleet API in which ClusterDeployments are registered, without a path',
+    urlOf('http', 'https'),
+    'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
+  ),
   hyperfleetApiTokenFile: optional(
     'FILE',
     'file with the bearer token for the HyperFleet API, read for every request',
@@ -43,6 +62,46 @@ export const managerFlags = {
     'folders and files that adapter tasks may read, such as those of their tokens, separated by commas',
     absolutePaths,
     '',
+  ),
+  dashboardBind: optional(
+    'ADDRESS',
+    'where the dashboard is served; with TLS, and for those whom Kubernetes lets, on any address but this machine’s own; empty for nowhere (default: 127.0.0.1:8083, when it is free)',
+    dashboardAddress,
+  ),
+  adapterRunsBindAddress: flag(
+    'ADDRESS',
+    'where /adapter/runs is served, such as 127.0.0.1:8082; with TLS and for those whom Kubernetes lets on any other address; 0 for nowhere',
+    listenAddress,
+    '0',
+  ),
+  adapterHttpTargets: flag(
+    'URLS',
+    'prefixes of the URLs that http resources of adapter tasks may lead to, separated by commas',
+    httpPrefixes,
+    '',
+  ),
+  natsUrl: flag(
+    'URL',
+    'NATS server that the fleet keeps its state on; servers of one cluster are separated by commas',
+    serversOf('nats', 'tls'),
+    'nats://127.0.0.1:4222',
+  ),
+  natsCredentials: optional(
+    'FILE',
+    'who the fleet operator is for NATS: a .creds file, or one with the seed of a key',
+    nonEmpty,
+  ),
+  clusterDeviceLabels: flag(
+    'KEYS',
+    'which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas',
+    names,
+    'device.fleet.nationtech.io/',
+  ),
+  clusterDeviceStateDir: flag(
+    'DIRECTORY',
+    'where is noted what was applied to clusters that are devices; it must outlive the manager',
+    nonEmpty,
+    './muster-cluster-devices',
   ),
   ...logFlags,
 }

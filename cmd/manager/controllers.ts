@@ -1,4 +1,6 @@
 import type { Registry } from 'prom-client'
+import type { RunBook } from '#controllers/adapter/runs/runs.ts'
+import type { FleetWindow } from '#controllers/fleet/view.ts'
 import type { AnyController } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { ControllerName } from './catalogue.ts'
@@ -6,25 +8,64 @@ import type { ManagerOptions } from './command.ts'
 
 /** What controllers are made from. */
 export interface Deps {
+  /** The last runs of adapter tasks, for those who read them in this process. */
+  readonly runs: RunBook
+  /** Where the fleet operator leaves its view, for the same. */
+  readonly fleet: FleetWindow
   readonly clock: Clock
   readonly registry: Registry
   readonly version: string
   /** Of this process: `<host name>_<random>`. */
   readonly identity: string
   readonly options: ManagerOptions
+  /** Where this process keeps its own objects, such as Leases. */
+  readonly home: string
 }
 
 /** How each controller is made; its code is loaded with it. */
-const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyController>>> = {
+const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyController | readonly AnyController[]>>> = {
   sentinel: async ({ options: { config, denyOverlap, hyperfleetApiTokenFile }, ...deps }) => {
     const { sentinel } = await import('#controllers/sentinel/index.ts')
     return sentinel({ ...deps, config, denyOverlap, hyperfleetApiTokenFile })
   },
-  adapter: async ({ options: { adapterEnv, adapterFiles }, ...deps }) => {
+  adapter: async ({ options: { adapterEnv, adapterFiles, adapterHttpTargets, denyInvalidTasks }, ...deps }) => {
     const { adapter } = await import('#controllers/adapter/index.ts')
-    return adapter({ ...deps, variables: adapterEnv, files: adapterFiles })
+    return adapter({
+      ...deps,
+      variables: adapterEnv,
+      files: adapterFiles,
+      targets: adapterHttpTargets,
+      denyInvalid: denyInvalidTasks,
+    })
+  },
+  clusterdeployment: async ({ options: { hyperfleetApiUrl, hyperfleetApiTokenFile }, ...deps }) => {
+    const { clusterDeployment } = await import('#controllers/clusterdeployment/index.ts')
+    return clusterDeployment({ ...deps, hyperfleetApiUrl, hyperfleetApiTokenFile })
+  },
+  clusterdevice: async ({ options, version }) => {
+    const { clusterDevice } = await import('#controllers/clusterdevice/index.ts')
+    const { natsUrl: url, natsCredentials: credentials, clusterDeviceLabels: labels } = options
+    return clusterDevice({ nats: { url, credentials }, labels, stateDir: options.clusterDeviceStateDir, version })
+  },
+  clusterpool: async ({ clock, registry }) => {
+    const { clusterpool } = await import('#controllers/clusterpool/index.ts')
+    const { customizations } = await import('#controllers/clusterpool/customizations.ts')
+    return [clusterpool({ clock, registry }), customizations()]
+  },
+  clusterclaim: async () => {
+    const { clusterclaim } = await import('#controllers/clusterclaim/index.ts')
+    return clusterclaim()
+  },
+  fleet: async ({ options: { natsUrl, natsCredentials, namespace }, home, fleet: window, ...deps }) => {
+    const { fleet } = await import('#controllers/fleet/index.ts')
+    const nats = { url: natsUrl, credentials: natsCredentials }
+    return fleet({ ...deps, nats, namespace, leaseNamespace: home, window })
   },
 }
 
-/** Loads a controller and makes it: a bundle has one chunk a controller, and only those that run take memory. */
-export const load = (name: ControllerName, deps: Deps): Promise<AnyController> => makers[name](deps)
+/**
+ * Loads a controller, with those of other kinds that belong to it, and makes it: a bundle has one chunk a controller, and only those
+ * that run take memory.
+ */
+export const load = async (name: ControllerName, deps: Deps): Promise<readonly AnyController[]> =>
+  [await makers[name](deps)].flat()

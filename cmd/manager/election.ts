@@ -1,6 +1,7 @@
 import type { OperatorSettings } from '#operator/operator.ts'
 import { UsageError } from '../failure.ts'
 import type { ManagerOptions } from './command.ts'
+import type { Permission } from './permission.ts'
 
 /**
  * The Lease that replicas of one manager share: managers with other controllers or another SentinelConfig have another.
@@ -14,8 +15,14 @@ export const electionOf = ({
   config,
 }: ManagerOptions): OperatorSettings['election'] => {
   if (!leaderElect) return undefined
-  const home = namespace ?? process.env.POD_NAMESPACE
+  const home = process.env.POD_NAMESPACE ?? namespace
   if (home === undefined)
     throw new UsageError('--leader-elect: a Lease needs a namespace: give --namespace or POD_NAMESPACE')
   return { lease: ['muster', ...controllers, ...(config === undefined ? [] : [config])].join('-'), namespace: home }
 }
+
+/** What contending for that Lease takes. */
+export const electionPermissions = ({ leaderElect }: ManagerOptions): readonly Permission[] =>
+  leaderElect
+    ? [{ group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'], scope: 'Home' }]
+    : []

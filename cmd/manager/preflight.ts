@@ -10,6 +10,8 @@ export interface Needs {
   readonly permissions: readonly Permission[]
   /** Where; all namespaces when undefined. */
   readonly namespace: string | undefined
+  /** Where this process keeps its own objects. */
+  readonly home: string
 }
 
 /**
@@ -40,6 +42,12 @@ const asking =
         const mend = 'the token or certificate of the kubeconfig is wrong or has expired: get a new one'
         throw new Failure(`the API server ${transport.server} does not know us: ${mend}`, { cause: error })
       }
+      if (error instanceof ApiError && (error.status === 429 || error.status >= 500)) {
+        const mend = 'start the manager again when "kubectl get --raw /readyz" says ok'
+        throw new Failure(`the API server ${transport.server} can't serve now (${error.message}): ${mend}`, {
+          cause: error,
+        })
+      }
       throw error
     }
   }
@@ -59,10 +67,10 @@ const mustBeInstalled = async (ask: Ask, server: string, kind: Resource): Promis
 }
 
 /** Kubernetes: SelfSubjectAccessReview, which every authenticated client may create. */
-const mustBeAllowed = async (ask: Ask, { permissions, namespace }: Needs): Promise<void> => {
+const mustBeAllowed = async (ask: Ask, { permissions, namespace, home }: Needs): Promise<void> => {
   const isAllowed = async ({ group, resource: path, name, scope }: Permission, verb: string): Promise<boolean> => {
     const [resource, subresource] = path.split('/')
-    const place = scope === 'Cluster' ? undefined : namespace
+    const place = scope === 'Cluster' ? undefined : scope === 'Home' ? home : namespace
     const { status } = await ask<{ status: { allowed: boolean } }>(
       '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
       { spec: { resourceAttributes: { group, resource, subresource, verb, name, namespace: place } } },
@@ -77,9 +85,14 @@ const mustBeAllowed = async (ask: Ask, { permissions, namespace }: Needs): Promi
     if (verbs.length > 0) missing.push({ ...permission, verbs })
   }
   if (missing.length === 0) return
-  const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
+  const watched = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`
+  const whereOf = ({ scope }: Permission) =>
+    scope === 'Cluster' ? 'all namespaces' : scope === 'Home' ? `namespace ${home}` : watched
+  const lacks = [...Map.groupBy(missing, whereOf)].map(
+    ([where, permissions]) => `${permissions.map(describePermission).join('; ')} in ${where}`,
+  )
   const mend = 'grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted'
-  throw new Failure(`${await whoWeAre(ask)} may not ${missing.map(describePermission).join('; ')} in ${where}: ${mend}`)
+  throw new Failure(`${await whoWeAre(ask)} may not ${lacks.join('; nor ')}: ${mend}`)
 }
 
 /** Kubernetes: SelfSubjectReview. `ServiceAccount ns/name`, or the user's name. */

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import { RunBook } from '#controllers/adapter/runs/runs.ts'
+import { FleetWindow } from '#controllers/fleet/view.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
 import { createRegistry, runtimeMetrics, serveMetrics } from '#operator/metrics.ts'
@@ -11,11 +13,14 @@ import { stopOnSignals } from '../signals.ts'
 import { catalogue } from './catalogue.ts'
 import type { ManagerOptions } from './command.ts'
 import { type Deps, load } from './controllers.ts'
-import { electionOf } from './election.ts'
+import { dashboardPermissions } from './dashboard-binding.ts'
+import { electionOf, electionPermissions } from './election.ts'
+import { fleetUnready } from './fleet-readiness.ts'
 import { staySmall } from './memory.ts'
 import { mend } from './mend.ts'
 import { merged } from './permission.ts'
 import { type Needs, preflight } from './preflight.ts'
+import { runsPermissions } from './runs-permission.ts'
 import { admissionOf, webhookPermissions } from './webhook.ts'
 
 /**
@@ -41,6 +46,8 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   const registry = createRegistry()
   const metrics = runtimeMetrics(registry)
   const health = createHealth(clock)
+  // Until the caches have a check of their own: the API server is asked first, and meanwhile nobody is ready.
+  health.check('caches', () => 'not begun: first the API server is asked whether everything is there')
   const identity = `${hostname()}_${randomBytes(4).toString('hex')}`
   await using running = new AsyncDisposableStack()
 
@@ -60,8 +67,16 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   }
   await preflight(transport, needsOf(options), signal)
 
-  const deps: Deps = { clock, registry, version, identity, options }
-  const controllers = await Promise.all(options.controllers.map((name) => load(name, deps)))
+  const fleet = new FleetWindow()
+  const runs = new RunBook()
+  if (options.adapterRunsBindAddress !== undefined && options.controllers.includes('adapter')) {
+    const { serveRunsTo } = await import('./runs.ts')
+    const server = await serveRunsTo(options.adapterRunsBindAddress, { runs, transport, clock, options })
+    running.defer(() => server.stop())
+    log.info('serving runs of adapter tasks', { port: server.port })
+  }
+  const deps: Deps = { clock, registry, version, identity, options, runs, home: homeOf(options), fleet }
+  const controllers = (await Promise.all(options.controllers.map((name) => load(name, deps)))).flat()
   // Only a process with several controllers runs in the host: it brings a library and its memory along.
   const build = controllers.length > 1 ? (await import('#operator/host.ts')).hosted : operator
   const manager = build({
@@ -77,7 +92,13 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     identity,
     mend,
   })
+  if (options.controllers.includes('fleet')) health.check('fleet', () => fleetUnready(fleet, manager.status()))
   log.info('starting', { version, commit, controllers: options.controllers, server: transport.server })
+  if (options.dashboardBind !== 'Nowhere') {
+    const { openDashboard } = await import('./dashboard.ts')
+    const server = await openDashboard({ options, manager, fleet, runs, transport, clock, log, version })
+    running.defer(() => server?.stop())
+  }
   void manager.ready.then(() => log.info('caches are filled', { controllers: options.controllers }))
   await manager.start(signal)
   log.info('stopped', { signal: signal.reason })
@@ -87,7 +108,14 @@ const needsOf = (options: ManagerOptions): Needs => ({
   kinds: options.controllers.flatMap((name) => catalogue[name].kinds),
   permissions: merged([
     ...options.controllers.flatMap((name) => catalogue[name].permissions),
+    ...electionPermissions(options),
     ...webhookPermissions(options),
+    ...runsPermissions(options),
+    ...dashboardPermissions(options),
   ]),
   namespace: options.namespace,
+  home: homeOf(options),
 })
+
+/** Where this process keeps its own objects: its pod’s namespace, else the one that it watches. */
+const homeOf = ({ namespace }: ManagerOptions): string => process.env.POD_NAMESPACE ?? namespace ?? 'default'

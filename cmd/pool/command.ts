@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { addFlags, readFlags, required, several } from '../flag.ts'
-import { nonEmpty } from '../values.ts'
+import { UsageError } from '../failure.ts'
+import { addFlags, flag, optional, readFlags, required, several } from '../flag.ts'
+import { nonEmpty, objectName, oneOf } from '../values.ts'
 
 export const renderFlags = {
   installConfig: required('FILE', 'the install-config to begin with, YAML', nonEmpty),
@@ -11,6 +12,21 @@ export const renderFlags = {
   ),
 }
 
+export const planFlags = {
+  namespace: flag('NAME', 'the namespace of the pool', objectName, 'default'),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
+  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+}
+
+const PLAN_EXAMPLES = `
+Examples:
+  muster pool plan my-pool --namespace=pools
+  muster pool plan my-pool --namespace=pools --output=json
+
+Nothing is changed. Exit codes: 0 the plan is printed, 1 it can't be made, 2 what was asked for can't be meant.
+`
+
 const EXAMPLES = `
 Examples:
   muster pool render --install-config install-config.yaml --customization foo.yaml
@@ -19,7 +35,7 @@ Examples:
 
 /** What can be asked of pools without a cluster, or beside the controller. */
 export const poolCommand = (): Command =>
-  new Command('pool').description('look at what cluster pools do').addCommand(renderCommand())
+  new Command('pool').description('look at what cluster pools do').addCommand(renderCommand()).addCommand(planCommand())
 
 const renderCommand = (): Command =>
   addFlags(new Command('render'), renderFlags)
@@ -32,3 +48,22 @@ const renderCommand = (): Command =>
       for (const notice of notices) process.stderr.write(`${notice}\n`)
       process.stdout.write(documents.join('---\n'))
     })
+
+const planCommand = (): Command =>
+  addFlags(new Command('plan'), planFlags)
+    .argument('<pool>', 'the name of the ClusterPool')
+    .description('print what the controller would do next with a pool, and why')
+    .addHelpText('after', PLAN_EXAMPLES)
+    .action(async (pool: string, _options: object, command: Command) => {
+      const options = readFlags(command, planFlags)
+      const { planOf } = await import('./plan.ts')
+      process.stdout.write(await planOf({ name: poolNamed(pool), ...options }))
+    })
+
+const poolNamed = (name: string): string => {
+  try {
+    return objectName(name)
+  } catch (error) {
+    throw new UsageError(`pool: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}

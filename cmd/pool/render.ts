@@ -1,18 +1,17 @@
-import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { loadAll } from 'js-yaml'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import {
   type Customization,
   CustomizationError,
   customizeInstallConfig,
-} from '#controllers/clusterpool/customization.ts'
+} from '#controllers/clusterpool/cluster/customization.ts'
 import {
   InstallConfigError,
   parseInstallConfig,
   printInstallConfig,
 } from '#controllers/clusterpool/installconfig/yaml.ts'
 import { Failure, UsageError } from '../failure.ts'
+import { readInput } from '../input.ts'
 
 export interface Rendered {
   /** One install-config a customization, YAML. */
@@ -28,10 +27,10 @@ export interface Rendered {
  * @throws UsageError for files that hold something else, Failure naming the operation that can't be applied
  */
 export const render = async (installConfigFile: string, customizationFiles: readonly string[]): Promise<Rendered> => {
-  const installConfig = parse(await read('--install-config', installConfigFile), installConfigFile)
+  const installConfig = parse(await readInput('--install-config', installConfigFile), installConfigFile)
   const customizations: Customization[] = []
   for (const file of customizationFiles)
-    customizations.push(...customizationsIn(await read('--customization', file), file))
+    customizations.push(...customizationsIn(await readInput('--customization', file), file))
   try {
     const rendered = customizations.map((customization) => customizeInstallConfig(installConfig, [customization]))
     return {
@@ -41,15 +40,6 @@ export const render = async (installConfigFile: string, customizationFiles: read
   } catch (error) {
     if (error instanceof CustomizationError) throw new Failure(error.message, { cause: error })
     throw error
-  }
-}
-
-const read = async (flag: string, file: string): Promise<string> => {
-  try {
-    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new UsageError(`${flag}: ${file} can’t be read (${why})`, { cause: error })
   }
 }
 

@@ -1,0 +1,47 @@
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { type KeptLetter, readLetters, replayLetter } from '#controllers/adapter/events/dead-letters.ts'
+import { serverOf } from '#operator/model/nats-url.ts'
+import { Failure, UsageError } from '../failure.ts'
+import type { DeadLettersOptions } from './command.ts'
+
+/** Lists the dead letters of tasks that take events from NATS, or replays one. @throws Failure, UsageError */
+export const runDeadLetters = async ({
+  natsUrl,
+  consumer,
+  limit,
+  replay,
+  output,
+}: DeadLettersOptions): Promise<void> => {
+  if (natsUrl === undefined) throw new UsageError('--nats-url: name the server, such as nats://localhost:4222')
+  const connection = await connectTo(natsUrl)
+  try {
+    if (replay === undefined) {
+      const letters = await readLetters(connection, consumer, limit)
+      process.stdout.write(output === 'json' ? `${JSON.stringify(letters, undefined, 2)}\n` : textOf(letters))
+    } else {
+      if (!(await replayLetter(connection, replay))) throw new Failure(`there is no dead letter ${replay}`)
+      process.stdout.write(`replayed ${replay}\n`)
+    }
+  } finally {
+    await connection.close()
+  }
+}
+
+const connectTo = async (url: string): Promise<NatsConnection> => {
+  try {
+    return await connect({ ...serverOf(url), name: 'muster adapter dead-letters', reconnect: false })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Failure(`--nats-url: the server does not let us in: ${why}`, { cause: error })
+  }
+}
+
+const textOf = (letters: readonly KeptLetter[]): string =>
+  letters.length === 0
+    ? 'no dead letters\n'
+    : letters
+        .map(({ id, time, consumer, problem, subject, deliveries, replays, text }) => {
+          const counts = `${deliveries} deliveries${replays > 0 ? `, ${replays} replays` : ''}`
+          return `${id}  ${time}  ${consumer}  ${subject}  ${counts}\n    ${problem}\n    ${text.slice(0, 200)}\n`
+        })
+        .join('')

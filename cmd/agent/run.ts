@@ -1,0 +1,86 @@
+import { KubeConfigError } from '#operator/client/kubeconfig.ts'
+import { loadTransport, type Transport } from '#operator/client/transport.ts'
+import { systemClock } from '#operator/model/clock.ts'
+import { runAgent } from '#services/agent/agent.ts'
+import { LockedError } from '#services/agent/lock.ts'
+import { inventory } from '#services/agent/machine.ts'
+import { authenticatorOf, CredentialsError } from '#services/agent/nats/credentials.ts'
+import { RefusedError } from '#services/agent/nats/link.ts'
+import { buildInfo } from '../build-info.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { createLogger } from '../log.ts'
+import { stopOnSignals } from '../signals.ts'
+import type { AgentFlags } from './command.ts'
+
+/** Runs the agent until a signal stops it. @throws UsageError, Failure */
+export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
+  const { device, labels, natsUrl, stateDir, stopWorkloads } = flags
+  const signal = stopOnSignals()
+  const log = createLogger(flags)
+  const { version } = buildInfo()
+  const authenticator = await credentialsOf(flags)
+  const cluster = await clusterOf(flags, version)
+  try {
+    log.info('starting', { device, version })
+    await runAgent(
+      {
+        device,
+        labels,
+        version,
+        nats: { url: natsUrl, authenticator },
+        stateDir,
+        inventory: inventory(),
+        isMachine: true,
+        cluster,
+        stopWorkloads,
+        clock: systemClock,
+        log,
+      },
+      signal,
+    )
+    log.info('stopped', { signal: signal.reason })
+  } catch (error) {
+    throw explained(error, stateDir)
+  } finally {
+    await cluster?.close()
+  }
+}
+
+/** @throws UsageError */
+const credentialsOf = async ({ natsCredentials, natsTokenFile }: AgentFlags) => {
+  if (natsCredentials !== undefined && natsTokenFile !== undefined)
+    throw new UsageError('--nats-token-file: give it or --nats-credentials, not both')
+  try {
+    return await authenticatorOf({ creds: natsCredentials, token: natsTokenFile })
+  } catch (error) {
+    if (!(error instanceof CredentialsError)) throw error
+    throw new UsageError(
+      `${natsCredentials === undefined ? '--nats-token-file' : '--nats-credentials'}: ${error.message}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+/** Only what is asked for: the cluster that kubectl happens to point to is none of the fleet's. @throws UsageError */
+const clusterOf = async ({ kubeconfig, context }: AgentFlags, version: string): Promise<Transport | undefined> => {
+  if (kubeconfig === undefined) {
+    if (context !== undefined) throw new UsageError('--context: it needs --kubeconfig')
+    return undefined
+  }
+  try {
+    return await loadTransport({ kubeconfig, context, userAgent: `muster-agent/${version}` })
+  } catch (error) {
+    if (error instanceof KubeConfigError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}
+
+const explained = (error: unknown, stateDir: string): unknown => {
+  if (error instanceof RefusedError || error instanceof LockedError) return new Failure(error.message, { cause: error })
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC' || code === 'EEXIST' || code === 'ENOTDIR')
+    return new Failure(`--state-dir: ${stateDir} can't be used: ${message}`, { cause: error })
+  return error
+}

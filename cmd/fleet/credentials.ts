@@ -1,0 +1,63 @@
+/**
+ * Keys of devices, and what nats-server must know of them:
+ *
+ *   <output>/nats-users.conf            for nats-server; made anew from the public keys each time
+ *   <output>/operator.nk                for `muster manager`
+ *   <output>/devices/<device>.nk        secret: for the device alone, then to be removed here
+ *   <output>/devices/<device>.pub       public: keeps the device in nats-users.conf; removing it locks the device out
+ */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createUser } from '@nats-io/nkeys'
+import { serverConfig } from '#services/agent/nats/server-config.ts'
+import { deviceName } from '../agent/values.ts'
+import { Failure } from '../failure.ts'
+
+const PUBLIC = '.pub'
+
+/** Keys that are there stay. @returns what was done, a line a file @throws Failure for files that can't be read or written */
+export const writeCredentials = async (devices: readonly string[], output: string): Promise<readonly string[]> => {
+  const folder = join(output, 'devices')
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const made = [await makeKey(join(output, 'operator'))]
+    for (const device of new Set(devices)) made.push(await makeKey(join(folder, device)))
+    const config = join(output, 'nats-users.conf')
+    await writeFile(config, serverConfig(await readUsers(output, folder)), { mode: 0o600 })
+    return [...made, `${config}: written; include it in nats-server's configuration, and reload the server`]
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    throw new Failure(`--output: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+const makeKey = async (path: string): Promise<string> => {
+  if ((await readKey(path)) !== undefined) return `${path}.nk: kept, the key is there already`
+  const pair = createUser()
+  // The secret comes first: a public key without one would lock a device out unseen.
+  await writeFile(`${path}.nk`, `${new TextDecoder().decode(pair.getSeed())}\n`, { mode: 0o600 })
+  await writeFile(`${path}${PUBLIC}`, `${pair.getPublicKey()}\n`, { mode: 0o644 })
+  return `${path}.nk: made`
+}
+
+/** The public key; undefined when there is none. @throws Failure when the file holds something else */
+const readKey = async (path: string): Promise<string | undefined> => {
+  try {
+    const key = (await readFile(`${path}${PUBLIC}`, 'utf8')).trim()
+    if (/^U[A-Z2-7]{55}$/.test(key)) return key
+    throw new Failure(`${path}${PUBLIC} holds no public key of a NATS user: remove it, and a new one is made`)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const readUsers = async (output: string, folder: string) => {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(PUBLIC))
+  const devices = new Map<string, string>()
+  for (const file of files) {
+    const device = deviceName(file.slice(0, -PUBLIC.length))
+    devices.set(device, (await readKey(join(folder, device))) ?? '')
+  }
+  return { operator: (await readKey(join(output, 'operator'))) ?? '', devices }
+}

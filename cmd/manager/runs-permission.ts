@@ -1,0 +1,15 @@
+import { isLoopback } from '#operator/binding.ts'
+import type { ManagerOptions } from './command.ts'
+import type { Permission } from './permission.ts'
+
+/** What asking the API server about callers needs: what the ClusterRole system:auth-delegator grants. */
+export const ASKING_ABOUT_CALLERS: readonly Permission[] = [
+  { group: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], scope: 'Cluster' },
+  { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], scope: 'Cluster' },
+]
+
+export const runsPermissions = ({
+  adapterRunsBindAddress: binding,
+  controllers,
+}: ManagerOptions): readonly Permission[] =>
+  binding === undefined || isLoopback(binding) || !controllers.includes('adapter') ? [] : ASKING_ABOUT_CALLERS

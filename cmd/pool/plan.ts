@@ -1,0 +1,100 @@
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/marks.ts'
+import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import { readDependencies } from '#controllers/clusterpool/observe/dependencies.ts'
+import { observe } from '#controllers/clusterpool/observe/observed.ts'
+import { readPool } from '#controllers/clusterpool/observe/reading.ts'
+import { Recent } from '#controllers/clusterpool/observe/recent.ts'
+import { entries, type Lookup, type View } from '#controllers/clusterpool/observe/view.ts'
+import { planPool } from '#controllers/clusterpool/plan/plan.ts'
+import { explain, explainText } from '#controllers/clusterpool/report/explain.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { createStore } from '#operator/client/store.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { ApiError, type KubeObject, NetworkError, type Resource, systemClock } from '#operator/index.ts'
+import { Failure } from '../failure.ts'
+
+export interface PlanOptions {
+  readonly name: string
+  readonly namespace: string
+  readonly output: 'text' | 'json'
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+}
+
+/**
+ * What the controller would do next with a pool, and why, as text or JSON. Reads only.
+ * @throws Failure when there is no such pool, or the API server does not answer or refuses
+ */
+export const planOf = async ({ name, namespace, output, kubeconfig, context }: PlanOptions): Promise<string> => {
+  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  try {
+    const plan = await decide(createApi(transport), name, namespace)
+    return output === 'text' ? explainText(plan) : `${JSON.stringify(explain(plan), undefined, 2)}\n`
+  } catch (error) {
+    if (error instanceof NetworkError || error instanceof ApiError)
+      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
+    throw error
+  } finally {
+    await transport.close()
+  }
+}
+
+const decide = async (api: Api, name: string, namespace: string) => {
+  const pool = await api.get(ClusterPool, name, namespace)
+  if (pool === undefined)
+    throw new Failure(
+      `there is no ClusterPool ${name} in namespace ${namespace}: name another one, or its namespace with --namespace`,
+    )
+  const now = new Date()
+  const dependencies = await readDependencies(api, pool, now)
+  const reading = {
+    api,
+    view: await listed(api, pool),
+    recent: new Recent(),
+    refusals: { ofCustomizations: new Map(), ofPool: undefined },
+    begun: new Map(),
+    now,
+  }
+  let count = 0
+  // Which name a new cluster would get is left to chance; here it is only told apart.
+  const suffix = () => {
+    count += 1
+    return `new${count}`
+  }
+  return planPool(observe(await readPool(pool, dependencies, reading)), { now, suffix })
+}
+
+/** The same lookups as the controller's, over lists that are read once. */
+const listed = async (api: Api, { metadata: { namespace, uid } }: ClusterPool): Promise<View> => {
+  const clusters = await storeOf(api, ClusterDeployment, {})
+  const claims = await storeOf(api, ClusterClaim, { namespace })
+  const customizations = await storeOf(api, ClusterDeploymentCustomization, { namespace })
+  const namespaces = await storeOf(api, Namespace, { labelSelector: `${POOL_LABELS.uid}=${uid}` })
+  const bindings = await storeOf(api, RoleBinding, {})
+  return {
+    clustersOfPool: clusters(entries.clustersOfPool),
+    cluster: clusters(entries.cluster),
+    clustersInNamespace: clusters(entries.clustersInNamespace),
+    claimsOfPool: claims(entries.claimsOfPool),
+    claim: claims(entries.claim),
+    customization: customizations(entries.customization),
+    customizationsHeldBy: customizations(entries.customizationsHeldBy),
+    namespacesOfPool: namespaces(entries.namespacesOfPool),
+    bindingsInNamespace: bindings(entries.bindingsInNamespace),
+  }
+}
+
+/** @returns makes a lookup of the listed objects by the keys that `of` gives */
+const storeOf = async <O extends KubeObject>(
+  api: Api,
+  resource: Resource<O>,
+  where: { readonly namespace?: string | undefined; readonly labelSelector?: string },
+) => {
+  const store = createStore<O>()
+  for await (const object of api.list(resource, where)) store.set(object)
+  return <V>(of: (object: O) => Iterable<readonly [string, V]>): Lookup<V> => store.index(of)
+}
