@@ -1,6 +1,9 @@
+import { adapter } from './adapter/adapter.ts'
 import { api, apiEmbedded } from './api/api.ts'
 import { apiGrowth } from './api/growth.ts'
 import type { Bench } from './definition.ts'
+import { fleet } from './fleet/fleet.ts'
+import { pool } from './pool/pool.ts'
 import { cache } from './runtime/cache.ts'
 import { idle } from './runtime/idle.ts'
 import { latency } from './runtime/latency.ts'
@@ -20,7 +23,10 @@ export const catalogue: readonly Bench[] = [
   cache,
   sentinelStream,
   sentinelPolling,
+  adapter,
   api,
   apiEmbedded,
   apiGrowth,
+  pool,
+  fleet,
 ]

@@ -15,6 +15,8 @@ export interface MusterProcess extends AsyncDisposable {
   /** Milliseconds from its start until it was ready, to 10 ms. */
   readonly readyMs: number
   readonly usage: () => Usage
+  /** Waits until it holds. @param timeout milliseconds @throws ProcessError when it ends first, or the time is over */
+  until(holds: () => Promise<boolean>, timing: { readonly timeout: number; readonly interval: number }): Promise<void>
 }
 
 export interface Start {
@@ -26,6 +28,8 @@ export interface Start {
   /** For its log. */
   readonly folder: string
   readonly env?: NodeJS.ProcessEnv
+  /** Default: those of a manager with one controller. */
+  readonly nodeFlags?: readonly string[]
 }
 
 let bundled: Promise<string> | undefined
@@ -39,13 +43,20 @@ const program = (): Promise<string> => {
   return bundled
 }
 
-export const startMuster = async ({ args, url, probe, folder, env }: Start): Promise<MusterProcess> => {
+export const startMuster = async ({
+  args,
+  url,
+  probe,
+  folder,
+  env,
+  nodeFlags = NODE_FLAGS,
+}: Start): Promise<MusterProcess> => {
   const entry = await program()
   const startedAt = moment()
   const child: Child = await startChild({
     name: `muster ${args[0]}`,
     command: process.execPath,
-    args: [...NODE_FLAGS, entry, ...args],
+    args: [...nodeFlags, entry, ...args],
     // As the Deployments have it.
     env: { ...process.env, MALLOC_ARENA_MAX: '2', ...env },
     logFile: join(await mkdtemp(join(folder, `${args[0]}-`)), 'log'),
@@ -56,6 +67,7 @@ export const startMuster = async ({ args, url, probe, folder, env }: Start): Pro
     url,
     readyMs: moment() - startedAt,
     usage: () => usageOf(child.pid),
+    until: (holds, timing) => untilReady(child, holds, timing),
     [Symbol.asyncDispose]: async () => {
       await child.stop()
     },

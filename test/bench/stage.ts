@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
-import { ensureBinaries } from '#hack/controlplane/build.ts'
+import type { Part } from '#hack/cluster/local/layout.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { pathOf, type Resource } from '#operator/model/resource.ts'
 import type { Say } from './definition.ts'
@@ -24,11 +26,14 @@ export interface Stage extends AsyncDisposable {
 
 const CRD_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
-/** Starts etcd and kube-apiserver alone, so that only contestants ask it anything, with the Gadget kind. */
-export const openStage = async (say: Say): Promise<Stage> => {
-  const binaries = process.env.KUBEBUILDER_ASSETS ?? (await ensureBinaries(say))
+/**
+ * Starts a control plane with the Gadget kind.
+ * @param parts etcd and kube-apiserver alone by default, so that only contestants ask it anything
+ */
+export const openStage = async (say: Say, parts: readonly Part[] = ['etcd', 'kube-apiserver']): Promise<Stage> => {
+  const binaries = process.env.KUBEBUILDER_ASSETS ?? (await ensureBinaries(CONTROL_PLANE, say))
   const folder = await temporaryFolder('bench')
-  const plane = await startLocalControlPlane({ binaries, folder, guarded: true, parts: ['etcd', 'kube-apiserver'] })
+  const plane = await startLocalControlPlane({ binaries, folder, guarded: true, parts })
   const server = connect(plane.kubeconfig, 4)
   const install = async (crd: object, resource: Resource): Promise<void> => {
     await server.request('POST', CRD_PATH, crd)

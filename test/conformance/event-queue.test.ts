@@ -72,6 +72,8 @@ const verbs = (api: TestApi, cluster: { readonly id: string }) => {
       (await api.call('DELETE', `${path(name)}/claims/${receipt}`)).status,
     extend: async ({ receipt }: Claimed, visibility: string) =>
       (await api.call('PATCH', `${path('dns')}/claims/${receipt}`, { visibility })).status,
+    giveUp: async ({ receipt }: Claimed) =>
+      (await api.call('POST', `${path('dns')}/claims/${receipt}/dead-letter`)).status,
     deadLetters: async (): Promise<Json[]> => (await api.call('GET', `${path('dns')}/dead-letters`)).body.items,
     replay: async (id: string) => (await api.call('POST', `${path('dns')}/dead-letters/${id}/replay`)).status,
   }
@@ -196,6 +198,23 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect(await deadLetters()).toMatchObject([{ deliveries: 2, event: { data: { reason: 'Poison' } } }])
     })
 
+    test('an event that is given up is a dead letter at once, for its group alone, and only by the receipt that holds it', async () => {
+      const { put, post, claim, extend, giveUp, deadLetters, replay, claims, id, ...rest } = await start()
+      await put('other')
+      await post('Poison')
+      const [outdated] = await claim()
+      await extend(outdated as Claimed, '0s')
+      const [poison] = await claim()
+      expect(await giveUp(outdated as Claimed)).toBe(409)
+      expect(await giveUp(poison as Claimed)).toBe(204)
+      expect(await giveUp(poison as Claimed)).toBe(409)
+      expect(await deadLetters()).toMatchObject([{ deliveries: 2, event: { data: { reason: 'Poison' } } }])
+      await onlyNext({ post, claims, ...rest })
+      expect(reasonsOf(await claims(1, 'other', { max: 1 }))).toEqual(['Poison'])
+      expect(await replay(`${id}.1`)).toBe(204)
+      expect(await claim()).toMatchObject([{ deliveries: 1, event: { replay: 1 } }])
+    })
+
     test('a dead letter can be replayed: it comes marked, counted from one, and may die again', async () => {
       const { id, post, claim, extend, deadLetters, replay, claims, ...rest } = await start()
       await post('Poison')
@@ -246,7 +265,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
     })
 
     test('a claimer that went away while it waited takes nothing with it', async () => {
-      const { world, api, post, claim } = await start()
+      const { world, api, post, claims } = await start()
       const gone = new AbortController()
       const left = fetch(`${api.url}/api/hyperfleet/v1/events/consumers/dns/claims`, {
         method: 'POST',
@@ -257,10 +276,17 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       gone.abort()
       expect(await left).toBe('left')
       await post('A')
-      const waiting = claim()
-      // Only if the API gave it out before it heard that the caller had gone.
-      await world.short.end()
-      expect(reasonsOf(await waiting)).toEqual(['A'])
+      let isBack = false
+      const back = claims(1).finally(() => {
+        isBack = true
+      })
+      // The API may have given it out before it heard that the caller had gone, and any time after the post: then it is
+      // back when that visibility ends.
+      while (!isBack) {
+        await world.short.end()
+        await delay(10)
+      }
+      expect(reasonsOf(await back)).toEqual(['A'])
     })
 
     test('putting a group again changes it for what is posted then; what waits stays', async () => {

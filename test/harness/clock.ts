@@ -9,26 +9,31 @@ export interface ManualClock extends Clock {
    * without real I/O is done when this resolves; who sleeps again within the span is woken again.
    */
   advance(duration: Duration): Promise<void>
+  /** Somebody sets the machine's time by so many milliseconds, back where negative: no sleep and no span is longer or shorter for it. */
+  set(by: number): void
   /** How many sleep now. */
   sleepers(): number
 }
 
 interface Sleeper {
-  /** Milliseconds since the epoch. */
+  /** By the clock that nobody sets. */
   readonly until: number
   wake(): void
 }
 
 /** @param start RFC 3339 */
 export const manualClock = (start = '2026-01-01T00:00:00Z'): ManualClock => {
+  /** Milliseconds that nobody sets. */
   let now = Date.parse(start)
+  let setBy = 0
   const sleepers = new Set<Sleeper>()
 
   const earliest = (limit: number): Sleeper | undefined =>
     [...sleepers].filter(({ until }) => until <= limit).toSorted((a, b) => a.until - b.until)[0]
 
   return {
-    now: () => new Date(now),
+    now: () => new Date(now + setBy),
+    monotonic: () => now,
     sleep: (duration, signal) => {
       const until = now + toMilliseconds(duration)
       if (until <= now || signal?.aborted) return Promise.resolve()
@@ -52,6 +57,9 @@ export const manualClock = (start = '2026-01-01T00:00:00Z'): ManualClock => {
         await turn()
       }
       now = target
+    },
+    set: (by) => {
+      setBy += by
     },
     sleepers: () => sleepers.size,
   }

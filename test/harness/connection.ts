@@ -2,17 +2,22 @@ import { join } from 'node:path'
 import { Agent, type Dispatcher, request } from 'undici'
 import { type Kubectl, kubectl } from '#hack/cluster/kubectl.ts'
 
-/** How to reach an API server as its admin; plain data, so that vitest can hand it to the workers. */
-export interface Connection {
+/** How to reach an API server as its admin. */
+export interface Reach {
   readonly server: string
   /** Path of the admin's kubeconfig. */
   readonly kubeconfig: string
-  /** PEM; also the server's own certificate, with `certificateKey`. */
+  /** PEM. */
   readonly certificateAuthority: string
-  readonly certificateKey: string
   readonly token: string
   /** Folder of kubectl and the other binaries. */
   readonly binaries: string
+}
+
+/** The same of a server that a proxy can stand for; plain data, so that vitest can hand it to the workers. */
+export interface Connection extends Reach {
+  /** PEM; of the certificate authority, which is the server's own certificate. */
+  readonly certificateKey: string
 }
 
 /** An answer of 400 and above, with the API server's own words. */
@@ -28,7 +33,7 @@ export class RestError extends Error {
 export type Rest = <T = unknown>(method: Dispatcher.HttpMethod, path: string, body?: unknown) => Promise<T>
 
 /** The admin's plain REST calls for arranging and checking tests; on purpose not the client under test. */
-export const rest = ({ server, certificateAuthority, token }: Connection): Rest => {
+export const rest = ({ server, certificateAuthority, token }: Reach): Rest => {
   const dispatcher = new Agent({ connect: { ca: certificateAuthority } })
   return async <T>(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<T> => {
     const response = await request(server + path, {
@@ -47,5 +52,5 @@ export const rest = ({ server, certificateAuthority, token }: Connection): Rest 
 }
 
 /** kubectl as admin. */
-export const kubectlOf = ({ binaries, kubeconfig }: Connection): Kubectl =>
+export const kubectlOf = ({ binaries, kubeconfig }: Reach): Kubectl =>
   kubectl(join(binaries, 'kubectl'), [`--kubeconfig=${kubeconfig}`])

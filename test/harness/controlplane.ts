@@ -6,10 +6,12 @@ import { kubeconfig, writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { type LocalControlPlane, startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import { readToken } from '#hack/cluster/local/credentials.ts'
 import type { Part } from '#hack/cluster/local/layout.ts'
-import { ensureBinaries } from '#hack/controlplane/build.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { loadTransport, type Transport, type TransportOptions } from '#operator/client/transport.ts'
-import { type Connection, kubectlOf, type Rest, rest } from './connection.ts'
+import { checkCalls } from './calls.ts'
+import { type Connection, kubectlOf, type Reach, type Rest, rest } from './connection.ts'
 import { installCrds } from './crds.ts'
 import { type RequestProxy, requestProxy } from './request-proxy.ts'
 
@@ -50,24 +52,30 @@ const WITHOUT_NODES: readonly Part[] = ['etcd', 'kube-apiserver', 'kube-controll
 /** The control plane that this run's globalSetup started; every test takes a namespace of its own on it. */
 export const sharedControlPlane = (): Promise<ControlPlane> => Promise.resolve(connect(inject('controlPlane')))
 
-/** One that nobody else uses, with the CRDs of manifests/crds. Stop it, or take it with `await using`. */
+/**
+ * One that nobody else uses. Stop it, or take it with `await using`.
+ * @param options.crds false for one without the CRDs of manifests/crds: deleting them right after their creation can
+ * take kube-apiserver minutes ("could not list instances: storage is (re)initializing")
+ */
 export const startControlPlane = async (
-  options: { readonly parts?: readonly Part[] } = {},
+  options: { readonly parts?: readonly Part[]; readonly crds?: boolean } = {},
 ): Promise<OwnControlPlane> => {
-  const binaries = await ensureBinaries(console.error)
+  const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
   const folder = await temporaryFolder('controlplane')
   const local = await startLocalControlPlane({
     binaries,
     folder,
     guarded: true,
+    audited: true,
     parts: options.parts ?? WITHOUT_NODES,
   })
   const stop = async () => {
     await local.stop()
+    await checkCalls(folder)
     await rm(folder, { recursive: true, force: true })
   }
   const connection = await connectionOf(local, binaries)
-  await installCrds(connection)
+  if (options.crds ?? true) await installCrds(connection)
   return {
     ...connect(connection),
     kill: (part) => local.kill(part),
@@ -86,14 +94,19 @@ export const connectionOf = async (local: LocalControlPlane, binaries: string): 
   binaries,
 })
 
-const connect = (connection: Connection): ControlPlane => {
+const connect = (connection: Connection): ControlPlane => ({
+  ...reach(connection),
+  proxy: () => requestProxy(connection),
+})
+
+/** One that somebody else runs. */
+export const reach = (connection: Reach): Omit<ControlPlane, 'proxy'> => {
   const call = rest(connection)
   const run = kubectlOf(connection)
   return {
     server: connection.server,
     kubeconfig: connection.kubeconfig,
     rest: call,
-    proxy: () => requestProxy(connection),
     transport: (options) => loadTransport({ ...options, kubeconfig: connection.kubeconfig }),
     kubectl: (...args) => run(args),
     namespace: async (prefix = 'test') => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Exit, signalGroup } from '#hack/process/child.ts'
 import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
 
@@ -22,21 +23,38 @@ export interface MusterProcess extends AsyncDisposable {
   log(): readonly LogLine[]
   /** What it wrote so far that isn't log: standard output, and lines of standard error that aren't JSON. */
   output(): string
-  /** The first line, past or future, that fits: a message, or a test of the line. @throws when the process ends without one */
+  /**
+   * The first line, past or future, that fits: a message, or a test of the line.
+   * @throws what the process said, when it ends without one, or says none in a minute
+   */
   line(fits: string | ((line: LogLine) => boolean)): Promise<LogLine>
   signal(signal: NodeJS.Signals): void
   /** SIGTERM, and SIGKILL after 10 s. */
   stop(): Promise<Exit>
 }
 
+/** Milliseconds, from when somebody asks. Long enough for a busy machine; a test that waits longer never says what it waited for. */
+const LINE_PATIENCE = 60_000
+
 const PROGRAM = join(import.meta.dirname, '..', '..', 'cmd', 'muster.ts')
+
+/** `muster` of this checkout. */
+const CHECKOUT: Command = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM]
+
+/** A program, with its first arguments. */
+type Command = readonly [string, ...string[]]
 
 /**
  * Starts `muster` with these arguments; its environment has nothing of ours but PATH, HOME and what is given.
  * Stop it, or take it with `await using`.
+ * @param command what stands before the arguments, where it is not the checkout that runs
  */
-export const startMuster = async (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<MusterProcess> => {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', PROGRAM, ...args], {
+export const startMuster = async (
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  [program, ...before]: Command = CHECKOUT,
+): Promise<MusterProcess> => {
+  const child = spawn(program, [...before, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -76,10 +94,11 @@ export const startMuster = async (args: readonly string[], env: NodeJS.ProcessEn
     output: () => lines.output.join('\n'),
     line: async (fits) => {
       const test = typeof fits === 'string' ? ({ msg }: LogLine) => msg === fits : fits
-      const line = await lines.find(test)
-      if (line !== undefined) return line
+      const line = await Promise.race([lines.find(test), delay(LINE_PATIENCE, 'late' as const, { ref: false })])
+      if (typeof line === 'object') return line
+      const how = line === 'late' ? `has run for ${LINE_PATIENCE / 1000} s` : 'ended'
       throw new Error(
-        `muster ${args.join(' ')} ended without the line ${String(fits)}. It said:\n${lines.everything()}`,
+        `muster ${args.join(' ')} ${how} without the line ${String(fits)}. It said:\n${lines.everything()}`,
       )
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,26 +1,11 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer, request as httpsRequest, type Server } from 'node:https'
+import { createServer, request as httpsRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import * as kubeconfigs from '#hack/cluster/kubeconfig.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { Connection } from './connection.ts'
-
-/**
- * What happens to one request:
- * `pass`; `drop`: the connection breaks before the server sees it; `lose`: the server does it and the answer is lost;
- * a status: the server never sees it and this is the answer; a promise: held until it resolves, then as it says.
- */
-export type Fate = 'pass' | 'drop' | 'lose' | { readonly status: number; readonly headers?: Record<string, string> }
-
-export interface ProxiedRequest {
-  readonly method: string
-  /** With the query. */
-  readonly path: string
-  /** From 1, over all requests of this proxy. */
-  readonly number: number
-}
+import { closeServer, type Fate, meet, type ProxiedRequest } from './fate.ts'
 
 /** Stands before an API server and decides the fate of each request. */
 export interface RequestProxy extends AsyncDisposable {
@@ -46,7 +31,13 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
     (incoming, answer) => {
       const request = { method: incoming.method ?? 'GET', path: incoming.url ?? '/', number: requests.length + 1 }
       requests.push(request)
-      void Promise.resolve(decide(request)).then((fate) => meet(fate, incoming, answer, connection))
+      const upstream = () =>
+        httpsRequest(connection.server + request.path, {
+          method: request.method,
+          headers: { ...incoming.headers, host: new URL(connection.server).host },
+          ca: connection.certificateAuthority,
+        })
+      void Promise.resolve(decide(request)).then((fate) => meet(fate, incoming, answer, { upstream, refusal }))
     },
   )
   server.listen(0, '127.0.0.1')
@@ -58,7 +49,7 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
     kubeconfigs.kubeconfig({ ...connection, name: 'proxy', server: address }),
   )
 
-  const stop = () => close(server)
+  const stop = () => closeServer(server)
   return {
     server: address,
     kubeconfig,
@@ -72,48 +63,7 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
   }
 }
 
-const meet = (fate: Fate, incoming: IncomingMessage, answer: ServerResponse, connection: Connection): void => {
-  if (fate === 'drop') {
-    incoming.socket.destroy()
-  } else if (typeof fate === 'object') {
-    incoming.resume()
-    const message = `request-proxy answers ${fate.status}`
-    const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: fate.status, reason: '', message }
-    answer.writeHead(fate.status, { 'content-type': 'application/json', ...fate.headers }).end(JSON.stringify(body))
-  } else {
-    forward(fate, incoming, answer, connection)
-  }
-}
-
-const forward = (
-  fate: 'pass' | 'lose',
-  incoming: IncomingMessage,
-  answer: ServerResponse,
-  connection: Connection,
-): void => {
-  const upstream = httpsRequest(connection.server + incoming.url, {
-    method: incoming.method,
-    headers: { ...incoming.headers, host: new URL(connection.server).host },
-    ca: connection.certificateAuthority,
-  })
-  upstream.on('response', (response) => {
-    if (fate === 'lose') {
-      response.resume().on('end', () => incoming.socket.destroy())
-      return
-    }
-    answer.writeHead(response.statusCode ?? 502, response.headers)
-    answer.flushHeaders()
-    response.pipe(answer)
-    response.on('error', () => answer.destroy())
-  })
-  upstream.on('error', () => answer.destroy())
-  answer.on('close', () => upstream.destroy())
-  incoming.pipe(upstream)
-}
-
-const close = async (server: Server): Promise<void> => {
-  if (!server.listening) return
-  server.closeAllConnections()
-  server.close()
-  await once(server, 'close')
+const refusal = (status: number): object => {
+  const message = `request-proxy answers ${status}`
+  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status, reason: '', message }
 }

@@ -1,17 +1,18 @@
 import { rm } from 'node:fs/promises'
-import { ensureBinaries } from '#hack/controlplane/build.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
 import * as nats from '#hack/nats/nats.ts'
 import { findPostgres } from '#hack/postgres/find.ts'
-import { postgresMissing } from '#hack/postgres/install.ts'
+import { postgresMissing } from '#hack/postgres/missing.ts'
 import * as postgres from '#hack/postgres/postgres.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 
 export { postgresMissing }
 
-/** A nats-server with JetStream of one's own. Stop it, or take it with `await using`. */
-export const startNats = async (): Promise<nats.Nats & AsyncDisposable> => {
+/** A nats-server with JetStream of one's own. Stop it, or take it with `await using`. @param config path of a configuration file */
+export const startNats = async (config?: string): Promise<nats.Nats & AsyncDisposable> => {
   const folder = await temporaryFolder('nats')
-  return removing(await nats.startNats(await ensureBinaries(console.error), folder), folder)
+  return removing(await nats.startNats(await ensureBinaries(CONTROL_PLANE, console.error), folder, config), folder)
 }
 
 /** A PostgreSQL of one's own. Skip the test with `postgresMissing()` where there is none. */

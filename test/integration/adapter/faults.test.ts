@@ -1,12 +1,13 @@
 /** What goes wrong on the way: answers of the API server, an API that is away. Every fault is met once and has to be overcome. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Fate, type ProxiedRequest, type RequestProxy, type TcpProxy, tcpProxy } from '#test/harness/index.ts'
-import { type AdapterWorld, adapterWorld, namespaceAndConfig, PATIENCE } from './world.ts'
+import { type AdapterWorld, adapterWorld, type Manager, namespaceAndConfig, PATIENCE } from './world.ts'
 
 let world: AdapterWorld
 let proxy: RequestProxy
 let wire: TcpProxy
+let manager: Manager
 
 beforeAll(async () => {
   world = await adapterWorld()
@@ -21,7 +22,7 @@ beforeAll(async () => {
   wire = await tcpProxy(world.url)
   await world.declare('faults', namespaceAndConfig())
   await world.declare('wire', { ...elsewhere(), hyperfleetAPI: { url: wire.url, timeout: '2s' } })
-  await world.manager(await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server))
+  manager = await world.manager(await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server))
   await world.until('faults', 'Working')
   await world.until('wire', 'Working')
 })
@@ -131,6 +132,60 @@ test('what is refused for longer is reported with who refused what, and does not
   rules.delete(refusal)
   await untilPhase(id, 'Ready')
   await vi.waitFor(async () => expect((await world.task('faults')).status?.failing).toBe(0), PATIENCE)
+})
+
+test('a task whose ConfigMap can’t be read for a while goes on as it was, and ends when it is suspended', async () => {
+  const text = JSON.stringify({
+    params: [{ name: 'clusterId', source: 'event.id', required: true }],
+    resources: [
+      {
+        name: 'config',
+        manifest: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'reread-{{ .clusterId }}', namespace: world.namespace },
+        },
+        discovery: { namespace: world.namespace, by_name: 'reread-{{ .clusterId }}' },
+      },
+    ],
+  })
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+    metadata: { name: 'task-elsewhere' },
+    data: { 'task-config.yaml': text },
+  })
+  await world.declare('elsewhere', { taskRef: { name: 'task-elsewhere' } })
+  await world.until('elsewhere', 'Working')
+  const change = (spec: object) =>
+    world.kube.patch(AdapterTask, {
+      name: 'elsewhere',
+      namespace: world.namespace,
+      type: 'merge',
+      body: { spec },
+    })
+  const isAtWork = async () => {
+    const { values } = (await manager.registry.getSingleMetric('hyperfleet_adapter_up')?.get()) ?? { values: [] }
+    return values.find(({ labels }) => String(labels.adapter_name).startsWith('elsewhere'))?.value
+  }
+  let refused = 0
+  const refusal: Rule = ({ path }) => {
+    if (!path.includes('/configmaps/task-elsewhere')) return undefined
+    refused++
+    return { status: 500 }
+  }
+  rules.add(refusal)
+  await change({ events: { visibility: '45s' } })
+  await vi.waitFor(() => expect(refused).toBeGreaterThan(0), PATIENCE)
+  const { id } = await world.create('elsewhere')
+  await world.pulse(id)
+  await vi.waitFor(
+    async () => expect(await world.reported(id, 'elsewhere')).toContain('Applied True Applied'),
+    PATIENCE,
+  )
+  expect(await isAtWork()).toBe(1)
+  await change({ suspend: true })
+  await world.until('elsewhere', 'Suspended')
+  await vi.waitFor(async () => expect(await isAtWork()).toBe(0), PATIENCE)
+  rules.delete(refusal)
 })
 
 const readyOf = ({ status }: AdapterTask) => status?.conditions?.find(({ type }) => type === 'Ready')

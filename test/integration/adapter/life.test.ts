@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { groupOf } from '#controllers/adapter/events/group.ts'
 import { type AdapterWorld, adapterWorld, type Manager, namespaceAndConfig, PATIENCE } from './world.ts'
 
 let world: AdapterWorld
@@ -68,7 +70,7 @@ describe('from POST to gone', () => {
     expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeUndefined()
   })
 
-  test('the same name again at once is another cluster', async () => {
+  test('(19) the same name again at once is another cluster', async () => {
     const id = await made('again')
     await world.call('DELETE', `/clusters/${id}`)
     await world.pulse(id)
@@ -78,7 +80,7 @@ describe('from POST to gone', () => {
   })
 })
 
-describe('drift', () => {
+describe('drift (peer fault 8)', () => {
   test('what somebody changed is put right at once, without a pulse', async () => {
     const id = await made('tampered')
     await world.plane.rest('PATCH', configOf(id), {
@@ -105,7 +107,7 @@ describe('drift', () => {
 })
 
 describe('a deletion that can’t go on', () => {
-  test('a foreign finalizer: Applied stays True and the report says who holds it; it goes on when the finalizer goes', async () => {
+  test('(3) a foreign finalizer: Applied stays True and the report says who holds it; it goes on when the finalizer goes', async () => {
     const id = await made('held')
     await world.plane.rest('PATCH', configOf(id), { metadata: { finalizers: ['example.com/hold'] } })
     await world.call('DELETE', `/clusters/${id}`)
@@ -118,7 +120,7 @@ describe('a deletion that can’t go on', () => {
     await gone(id)
   })
 
-  test('delete while it is being created', async () => {
+  test('(6) delete while it is being created', async () => {
     const { id } = await world.create('hasty')
     await world.pulse(id)
     await world.call('DELETE', `/clusters/${id}`)
@@ -133,4 +135,23 @@ test('the counts of the task are in its status and in the metrics', async () => 
   expect((await world.task('life')).status).toMatchObject({ failing: 0, deleting: 0, stuck: 0, deadLetters: 0 })
   const text = await manager.registry.metrics()
   expect(text).toMatch(/hyperfleet_adapter_events_processed_total\{adapter_name="life-[^"]+",status="success"\} \d+/)
+})
+
+test('a task that is deleted takes its consumer group at the API along; one that its spec names may be others’ too, and stays', async () => {
+  const inGroup = (group: string) => world.call('GET', `/events/consumers/${group}/dead-letters`)
+  await world.declare('leaving', namespaceAndConfig())
+  await world.declare('leaving-others', {
+    ...namespaceAndConfig(),
+    events: { consumer: 'shared', transport: 'api', maxConcurrent: 16, visibility: '30s' },
+  })
+  const own = groupOf(world.namespace, 'leaving')
+  for (const name of ['leaving-others', 'leaving']) {
+    await world.until(name, 'Working')
+    await world.kube.delete(AdapterTask, name, world.namespace)
+  }
+  await vi.waitFor(async () => expect(await inGroup(own)).toBeUndefined(), PATIENCE)
+  const released = /lease released .*"adapter-leaving-others"/
+  await vi.waitFor(() => expect(manager.lines.some((line) => released.test(line))).toBe(true), PATIENCE)
+  expect(await inGroup('shared')).toBeDefined()
+  expect(await inGroup(groupOf(world.namespace, 'life'))).toBeDefined()
 })

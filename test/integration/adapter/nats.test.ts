@@ -1,36 +1,43 @@
-import { jetstream } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { readLetters, replayLetter } from '#controllers/adapter/events/dead-letters.ts'
+import { groupOf } from '#controllers/adapter/events/group.ts'
+import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
+import type { DeadLetter } from '#controllers/adapter/events/source.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { startNats } from '#test/harness/index.ts'
+import { muster } from '../cmd/run.ts'
 import { type AdapterWorld, adapterWorld, namespaceAndConfig, PATIENCE } from './world.ts'
 
 let nats: Awaited<ReturnType<typeof startNats>>
 let world: AdapterWorld
+let connection: NatsConnection
 
 beforeAll(async () => {
   nats = await startNats()
   world = await adapterWorld({ natsUrl: nats.url })
+  connection = await connect({ servers: nats.url })
 })
 
 afterAll(async () => {
+  await connection?.close()
   await world?.[Symbol.asyncDispose]()
   await nats?.stop()
 })
 
-test('events come from JetStream; what is no event is set aside at once and holds nobody up', async () => {
+const publish = (subject: string, text: string) => jetstream(connection).publish(`hyperfleet.events.${subject}`, text)
+
+test('(peer fault 1, behaviour 7) events come from JetStream; what is no event is kept apart at once, with why, and holds nobody up', async () => {
   await world.declare('streamed', {
     ...namespaceAndConfig(),
     events: { transport: 'nats', url: nats.url, maxConcurrent: 4 },
   })
   await world.manager()
-  const connection = await connect({ servers: nats.url })
-  try {
-    const stream = jetstream(connection)
-    await stream.publish('hyperfleet.events.clusters', 'this is no CloudEvent')
-    await stream.publish('hyperfleet.events.clusters', JSON.stringify({ specversion: '1.0', id: 'x', type: 'y' }))
-  } finally {
-    await connection.close()
-  }
+  await publish('clusters', 'this is no CloudEvent')
+  await publish('clusters', JSON.stringify({ specversion: '1.0', id: 'x', type: 'y' }))
   const { id } = await world.create('streamed')
   await world.pulse(id)
   await vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
@@ -39,4 +46,208 @@ test('events come from JetStream; what is no event is set aside at once and hold
     PATIENCE,
   )
   await world.until('streamed', 'Working')
+  const kept = await readLetters(connection, groupOf(world.namespace, 'streamed'), 10)
+  expect(kept.map(({ problem, text, deliveries }) => ({ problem, text, deliveries }))).toEqual([
+    {
+      problem: 'the message is no reconcile event: it is no JSON',
+      text: 'this is no CloudEvent',
+      deliveries: 1,
+    },
+    {
+      problem: 'the message is no reconcile event: it has no data',
+      text: '{"specversion":"1.0","id":"x","type":"y"}',
+      deliveries: 1,
+    },
+  ])
+})
+
+test('people list what was kept and replay it; what is still no event comes back, counted', async () => {
+  const [first] = await readLetters(connection, undefined, 1)
+  const listed = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`])
+  expect(listed.output).toContain('the message is no reconcile event: it is no JSON\n    this is no CloudEvent')
+  const replayed = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`, `--replay=${first?.id}`])
+  expect(replayed.output).toBe(`replayed ${first?.id}`)
+  await vi.waitFor(async () => {
+    const texts = (await readLetters(connection, undefined, 10)).map(({ text, replays }) => `${text} ${replays}`)
+    expect(texts).toContain('this is no CloudEvent 1')
+    expect(texts).not.toContain('this is no CloudEvent 0')
+  }, PATIENCE)
+  const missing = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`, '--replay=999'])
+  expect(missing).toMatchObject({ code: 1, output: 'muster: there is no dead letter 999' })
+})
+
+test('the user in the URL is let in, to list what was kept and to take events; one that is refused is not told with its password', async () => {
+  const config = join(await temporaryFolder('nats-users'), 'nats.conf')
+  await writeFile(config, 'authorization { users: [{ user: "muster", password: "s3cret" }] }')
+  await using guarded = await startNats(config)
+  const urlFor = (password: string) => guarded.url.replace('//', `//muster:${password}@`)
+  const run = (url: string) => muster(['adapter', 'dead-letters', `--nats-url=${url}`])
+  expect(await run(urlFor('s3cret'))).toMatchObject({ code: 0, output: 'no dead letters' })
+  const refused = await run(urlFor('wr0ng'))
+  expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('does not let us in') })
+  expect(refused.output).not.toContain('wr0ng')
+
+  const inside = await connect({ servers: guarded.url, user: 'muster', pass: 's3cret' })
+  const { streams } = await jetstreamManager(inside)
+  await streams.add({ name: 'hyperfleet-events', subjects: ['hyperfleet.events.>'] })
+  const common = { name: 'test', consumer: 'one', resourceType: 'things', visibility: 30_000, onDeadLetter: () => {} }
+  const source = jetStreamSource({ ...common, url: urlFor('s3cret') })
+  await source.open(new AbortController().signal)
+  await source.close()
+  const outside = jetStreamSource({ ...common, url: urlFor('wr0ng') })
+  await expect(outside.open(new AbortController().signal)).rejects.toThrow(/^(?!.*wr0ng)/s)
+  await inside.close()
+})
+
+describe('one consumer', () => {
+  const letters: DeadLetter[] = []
+  const source = (consumer = 'one', resourceType = 'things', former?: string) =>
+    jetStreamSource({
+      url: nats.url,
+      name: 'test',
+      consumer,
+      former,
+      resourceType,
+      visibility: 30_000,
+      deliveries: 3,
+      onDeadLetter: (letter) => letters.push(letter),
+    })
+  const event = (id: string) => JSON.stringify({ specversion: '1.0', id: `e-${id}`, type: 'com.example', data: { id } })
+  const signal = new AbortController().signal
+  /** Takes what is there, until there is something. */
+  const take = async (from: ReturnType<typeof source>) => {
+    for (;;) {
+      const [delivery] = await from.take(1, signal)
+      if (delivery !== undefined) return delivery
+    }
+  }
+
+  test('gives an event that fails for good up after its deliveries, keeps it, and takes it again when it is replayed', async () => {
+    const one = source()
+    await one.open(signal)
+    await publish('things', event('unlucky'))
+    for (let delivery = 1; delivery <= 3; delivery++) await (await take(one)).giveBack(1)
+    await publish('things', event('lucky'))
+    const next = await take(one)
+    expect(next.event.data.id).toBe('lucky')
+    await next.acknowledge()
+    expect(letters.map(({ problem }) => problem)).toEqual(['its run could not be told to the API, 3 times'])
+    const [kept] = await readLetters(connection, 'one', 10)
+    expect(kept).toMatchObject({ text: event('unlucky'), deliveries: 3, subject: 'hyperfleet.events.things' })
+
+    expect(await replayLetter(connection, kept?.id ?? 0)).toBe(true)
+    const again = await take(one)
+    expect(again.event.data.id).toBe('unlucky')
+    await again.acknowledge()
+    expect(await readLetters(connection, 'one', 10)).toEqual([])
+    expect(await replayLetter(connection, kept?.id ?? 0)).toBe(false)
+    await one.close()
+  })
+
+  test('that ends again and again while it holds an event gives it back, and spoils nothing', async () => {
+    const first = source()
+    await first.open(signal)
+    await publish('things', event('held'))
+    // Managers that come and go are no failure of the event: more often than it may fail.
+    for (let delivery = 1; delivery <= 5; delivery++) await (await take(first)).giveBack(0)
+    await (await take(first)).acknowledge()
+    await first.close()
+    expect(await readLetters(connection, 'one', 10)).toEqual([])
+  })
+
+  test('takes many events, each of them once: what came with the first is not left to run out of time', async () => {
+    const one = source()
+    await one.open(signal)
+    const { consumers } = await jetstreamManager(connection)
+    const before = (await consumers.info('hyperfleet-events', 'one')).delivered.consumer_seq
+    const ids = Array.from({ length: 10 }, (_, at) => `many-${at}`)
+    for (const id of ids) await publish('things', event(id))
+    const taken = new Set<string>()
+    while (taken.size < ids.length)
+      for (const delivery of await one.take(ids.length, signal)) {
+        taken.add(delivery.event.data.id)
+        await delivery.acknowledge()
+      }
+    expect(taken).toEqual(new Set(ids))
+    const { delivered } = await consumers.info('hyperfleet-events', 'one')
+    expect(delivered.consumer_seq - before).toBe(ids.length)
+    await one.close()
+  })
+
+  test('that somebody deletes is made again, and misses nothing', async () => {
+    const one = source('deleted', 'others')
+    await one.open(signal)
+    const { consumers } = await jetstreamManager(connection)
+    await consumers.delete('hyperfleet-events', 'deleted')
+    await publish('others', event('after'))
+    await expect(one.take(1, signal)).rejects.toThrow()
+    await one.open(signal)
+    const delivery = await take(one)
+    expect(delivery.event.data.id).toBe('after')
+    await delivery.acknowledge()
+    await one.close()
+  })
+
+  test('that takes the place of a former one begins behind what that one acknowledged', async () => {
+    const former = source('former', 'moves')
+    await former.open(signal)
+    for (const id of ['done', 'waiting']) await publish('moves', event(id))
+    await (await take(former)).acknowledge()
+    await vi.waitFor(async () => {
+      const { consumers } = await jetstreamManager(connection)
+      expect((await consumers.info('hyperfleet-events', 'former')).num_ack_pending).toBe(0)
+    }, PATIENCE)
+    await former.close()
+    const one = source('later', 'moves', 'former')
+    await one.open(signal)
+    const delivery = await take(one)
+    expect(delivery.event.data.id).toBe('waiting')
+    await delivery.acknowledge()
+    await one.close()
+  })
+
+  test('is removed with its task; removing it again does nothing', async () => {
+    const one = source('leaving', 'leavings')
+    await one.open(signal)
+    await one.close()
+    const { consumers } = await jetstreamManager(connection)
+    expect((await consumers.info('hyperfleet-events', 'leaving')).name).toBe('leaving')
+    await one.remove(signal)
+    await one.remove(signal)
+    await one.close()
+    await expect(consumers.info('hyperfleet-events', 'leaving')).rejects.toThrow('consumer not found')
+  })
+
+  test('whose connection is closed for good lets go of what it held, and takes more over a new one', async () => {
+    const one = source('closed', 'closings')
+    await one.open(signal)
+    await publish('closings', event('held'))
+    const held = await take(one)
+    await one.close()
+    await held.keep()
+    await held.acknowledge()
+    await held.giveBack(0)
+    await publish('closings', event('after'))
+    await one.open(signal)
+    const delivery = await take(one)
+    expect(delivery.event.data.id).toBe('after')
+    await delivery.acknowledge()
+    await one.close()
+  })
+
+  test('keeps a message that is as large as the server takes, and replays all of it', async () => {
+    const one = source()
+    await one.open(signal)
+    const size = (connection.info?.max_payload ?? 0) - 64
+    await publish('things', 'x'.repeat(size))
+    await publish('things', event('after'))
+    await (await take(one)).acknowledge()
+    const [kept] = await readLetters(connection, 'one', 10)
+    expect(kept?.text.length).toBeLessThan(size)
+    await replayLetter(connection, kept?.id ?? 0)
+    const { streams } = await jetstreamManager(connection)
+    const last = await streams.getMessage('hyperfleet-events', { last_by_subj: 'hyperfleet.events.things' })
+    expect(last?.data.length).toBe(size)
+    await one.close()
+  })
 })

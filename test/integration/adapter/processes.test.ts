@@ -1,26 +1,50 @@
 /** Real managers as their ServiceAccount: killed in the middle of each step, and two at once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type MusterProcess, type ProxiedRequest, type RequestProxy, startMuster } from '#test/harness/index.ts'
-import { type AdapterWorld, adapterWorld, namespaceAndConfig } from './world.ts'
+import { type AdapterWorld, adapterWorld, type Cluster, namespaceAndConfig } from './world.ts'
 
 let world: AdapterWorld
 let proxy: RequestProxy
 const managers: MusterProcess[] = []
 
 const TASK = 'killed'
+/** Only for clusters that ask for it by their label. */
+const RECREATING = 'recreating'
 const SETTLED = { timeout: 90_000, interval: 300 }
 
 beforeAll(async () => {
   world = await adapterWorld()
   proxy = await world.plane.proxy()
-  await world.declare(TASK, { ...namespaceAndConfig(), events: { visibility: '2s' } })
+  const events = { visibility: '2s' as const }
+  const selector = { matchExpressions: [{ key: 'recreate', operator: 'DoesNotExist' as const }] }
+  await world.declare(TASK, { ...namespaceAndConfig(), events, selector })
+  await world.declare(RECREATING, { ...recreated(), events, selector: { matchLabels: { recreate: 'yes' } } })
 })
 
 afterAll(async () => {
   await Promise.all(managers.map((one) => one.stop()))
   await world?.[Symbol.asyncDispose]()
   await proxy?.stop()
+})
+
+/** A ConfigMap that is made anew for each generation. */
+const recreated = (): Pick<AdapterTaskSpec, 'params' | 'resources'> => ({
+  params: [{ name: 'clusterId', source: 'event.id', required: true }],
+  resources: [
+    {
+      name: 'config',
+      recreate_on_change: true,
+      manifest: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'c-{{ .clusterId }}', namespace: world.namespace },
+        data: { generation: '{{ .resource.generation }}' },
+      },
+      discovery: { namespace: world.namespace, by_name: 'c-{{ .clusterId }}' },
+    },
+  ],
 })
 
 const manager = async (): Promise<MusterProcess> => {
@@ -57,7 +81,8 @@ const kill = async (one: MusterProcess): Promise<void> => {
   await one.exited
   proxy.decide(() => 'pass')
   // What 15 s would do: the next one need not wait for the Lease to run out.
-  await world.plane.kubectl('delete', 'lease', `adapter-${TASK}`, `--namespace=${world.namespace}`)
+  const leases = [TASK, RECREATING].map((task) => `adapter-${task}`)
+  await world.plane.kubectl('delete', 'lease', ...leases, '--ignore-not-found', `--namespace=${world.namespace}`)
 }
 
 /**
@@ -125,7 +150,7 @@ test.each([
   ['before the namespace is deleted', 'DELETE', NAMESPACE, 'drop'],
   ['after all was deleted, before the report', 'DELETE', NAMESPACE, 'lose'],
 ] as const)(
-  'SIGKILL while deleting, %s: the next manager finishes it and nothing is left',
+  '(18) SIGKILL while deleting, %s: the next manager finishes it and nothing is left',
   async (when, method, what, fate) => {
     const { id } = await world.create(when.replaceAll(/[ ,]+/g, '-').slice(0, 50))
     const first = await manager()
@@ -142,6 +167,27 @@ test.each([
   },
   180_000,
 )
+
+test('SIGKILL while recreating, between the old object and the new one: the next manager makes the new one', async () => {
+  const { id } =
+    (await world.call<Cluster>('POST', '/clusters', { name: 'recreated', labels: { recreate: 'yes' }, spec: {} })) ?? {}
+  if (id === undefined) throw new Error('the cluster was not made')
+  const config = `/api/v1/namespaces/${world.namespace}/configmaps/c-${id}`
+  const first = await manager()
+  await untilPhase(id, 'Ready')
+  const reached = lastRequest(id, isOf('DELETE', CONFIG), 'lose')
+  await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
+  await pulseUntil(id, reached)
+  await vi.waitFor(async () => expect(await world.object(config)).toBeUndefined(), SETTLED)
+  await kill(first)
+  const second = await manager()
+  await vi.waitFor(async () => {
+    await world.pulse(id)
+    expect(await world.object(config)).toMatchObject({ data: { generation: '2' } })
+  }, SETTLED)
+  await untilPhase(id, 'Ready')
+  await second.stop()
+}, 180_000)
 
 test('two managers: one works and the other stands by; when the first is killed, nothing is lost', async () => {
   const first = await manager()

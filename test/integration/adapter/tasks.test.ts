@@ -20,6 +20,16 @@ const remove = async (name: string) => {
 }
 const change = (name: string, spec: object) =>
   world.kube.patch(AdapterTask, { name, namespace: world.namespace, type: 'merge', body: { spec } })
+/** A task file of the peer as it is, out of a ConfigMap; resolves when the task works. */
+const declareFile = async (name: string, file: string) => {
+  const text = await readFile(`controllers/adapter/testdata/${file}.yaml`, 'utf8')
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+    metadata: { name: file },
+    data: { 'task-config.yaml': text },
+  })
+  await world.declare(name, { taskRef: { name: file } })
+  await world.until(name, 'Working')
+}
 const events = async (reason: string) => {
   const { items } = await world.plane.rest<{ items: { reason: string; note: string }[] }>(
     'GET',
@@ -55,6 +65,46 @@ describe('a task that can’t be run', () => {
   })
 })
 
+test('a discovery whose name is empty once it is rendered says so: it never means all that is there', async () => {
+  const classes = '/apis/networking.k8s.io/v1/ingressclasses'
+  const bystander = `bystander-${world.namespace}`
+  await world.plane.rest('POST', classes, {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'IngressClass',
+    metadata: { name: bystander },
+    spec: { controller: 'example.com/controller' },
+  })
+  await world.declare('nameless', {
+    params: [{ name: 'clusterId', source: 'event.id', required: true }],
+    resources: [
+      {
+        name: 'class',
+        manifest: {
+          apiVersion: 'networking.k8s.io/v1',
+          kind: 'IngressClass',
+          metadata: { name: 'class-{{ .clusterId }}' },
+          spec: { controller: 'example.com/controller' },
+        },
+        discovery: { by_name: '{{ .resource.spec.class }}' },
+      },
+    ],
+  })
+  await world.until('nameless', 'Working')
+  const { id } = await world.create('nameless', { class: '' })
+  await world.pulse(id)
+  await vi.waitFor(async () => expect(await world.reported(id, 'nameless')).not.toEqual([]), PATIENCE)
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulse(id)
+  await vi.waitFor(async () => {
+    const reported = await world.reported(id, 'nameless')
+    expect(reported).not.toContain('Finalized False NotDeleting')
+  }, PATIENCE)
+  expect(await world.object(`${classes}/${bystander}`)).toBeDefined()
+  expect(await world.reported(id, 'nameless')).toContain('Health False DiscoveryFailed')
+  await world.plane.rest('DELETE', `${classes}/${bystander}`)
+  await remove('nameless')
+})
+
 test('a task may do what its ServiceAccount may do and no more: refused, reported, and nothing is there', async () => {
   await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/serviceaccounts`, {
     metadata: { name: 'nothing' },
@@ -75,7 +125,7 @@ test('a task may do what its ServiceAccount may do and no more: refused, reporte
   )
   expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeUndefined()
   await vi.waitFor(async () => expect((await world.task('powerless')).status).toMatchObject({ failing: 1 }), PATIENCE)
-  expect((await events('RunFailed'))[0]).toContain('system:serviceaccount')
+  expect((await events('RunFailed')).find((note) => note.startsWith(id))).toContain('system:serviceaccount')
   await remove('powerless')
 })
 
@@ -92,13 +142,7 @@ test('a suspended task begins nothing; what waited is done when it goes on', asy
 })
 
 test('a task file of the peer runs unchanged out of a ConfigMap: created, reported by itself, deleted by its own gates', async () => {
-  const text = await readFile('controllers/adapter/testdata/peer-lifecycle.yaml', 'utf8')
-  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
-    metadata: { name: 'peer' },
-    data: { 'task-config.yaml': text },
-  })
-  await world.declare('peer', { taskRef: { name: 'peer' } })
-  await world.until('peer', 'Working')
+  await declareFile('peer', 'peer-lifecycle')
   const { id } = await world.create('peer')
   await world.pulse(id)
   await vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
@@ -134,4 +178,55 @@ describe('managers come and go', () => {
     await world.pulse(id, 'Again')
     await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), PATIENCE)
   })
+})
+
+/** Open Cluster Management's, as far as anybody looks at it here. */
+const MANIFEST_WORK_CRD = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'manifestworks.work.open-cluster-management.io' },
+  spec: {
+    group: 'work.open-cluster-management.io',
+    names: { plural: 'manifestworks', kind: 'ManifestWork' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        subresources: { status: {} },
+      },
+    ],
+  },
+}
+
+test('the peer’s task file with a ManifestWork runs unchanged: what its status says of the objects inside is reported', async () => {
+  await world.plane.rest('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', MANIFEST_WORK_CRD)
+  const target = await world.plane.namespace('target')
+  await declareFile('work', 'peer-work')
+  const { id } = await world.create('work', { placement: target })
+  await world.pulse(id)
+  const work = `/apis/work.open-cluster-management.io/v1/namespaces/${target}/manifestworks/work-${id}`
+  await vi.waitFor(async () => expect(await world.object(work)).toBeDefined(), PATIENCE)
+  await world.plane.rest('PATCH', `${work}/status`, {
+    status: {
+      resourceStatus: {
+        manifests: [
+          {
+            resourceMeta: { version: 'v1', kind: 'Namespace', name: id },
+            conditions: [{ type: 'Available', status: 'True' }],
+            statusFeedback: { values: [{ name: 'phase', fieldValue: { type: 'String', string: 'Active' } }] },
+          },
+        ],
+      },
+    },
+  })
+  // Nobody pulses: the work is watched.
+  await vi.waitFor(async () => {
+    const reports = await world.call<{ items: { data?: object }[] }>('GET', `/clusters/${id}/statuses`)
+    expect(reports?.items.map(({ data }) => data)).toContainEqual({ phase: 'Active' })
+  }, PATIENCE)
+  expect(await world.reported(id, 'work')).toContain('Available True undefined')
+  await remove('work')
 })

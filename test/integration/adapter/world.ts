@@ -1,16 +1,14 @@
 /** What the adapters' tests stand on: the real API, a namespace with the manager's own rights, tasks in it, and managers that run. */
-import { readFile } from 'node:fs/promises'
-import { loadAll } from 'js-yaml'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { adapter } from '#controllers/adapter/index.ts'
+import { type AdapterDeps, adapter } from '#controllers/adapter/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { type DeepPartial, type KubeObject, operator, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
-import { type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import { accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
 
 /** Long enough for a busy machine; nothing waits so long when all is well. */
 export const PATIENCE = { timeout: 30_000, interval: 50 }
@@ -55,7 +53,8 @@ export interface AdapterWorld extends AsyncDisposable {
   reported(id: string, adapter: string): Promise<readonly string[]>
   /** An object of the cluster, as admin; undefined when it is not there. */
   object(path: string): Promise<KubeObject | undefined>
-  manager(kubeconfig?: string): Promise<Manager>
+  /** @param deps what tasks may read and reach */
+  manager(kubeconfig?: string, deps?: Partial<AdapterDeps>): Promise<Manager>
 }
 
 export interface Manager {
@@ -75,8 +74,9 @@ export interface AdapterWorldOptions {
 export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<AdapterWorld> => {
   const { plane = await sharedControlPlane(), natsUrl } = options
   const namespace = await plane.namespace('adapter')
-  await grantRights(plane, namespace)
-  const kubeconfig = await plane.kubeconfigFor('hyperfleet-adapter', namespace)
+  const account = await accountOf(plane, 'adapter', namespace)
+  await grantEverything(plane, namespace)
+  const kubeconfig = await account.kubeconfig()
   const transport = await plane.transport()
   const kube = createApi(transport)
   const api = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent, natsUrl })
@@ -144,12 +144,12 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
         return undefined
       }
     },
-    async manager(other) {
+    async manager(other, deps = {}) {
       const registry = new Registry()
       const lines: string[] = []
       const own = await loadTransport({ kubeconfig: other ?? kubeconfig })
       const identity = `replica-${running.length}`
-      const controllers = [adapter({ clock: systemClock, registry, version: 'test' })]
+      const controllers = [adapter({ clock: systemClock, registry, version: 'test', ...deps })]
       const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
       const ended = manager.start()
       const started: Manager = {
@@ -174,19 +174,10 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
   }
 }
 
-/** The rights of kustomize/base in a namespace of the test, and an account for tasks that may do everything. */
-const grantRights = async (plane: ControlPlane, namespace: string): Promise<void> => {
-  const text = await readFile('kustomize/base/rbac/adapter.yaml', 'utf8')
-  const rbac = '/apis/rbac.authorization.k8s.io/v1'
-  const plurals: Readonly<Record<string, string>> = {
-    ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
-    Role: `${rbac}/namespaces/${namespace}/roles`,
-    RoleBinding: `${rbac}/namespaces/${namespace}/rolebindings`,
-  }
-  for (const manifest of loadAll(text.replaceAll('hyperfleet-system', namespace)) as KubeObject[])
-    await plane.rest('POST', plurals[manifest.kind] ?? '', manifest)
+/** An account for tasks that may do everything. */
+const grantEverything = async (plane: ControlPlane, namespace: string): Promise<void> => {
   await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'everything' } })
-  await plane.rest('POST', `${rbac}/clusterrolebindings`, {
+  await plane.rest('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
     metadata: { name: `everything-${namespace}` },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
     subjects: [{ kind: 'ServiceAccount', name: 'everything', namespace }],

@@ -156,6 +156,16 @@ describe('a spec that can’t be meant is refused, and the message says what to 
     )
   })
 
+  test('names that every task has already, or that are words of CEL', async () => {
+    expect(await refusal({ ...SMALL, params: [{ name: 'event', source: 'event.id' }] })).toMatchInlineSnapshot(
+      `"spec.params[0].name: Invalid value: "event": must not be one of the names that are there already, such as event, resource, params, adapter, config, env, or a word of CEL: write another one"`,
+    )
+    const payload = { name: 'in', build: {} }
+    expect(await refusal({ ...SMALL, post: { payloads: [payload] } })).toContain('spec.post.payloads[0].name')
+    // Resources are known as resources.NAME, beside nothing else.
+    await create({ ...SMALL, resources: [{ ...CONFIGMAP, name: 'event' }] }, 'resource-event')
+  })
+
   test('names that expressions can’t use', async () => {
     expect(
       await refusal({

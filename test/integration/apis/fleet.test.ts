@@ -32,6 +32,9 @@ const MANIFESTS = {
   data: { manifests: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { b: 'c' } }] },
 }
 const MINIMAL = { targetSelector: { matchLabels: { region: 'eu' } }, score: PROCESS }
+const WINDOW = { schedule: '0 2 * * MON-FRI', timeZone: 'Europe/Berlin', duration: '4h' }
+const windowed = (more: object) => ({ ...MINIMAL, rollout: { windows: [{ ...WINDOW, ...more }] } })
+const tolerating = (toleration: object) => ({ ...MINIMAL, tolerations: [toleration] })
 const batches = (...list: readonly object[]) => ({ ...MINIMAL, rollout: { strategy: 'Batches', batches: list } })
 
 describe('Deployment', () => {
@@ -47,6 +50,7 @@ describe('Deployment', () => {
         onFailure: 'Suspend',
         paused: false,
       },
+      priority: 0,
       revisionHistoryLimit: 10,
     })
   })
@@ -54,7 +58,14 @@ describe('Deployment', () => {
   test('every field is accepted, and manifests are kept as they are', async () => {
     const spec = {
       targetSelector: { matchExpressions: [{ key: 'store', operator: 'Exists' }] },
-      score: MANIFESTS,
+      targetExpression: "device.inventory.arch == 'arm64'",
+      tolerations: [
+        { key: 'example.com/lab', operator: 'Exists' },
+        { key: 'a', operator: 'Equal', value: 'b', effect: 'NoExecute', tolerationSeconds: 60 },
+      ],
+      slot: 'firmware',
+      priority: 10,
+      score: { ...MANIFESTS, templated: true },
       rollout: {
         strategy: 'Batches',
         batches: [{ selector: { matchLabels: { ring: 'canary' } } }, { limit: 10 }, { limit: '50%' }],
@@ -66,6 +77,7 @@ describe('Deployment', () => {
         progressDeadline: '24h',
         onFailure: 'Rollback',
         disruptionBudget: { groupBy: ['store'], maxUnavailable: 1 },
+        windows: [WINDOW],
         paused: true,
       },
       revisionHistoryLimit: 3,
@@ -105,6 +117,51 @@ describe('Deployment', () => {
       batches({ limit: '120%' }),
       'spec.rollout.batches[0].limit: Invalid value: "120%": spec.rollout.batches[0].limit in body should match \'^([1-9]|[1-9][0-9]|100)%$\'',
     ],
+    [
+      'a priority without a slot',
+      { ...MINIMAL, priority: 5 },
+      'spec: Invalid value: priority decides who has a slot: name the slot, or leave priority out',
+    ],
+    [
+      'a schedule with six fields',
+      windowed({ schedule: '0 0 2 * * SAT' }),
+      'spec.rollout.windows[0].schedule: Invalid value: "0 0 2 * * SAT": must be five fields of cron, separated by spaces: minute hour day-of-month month day-of-week, such as "0 2 * * SAT"',
+    ],
+    [
+      'an hour that no day has',
+      windowed({ schedule: '0 24 * * *' }),
+      'spec.rollout.windows[0].schedule: Invalid value: "0 24 * * *": must be five fields of cron, separated by spaces: minute hour day-of-month month day-of-week, such as "0 2 * * SAT"',
+    ],
+    [
+      'a window that is over before anything could change',
+      windowed({ duration: '10s' }),
+      'spec.rollout.windows[0].duration: Invalid value: "10s": must be a duration from 1m to 168h, written as 30m, 4h or 1h30m',
+    ],
+    [
+      'a time zone as an offset',
+      windowed({ timeZone: '+02:00' }),
+      'spec.rollout.windows[0].timeZone: Invalid value: "+02:00": spec.rollout.windows[0].timeZone in body should match \'^[A-Za-z]+[A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$\'',
+    ],
+    [
+      'a toleration of nothing',
+      tolerating({ value: 'a' }),
+      'spec.tolerations[0]: Invalid value: key may be left out only with the operator Exists, which then bears every taint',
+    ],
+    [
+      'a toleration of any and of one value',
+      tolerating({ key: 'a', operator: 'Exists', value: 'b' }),
+      'spec.tolerations[0]: Invalid value: value is for the operator Equal: leave it out, or write operator: Equal',
+    ],
+    [
+      'a toleration for a while of what removes nothing',
+      tolerating({ key: 'a', tolerationSeconds: 5 }),
+      'spec.tolerations[0]: Invalid value: tolerationSeconds is for the effect NoExecute: write effect: NoExecute beside it',
+    ],
+    [
+      'a slot that is no word',
+      { ...MINIMAL, slot: 'Boot Loader' },
+      'spec.slot: Invalid value: "Boot Loader": spec.slot in body should match \'^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\'',
+    ],
   ])('%s is refused, with what to write', async (_what, spec, said) => {
     expect(await refusalOf(create(Deployment, spec))).toBe(said)
   })
@@ -122,6 +179,17 @@ test('a Device has defaults, and a name without dots', async () => {
   expect(await refusalOf(create(Device, spec, `${namespace}.example.com`))).toContain(
     'the name of a Device must be at most 63 letters, digits and hyphens, without dots',
   )
+})
+
+test('a Device takes taints and windows', async () => {
+  const spec = {
+    pinned: true,
+    taints: [{ key: 'example.com/lab', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' }],
+    windows: [WINDOW],
+  }
+  expect((await create(Device, spec)).spec).toEqual(spec)
+  const twice = { ...spec, taints: [spec.taints[0], { ...spec.taints[0], value: 'again' }] }
+  expect(await refusalOf(create(Device, twice))).toContain('Duplicate value')
 })
 
 describe('kubectl', () => {

@@ -6,6 +6,8 @@ import { silent } from '#operator/model/log.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
 import { CONFIG_MAPS, configMap, transportOf } from './world.ts'
 
+const PATIENCE = { timeout: 20_000 }
+
 const world = async () => {
   const controlPlane = await sharedControlPlane()
   const namespace = await controlPlane.namespace('events')
@@ -99,6 +101,35 @@ test('an API server that is away for a moment gets the Event later', async () =>
     await clock.advance('5s')
   }
   await expect.poll(written).toHaveLength(1)
+})
+
+test('an Event whose answer was lost is not written twice, and its count follows', async () => {
+  const { controlPlane, clock, object, written, record } = await world()
+  await using proxy = await controlPlane.proxy()
+  proxy.decide(({ number }) => (number === 1 ? 'lose' : 'pass'))
+  const events = record(createApi(transportOf(proxy.kubeconfig)))
+  events.about(object).normal('Said', 'unheard')
+  await expect.poll(() => [proxy.requests().length, clock.sleepers()], PATIENCE).toEqual([1, 2])
+  events.about(object).normal('Said', 'unheard')
+  await clock.advance('5s')
+  await expect.poll(async () => (await written()).map(({ series }) => series?.count), PATIENCE).toEqual([2])
+})
+
+test('an Event that was said once and is slow to write gets no count', async () => {
+  const { controlPlane, clock, object, written, record } = await world()
+  await using proxy = await controlPlane.proxy()
+  const held = Promise.withResolvers<'pass'>()
+  proxy.decide(() => held.promise)
+  const events = record(createApi(transportOf(proxy.kubeconfig)))
+  events.about(object).normal('Said', 'slowly')
+  await expect.poll(() => proxy.requests().length, PATIENCE).toBe(1)
+  await clock.advance('30s')
+  await expect.poll(() => clock.sleepers(), PATIENCE).toBe(1)
+  held.resolve('pass')
+  await expect.poll(written, PATIENCE).toHaveLength(1)
+  events.about(object).normal('Said', 'something else')
+  await expect.poll(written, PATIENCE).toHaveLength(2)
+  expect(proxy.requests().map(({ method }) => method)).toEqual(['POST', 'POST'])
 })
 
 test('an Event that the API server refuses is dropped, and the next one is written', async () => {

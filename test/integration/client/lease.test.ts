@@ -86,6 +86,31 @@ test('one of two works, and hands over when it stops, without waiting for the le
   expect(b.holders).toEqual(['a', '', 'b'])
 })
 
+test.each(['takes', 'renews'])(
+  'one that stops while it %s the lease gives it back, although it never hears that it has it',
+  async (what) => {
+    const { controlPlane, namespace, spec } = await world()
+    await using proxy = await controlPlane.proxy()
+    const clock = manualClock()
+    const isTaking = what === 'takes'
+    const cutOff = () => proxy.decide(({ method }) => (method === 'GET' ? 'pass' : { late: new Promise(() => {}) }))
+    if (isTaking) cutOff()
+    const a = contend({ api: createApi(transportOf(proxy.kubeconfig)), namespace, identity: 'a', clock })
+    if (!isTaking) {
+      await expect.poll(a.isLeading).toBe(true)
+      cutOff()
+      await expect.poll(() => clock.sleepers()).toBe(1)
+      await clock.advance('2s')
+    }
+    const renewTime = isTaking ? '2026-01-01T00:00:00.000000Z' : '2026-01-01T00:00:02.000000Z'
+    await expect.poll(spec).toMatchObject({ holderIdentity: 'a', renewTime })
+    proxy.decide(() => 'pass')
+    a.stop.abort()
+    await a.done
+    expect(await spec()).toMatchObject({ holderIdentity: '' })
+  },
+)
+
 test('a holder that is cut off stops its work before another takes over', async () => {
   const { controlPlane, namespace, api } = await world()
   await using proxy = await controlPlane.proxy()

@@ -1,56 +1,17 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { freePort } from '#hack/process/ports.ts'
 import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
-import {
-  type MusterProcess,
-  type OwnControlPlane,
-  RestError,
-  startControlPlane,
-  startMuster,
-} from '#test/harness/index.ts'
+import { type MusterProcess, type OwnControlPlane, RestError } from '#test/harness/index.ts'
+import { deliveredCluster, NAMESPACE, servingWebhook } from './delivered-webhook.ts'
 
-const NAMESPACE = 'hyperfleet-system'
 const WEBHOOK = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/hyperfleet-sentinel-webhook'
 
 let cluster: OwnControlPlane
 let manager: MusterProcess
 
-/** Everything as it is delivered, but for the Service: no pod runs here, so the API server calls the process itself. */
 beforeAll(async () => {
-  cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
-  await cluster.kubectl(
-    'apply',
-    '--server-side',
-    '-k',
-    new URL('../../../kustomize/overlays/stage', import.meta.url).pathname,
-  )
-  const port = await freePort()
-  await cluster.kubectl(
-    'patch',
-    'validatingwebhookconfiguration/hyperfleet-sentinel-webhook',
-    '--type=json',
-    `--patch=${JSON.stringify([
-      {
-        op: 'replace',
-        path: '/webhooks/0/clientConfig',
-        value: { url: `https://127.0.0.1:${port}/validate/sentinel` },
-      },
-      { op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Fail' },
-    ])}`,
-  )
-  manager = await startMuster([
-    'manager',
-    '--controllers=sentinel',
-    `--kubeconfig=${await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)}`,
-    `--namespace=${NAMESPACE}`,
-    '--metrics-bind-address=0',
-    '--health-probe-bind-address=0',
-    '--deny-overlap',
-    `--webhook-bind-address=127.0.0.1:${port}`,
-    '--webhook-host=127.0.0.1',
-  ])
-  await manager.line('caches are filled')
+  cluster = await deliveredCluster()
+  manager = await servingWebhook(cluster, 'sentinel', '--deny-overlap')
 })
 
 afterAll(async () => {

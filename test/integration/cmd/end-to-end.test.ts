@@ -81,6 +81,23 @@ test('metrics and probes are served', async () => {
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
 })
 
+test('a manager is not ready while it asks the API server whether everything is there', async () => {
+  await using proxy = await cluster.proxy()
+  proxy.decide(() => new Promise(() => undefined))
+  await using starting = await startMuster([
+    'manager',
+    '--controllers=sentinel',
+    `--kubeconfig=${proxy.kubeconfig}`,
+    '--metrics-bind-address=0',
+    '--health-probe-bind-address=127.0.0.1:0',
+  ])
+  const { port } = await starting.line('serving health probes')
+  await vi.waitUntil(() => proxy.requests().length > 0, { timeout: 30_000 })
+  const answer = await fetch(`http://127.0.0.1:${String(port)}/readyz`)
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('not begun')])
+  expect((await fetch(`http://127.0.0.1:${String(port)}/healthz`)).status).toBe(200)
+})
+
 test('SIGTERM ends both with code 0', async () => {
   expect(await manager.stop()).toEqual({ code: 0, signal: null })
   expect(await api.stop()).toEqual({ code: 0, signal: null })

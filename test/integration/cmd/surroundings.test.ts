@@ -89,6 +89,17 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     `)
   })
 
+  test('an API server that is not up yet', async () => {
+    await using proxy = await cluster.proxy()
+    proxy.decide(() => ({ status: 500 }))
+    expect(await manager(`--kubeconfig=${proxy.kubeconfig}`)).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: the API server https://127.0.0.1:PORT can't serve now (request-proxy answers 500): start the manager again when "kubectl get --raw /readyz" says ok",
+      }
+    `)
+  })
+
   test('a token that the API server does not know', async () => {
     expect(await manager(`--kubeconfig=${await kubeconfig(cluster.server, 'expired')}`)).toMatchInlineSnapshot(`
       {
@@ -101,10 +112,11 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
   test('a ServiceAccount without rights', async () => {
     await cluster.kubectl('create', 'serviceaccount', 'powerless', '--namespace=default')
     const own = await cluster.kubeconfigFor('powerless', 'default')
-    expect(await manager(`--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
+    const two = '--controllers=sentinel,clusterdeployment'
+    expect(await manager(two, `--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: ServiceAccount default/powerless may not get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch adaptertasks.hyperfleet.redhat.com; get, patch adaptertasks.hyperfleet.redhat.com/status; impersonate serviceaccounts in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+        "output": "muster: ServiceAccount default/powerless may not get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch sentinelconfigs.hyperfleet.redhat.com; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get secrets; get, list, watch clusterdeploymentcustomizations.hive.openshift.io; get, list, watch, patch clusterdeployments.hive.openshift.io; patch clusterdeployments.hive.openshift.io/status in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
       }
     `)
   })
@@ -116,10 +128,11 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     const subject = ['--role=reader', '--serviceaccount=default:reader']
     await cluster.kubectl('create', 'rolebinding', 'reader', ...subject, '--namespace=default')
     const own = await cluster.kubeconfigFor('reader', 'default')
-    expect(await manager(`--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
+    const two = '--controllers=sentinel,clusterdeployment'
+    expect(await manager(two, `--kubeconfig=${own}`, '--namespace=default')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: ServiceAccount default/reader may not get, patch sentinelconfigs.hyperfleet.redhat.com/status; get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, list, watch adaptertasks.hyperfleet.redhat.com; get, patch adaptertasks.hyperfleet.redhat.com/status; impersonate serviceaccounts in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
+        "output": "muster: ServiceAccount default/reader may not get, create, update leases.coordination.k8s.io; create, patch events.events.k8s.io; get, patch sentinelconfigs.hyperfleet.redhat.com/status; get secrets; get, list, watch clusterdeploymentcustomizations.hive.openshift.io; get, list, watch, patch clusterdeployments.hive.openshift.io; patch clusterdeployments.hive.openshift.io/status in namespace default: grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted",
       }
     `)
   })

@@ -1,5 +1,7 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { muster } from './run.ts'
@@ -11,7 +13,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster([])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: name a command (valid: manager, api, adapter, pool, crds, version)",
+        "output": "muster: name a command (valid: manager, api, adapter, pool, agent, fleet, crds, version)",
       }
     `)
   })
@@ -20,13 +22,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['managr'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, crds, version)",
+        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, agent, fleet, crds, version)",
       }
     `)
     expect(await muster(['frobnicate'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, crds, version)",
+        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, agent, fleet, crds, version)",
       }
     `)
   })
@@ -68,13 +70,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['manager', '--controllers=sentinal'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --controllers: "sentinal" is not known; did you mean sentinel? (valid: sentinel, adapter)",
+        "output": "muster: --controllers: "sentinal" is not known; did you mean sentinel? (valid: sentinel, adapter, clusterpool, clusterclaim, clusterdeployment, clusterdevice, fleet)",
       }
     `)
     expect(await muster(['manager', '--controllers='])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --controllers: must name at least one (valid: sentinel, adapter)",
+        "output": "muster: --controllers: must name at least one (valid: sentinel, adapter, clusterpool, clusterclaim, clusterdeployment, clusterdevice, fleet)",
       }
     `)
   })
@@ -217,23 +219,32 @@ describe('what is asked for is printed', () => {
       run controllers against a Kubernetes API server
 
       Options:
-        --controllers <NAMES>                  which controllers to run, separated by commas: sentinel, adapter (default: sentinel,adapter; MUSTER_CONTROLLERS)
-        --config <NAME>                        the one SentinelConfig to work on (default: all of the namespace) (MUSTER_CONFIG)
-        --namespace <NAME>                     the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty (default: none; MUSTER_NAMESPACE)
-        --metrics-bind-address <ADDRESS>       where /metrics is served; 0 for nowhere (default: :8080; MUSTER_METRICS_BIND_ADDRESS)
-        --health-probe-bind-address <ADDRESS>  where /healthz and /readyz are served; 0 for nowhere (default: :8081; MUSTER_HEALTH_PROBE_BIND_ADDRESS)
-        --kubeconfig <FILE>                    kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account) (MUSTER_KUBECONFIG)
-        --context <NAME>                       context of the kubeconfig to use (default: its current one) (MUSTER_CONTEXT)
-        --leader-elect [BOOL]                  work only while holding a lease, so that further replicas stand by (default: false; MUSTER_LEADER_ELECT)
-        --deny-overlap [BOOL]                  refuse SentinelConfigs whose shards overlap, by an admission webhook (default: false; MUSTER_DENY_OVERLAP)
-        --webhook-bind-address <ADDRESS>       where the webhook of --deny-overlap is served (default: :9443; MUSTER_WEBHOOK_BIND_ADDRESS)
-        --webhook-host <HOST>                  how the API server reaches the webhook (default: its Service’s name) (MUSTER_WEBHOOK_HOST)
-        --hyperfleet-api-token-file <FILE>     file with the bearer token for the HyperFleet API, read for every request (MUSTER_HYPERFLEET_API_TOKEN_FILE)
-        --adapter-env <NAMES>                  environment variables that adapter tasks may read, separated by commas (default: none; MUSTER_ADAPTER_ENV)
-        --adapter-files <PATHS>                folders and files that adapter tasks may read, such as those of their tokens, separated by commas (default: none; MUSTER_ADAPTER_FILES)
-        --log-level <LEVEL>                    how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
-        --log-format <FORMAT>                  json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
-        -h, --help                             display help for command
+        --controllers <NAMES>                   which controllers to run, separated by commas: sentinel, adapter, clusterpool, clusterclaim, clusterdeployment, clusterdevice, fleet (default: sentinel,adapter,clusterpool,clusterclaim,clusterdeployment,clusterdevice,fleet; MUSTER_CONTROLLERS)
+        --config <NAME>                         the one SentinelConfig to work on (default: all of the namespace) (MUSTER_CONFIG)
+        --namespace <NAME>                      the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty (default: none; MUSTER_NAMESPACE)
+        --metrics-bind-address <ADDRESS>        where /metrics is served; 0 for nowhere (default: :8080; MUSTER_METRICS_BIND_ADDRESS)
+        --health-probe-bind-address <ADDRESS>   where /healthz and /readyz are served; 0 for nowhere (default: :8081; MUSTER_HEALTH_PROBE_BIND_ADDRESS)
+        --kubeconfig <FILE>                     kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account) (MUSTER_KUBECONFIG)
+        --context <NAME>                        context of the kubeconfig to use (default: its current one) (MUSTER_CONTEXT)
+        --leader-elect [BOOL]                   work only while holding a lease, so that further replicas stand by (default: false; MUSTER_LEADER_ELECT)
+        --deny-overlap [BOOL]                   refuse SentinelConfigs whose shards overlap, by an admission webhook (default: false; MUSTER_DENY_OVERLAP)
+        --deny-invalid-tasks [BOOL]             refuse AdapterTasks that can’t be run, by an admission webhook (default: false; MUSTER_DENY_INVALID_TASKS)
+        --webhook-bind-address <ADDRESS>        where the webhooks of --deny-… are served (default: :9443; MUSTER_WEBHOOK_BIND_ADDRESS)
+        --webhook-host <HOST>                   how the API server reaches the webhooks (default: their Services’ names) (MUSTER_WEBHOOK_HOST)
+        --hyperfleet-api-url <URL>              the HyperFleet API in which ClusterDeployments are registered, without a path (default: http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080; MUSTER_HYPERFLEET_API_URL)
+        --hyperfleet-api-token-file <FILE>      file with the bearer token for the HyperFleet API, read for every request (MUSTER_HYPERFLEET_API_TOKEN_FILE)
+        --adapter-env <NAMES>                   environment variables that adapter tasks may read, separated by commas (default: none; MUSTER_ADAPTER_ENV)
+        --adapter-files <PATHS>                 folders and files that adapter tasks may read, such as those of their tokens, separated by commas (default: none; MUSTER_ADAPTER_FILES)
+        --dashboard-bind <ADDRESS>              where the dashboard is served; with TLS, and for those whom Kubernetes lets, on any address but this machine’s own; empty for nowhere (default: 127.0.0.1:8083, when it is free) (MUSTER_DASHBOARD_BIND)
+        --adapter-runs-bind-address <ADDRESS>   where /adapter/runs is served, such as 127.0.0.1:8082; with TLS and for those whom Kubernetes lets on any other address; 0 for nowhere (default: 0; MUSTER_ADAPTER_RUNS_BIND_ADDRESS)
+        --adapter-http-targets <URLS>           prefixes of the URLs that http resources of adapter tasks may lead to, separated by commas (default: none; MUSTER_ADAPTER_HTTP_TARGETS)
+        --nats-url <URL>                        NATS server that the fleet keeps its state on; servers of one cluster are separated by commas (default: nats://127.0.0.1:4222; MUSTER_NATS_URL)
+        --nats-credentials <FILE>               who the fleet operator is for NATS: a .creds file, or one with the seed of a key (MUSTER_NATS_CREDENTIALS)
+        --cluster-device-labels <KEYS>          which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas (default: device.fleet.nationtech.io/; MUSTER_CLUSTER_DEVICE_LABELS)
+        --cluster-device-state-dir <DIRECTORY>  where is noted what was applied to clusters that are devices; it must outlive the manager (default: ./muster-cluster-devices; MUSTER_CLUSTER_DEVICE_STATE_DIR)
+        --log-level <LEVEL>                     how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
+        --log-format <FORMAT>                   json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
+        -h, --help                              display help for command
 
       Examples:
         muster manager                                     every controller, in every namespace
@@ -241,6 +252,13 @@ describe('what is asked for is printed', () => {
         MUSTER_LOG_FORMAT=text muster manager --context=kind-muster
       "
     `)
+  })
+
+  test('a reader that has left, as head does, is no failure of ours: no stack, and the code of a broken pipe', async () => {
+    const child = spawn(process.execPath, [join(root, 'cmd/muster.ts'), 'crds'], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    const [words, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    expect({ code, words }).toEqual({ code: 141, words: '' })
   })
 
   test('by npm exec from a checkout, on whatever Node.js the machine has', async () => {

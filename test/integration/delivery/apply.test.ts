@@ -1,12 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadAll } from 'js-yaml'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { parsePin, withPins } from '#hack/pin/images.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { kubectl, kustomizations } from './kustomize.ts'
+import type { Manifest } from './rules/manifest.ts'
+import { workloadOf } from './rules/workload.ts'
+
+/** An overlay is a hundred objects, and other tests may keep the machine busy. */
+vi.setConfig({ testTimeout: 240_000 })
 
 /** The manifests name their namespace, so they need a cluster of their own. */
 let cluster: OwnControlPlane
 
 beforeAll(async () => {
   cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
+  samples = await samplesFile()
 })
 
 afterAll(async () => {
@@ -35,8 +46,31 @@ const acceptsTwice = async (folder: string) => {
   expect(await apply(folder)).toEqual(first)
 }
 
+/** All samples in one file, each once, although some folders have others in them. */
+let samples: string
+
+const samplesFile = async (): Promise<string> => {
+  const folders = kustomizations().filter((folder) => folder.startsWith('kustomize/samples'))
+  const builds = await Promise.all(folders.map((folder) => kubectl('kustomize', folder)))
+  const file = join(await temporaryFolder('samples'), 'samples.yaml')
+  await writeFile(file, [...new Set(builds.flatMap(({ stdout }) => stdout.split(/^---$/m)))].join('---\n'))
+  return file
+}
+
+/** As somebody would apply them who only asks. */
+const acceptsSamples = async () => {
+  const admin = `--kubeconfig=${cluster.kubeconfig}`
+  const { stdout, stderr } = await kubectl(admin, 'apply', '--server-side', '--dry-run=server', '-f', samples)
+  expect(stderr).toBe('')
+  expect(stdout).toContain('clusterdeployment.hive.openshift.io/austin')
+}
+
 test('the dev overlay is taken without a warning, and once more without a change', async () => {
   await acceptsTwice('kustomize/overlays/dev')
+})
+
+test('the kinds of dev take every sample', async () => {
+  await acceptsSamples()
 })
 
 describe('on a cluster that is not for trying out', () => {
@@ -60,8 +94,19 @@ describe('on a cluster that is not for trying out', () => {
     await acceptsTwice('kustomize/samples')
   })
 
+  test.each(['kustomize/fleet', 'kustomize/samples/fleet'])(
+    '%s is taken without a warning, and once more without a change',
+    async (folder) => {
+      await acceptsTwice(folder)
+    },
+  )
+
   test('the stage overlay is taken without a warning, and once more without a change', async () => {
     await acceptsTwice('kustomize/overlays/stage')
+  })
+
+  test('the kinds and policies of stage take every sample', async () => {
+    await acceptsSamples()
   })
 
   test('each shard’s Deployment works on the SentinelConfig that comes with it', async () => {
@@ -86,5 +131,91 @@ describe('on a cluster that is not for trying out', () => {
       --config=nodepool-sentinel
       "
     `)
+  })
+})
+
+/** Kinds of the Prometheus operator, which production has. */
+const monitoring = (kind: string) => {
+  const plural = `${kind.toLowerCase()}s`
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.monitoring.coreos.com` },
+    spec: {
+      group: 'monitoring.coreos.com',
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: anything } }],
+    },
+  }
+}
+
+/** The pod that a workload's controller would make; a StatefulSet's has a volume for each of its claims. */
+const podOf = (object: Manifest): object | undefined => {
+  const workload = workloadOf(object)
+  if (workload === undefined) return undefined
+  const { volumes = [], ...pod } = workload.template.spec
+  const claimed = (workload.volumeClaimTemplates ?? []).map(({ metadata: { name } }) => ({
+    name,
+    persistentVolumeClaim: { claimName: name },
+  }))
+  return { ...pod, volumes: [...volumes, ...claimed] }
+}
+
+/** The pods of the Jobs that an AdapterTask makes. */
+const podsOfTask = ({ kind, spec }: Manifest): readonly object[] => {
+  if (kind !== 'AdapterTask') return []
+  const { resources = [] } = spec as { resources?: readonly { manifest?: Manifest }[] }
+  return resources.flatMap(({ manifest }) =>
+    manifest?.kind === 'Job' ? [(manifest.spec as { template: { spec: object } }).template.spec] : [],
+  )
+}
+
+describe('on a cluster for production', () => {
+  let prod: string
+  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  const NAMESPACE = 'hyperfleet-system'
+
+  beforeAll(async () => {
+    for (const kind of ['PodMonitor', 'PrometheusRule']) await cluster.rest('POST', crds, monitoring(kind))
+    await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', 'crds', '--all')
+    const repository = await temporaryFolder('pinned')
+    for (const folder of ['kustomize', 'manifests']) await cp(folder, join(repository, folder), { recursive: true })
+    prod = join(repository, 'kustomize/overlays/prod')
+    const file = join(prod, 'kustomization.yaml')
+    const digest = `sha256:${'a'.repeat(64)}`
+    const pins = [`muster=registry.example.com/muster@${digest}`, `nats=docker.io/library/nats@${digest}`].map(parsePin)
+    await writeFile(file, withPins(await readFile(file, 'utf8'), pins))
+  })
+
+  test('the prod overlay with its images pinned is taken without a warning, and once more without a change', async () => {
+    await acceptsTwice(prod)
+  })
+
+  test('before they are pinned its workloads are refused, with the words that say what to do', async () => {
+    await expect(apply('kustomize/overlays/prod')).rejects.toThrow('npm run pin')
+  })
+
+  test('its kinds and policies take every sample, once more without a change', async () => {
+    await acceptsSamples()
+    await acceptsTwice('kustomize/samples')
+  })
+
+  test('its namespace admits every pod of it and of the sample tasks, and none that is not restricted', async () => {
+    const built = await Promise.all([prod, 'kustomize/samples'].map((folder) => kubectl('kustomize', folder)))
+    const objects = built.flatMap(({ stdout }) => loadAll(stdout) as Manifest[])
+    const pods = objects.flatMap((object) => podOf(object) ?? podsOfTask(object))
+    expect(pods.length).toBeGreaterThan(11)
+    // Kubernetes makes it, by a controller that does not run here.
+    await cluster.kubectl('create', 'serviceaccount', 'default', '-n', NAMESPACE)
+    const create = (spec: object) =>
+      cluster.rest('POST', `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`, {
+        metadata: { generateName: 'pod-' },
+        spec,
+      })
+    for (const pod of pods) await create(pod)
+    const plain = { containers: [{ name: 'one', image: 'one' }] }
+    await expect(create(plain)).rejects.toThrow('violates PodSecurity')
   })
 })

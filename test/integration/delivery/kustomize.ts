@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { ensureBinaries } from '#hack/controlplane/build.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../../..')
@@ -15,4 +16,4 @@ export const kustomizations = (): string[] =>
 
 /** kubectl in the repository's folder, with what it says on both outputs: warnings come on standard error. */
 export const kubectl = async (...args: readonly string[]): Promise<{ stdout: string; stderr: string }> =>
-  run(join(await ensureBinaries(console.error), 'kubectl'), args, { cwd: root })
+  run(join(await ensureBinaries(CONTROL_PLANE, console.error), 'kubectl'), args, { cwd: root })

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type ControllerName, catalogue } from '#cmd/manager/catalogue.ts'
+import { merged } from '#cmd/manager/permission.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import { kubectl } from './kustomize.ts'
 
@@ -11,12 +12,14 @@ const NAMESPACE = 'hyperfleet-system'
 let cluster: OwnControlPlane
 let asSentinel: string
 let asAdapter: string
+let asFleet: string
 
 beforeAll(async () => {
   cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver', 'kube-controller-manager'] })
   await kubectl(`--kubeconfig=${cluster.kubeconfig}`, 'apply', '--server-side', '-k', 'kustomize/base')
   asSentinel = await cluster.kubeconfigFor('hyperfleet-sentinel', NAMESPACE)
   asAdapter = await cluster.kubeconfigFor('hyperfleet-adapter', NAMESPACE)
+  asFleet = await cluster.kubeconfigFor('fleet-operator', NAMESPACE)
 })
 
 afterAll(async () => {
@@ -30,16 +33,18 @@ const rightsOf = async (kubeconfig: string, namespace: string): Promise<string[]
   return lines
     .map((line) => line.replace(/ +/g, ' '))
     .filter((line) => !line.startsWith(' [/') && !line.startsWith('selfsubject'))
+    .map((line) => line.replace(/\[([^\]]*)\]$/, (_all, verbs: string) => `[${verbs.split(' ').toSorted().join(' ')}]`))
     .toSorted()
 }
 
-/** What a controller needs, one line a resource, in the same words. */
-const needs = (controller: ControllerName): string[] =>
-  catalogue[controller].permissions
-    .map(({ group, resource, verbs }) => {
+/** What the process of these controllers needs, one line a resource, in the same words. */
+const needs = (...controllers: readonly ControllerName[]): string[] =>
+  merged(controllers.flatMap((name) => catalogue[name].permissions))
+    .map(({ group, resource, verbs, name }) => {
       const [plural, subresource] = resource.split('/')
       const kind = group === '' ? plural : `${plural}.${group}`
-      return `${kind}${subresource === undefined ? '' : `/${subresource}`} [] [] [${verbs.join(' ')}]`
+      const names = name === undefined ? '' : name
+      return `${kind}${subresource === undefined ? '' : `/${subresource}`} [] [${names}] [${verbs.toSorted().join(' ')}]`
     })
     .toSorted()
 
@@ -116,6 +121,38 @@ describe('the adapters’ ServiceAccount', () => {
   test('may do what its controller needs in its namespace, and nothing else: tasks do the rest in other names', async () => {
     expect(await rightsOf(asAdapter, NAMESPACE)).toEqual(needs('adapter'))
     expect(await rightsOf(asAdapter, 'default')).toEqual([])
+  })
+})
+
+describe('the pools’ ServiceAccount', () => {
+  test('may do what its two controllers need in every namespace, and nothing else', async () => {
+    const asPools = await cluster.kubeconfigFor('hyperfleet-clusterpool', NAMESPACE)
+    expect(await rightsOf(asPools, NAMESPACE)).toEqual(needs('clusterpool', 'clusterclaim'))
+    expect(await rightsOf(asPools, 'default')).toEqual(needs('clusterpool', 'clusterclaim'))
+  })
+})
+
+describe('the ClusterDeployments’ ServiceAccount', () => {
+  test('may do what its controller needs in every namespace, and nothing else', async () => {
+    const asClusters = await cluster.kubeconfigFor('hyperfleet-clusterdeployment', NAMESPACE)
+    expect(await rightsOf(asClusters, NAMESPACE)).toEqual(needs('clusterdeployment'))
+    expect(await rightsOf(asClusters, 'default')).toEqual(needs('clusterdeployment'))
+  })
+})
+
+describe('the ServiceAccount of clusters as devices', () => {
+  test('may do what its controller needs in every namespace, and nothing else', async () => {
+    const asDevices = await cluster.kubeconfigFor('hyperfleet-clusterdevice', NAMESPACE)
+    expect(await rightsOf(asDevices, NAMESPACE)).toEqual(needs('clusterdevice'))
+    expect(await rightsOf(asDevices, 'default')).toEqual(needs('clusterdevice'))
+  })
+})
+
+describe('the fleet operator’s ServiceAccount', () => {
+  test('may do what its controller needs everywhere, keeps its Lease at home, and may do nothing else', async () => {
+    const everywhere = needs('fleet').filter((line) => !line.startsWith('leases'))
+    expect(await rightsOf(asFleet, NAMESPACE)).toEqual(needs('fleet'))
+    expect(await rightsOf(asFleet, 'default')).toEqual(everywhere)
   })
 })
 

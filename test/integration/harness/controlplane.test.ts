@@ -41,3 +41,18 @@ test('an etcd that was killed keeps what was written', async () => {
     .poll(() => controlPlane.rest('GET', `/api/v1/namespaces/${namespace}`).catch(String), { timeout: 30_000 })
     .toMatchObject({ metadata: { name: namespace } })
 })
+
+test('a controller that calls what no Role allows is told of when its control plane stops', async () => {
+  const controlPlane = await startControlPlane({ parts: ['etcd', 'kube-apiserver'] })
+  const namespace = await controlPlane.namespace()
+  await controlPlane.kubectl('create', 'serviceaccount', 'hyperfleet-sentinel', '-n', namespace)
+  const asSentinel = `--kubeconfig=${await controlPlane.kubeconfigFor('hyperfleet-sentinel', namespace)}`
+  // As a controller that gets on without the answer.
+  await controlPlane.kubectl(asSentinel, 'get', 'sentinelconfigs', '-n', namespace).catch(() => undefined)
+  await controlPlane.kubectl(asSentinel, 'delete', 'secret', 'any', '-n', namespace).catch(() => undefined)
+  const inAnotherName = `--as=system:serviceaccount:${namespace}:another`
+  await controlPlane.kubectl(asSentinel, inAnotherName, 'get', 'pods', '-n', namespace).catch(() => undefined)
+  await expect(controlPlane.stop()).rejects.toThrow(
+    /what no Role allows.*\n {2}hyperfleet-sentinel: delete secrets\n {2}hyperfleet-sentinel: impersonate serviceaccounts$/s,
+  )
+})

@@ -1,7 +1,10 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import type { ApiOptions } from '#services/hyperfleet-api/options.ts'
@@ -307,6 +310,36 @@ test('what waits in the database when NATS is first used goes to JetStream, and 
   await relayed.call('DELETE', `/events/consumers/dns/claims/${b.receipt}`)
   await relayed.stop()
   expect(reasonsOf(await claim(await serve({ dataDir }, systemClock), { max: 10 }))).toEqual(['C'])
+})
+
+test('a NATS that refuses the API’s user for a while is used again when it lets it in', async () => {
+  const config = join(await temporaryFolder('nats-users'), 'nats.conf')
+  const users = (password: string) =>
+    writeFile(config, `authorization { users: [{ user: "muster", password: "${password}" }] }`)
+  await users('right')
+  const nats = await startNats(config)
+  onTestFinished(() => nats.stop())
+  const api = await withNats(nats.url.replace('//', '//muster:right@'))
+  await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  const { id } = await api.cluster('one')
+
+  await users('another')
+  nats.reload()
+  // Twice: a client of NATS takes a second refusal in a row for final.
+  await until(async () => (await readFile(nats.logFile, 'utf8')).split('authentication error').length > 3)
+  expect((await readiness(api)).body.status).toBe('degraded')
+  await post(api, id, 'A')
+  await users('right')
+  nats.reload()
+  await until(async () => (await readiness(api)).body.status === 'ok')
+  expect(reasonsOf(await claim(api))).toEqual(['A'])
+})
+
+test('a claim may wait for so many milliseconds and a half', async () => {
+  const nats = await natsServer()
+  const api = await withNats(nats.url)
+  await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+  expect(await claim(api, { wait: '50.5ms' })).toMatchObject({ status: 200, body: { items: [] } })
 })
 
 test('a NATS that is away is named in the log without its password', async () => {

@@ -156,6 +156,9 @@ test('every operation answers what the document says, when it succeeds and when 
   await claim('1m')
   const dead = await call(`${consumer}/dead-letters`, 'get', ['c'])
   await call(`${consumer}/dead-letters/{id}/replay`, 'post', ['c', dead.body.items[0]?.id])
+  const replayed = await claim('1m')
+  await call(`${consumer}/claims/{receipt}/dead-letter`, 'post', ['c', replayed])
+  await call(`${consumer}/claims/{receipt}/dead-letter`, 'post', ['c', replayed])
   await call(consumer, 'delete', ['c'])
 
   const archived = await api.call('POST', '/wifconfigs', { name: 'gone', spec: {} })

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { silent } from '#operator/model/log.ts'
 import { trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
-import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
+import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { tcpProxy } from '#test/harness/index.ts'
 import { freshPostgres, type Message, onBothDatabases, openWatch, serve } from './support.ts'
 
@@ -193,6 +193,23 @@ onBothDatabases((fresh) => {
   })
 })
 
+/** An API with a stream that has told all there was, and its database from outside. */
+const watchedBeside = async (path: string) => {
+  const choice = await freshPostgres()
+  const api = await serve(choice)
+  const database = await openDatabase({ ...choice, onError: () => {} })
+  onTestFinished(() => database.close())
+  const stream = await openWatch(api, path)
+  await stream.until(isBookmark)
+  return { api, database, stream }
+}
+
+/** As if so many changes had been made and trimmed by others. */
+const forgetTo = async ({ kysely }: Database, version: number): Promise<void> => {
+  await sql`select setval(pg_get_serial_sequence('changes', 'version'), ${sql.lit(version)})`.execute(kysely)
+  await sql`update change_floor set version = ${version}`.execute(kysely)
+}
+
 describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreSQL', () => {
   test('see each other’s changes', async () => {
     const choice = await freshPostgres()
@@ -272,12 +289,7 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
   })
 
   test('a change whose commit comes late is told, though a later version was committed before it', async () => {
-    const choice = await freshPostgres()
-    const api = await serve(choice)
-    const database = await openDatabase({ ...choice, onError: () => {} })
-    onTestFinished(() => database.close())
-    const stream = await openWatch(api, '/clusters?watch=true&fields=name')
-    await stream.until(isBookmark)
+    const { api, database, stream } = await watchedBeside('/clusters?watch=true&fields=name')
     const insert = (name: string) =>
       sql`with locked as materialized (select pg_advisory_xact_lock_shared(7233002::bigint))
         insert into changes (type, resource_id, kind, labels_before, labels, document, time)
@@ -292,28 +304,26 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
   })
 
   test('a version that was taken and then undone holds nothing up', async () => {
-    const choice = await freshPostgres()
-    const api = await serve(choice)
-    const database = await openDatabase({ ...choice, onError: () => {} })
-    onTestFinished(() => database.close())
-    const stream = await openWatch(api, '/clusters?watch=true')
-    await stream.until(isBookmark)
+    const { api, database, stream } = await watchedBeside('/clusters?watch=true')
     await sql`select nextval(pg_get_serial_sequence('changes', 'version'))`.execute(database.kysely)
     await api.cluster('one')
     expect(summary(await stream.next())).toBe('added one')
   })
 
   test('changes that were forgotten before this process read them end its streams, which would miss them', async () => {
-    const choice = await freshPostgres()
-    const api = await serve(choice)
-    const database = await openDatabase({ ...choice, onError: () => {} })
-    onTestFinished(() => database.close())
-    const stream = await openWatch(api, '/clusters?watch=true')
-    await stream.until(isBookmark)
-    await sql`select setval(pg_get_serial_sequence('changes', 'version'), 1000)`.execute(database.kysely)
-    await sql`update change_floor set version = 1000`.execute(database.kysely)
+    const { api, database, stream } = await watchedBeside('/clusters?watch=true')
+    await forgetTo(database, 1000)
     await api.cluster('one')
     expect(await stream.next()).toMatchObject({ type: 'end', object: { reason: 'ResourceVersionExpired' } })
+  })
+
+  test('so they do when all were forgotten and nothing has changed since', async () => {
+    const { api, database, stream } = await watchedBeside('/clusters?watch=true')
+    await forgetTo(database, 1000)
+    const told = await stream.until((message) => !isBookmark(message))
+    expect(told.at(-1)).toMatchObject({ type: 'end', object: { reason: 'ResourceVersionExpired' } })
+    const again = await openWatch(api, '/clusters?watch=true')
+    expect(await again.until(isBookmark)).toMatchObject([{ version: 1000 }])
   })
 
   test('starting at the same moment on an empty database both come up', async () => {

@@ -3,21 +3,15 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { freePort } from '#hack/process/ports.ts'
+import { keepTrust } from '#operator/admission/trust.ts'
 import { type AdmissionOptions, ApiError, controller, operator, PermanentError } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
-import { sharedControlPlane } from '#test/harness/index.ts'
+import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
 import { eventually, Widget, type World, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1'
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 
 /** Declares webhooks for the widgets of one namespace, which call our port, and says how to serve them. */
 const declare = async (the: World, names: { validate?: string; mutate?: string }): Promise<AdmissionOptions> => {
@@ -184,6 +178,33 @@ describe('admission', () => {
     )
     await learned(() => the.create('one'))
     await undeclare(the)
+  })
+
+  it('renews its certificate soon when the machine has slept for days', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const stop = new AbortController()
+    let leaves = 0
+    const trust = keepTrust({
+      api: the.api,
+      secret: { name: 'slept', namespace: the.namespace },
+      hosts: ['127.0.0.1'],
+      clock,
+      log: silent,
+      signal: stop.signal,
+      onLeaf: () => {
+        leaves += 1
+      },
+    })
+    await trust.established
+    await eventually(() => expect(clock.sleepers()).toBe(1))
+    clock.set(5 * 24 * 3_600_000)
+    await eventually(async () => {
+      await clock.advance('1m')
+      expect(leaves).toBe(2)
+    })
+    stop.abort()
+    await trust.stopped
   })
 
   it('ends with one line when its port is taken', async () => {

@@ -41,6 +41,24 @@ describe('changes of an object reach their handlers', () => {
     expect(calls).toEqual(['create 3', 'update spec.size 3 5', 'delete one'])
   })
 
+  it('a note that somebody garbled holds up neither the creation nor the deletion', async () => {
+    await using the = await world(plane)
+    const created: string[] = []
+    const widgets = controller(Widget, { name: 'garbled' })
+    widgets.on.create('make', ({ name }) => void created.push(name))
+    widgets.on.delete('break', () => {})
+    await the.run([widgets])
+    const notes = ['null', '{}', '{"type":"create","handlers":{"make":{}}}']
+    for (const [number, note] of notes.entries()) {
+      await the.create(`one-${number}`, {}, { annotations: { 'muster.dev/garbled.progress': note } })
+    }
+    await eventually(() => expect(created.toSorted()).toEqual(['one-0', 'one-1', 'one-2']))
+    for (const [number] of notes.entries()) await the.remove(`one-${number}`)
+    await eventually(async () => {
+      for (const [number] of notes.entries()) expect(await the.get(`one-${number}`)).toBeUndefined()
+    })
+  })
+
   it('a status change is no update, and a change of a label is one', async () => {
     await using the = await world(plane)
     const calls: string[] = []

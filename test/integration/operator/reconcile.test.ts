@@ -48,6 +48,47 @@ describe('reconcile', () => {
     await eventually(() => expect(calls).toBe(2))
   })
 
+  it('is called for an object that something outside of Kubernetes wakes, which runs until the operator stops', async () => {
+    await using the = await world(plane)
+    let calls = 0
+    let ended = false
+    const ring = Promise.withResolvers<() => void>()
+    const widgets = controller(Widget, { name: 'outside' })
+    widgets.reconcile(() => {
+      calls += 1
+    })
+    widgets.outside('bell', async ({ wake, signal }) => {
+      wake({ name: 'never-there', namespace: the.namespace })
+      ring.resolve(() => wake({ name: 'one', namespace: the.namespace }))
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      ended = true
+    })
+    const running = await the.run([widgets])
+    await the.create('one')
+    await eventually(() => expect(calls).toBe(1))
+    const wake = await ring.promise
+    wake()
+    await eventually(() => expect(calls).toBe(2))
+    await running.stop()
+    expect(ended).toBe(true)
+  })
+
+  it('begins anew with what wakes it from outside when that breaks off', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    let begun = 0
+    const widgets = controller(Widget, { name: 'outside-broken' })
+    widgets.outside('bell', () => {
+      begun += 1
+      throw new Error('no')
+    })
+    await the.run([widgets], { clock })
+    await eventually(() => expect(begun).toBe(1))
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    await clock.advance('1s')
+    expect(begun).toBe(2)
+  })
+
   it('keeps its backoff although it writes its failure to the status', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -72,6 +113,34 @@ describe('reconcile', () => {
     })
   })
 
+  it('is called during its backoff by an object of another kind, and its failures go on counting', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const calls: number[] = []
+    const widgets = controller(Widget, { name: 'patient' })
+    widgets.reconcile(
+      ({ retry }) => {
+        calls.push(retry.count)
+        throw new Error('not yet')
+      },
+      { backoff: { initial: '10s', factor: 2, max: '1h' } },
+    )
+    widgets.watches(ConfigMap, ({ metadata }) => (metadata.name === 'part' ? [{ name: 'one' }] : []))
+    await the.run([widgets], { clock, random: () => 0.5 })
+    await the.create('one')
+    await eventually(() => expect(calls).toEqual([0]))
+    const part = { name: 'part', namespace: the.namespace }
+    await the.api.create(ConfigMap, { metadata: part })
+    await eventually(() => expect(calls).toEqual([0, 1]))
+    // Not the 10 s that were left of the first failure, but the 20 s of the second.
+    await clock.advance('19s')
+    expect(calls).toEqual([0, 1])
+    await eventually(async () => {
+      await clock.advance('1s')
+      expect(calls).toEqual([0, 1, 2])
+    })
+  })
+
   it('gives up after a permanent error until something changes', async () => {
     await using the = await world(plane)
     const sizes: number[] = []
@@ -87,6 +156,26 @@ describe('reconcile', () => {
     await the.change('one', { spec: { size: 2 } })
     await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(2))
     expect(sizes).toEqual([1, 2])
+  })
+
+  it('sees a change that came while it gave up, although its own write changed nothing and was answered with that', async () => {
+    await using the = await world(plane)
+    const calls: number[] = []
+    const withoutStatus = (widget: Widget): Widget => {
+      const { status: _, ...rest } = widget
+      return rest
+    }
+    const widgets = controller(Widget, { name: 'overtaken', keep: withoutStatus })
+    widgets.reconcile(async ({ spec, name, patch }) => {
+      calls.push(spec.size)
+      patch.status({ phase: 'bad' })
+      if (calls.length === 2) await the.change(name, { spec: { size: 2 } })
+      if (calls.length > 1) throw new PermanentError('a bad size')
+    })
+    await the.run([widgets])
+    await the.create('one')
+    await eventually(async () => expect((await the.get('one'))?.status?.phase).toBe('bad'))
+    await eventually(() => expect(calls.slice(0, 3)).toEqual([1, 1, 2]))
   })
 
   it('is woken by an object of another kind, the old owner as well as the new one', async () => {
@@ -124,6 +213,26 @@ describe('reconcile', () => {
     await the.change('b', { spec: { color: 'blue' } })
     await eventually(() => expect(seen.at(-1)).toBe('b,c'))
     expect(new Set(byColor.keys())).toEqual(new Set(['blue', 'red']))
+  })
+
+  it('finds the objects of another kind by an index, in other namespaces too when it watches everywhere', async () => {
+    await using the = await world(plane)
+    const elsewhere = await plane.namespace('elsewhere')
+    const seen: string[] = []
+    const widgets = controller(Widget, { name: 'everywhere' })
+    const parts = widgets.watches(
+      ConfigMap,
+      ({ metadata }) => (metadata.labels?.of === 'one' ? [{ name: 'one', namespace: the.namespace }] : []),
+      { everywhere: true, labelSelector: `in=${the.namespace}` },
+    )
+    const byOwner = parts.index('owner', (part) => [[part.metadata.labels?.of, part.metadata.namespace]])
+    widgets.reconcile(({ name }) => void seen.push(byOwner.get(name).join()))
+    await the.run([widgets])
+    await the.create('one')
+    await eventually(() => expect(seen).toEqual(['']))
+    const labels = { of: 'one', in: the.namespace }
+    await the.api.create(ConfigMap, { metadata: { name: 'part', namespace: elsewhere, labels } })
+    await eventually(() => expect(seen.at(-1)).toBe(elsewhere))
   })
 
   it('is not called for an object in deletion when a delete handler has the word, and is when there is none', async () => {

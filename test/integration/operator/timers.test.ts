@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { loadTransport } from '#operator/client/transport.ts'
 import { controller } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
 import { eventually, Widget, world } from './world.ts'
@@ -29,6 +30,43 @@ describe('a timer', () => {
       await clock.advance('10m')
       expect(calls).toHaveLength(before)
     })
+  })
+
+  it('keeps its beat, as a reconcile that waits does, when somebody sets the machine back', async () => {
+    await using the = await world(plane)
+    const clock = manualClock()
+    const calls: string[] = []
+    const widgets = controller(Widget, { name: 'set-back' })
+    widgets.timer('tick', { every: '1m' }, () => void calls.push('timer'))
+    widgets.reconcile(() => {
+      calls.push('reconcile')
+      return { requeueAfter: '1m' }
+    })
+    await the.run([widgets], { clock })
+    await the.create('one')
+    await eventually(() => expect(calls).toEqual(['reconcile', 'timer']))
+    await eventually(() => expect(clock.sleepers()).toBeGreaterThan(0))
+    clock.set(-3_600_000)
+    await clock.advance('1m')
+    expect(calls).toEqual(['reconcile', 'timer', 'reconcile', 'timer'])
+  })
+
+  it('is called again when what it recorded could not be sent, and not only after its interval', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const clock = manualClock()
+    let refusals = 1
+    proxy.decide(({ method }) => (method === 'PATCH' && refusals-- > 0 ? { status: 500 } : 'pass'))
+    const widgets = controller(Widget, { name: 'unsent' })
+    widgets.timer('tick', { every: '24h' }, ({ patch }) => patch.status({ seen: 1 }))
+    await the.run([widgets], { clock, transport })
+    await the.create('one')
+    await eventually(async () => {
+      await clock.advance('1s')
+      expect((await the.get('one'))?.status?.seen).toBe(1)
+    })
+    await transport.close()
   })
 
   it('with idle waits until the essence has been quiet, and its own writes are no noise', async () => {

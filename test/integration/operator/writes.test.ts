@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { loadTransport } from '#operator/client/transport.ts'
 import { controller } from '#operator/index.ts'
@@ -99,6 +100,90 @@ describe('what handlers record', () => {
     await eventually(() => expect(uids.size).toBe(2))
     expect((await the.get('one'))?.spec).toEqual({ size: 7 })
     expect(log.lines).toEqual([])
+  })
+
+  it('a status on its way, and what follows it, does not land on the next object of that name', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const log = memoryLog()
+    const created: string[] = []
+    const widgets = controller(Widget, { name: 'namesake' })
+    widgets.on.create('note', ({ object, spec, patch }) => {
+      created.push(object.metadata.uid)
+      if (spec.size !== 1) return
+      patch.status({ phase: 'wrong' })
+      patch.merge({ spec: { color: 'wrong' } })
+    })
+    let isReplaced = false
+    proxy.decide(async ({ method, path }): Promise<'pass'> => {
+      if (method === 'PATCH' && path.endsWith('/status') && !isReplaced) {
+        isReplaced = true
+        await the.remove('one')
+        await the.create('one', { size: 7 })
+      }
+      return 'pass'
+    })
+    await the.run([widgets], { transport, log })
+    const { metadata: before } = await the.create('one')
+    await eventually(async () => expect(created).toEqual([before.uid, (await the.get('one'))?.metadata.uid]))
+    const next = await the.get('one')
+    expect(next?.spec).toEqual({ size: 7 })
+    expect(next?.status).toBeUndefined()
+    expect(log.lines).toEqual([])
+    await transport.close()
+  })
+
+  it('a status is written although somebody else wrote the object meanwhile', async () => {
+    await using the = await world(plane)
+    await using proxy = await plane.proxy()
+    const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+    const log = memoryLog()
+    const widgets = controller(Widget, { name: 'overtaken' })
+    widgets.reconcile(({ spec, patch }) => patch.status({ seen: spec.size }))
+    let others = 0
+    proxy.decide(async ({ method }): Promise<'pass'> => {
+      if (method === 'PATCH' && others < 2) {
+        others += 1
+        const body = { status: { phase: `other-${others}` } }
+        const { namespace } = the
+        await the.api.patch(Widget, { name: 'one', namespace, subresource: 'status', type: 'merge', body })
+      }
+      return 'pass'
+    })
+    await the.run([widgets], { transport, log })
+    await the.create('one')
+    await eventually(async () => expect((await the.get('one'))?.status).toEqual({ phase: 'other-2', seen: 1 }))
+    expect(log.lines).toEqual([])
+    await transport.close()
+  })
+
+  it('a daemon that ends because its object is gone writes nothing on the next one of that name', async () => {
+    await using the = await world(plane)
+    const begun = Promise.withResolvers<void>()
+    const replaced = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const widgets = controller(Widget, { name: 'last-words' })
+    widgets.daemon(
+      'speak',
+      async ({ signal, patch, send }) => {
+        begun.resolve()
+        await once(signal, 'abort')
+        await replaced.promise
+        patch.status({ phase: 'over' })
+        await send()
+        ended.resolve()
+      },
+      { when: ({ spec }) => spec.size === 1 },
+    )
+    await the.run([widgets])
+    await the.create('one')
+    await begun.promise
+    await the.remove('one')
+    await the.create('one', { size: 7 })
+    replaced.resolve()
+    await ended.promise
+    expect((await the.get('one'))?.status).toBeUndefined()
   })
 
   it('what the API server refuses is said, and tried again after a delay', async () => {

@@ -1,5 +1,6 @@
 /** The acceptance criteria of seed sentinel.txt one by one, on a real API server and our real HyperFleet API, with a clock that the tests move. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { LEASES } from '#operator/client/lease-record.ts'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
 import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
 import { PATIENCE, type RunningSentinel, type SentinelWorld, sentinelWorld } from './world.ts'
@@ -36,6 +37,10 @@ const quiet = () => new Promise((resolve) => setTimeout(resolve, 60))
 /** Waits until the Sentinel has this many resources of each state in its status. */
 const counted = (name: string, counts: { ready?: number; notReady?: number }) =>
   vi.waitFor(async () => expect((await world.config(name)).status).toMatchObject(counts), PATIENCE)
+
+/** Waits until the Sentinel knows that so many of its pulses have landed: what it stops before, its successor pulses again. */
+const landed = (pulses: number) =>
+  vi.waitFor(async () => expect((await world.config('all')).status).toMatchObject({ pulses }), PATIENCE)
 
 /** A cluster that was reported ready or not, and is known to the Sentinel `all` so. */
 const reported = async (name: string, available: 'True' | 'False') => {
@@ -108,12 +113,14 @@ describe('backoff', () => {
     const id = await reported('one', 'False')
     await clock.advance('8s')
     await api.report(id, 'False')
-    await quiet()
+    // Changes come in order: who has heard of the marker has heard of the report.
+    await api.create('marker')
+    await api.expect('marker New')
     await clock.advance('9s')
     await quiet()
     await api.expect()
     await clock.advance('1s')
-    await api.expect('one NotReadyBackoffExpired')
+    await api.expect('marker NotReadyBackoffExpired', 'one NotReadyBackoffExpired')
   })
 
   test('a pulse carries the trace it begins and the shard it comes from', async () => {
@@ -373,6 +380,18 @@ describe('failures', () => {
     await world.until('all', 'Watching')
   })
 
+  test('a Retry-After of no time is none: the API is asked again at the next poll interval', async () => {
+    await declare('all')
+    api.fault = () => ({ status: 503, retryAfter: '0' })
+    await world.start(clock)
+    await world.until('all', 'APIUnreachable')
+    await quiet()
+    expect(api.requests).toHaveLength(1)
+    api.fault = () => undefined
+    await clock.advance('5s')
+    await world.until('all', 'Watching')
+  })
+
   test('a watch stream that breaks is taken up where it was', async () => {
     await declare('all')
     await world.start(clock)
@@ -398,8 +417,12 @@ describe('failures', () => {
     await api.patch(refused)
     await api.create('taken')
     await api.expect('taken New')
-    expect(await registry.metrics()).toMatch(
-      /api_errors_total\{shard="all",resource_type="clusters",operation="create_event"\} [1-9]/,
+    await vi.waitFor(
+      async () =>
+        expect(await registry.metrics()).toMatch(
+          /api_errors_total\{shard="all",resource_type="clusters",operation="create_event"\} [1-9]/,
+        ),
+      PATIENCE,
     )
     api.fault = () => undefined
     await clock.advance('5s')
@@ -467,6 +490,7 @@ describe('replicas', () => {
     await reported('one', 'True')
     await clock.advance('30m')
     await api.expect('one ReadyBackoffExpired')
+    await landed(2)
     await first.stop()
     await clock.advance('1s')
     await api.create('two')
@@ -479,6 +503,33 @@ describe('replicas', () => {
       () => expect(api.told().filter((pulse) => pulse.startsWith('one'))).toEqual(['one ReadyBackoffExpired']),
       PATIENCE,
     )
+  })
+
+  test('a SentinelConfig that comes to claim slots follows its spec, although the loop of before ends late', async () => {
+    await using proxy = await world.plane.proxy()
+    await declare('all')
+    const { lines } = await world.start(clock, { kubeconfig: proxy.kubeconfig })
+    await world.until('all', 'Watching')
+    const held = Promise.withResolvers<'pass'>()
+    const { length: before } = proxy.requests()
+    const asked = (method: string, end: string) =>
+      proxy.requests().some((one) => one.number > before && one.method === method && one.path.endsWith(end))
+    proxy.decide(({ method, path }) =>
+      method === 'PATCH' && path.endsWith('/sentinelconfigs/all/status') ? held.promise : 'pass',
+    )
+    await api.create('one')
+    await vi.waitFor(() => expect(asked('PATCH', '/status'), 'a status on its way').toBe(true), PATIENCE)
+    await world.change('all', { autoShard: { replicas: 1 } })
+    await vi.waitFor(() => expect(asked('GET', '/leases/all-slot-0'), 'the next loop').toBe(true), PATIENCE)
+    held.resolve('pass')
+    await vi.waitFor(async () => {
+      const lease = await world.api.get(LEASES, 'sentinel-all', world.namespace)
+      expect(lease?.spec.holderIdentity, 'the loop of before has ended').toBe('')
+    }, PATIENCE)
+    const applied = () => lines.filter((line) => line.includes('spec applied')).length
+    const count = applied()
+    await world.change('all', { backoffReady: '20m' })
+    await vi.waitFor(() => expect(applied()).toBe(count + 1), PATIENCE)
   })
 
   test('replicas that claim slots share the resources, and the ones of a replica that stops move to the others', async () => {
@@ -514,6 +565,7 @@ describe('replicas', () => {
     await world.until('all', 'Watching')
     for (const name of ['one', 'two', 'three']) await api.create(name)
     await api.expect('one New', 'three New', 'two New')
+    await landed(3)
     await first.stop()
     await world.start(clock)
     await world.until('all', 'Watching')

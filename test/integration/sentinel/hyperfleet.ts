@@ -1,6 +1,7 @@
 /** Our real HyperFleet API, with a front that notes every pulse and can be told to refuse, delay or cut requests. */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
 import type { Clock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
@@ -89,7 +90,8 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
       if (method === 'POST' && url.endsWith('/events') && (answer.statusCode ?? 500) < 300) {
         const { resourceId, reason, source } = JSON.parse(body)
         const traceparent = incoming.headers.traceparent?.toString()
-        pulses.push({ id: resourceId, reason, source, traceparent, at: clock.now() })
+        const pulse = { id: resourceId, reason, source, traceparent, at: clock.now() }
+        outgoing.on('close', () => pulses.push(pulse))
       }
       if (api.plain) delete answer.headers['muster-features']
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
@@ -152,6 +154,8 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
           throw new Error(`pulses are ${JSON.stringify(api.told())}, not ${JSON.stringify(wanted)}`)
       }, PATIENCE)
       pulses.length = 0
+      // The answer is written; until the Sentinel, in this process, has read it, the clock must not move: a pulse counts from then on.
+      for (let turns = 0; turns < 5; turns += 1) await turn()
     },
     async [Symbol.asyncDispose]() {
       server.close()

@@ -1,15 +1,12 @@
 /** What the Sentinel's tests stand on: a namespace with the Sentinel's own rights, SentinelConfigs in it, and Sentinels that run. */
-import { readFile } from 'node:fs/promises'
-import { loadAll } from 'js-yaml'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import { SentinelConfig, type SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { sentinel } from '#controllers/sentinel/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
-import { type Clock, type DeepPartial, type KubeObject, operator } from '#operator/index.ts'
-import { pathOf } from '#operator/model/resource.ts'
-import { type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import { type Clock, type DeepPartial, operator } from '#operator/index.ts'
+import { accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
 
 export interface RunningSentinel {
   readonly registry: Registry
@@ -42,8 +39,8 @@ export const PATIENCE = { timeout: 20_000, interval: 20 }
 export const sentinelWorld = async (given?: ControlPlane): Promise<SentinelWorld> => {
   const plane = given ?? (await sharedControlPlane())
   const namespace = await plane.namespace('sentinel')
-  await grantRights(plane, namespace)
-  const kubeconfig = await plane.kubeconfigFor('hyperfleet-sentinel', namespace)
+  const account = await accountOf(plane, 'sentinel', namespace)
+  const kubeconfig = await account.kubeconfig()
   const transport = await plane.transport()
   const api = createApi(transport)
   const running: RunningSentinel[] = []
@@ -100,24 +97,5 @@ export const sentinelWorld = async (given?: ControlPlane): Promise<SentinelWorld
       await plane.rest('DELETE', `/api/v1/namespaces/${namespace}`)
       await transport.close()
     },
-  }
-}
-
-/** The ServiceAccount, Role and RoleBinding of kustomize/base, in a namespace of the test. */
-const grantRights = async ({ rest }: ControlPlane, namespace: string): Promise<void> => {
-  const text = await readFile('kustomize/base/rbac/sentinel.yaml', 'utf8')
-  for (const manifest of loadAll(text.replaceAll('hyperfleet-system', namespace)) as KubeObject[]) {
-    const [group = '', version = 'v1'] = manifest.apiVersion.includes('/')
-      ? manifest.apiVersion.split('/')
-      : ['', manifest.apiVersion]
-    const resource = {
-      group,
-      version,
-      plural: `${manifest.kind.toLowerCase()}s`,
-      kind: manifest.kind,
-      scope: 'Namespaced',
-      subresources: [],
-    } as const
-    await rest('POST', pathOf(resource, { namespace }), manifest)
   }
 }

@@ -1,0 +1,110 @@
+/** A pool whose clusters are all there and installed: what a pass over it costs, without any I/O. */
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { observe, type Read } from '#controllers/clusterpool/observe/observed.ts'
+import { readPool } from '#controllers/clusterpool/observe/reading.ts'
+import { Recent } from '#controllers/clusterpool/observe/recent.ts'
+import { entries, type Lookup, type View } from '#controllers/clusterpool/observe/view.ts'
+import { planPool } from '#controllers/clusterpool/plan/plan.ts'
+import { aCluster, aCustomization, aPool, minutes } from '#controllers/clusterpool/scenarios/pool.builders.ts'
+import type { Api } from '#operator/index.ts'
+import { upTo } from '../in-parallel.ts'
+import { moment } from '../load/moment.ts'
+import { median } from '../measure/statistics.ts'
+
+const WARM_UP = 30
+const ROUNDS = 100
+const NOW = minutes(60)
+
+export interface Steady {
+  /** Milliseconds of observing and planning. */
+  readonly plan: number
+  /** Milliseconds of a whole pass: looking everything up as well. */
+  readonly pass: number
+}
+
+/** The medians of many passes. @throws when the pool is not steady: something would be written, or asked for */
+export const steady = async (size: number, { inventory }: { readonly inventory: boolean }): Promise<Steady> => {
+  const { pool, view } = settled(size, inventory)
+  const readNow = () =>
+    readPool(
+      pool,
+      { missing: [], template: undefined, secrets: [], readAt: NOW.getTime() },
+      {
+        api: nobody,
+        view,
+        recent: new Recent(),
+        refusals: { ofCustomizations: new Map(), ofPool: undefined },
+        begun: new Map(),
+        now: NOW,
+      },
+    )
+  const read = await readNow()
+  const left = plan(read).actions
+  if (left.length > 0) throw new Error(`the pool of ${size} is not steady: ${left.map(({ why }) => why).join('; ')}`)
+  const plans: number[] = []
+  const passes: number[] = []
+  for (const round of upTo(WARM_UP + ROUNDS)) {
+    const began = moment()
+    const again = await readNow()
+    const looked = moment()
+    plan(again)
+    const ended = moment()
+    if (round < WARM_UP) continue
+    plans.push(ended - looked)
+    passes.push(ended - began)
+  }
+  return { plan: median(plans), pass: median(passes) }
+}
+
+const plan = (read: Read) => planPool(observe(read), { now: NOW, suffix: () => 'never' })
+
+/** A pool that has written its status, and all that its caches show. */
+const settled = (size: number, hasInventory: boolean): { readonly pool: ClusterPool; readonly view: View } => {
+  const names = upTo(size).map((index) => `c${String(index).padStart(4, '0')}`)
+  const pool = aPool({ size, runningCount: size, ...(hasInventory && { inventory: names }) })
+  const clusters = names.map((name) => aCluster(name, { pool, ...(hasInventory && { customization: name }) }))
+  const customizations = hasInventory ? names.map((name) => aCustomization(name, { cluster: name })) : []
+  const read: Read = { pool, clusters, customizations, claims: [] }
+  // The first pass says what all conditions are Unknown, the second what they are.
+  const later = withStatus(pool, read)
+  return { pool: withStatus(later, { ...read, pool: later }), view: viewOf(clusters, customizations) }
+}
+
+const withStatus = (pool: ClusterPool, read: Read): ClusterPool => {
+  const write = plan(read).actions.find((action) => action.action === 'WriteStatus')
+  return write === undefined ? pool : { ...pool, status: write.status }
+}
+
+const viewOf = (
+  clusters: readonly ClusterDeployment[],
+  customizations: readonly ClusterDeploymentCustomization[],
+): View => ({
+  clustersOfPool: lookup(clusters, entries.clustersOfPool),
+  cluster: lookup(clusters, entries.cluster),
+  clustersInNamespace: lookup(clusters, entries.clustersInNamespace),
+  claimsOfPool: lookup([], entries.claimsOfPool),
+  claim: lookup([], entries.claim),
+  customization: lookup(customizations, entries.customization),
+  customizationsHeldBy: lookup(customizations, entries.customizationsHeldBy),
+  namespacesOfPool: lookup([], entries.namespacesOfPool),
+  bindingsInNamespace: lookup([], entries.bindingsInNamespace),
+})
+
+const lookup = <O>(objects: readonly O[], keys: (object: O) => Iterable<readonly [string, O]>): Lookup<O> => {
+  const found = new Map<string, O[]>()
+  for (const [key, value] of objects.flatMap((object) => [...keys(object)])) {
+    const others = found.get(key)
+    if (others === undefined) found.set(key, [value])
+    else others.push(value)
+  }
+  return { get: (key) => found.get(key) ?? [] }
+}
+
+/** A steady pass asks the API server for nothing. */
+const nobody: Api = new Proxy({} as Api, {
+  get: (_, method) => {
+    throw new Error(`a steady pass called ${String(method)} of the API`)
+  },
+})

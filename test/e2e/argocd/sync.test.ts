@@ -1,0 +1,138 @@
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { binariesFolder } from '#hack/gobuild/set.ts'
+import { freePort } from '#hack/process/ports.ts'
+import type { GroundSuite } from '#test/harness/ground/ground.ts'
+import { REPOSITORY, readPage } from '#test/integration/docs/page.ts'
+import { runPage } from '#test/integration/docs/shell.ts'
+import {
+  BEGINNING,
+  declared,
+  type GitOpsWorld,
+  gitOpsWorld,
+  inDeclared,
+  NAMESPACE,
+  PATIENCE,
+  worldMissing,
+} from './world.ts'
+
+const MISSING = await worldMissing()
+
+/** Design 70-gitops, "End to end, for real": one repository, one Argo CD, commits one after the other. */
+describe.skipIf(MISSING !== undefined)(MISSING ?? 'Argo CD and the manifests of this repository', () => {
+  let world: GitOpsWorld
+  let suite: GroundSuite
+  const SHARD = 'shard-north'
+
+  beforeAll(async () => {
+    world = await gitOpsWorld()
+  }, BEGINNING)
+
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]()
+  })
+
+  const shard = (name: string, backoff: string, url = suite.apiUrl) => ({
+    [inDeclared(SHARD, `${name}.yaml`)]: `apiVersion: hyperfleet.redhat.com/v1alpha1
+kind: SentinelConfig
+metadata:
+  name: ${name}
+spec:
+  resourceType: clusters
+  backoffNotReady: ${backoff}
+  backoffReady: 30m
+  shardSelector:
+    matchLabels:
+      region: ${name}
+  hyperfleetAPI:
+    url: ${url}
+    timeout: 10s
+  pollInterval: 5s
+`,
+  })
+
+  const list = (...names: readonly string[]) => ({
+    [inDeclared(SHARD, 'kustomization.yaml')]:
+      `namespace: ${NAMESPACE}\nresources:\n${names.map((name) => `  - ${name}.yaml\n`).join('')}`,
+  })
+
+  const path = (name: string) => `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${NAMESPACE}/sentinelconfigs/${name}`
+  const live = (name: string) => world.cluster.rest<SentinelConfig>('GET', path(name))
+  const backoff = async (name: string) => (await live(name)).spec.backoffNotReady
+
+  test('one kubectl apply, and Argo CD syncs itself and the environment of the cluster', {
+    timeout: 400_000,
+  }, async () => {
+    await world.install()
+  })
+
+  test('a commit that adds a shard is Progressing until its Sentinel reads the API', {
+    timeout: 400_000,
+  }, async () => {
+    suite = await world.suite({ managers: ['sentinels'] })
+    const nobody = shard('north', '10s', `http://127.0.0.1:${await freePort()}`)
+    const commit = await world.git.commit('Add a shard', { ...nobody, ...list('north') })
+    await world.applied(declared(SHARD), commit)
+    expect((await world.application(declared(SHARD)))?.health?.status).toBe('Progressing')
+    await world.healthy(declared(SHARD), await world.git.commit('Where the API is', shard('north', '10s')))
+    await world.cluster.kubectl('wait', '--for=condition=Ready', 'sentinelconfig/north', `--namespace=${NAMESPACE}`)
+  })
+
+  test('a commit that changes a backoff is applied, and a revert takes it back', { timeout: 400_000 }, async () => {
+    await world.healthy(declared(SHARD), await world.git.commit('Be quicker', shard('north', '7s')))
+    expect(await backoff('north')).toBe('7s')
+    await world.healthy(declared(SHARD), await world.git.revert())
+    expect(await backoff('north')).toBe('10s')
+  })
+
+  test('what somebody changes by hand is put back', { timeout: 400_000 }, async () => {
+    await world.cluster.rest('PATCH', path('north'), { spec: { backoffNotReady: '1h' } })
+    await expect.poll(() => backoff('north'), PATIENCE).toBe('10s')
+  })
+
+  test('a bad commit is refused with words that say what to write, and what ran goes on', {
+    timeout: 400_000,
+  }, async () => {
+    const { metadata } = await live('north')
+    await world.git.commit('Mistype', shard('north', 'soon'))
+    await expect
+      .poll(async () => (await world.application(declared(SHARD)))?.operationState?.message, PATIENCE)
+      .toMatch(/spec\.backoffNotReady.*"soon"/s)
+    expect(await live('north')).toMatchObject({ metadata: { uid: metadata.uid }, spec: { backoffNotReady: '10s' } })
+    await world.healthy(declared(SHARD), await world.git.revert())
+  })
+
+  test('a shard that Git no longer declares goes, and so does the last one with its Application', {
+    timeout: 400_000,
+  }, async () => {
+    await world.healthy(
+      declared(SHARD),
+      await world.git.commit('One more', { ...shard('south', '10s'), ...list('north', 'south') }),
+    )
+    await world.healthy(
+      declared(SHARD),
+      await world.git.commit('One less', { [inDeclared(SHARD, 'south.yaml')]: undefined, ...list('north') }),
+    )
+    await expect(live('south')).rejects.toThrow('404')
+    await world.git.commit('None', {
+      [inDeclared(SHARD, 'north.yaml')]: undefined,
+      [inDeclared(SHARD, 'kustomization.yaml')]: undefined,
+    })
+    await expect.poll(() => world.application(declared(SHARD)), PATIENCE).toBeUndefined()
+    await expect(live('north')).rejects.toThrow('404')
+  })
+
+  test('docs/gitops.md: its commands do what it says, and the folder that they push is an Application', {
+    timeout: 400_000,
+  }, async () => {
+    const checkout = await world.git.clone()
+    await cp(join(REPOSITORY, 'kustomize/declared'), join(checkout, 'kustomize/declared'), { recursive: true })
+    const programs = [binariesFolder(CONTROL_PLANE)]
+    const page = await readPage('docs/gitops.md')
+    await runPage(page, { kubeconfig: world.cluster.kubeconfig, checkout, programs, printed: {} })
+    await expect.poll(() => world.application(declared('pool-edge')), PATIENCE).toBeDefined()
+  })
+})

@@ -1,0 +1,92 @@
+/** What installs the clusters of the day: a Sentinel, and three adapters. Times are a tenth of the samples'. Pure. */
+import { dump } from 'js-yaml'
+import type { Manifest } from '#test/harness/suite.ts'
+import { ADMIN_SECRET, REGION, REMOTE } from './declared.ts'
+
+/** Ten seconds of the simulated day pass in one. */
+export const HASTE = 10
+
+/** An event that a killed adapter had comes back after a tenth of the time. */
+export const hurried = (manifest: Manifest): Manifest =>
+  manifest.kind === 'AdapterTask'
+    ? { ...manifest, spec: { ...manifest.spec, events: { visibility: `${30 / HASTE}s` } } }
+    : manifest
+
+/** As kustomize/shards, with a tenth of the backoffs. */
+export const sentinel = (namespace: string): Manifest => ({
+  apiVersion: 'hyperfleet.redhat.com/v1alpha1',
+  kind: 'SentinelConfig',
+  metadata: { name: 'day', namespace },
+  spec: {
+    resourceType: 'clusters',
+    backoffNotReady: `${10 / HASTE}s`,
+    backoffReady: `${1_800 / HASTE}s`,
+    shardSelector: { matchLabels: { region: REGION } },
+    pollInterval: `${5_000 / HASTE}ms`,
+  },
+})
+
+const ACCESS = 'cluster-access'
+
+/** Puts the admin's kubeconfig beside each ClusterDeployment, as an installer does. */
+export const access = (namespace: string, kubeconfig: object): readonly Manifest[] =>
+  [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCESS, namespace } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: ACCESS },
+      rules: [
+        { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
+      ],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: ACCESS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: ACCESS },
+      subjects: [{ kind: 'ServiceAccount', name: ACCESS, namespace }],
+    },
+    {
+      apiVersion: 'hyperfleet.redhat.com/v1alpha1',
+      kind: 'AdapterTask',
+      metadata: { name: ACCESS, namespace },
+      spec: {
+        adapter: { name: ACCESS },
+        resourceType: 'clusters',
+        serviceAccountName: ACCESS,
+        params: [{ name: 'home', source: 'resource.spec.clusterDeployment.namespace', required: true }],
+        resources: [
+          {
+            name: 'admin',
+            manifest: {
+              apiVersion: 'v1',
+              kind: 'Secret',
+              metadata: { name: ADMIN_SECRET, namespace: '{{ .home }}' },
+              data: { kubeconfig: Buffer.from(dump(kubeconfig)).toString('base64') },
+            },
+            discovery: { namespace: '{{ .home }}', by_name: ADMIN_SECRET },
+          },
+        ],
+      },
+    },
+  ] satisfies readonly object[] as readonly Manifest[]
+
+/** Who may write workloads in "the clusters", and nothing else. */
+export const remoteAdmin: readonly Manifest[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: REMOTE } },
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'admin', namespace: REMOTE } },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { name: 'admin', namespace: REMOTE },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['*'] }],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'admin', namespace: REMOTE },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'admin' },
+    subjects: [{ kind: 'ServiceAccount', name: 'admin', namespace: REMOTE }],
+  },
+] satisfies readonly object[] as unknown as readonly Manifest[]

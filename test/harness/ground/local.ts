@@ -1,0 +1,41 @@
+import { globSync } from 'node:fs'
+import { NODE } from '#hack/cluster/local/node.ts'
+import { redisMissing, startArgoOn } from '../argocd.ts'
+import { startControlPlane } from '../controlplane.ts'
+import type { GitRepository } from '../git.ts'
+import { startSuite } from '../suite.ts'
+import type { GroundProvider } from './ground.ts'
+
+/** kwok plays the node, so Deployments of the environment become healthy although no container runs. */
+const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const
+
+/** Everything as processes of this machine: Kubernetes, Argo CD, and the suite with the rights that its pods have. */
+export const localGround: GroundProvider = {
+  missing: async () => redisMissing(),
+  start: async (git, { resync }) => {
+    await using stack = new AsyncDisposableStack()
+    const cluster = stack.use(await startControlPlane({ parts: PARTS }))
+    await cluster.rest('POST', '/api/v1/nodes', NODE)
+    const argo = stack.use(await startArgoOn(cluster, { resync }))
+    const own = stack.move()
+    return {
+      cluster,
+      argo,
+      suite: async (options) => {
+        const suite = own.use(await startSuite({ cluster, applies: false, ...options }))
+        await pointTo(suite.apiUrl, git)
+        return suite
+      },
+      [Symbol.asyncDispose]: () => own.disposeAsync(),
+    }
+  },
+}
+
+/** SentinelConfigs of Git name the API in the cluster; the one of the suite is on this machine. */
+const pointTo = async (apiUrl: string, git: GitRepository): Promise<void> => {
+  const files = globSync('kustomize/shards/*/config/sentinelconfig.yaml', { cwd: git.folder })
+  const edits = files.map(async (path) => {
+    return [path, (await git.read(path)).replace(/http:.*:8080/, apiUrl)] as const
+  })
+  await git.commit('Where the API is', Object.fromEntries(await Promise.all(edits)))
+}

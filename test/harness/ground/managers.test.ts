@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { withManagers } from './managers.ts'
+
+const OVERLAY = 'kind: Kustomization\nresources:\n  - ../../base\npatches:\n  - path: no-claim.yaml\n'
+
+test('an overlay gets the Deployments of its managers once, and keeps the rest', () => {
+  expect(withManagers(OVERLAY, ['pools', 'clusters', 'fleet'])).toEqual({
+    'kustomization.yaml':
+      'kind: Kustomization\nresources:\n  - ../../base\n  - ../../pools\n  - ../../fleet\npatches:\n  - path: no-claim.yaml\n',
+  })
+})
+
+test('Sentinels get one Deployment for every shard', () => {
+  const files = withManagers(OVERLAY, ['sentinels'])
+  expect(files['kustomization.yaml']).toContain('  - sentinels\n')
+  expect(files['sentinels/kustomization.yaml']).toContain('path: /spec/template/spec/containers/0/args/0')
+})

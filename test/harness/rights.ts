@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadAll } from 'js-yaml'
+import type { ControllerName } from '#cmd/manager/catalogue.ts'
+import { grants } from '#hack/rights/controllers.ts'
+import type { RoleManifest } from '#hack/rights/rule.ts'
+import type { ControlPlane } from './controlplane.ts'
+
+/** A controller's own ServiceAccount. */
+export interface Account {
+  readonly name: string
+  /** The path of a kubeconfig that speaks as it. @param server a proxy's, when it stands between */
+  kubeconfig(server?: string): Promise<string>
+}
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+const FOLDER = join(import.meta.dirname, '../../kustomize/base/rbac')
+
+/**
+ * Makes the ServiceAccount of a controller in a namespace of the test, with the rights that are delivered and no others.
+ * @param within only in that namespace, although what is delivered holds in all of them
+ */
+export const accountOf = async (
+  plane: ControlPlane,
+  controller: ControllerName,
+  namespace: string,
+  { within = false }: { readonly within?: boolean } = {},
+): Promise<Account> => {
+  const { testAccount: name } = grants[controller]
+  const subjects = [{ kind: 'ServiceAccount', name, namespace }]
+  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
+  const manifests = loadAll(await readFile(join(FOLDER, `${controller}.yaml`), 'utf8')) as RoleManifest[]
+  for (const { kind, metadata, rules } of manifests) {
+    if (kind !== 'Role' && kind !== 'ClusterRole') continue
+    // A ClusterRole belongs to no namespace: this one is of this test only.
+    const role = kind === 'Role' ? metadata.name : `${metadata.name}-${namespace}`
+    const pathOf = (of: 'Role' | 'ClusterRole', plural: string) =>
+      of === 'Role' ? `${RBAC}/namespaces/${namespace}/${plural}` : `${RBAC}/cluster${plural}`
+    await plane.rest('POST', pathOf(kind, 'roles'), { metadata: { name: role }, rules })
+    await plane.rest('POST', pathOf(within ? 'Role' : kind, 'rolebindings'), {
+      metadata: { name: role },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
+      subjects,
+    })
+  }
+  return { name, kubeconfig: (server) => plane.kubeconfigFor(name, namespace, server) }
+}

@@ -1,0 +1,314 @@
+/**
+ * The edge cases of a deletion that concern the adapter, end to end, each with its number on design page 50. What the API decides
+ * alone, (5) (7) (8) (9) (14) (16), stands in test/integration/hyperfleet-api/deletion.test.ts; what takes Jobs in samples.test.ts,
+ * what takes killed processes in processes.test.ts.
+ */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { DeepPartial } from '#operator/model/resource.ts'
+import { type ApiFront, apiFront } from './api-front.ts'
+import { type AdapterWorld, adapterWorld, type Cluster } from './world.ts'
+
+let world: AdapterWorld
+let front: ApiFront
+
+const SETTLED = { timeout: 60_000, interval: 100 }
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  front = await apiFront(world.url)
+  await limitedAccount()
+  await world.manager()
+})
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+  await front?.stop()
+})
+
+/** May delete ConfigMaps, but no Secrets. */
+const limitedAccount = async (): Promise<void> => {
+  const { plane, namespace } = world
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+  const verbs = ['get', 'list', 'watch', 'create', 'patch']
+  const metadata = { name: 'limited' }
+  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata })
+  await plane.rest('POST', `${rbac}/roles`, {
+    metadata,
+    rules: [
+      { apiGroups: [''], resources: ['configmaps'], verbs: [...verbs, 'delete'] },
+      { apiGroups: [''], resources: ['secrets'], verbs },
+    ],
+  })
+  await plane.rest('POST', `${rbac}/rolebindings`, {
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'limited' },
+    subjects: [{ kind: 'ServiceAccount', name: 'limited', namespace }],
+  })
+}
+
+/** A ConfigMap of a case, or another kind of v1, named after it, the resource and the cluster. */
+const resource = (edge: string, name: string, rest: object = {}, kind = 'ConfigMap') => ({
+  name,
+  manifest: {
+    apiVersion: 'v1',
+    kind,
+    metadata: { name: `${edge}-${name}-{{ .clusterId }}`, namespace: world.namespace },
+  },
+  discovery: { namespace: world.namespace, by_name: `${edge}-${name}-{{ .clusterId }}` },
+  ...rest,
+})
+
+/** A task that works only on clusters of its own case. */
+const declare = async (edge: string, spec: object): Promise<void> => {
+  const selector = { matchLabels: { edge } }
+  const params = [{ name: 'clusterId', source: 'event.id', required: true }]
+  await world.declare(edge, { params, selector, ...spec } as DeepPartial<AdapterTaskSpec>)
+  await world.until(edge, 'Working')
+}
+
+const change = (name: string, spec: object) =>
+  world.kube.patch(AdapterTask, { name, namespace: world.namespace, type: 'merge', body: { spec } })
+
+const create = async (edge: string, name = edge): Promise<string> => {
+  const made = await world.call<Cluster>('POST', '/clusters', { name, labels: { edge }, spec: {} })
+  return made?.id ?? ''
+}
+
+/** Created, and done with by the task of its case. */
+const ready = async (edge: string): Promise<string> => {
+  const id = await create(edge)
+  await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+  return id
+}
+
+/** As a Sentinel pulses, until the check holds. */
+const pulsedUntil = (id: string, check: () => Promise<void>) =>
+  vi.waitFor(
+    async () => {
+      try {
+        await check()
+      } catch (error) {
+        if ((await world.cluster(id)) !== undefined) await world.pulse(id)
+        throw error
+      }
+    },
+    { timeout: 60_000, interval: 500 },
+  )
+
+const gone = (id: string) => vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), SETTLED)
+const goneByPulses = (id: string) => pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+const says = (id: string, edge: string, ...said: string[]) =>
+  pulsedUntil(id, async () => expect(await world.reported(id, edge)).toEqual(expect.arrayContaining(said)))
+
+const path = (edge: string, name: string, id: string, plural = 'configmaps') =>
+  `/api/v1/namespaces/${world.namespace}/${plural}/${edge}-${name}-${id}`
+const isThere = async (...args: Parameters<typeof path>) => (await world.object(path(...args))) !== undefined
+
+const hold = (...args: Parameters<typeof path>) =>
+  world.plane.rest('PATCH', path(...args), { metadata: { finalizers: ['example.com/hold'] } })
+const release = (...args: Parameters<typeof path>) =>
+  world.plane.rest('PATCH', path(...args), { metadata: { finalizers: null } })
+
+test('(1) a resource that is gone already: its end is the end of the deletion', async () => {
+  await declare('already', { resources: [resource('already', 'a')] })
+  const id = await ready('already')
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.plane.rest('DELETE', path('already', 'a', id))
+  await goneByPulses(id)
+  expect(await isThere('already', 'a', id)).toBe(false)
+})
+
+test('(2) (17) a DELETE that is refused: the siblings go, the record stays and says whom it waits for, and why', async () => {
+  const after: string[] = []
+  await declare('refused', {
+    serviceAccountName: 'limited',
+    resources: [
+      resource('refused', 'secret', { delete_options: { after } }, 'Secret'),
+      resource('refused', 'config', { delete_options: { after } }),
+    ],
+  })
+  const id = await ready('refused')
+  await world.call('DELETE', `/clusters/${id}`)
+  await says(id, 'refused', 'Applied True Deleting', 'Health False Forbidden', 'Finalized False AdapterUnhealthy')
+  expect([await isThere('refused', 'config', id), await isThere('refused', 'secret', id, 'secrets')]).toEqual([
+    false,
+    true,
+  ])
+  const waiting = (await world.cluster(id))?.status.conditions.find(({ type }) => type === 'Ready')
+  expect(waiting).toMatchObject({ status: 'False' })
+  expect(waiting?.message).toContain('refused-')
+
+  await world.plane.rest('DELETE', path('refused', 'secret', id, 'secrets'))
+  await goneByPulses(id)
+})
+
+test('(3) stuck behind a foreign finalizer: what comes later in the order is not touched, and its release alone goes on', async () => {
+  await declare('stuck', { resources: [resource('stuck', 'parent'), resource('stuck', 'child')] })
+  const id = await ready('stuck')
+  await hold('stuck', 'child', id)
+  await world.call('DELETE', `/clusters/${id}`)
+  await says(id, 'stuck', 'Applied True Deleting', 'Health True Healthy')
+  await vi.waitFor(async () => expect((await world.task('stuck')).status).toMatchObject({ deleting: 1 }), SETTLED)
+  expect((await world.object(path('stuck', 'parent', id)))?.metadata.deletionTimestamp).toBeUndefined()
+  await release('stuck', 'child', id)
+  await gone(id)
+  expect(await isThere('stuck', 'parent', id)).toBe(false)
+})
+
+test('(4) objects of several generations: all of them go', async () => {
+  const labels = { generations: '{{ .clusterId }}' }
+  await declare('generations', {
+    resources: [
+      {
+        name: 'each',
+        manifest: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: {
+            name: 'generations-{{ .resource.generation }}-{{ .clusterId }}',
+            namespace: world.namespace,
+            labels,
+          },
+        },
+        discovery: { namespace: world.namespace, by_selectors: { label_selector: labels } },
+      },
+    ],
+  })
+  const id = await ready('generations')
+  await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
+  await pulsedUntil(id, async () => expect(await isThere('generations', '2', id)).toBe(true))
+  expect(await isThere('generations', '1', id)).toBe(true)
+  await world.call('DELETE', `/clusters/${id}`)
+  await goneByPulses(id)
+  expect([await isThere('generations', '1', id), await isThere('generations', '2', id)]).toEqual([false, false])
+})
+
+test('(6) deleted while the adapter is still making it: nothing of it is left', async () => {
+  await declare('hasty', { resources: [resource('hasty', 'a'), resource('hasty', 'b')] })
+  const id = await create('hasty')
+  await world.pulse(id)
+  await world.call('DELETE', `/clusters/${id}`)
+  await goneByPulses(id)
+  expect([await isThere('hasty', 'a', id), await isThere('hasty', 'b', id)]).toEqual([false, false])
+})
+
+test('(10) the event is acknowledged and the report is lost: the next pulse repairs it', async () => {
+  await declare('lost', { hyperfleetAPI: { url: front.url }, resources: [resource('lost', 'a')] })
+  const id = await ready('lost')
+  let lost = 0
+  front.decide(({ method, path: at, body }) => {
+    if (lost > 0 || method !== 'PUT' || !at.includes(id) || !body.includes('CleanupConfirmed')) return 'pass'
+    lost++
+    return { status: 200 }
+  })
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulse(id, 'Deleting')
+  await vi.waitFor(() => expect(lost).toBe(1), SETTLED)
+  expect(await isThere('lost', 'a', id)).toBe(false)
+  expect(await world.cluster(id)).toBeDefined()
+  await world.pulse(id)
+  await gone(id)
+})
+
+test.each([
+  ['a cycle', 'cycle', ['b'], ['a'], 'InvalidDeletionOrder'],
+  ['an unknown name', 'unknown', ['nobody'], [], 'InvalidDeletionConfig'],
+])(
+  '(12) %s in after: the task says so, what lives is looked after, nothing is deleted; mended, it goes',
+  async (_, edge, a, b, reason) => {
+    const good = [resource(edge, 'a'), resource(edge, 'b')]
+    const bad = [
+      resource(edge, 'a', { delete_options: { after: a } }),
+      resource(edge, 'b', { delete_options: { after: b } }),
+    ]
+    await declare(edge, { resources: good })
+    const [leaving, staying] = [await ready(edge), await create(edge, `${edge}-staying`)]
+    await change(edge, { resources: bad })
+    const { status } = await world.until(edge, 'InvalidTask')
+    expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toMatch(
+      /^resources\[0\]\.delete_options\.after: .*; nothing is deleted until it is mended$/,
+    )
+    await says(staying, edge, 'Applied True Applied', 'Health True Healthy')
+    await world.call('DELETE', `/clusters/${leaving}`)
+    await says(leaving, edge, 'Applied True Deleting', `Health False ${reason}`)
+    expect([await isThere(edge, 'a', leaving), await isThere(edge, 'b', leaving)]).toEqual([true, true])
+    await change(edge, { resources: good })
+    await goneByPulses(leaving)
+    expect([await isThere(edge, 'a', leaving), await isThere(edge, 'b', leaving)]).toEqual([false, false])
+  },
+)
+
+/** An object of somebody else that belongs to the task's one. */
+const dependant = async (edge: string, id: string): Promise<void> => {
+  const owner = await world.object(path(edge, 'owner', id))
+  const { name = '', uid = '' } = owner?.metadata ?? {}
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+    metadata: {
+      name: `${edge}-dependant-${id}`,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, blockOwnerDeletion: true }],
+    },
+  })
+}
+
+test('(13) Orphan: it is not waited for, and what belongs to it stays', async () => {
+  await declare('orphan', {
+    resources: [resource('orphan', 'owner', { delete_options: { propagation_policy: 'Orphan' } })],
+  })
+  const id = await ready('orphan')
+  await dependant('orphan', id)
+  await hold('orphan', 'owner', id)
+  await world.call('DELETE', `/clusters/${id}`)
+  await goneByPulses(id)
+  expect(await isThere('orphan', 'owner', id)).toBe(true)
+  await release('orphan', 'owner', id)
+  await vi.waitFor(async () => expect(await isThere('orphan', 'owner', id)).toBe(false), SETTLED)
+  const left = await world.object(path('orphan', 'dependant', id))
+  expect(left?.metadata.deletionTimestamp).toBeUndefined()
+  expect(left?.metadata.ownerReferences ?? []).toEqual([])
+})
+
+test('(13) Foreground: it waits until everything that belongs to it is gone', async () => {
+  await declare('foreground', {
+    resources: [resource('foreground', 'owner', { delete_options: { propagation_policy: 'Foreground' } })],
+  })
+  const id = await ready('foreground')
+  await dependant('foreground', id)
+  await hold('foreground', 'dependant', id)
+  await world.call('DELETE', `/clusters/${id}`)
+  await says(id, 'foreground', 'Applied True Deleting')
+  expect(await world.cluster(id)).toBeDefined()
+  expect(await isThere('foreground', 'owner', id)).toBe(true)
+  await release('foreground', 'dependant', id)
+  await goneByPulses(id)
+  expect([await isThere('foreground', 'owner', id), await isThere('foreground', 'dependant', id)]).toEqual([
+    false,
+    false,
+  ])
+})
+
+test('(15) preconditions that are not met while deleting: nothing is deleted, the record stays and says so; once met, it goes', async () => {
+  await declare('unmet', { resources: [resource('unmet', 'a')] })
+  const id = await ready('unmet')
+  await change('unmet', { preconditions: [{ name: 'open', expression: 'resource.name == "somebody else"' }] })
+  await world.call('DELETE', `/clusters/${id}`)
+  await says(id, 'unmet', 'Applied True Deleting', 'Health False PreconditionNotMet')
+  expect((await world.object(path('unmet', 'a', id)))?.metadata.deletionTimestamp).toBeUndefined()
+  await change('unmet', { preconditions: null })
+  await goneByPulses(id)
+  expect(await isThere('unmet', 'a', id)).toBe(false)
+})
+
+test('(19) the same name again while the first one is held: two of one name, and the end of the first is none of the second', async () => {
+  await declare('again', { resources: [resource('again', 'a')] })
+  const first = await ready('again')
+  await hold('again', 'a', first)
+  await world.call('DELETE', `/clusters/${first}`)
+  await says(first, 'again', 'Applied True Deleting')
+  const second = await ready('again')
+  expect(second).not.toBe(first)
+  await release('again', 'a', first)
+  await gone(first)
+  expect((await world.cluster(second))?.status.phase).toBe('Ready')
+  expect(await isThere('again', 'a', second)).toBe(true)
+})

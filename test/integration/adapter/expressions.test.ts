@@ -1,0 +1,96 @@
+/** What expressions do to a manager: one that would never end holds nobody up, and an error of one is never taken for false. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { type AdapterWorld, adapterWorld, type Cluster } from './world.ts'
+
+let world: AdapterWorld
+
+const SETTLED = { timeout: 60_000, interval: 100 }
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  await world.manager()
+})
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+})
+
+/** A task of one ConfigMap for clusters of its own, with a param and a condition of that ConfigMap. */
+const declare = async (name: string, expression: string, when = 'true'): Promise<void> => {
+  const spec: Partial<AdapterTaskSpec> = {
+    selector: { matchLabels: { only: name } },
+    params: [
+      { name: 'clusterId', source: 'event.id', required: true },
+      { name: 'value', source: { expression } },
+    ],
+    resources: [
+      {
+        name: 'config',
+        manifest: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: `${name}-{{ .clusterId }}`, namespace: world.namespace },
+          data: { value: '{{ .value }}' },
+        },
+        discovery: { namespace: world.namespace, by_name: `${name}-{{ .clusterId }}` },
+        lifecycle: { create: { when: { expression: when } } },
+      },
+    ],
+  }
+  await world.declare(name, spec)
+  await world.until(name, 'Working')
+}
+
+const create = async (only: string, spec: object = {}): Promise<string> =>
+  (await world.call<Cluster>('POST', '/clusters', { name: only, labels: { only }, spec }))?.id ?? ''
+
+const pulsedUntil = (id: string, check: () => Promise<void>) =>
+  vi.waitFor(async () => {
+    await world.pulse(id)
+    await check()
+  }, SETTLED)
+
+const configOf = (name: string, id: string) =>
+  world.object(`/api/v1/namespaces/${world.namespace}/configmaps/${name}-${id}`)
+
+test('of two tasks one has a hostile expression: it is stopped by its limit and says so, and the other works meanwhile', async () => {
+  const all = 'lists.range(10000)'
+  await declare('hostile', `${all}.all(a, ${all}.all(b, ${all}.all(c, a + b + c >= 0))) ? "never" : "never"`)
+  await declare('pattern', `resource.spec.text.matches("((a|b?){20}){20}c") ? "yes" : "no"`)
+  await declare('honest', 'resource.name')
+  const hostile = await create('hostile')
+  const pattern = await create('pattern', { text: 'ab'.repeat(2_000) })
+  for (let round = 0; round < 5; round++) await world.pulse(hostile)
+  await world.pulse(pattern)
+  const honest = await create('honest')
+  await pulsedUntil(honest, async () => expect((await world.cluster(honest))?.status.phase).toBe('Ready'))
+  await pulsedUntil(hostile, async () =>
+    expect(await world.reported(hostile, 'hostile')).toContain('Health False ExpressionFailed'),
+  )
+  // Linear in the text, whatever the pattern: it has its answer, or was stopped, and never hangs.
+  await pulsedUntil(pattern, async () => expect(await world.reported(pattern, 'pattern')).not.toEqual([]))
+  expect(await configOf('hostile', hostile)).toBeUndefined()
+  expect((await world.task('hostile')).status?.lastError).toContain('steps')
+})
+
+test('matches in linear time: a pattern that would take a backtracking engine for ever has its answer', async () => {
+  await declare('linear', `resource.spec.text.matches("^(a+)+$") ? "yes" : "no"`)
+  const id = await create('linear', { text: `${'a'.repeat(5_000)}!` })
+  await pulsedUntil(id, async () => expect(await configOf('linear', id)).toMatchObject({ data: { value: 'no' } }))
+})
+
+test('null is absent for has(), .? and hasValue(); an expression without a value fails and applies nothing', async () => {
+  const isThere = 'has(resource.spec.zone) || resource.spec.?zone.hasValue() || resources.?nobody.hasValue()'
+  await declare('absent', 'has(resource.spec.zone) ? "there" : "absent"', `!(${isThere})`)
+  await declare('valueless', '"x"', 'resource.spec.zone.name == "never"')
+  const absent = await create('absent', { zone: null })
+  await pulsedUntil(absent, async () =>
+    expect(await configOf('absent', absent)).toMatchObject({ data: { value: 'absent' } }),
+  )
+  const valueless = await create('valueless', { zone: null })
+  await pulsedUntil(valueless, async () =>
+    expect(await world.reported(valueless, 'valueless')).toContain('Health False ExpressionFailed'),
+  )
+  expect(await configOf('valueless', valueless)).toBeUndefined()
+})

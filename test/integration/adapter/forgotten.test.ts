@@ -1,0 +1,109 @@
+/** Resources that go without a last event: a worker whose clock the test moves forgets them. */
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { accessTo } from '#controllers/adapter/access.ts'
+import { queueSource } from '#controllers/adapter/events/queue.ts'
+import { Caller } from '#controllers/adapter/http/caller.ts'
+import { type OpenExchange, openExchange } from '#controllers/adapter/http/exchange.ts'
+import { taskLanguages } from '#controllers/adapter/languages.ts'
+import { Ledger } from '#controllers/adapter/ledger.ts'
+import { createMetrics } from '#controllers/adapter/metrics.ts'
+import { loadTask } from '#controllers/adapter/task/load.ts'
+import { Worker, type WorkerOptions } from '#controllers/adapter/worker.ts'
+import { Kinds } from '#operator/client/kinds.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import { silent } from '#operator/model/log.ts'
+import { selectorOf } from '#operator/model/selector.ts'
+import { type ManualClock, manualClock } from '#test/harness/index.ts'
+import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
+
+let world: AdapterWorld
+let transport: Transport
+let exchange: OpenExchange
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  transport = await world.plane.transport()
+  exchange = openExchange({ base: world.url, userAgent: 'test' })
+})
+
+afterAll(async () => {
+  await exchange?.close()
+  await transport?.close()
+  await world?.[Symbol.asyncDispose]()
+})
+
+/** Of a task that can't be done, for resources with the label region=here. */
+const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
+  const labels = { matchLabels: { region: 'here' } }
+  const caller = new Caller({ exchange: exchange.exchange, clock, timeout: 10_000 })
+  return new Worker({
+    task: loadTask(
+      { params: [{ name: 'absent', source: 'event.owner_references', required: true }] },
+      { languages: taskLanguages(() => clock.now()), adapter: { name: 'forgetful', version: '1' }, environment: {} },
+    ),
+    selector: selectorOf(labels),
+    source: queueSource({
+      caller,
+      consumer: 'forgetful',
+      resourceType: 'clusters',
+      selector: 'region=here',
+      visibility: 30_000,
+      onDeadLetter: () => {},
+    }),
+    caller,
+    otherCaller: caller,
+    transport,
+    kinds: new Kinds(transport, clock),
+    access: accessTo({ variables: [], files: [], targets: [], env: {} }),
+    config: {},
+    maxConcurrent: 4,
+    visibility: 30_000,
+    ledger: new Ledger({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 }),
+    metrics: createMetrics(new Registry()),
+    clock,
+    log: silent,
+    changed: () => {},
+    ended: () => {},
+    turned: () => {},
+    ...rest,
+  })
+}
+
+test('one that failed and is removed by force, or gets other labels, is not counted as failing for ever; one that is there is', async () => {
+  const clock = manualClock()
+  const ledger = new Ledger({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
+  const worker = workerOf(clock, { ledger })
+  const failing = () => ledger.summary(clock.now().getTime()).failing
+  const end = new AbortController()
+  const ended = worker.run(end.signal)
+  await vi.waitFor(() => expect(worker.connected).toBe(true), PATIENCE)
+
+  const ids: string[] = []
+  for (const name of ['forced', 'moved', 'left']) {
+    const body = { kind: 'Cluster', name, labels: { region: 'here' }, spec: {} }
+    const { id = '' } = (await world.call('POST', '/clusters', body)) ?? {}
+    await world.pulse(id)
+    ids.push(id)
+  }
+  const [forced, moved, left = ''] = ids
+  await vi.waitFor(() => expect(failing()).toBe(3), PATIENCE)
+
+  await world.call('DELETE', `/clusters/${forced}`)
+  await world.call('POST', `/clusters/${forced}/force-delete`, { reason: 'nobody cleans up' })
+  await world.call('PATCH', `/clusters/${moved}`, { labels: { region: 'there' } })
+  await clock.advance('2m')
+  await vi.waitFor(() => expect(failing()).toBe(1), PATIENCE)
+  expect(ledger.isFailing(left)).toBe(true)
+  end.abort()
+  await ended
+})
+
+test('a worker of which one part breaks off ends whole, and says why', async () => {
+  const clock = manualClock()
+  const changed = () => {
+    throw new Error('nobody listens')
+  }
+  await expect(workerOf(clock, { changed }).run(new AbortController().signal)).rejects.toThrow('nobody listens')
+  expect(clock.sleepers()).toBe(0)
+})

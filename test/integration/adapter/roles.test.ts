@@ -1,0 +1,154 @@
+/** Tasks whose ServiceAccount may do things in some namespaces only: changes of what they applied are seen all the same. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Watches } from '#controllers/adapter/watches.ts'
+import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { silent } from '#operator/model/log.ts'
+import { defineResource } from '#operator/model/resource.ts'
+import { manualClock, type RequestProxy } from '#test/harness/index.ts'
+import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
+
+let world: AdapterWorld
+
+const CONFIG_MAPS = defineResource({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  scope: 'Namespaced',
+  subresources: [],
+})
+const ALL = ['get', 'list', 'watch', 'create', 'patch', 'delete']
+
+/** An account that may do these things with ConfigMaps in a namespace, by a Role there. */
+const account = async (name: string, verbs: readonly string[], namespace = world.namespace): Promise<void> => {
+  const { plane } = world
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`
+  await plane.rest('POST', `/api/v1/namespaces/${world.namespace}/serviceaccounts`, { metadata: { name } })
+  await plane.rest('POST', `${rbac}/roles`, {
+    metadata: { name },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs }],
+  })
+  await plane.rest('POST', `${rbac}/rolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+    subjects: [{ kind: 'ServiceAccount', name, namespace: world.namespace }],
+  })
+}
+
+const declare = (name: string) =>
+  world.declare(name, {
+    serviceAccountName: name,
+    params: [{ name: 'clusterId', source: 'event.id', required: true }],
+    resources: [
+      {
+        name: 'config',
+        manifest: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: `${name}-{{ .clusterId }}`, namespace: world.namespace },
+          data: { name: '{{ .resource.name }}' },
+        },
+        discovery: { namespace: world.namespace, by_name: `${name}-{{ .clusterId }}` },
+      },
+    ],
+  })
+
+const configOf = (name: string, id: string) => `/api/v1/namespaces/${world.namespace}/configmaps/${name}-${id}`
+
+const applied = async (name: string): Promise<string> => {
+  const { id } = await world.create(name)
+  await world.pulse(id)
+  await vi.waitFor(async () => expect(await world.reported(id, name)).toContain('Applied True Applied'), PATIENCE)
+  return id
+}
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  await account('local', ALL)
+  await account('unseeing', ['get', 'create', 'patch', 'delete'])
+  await declare('local')
+  await declare('unseeing')
+  await world.manager()
+  await world.until('local', 'Working')
+})
+
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+test('a Role is enough: what somebody changes or deletes is put right, and the end of a deletion is seen, without a pulse', async () => {
+  const id = await applied('local')
+  const path = configOf('local', id)
+  await world.plane.rest('PATCH', path, { data: { name: 'tampered with' } })
+  await vi.waitFor(async () => expect(await world.object(path)).toMatchObject({ data: { name: 'local' } }), PATIENCE)
+  const before = await world.object(path)
+  await world.plane.rest('DELETE', path)
+  await vi.waitFor(async () => {
+    const again = await world.object(path)
+    expect(again).toBeDefined()
+    expect(again?.metadata.uid).not.toBe(before?.metadata.uid)
+  }, PATIENCE)
+  await world.until('local', 'Working')
+
+  await world.plane.rest('PATCH', path, { metadata: { finalizers: ['example.com/hold'] } })
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.pulse(id, 'Deleting')
+  await vi.waitFor(async () => expect(await world.reported(id, 'local')).toContain('Applied True Deleting'), PATIENCE)
+  await world.plane.rest('PATCH', path, { metadata: { finalizers: null } })
+  await vi.waitFor(
+    async () => expect((await world.reported(id, 'local')).slice(0, 1)).not.toEqual(['Applied True Deleting']),
+    PATIENCE,
+  )
+  expect(await world.object(path)).toBeUndefined()
+})
+
+test('where it may not watch even there, the task says so, and still does what events ask for', async () => {
+  await applied('unseeing')
+  const { status } = await world.until('unseeing', 'WorkingUnwatched')
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  expect(ready?.message).toContain('changes of ConfigMap are not seen')
+  expect(ready?.message).toContain(`in the namespace "${world.namespace}"`)
+})
+
+test('a namespace in which nothing is left is watched no longer, and again when it is needed', async () => {
+  await using proxy: RequestProxy = await world.plane.proxy()
+  const admin = await loadTransport({ kubeconfig: proxy.kubeconfig })
+  const transport: Transport = impersonating(admin, serviceAccountUser(world.namespace, 'local'))
+  const clock = manualClock()
+  const ending = new AbortController()
+  const seen: string[] = []
+  const watches = new Watches({
+    transport,
+    labelSelector: 'watched=yes',
+    onEvent: (event) => seen.push(event.type),
+    trouble: () => {},
+    clock,
+    log: silent,
+    signal: ending.signal,
+  })
+  const asked = () => proxy.requests().filter(({ path }) => path.includes(`/namespaces/${world.namespace}/configmaps`))
+  const until = (count: number) => vi.waitFor(() => expect(asked()).toHaveLength(count), PATIENCE)
+  watches.need(CONFIG_MAPS, world.namespace)
+  await until(1)
+  await vi.waitFor(() => expect(seen).toEqual(['synced']), PATIENCE)
+  const path = `/api/v1/namespaces/${world.namespace}/configmaps`
+  await world.plane.rest('POST', path, { metadata: { name: 'watched', labels: { watched: 'yes' } } })
+  await vi.waitFor(() => expect(seen).toEqual(['synced', 'added']), PATIENCE)
+
+  await clock.advance(120_000)
+  watches.tidy()
+  watches.need(CONFIG_MAPS, world.namespace)
+  await world.plane.rest('DELETE', `${path}/watched`)
+  await vi.waitFor(() => expect(seen).toEqual(['synced', 'added', 'deleted']), PATIENCE)
+  expect(asked()).toHaveLength(1)
+
+  await clock.advance(120_000)
+  watches.tidy()
+  watches.need(CONFIG_MAPS, world.namespace)
+  await until(2)
+  ending.abort()
+  await watches.stopped()
+  await admin.close()
+})

@@ -1,0 +1,233 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import type { Fate, ProxiedRequest } from '#test/harness/index.ts'
+import { front } from './front.ts'
+import { earlierApi, hurriedClock, type Manager, type World, world } from './world.ts'
+
+let the: World
+
+beforeAll(async () => {
+  the = await world()
+})
+
+afterAll(async () => {
+  await the?.[Symbol.asyncDispose]()
+})
+
+const remove = (name: string) =>
+  the.plane.rest('DELETE', `/apis/hive.openshift.io/v1/namespaces/${the.namespace}/clusterdeployments/${name}`)
+
+const gone = (name: string) => the.eventually(async () => expect(await the.get(name)).toBeUndefined())
+
+/** From nothing to installed to nothing, whoever manages it; there is never more than one cluster. */
+const live = async (name: string): Promise<void> => {
+  const declared = await the.declare(name)
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'True')
+  await the.until(name, 'Provisioned')
+  expect((await the.cluster(declared)).id).toBe(id)
+  await remove(name)
+  await the.eventually(async () => expect((await the.cluster(declared)).deleted_time).toBeDefined())
+  await the.cleanUp(id)
+  await gone(name)
+  expect(await the.clusters(declared.metadata.uid)).toEqual([])
+}
+
+/** Lives a life whose manager is killed at its n-th write, to Kubernetes or to the API. @returns whether there were so many */
+const livesWithDeath = async (n: number, fate: 'drop' | 'lose'): Promise<boolean> => {
+  await using proxy = await the.plane.proxy()
+  await using before = await front(the.url)
+  const died = Promise.withResolvers<void>()
+  let writes = 0
+  let isDead = false
+  const decide = ({ method, path }: ProxiedRequest): Fate => {
+    if (isDead) return 'drop'
+    // What is said to people decides nothing.
+    if (method === 'GET' || path.includes('/events')) return 'pass'
+    writes += 1
+    if (writes < n) return 'pass'
+    isDead = true
+    died.resolve()
+    return fate
+  }
+  proxy.decide(decide)
+  before.decide(decide)
+  const first = await the.manager({ server: proxy.server, url: before.url })
+  let second: Manager | undefined
+  const succeeded = died.promise.then(async () => {
+    await first.stop()
+    second = await the.manager()
+  })
+  await live(`killed-at-${n}-${fate}`)
+  if (isDead) await succeeded
+  await first.stop()
+  await second?.stop()
+  return isDead
+}
+
+describe('a manager that is killed', () => {
+  test.for(['drop', 'lose'] as const)(
+    'at any write (%s) leaves what the next one finishes: one cluster, and none in the end',
+    {
+      timeout: 240_000,
+    },
+    async (fate) => {
+      let kills = 0
+      while (await livesWithDeath(kills + 1, fate)) kills += 1
+      // Finalizer, annotation, POST, statuses, installed, DELETE, finalizer.
+      expect(kills).toBeGreaterThanOrEqual(8)
+    },
+  )
+})
+
+test('two managers at once make each cluster once', { timeout: 120_000 }, async () => {
+  const managers = [await the.manager(), await the.manager()]
+  const names = Array.from({ length: 20 }, (_, index) => `shared-${index}`)
+  await Promise.all(names.map(live))
+  await Promise.all(managers.map((manager) => manager.stop()))
+})
+
+describe('the API away', () => {
+  test('says so, keeps what is there, and goes on by itself when it is back', { timeout: 120_000 }, async () => {
+    const manager = await the.manager()
+    const settled = await the.declare('away-settled')
+    await the.report((await the.cluster(settled)).id, 'True')
+    await the.until('away-settled', 'Provisioned')
+    const leaving = await the.declare('away-leaving')
+    const { id } = await the.cluster(leaving)
+    await the.until('away-leaving', 'Provisioning')
+
+    the.front.decide(() => 'drop')
+    the.front.cut()
+    await the.until('away-leaving', 'APIUnreachable')
+    const fresh = await the.declare('away-fresh')
+    await the.until('away-fresh', 'APIUnreachable')
+    await remove('away-leaving')
+    await the.eventually(async () => expect((await the.get('away-leaving'))?.metadata.deletionTimestamp).toBeDefined())
+    expect(await manager.registry.metrics()).toMatch(/^muster_clusterdeployment_stream_up 0$/m)
+    expect((await the.until('away-settled', 'Provisioned')).spec.installed).toBe(true)
+
+    the.front.decide(() => 'pass')
+    await the.until('away-fresh', 'Provisioning')
+    expect(await the.clusters(fresh.metadata.uid)).toHaveLength(1)
+    await the.eventually(async () => expect((await the.cluster(leaving)).deleted_time).toBeDefined())
+    await the.cleanUp(id)
+    await gone('away-leaving')
+    await manager.stop()
+  })
+
+  test('what changes while nobody looks is seen afterwards', { timeout: 120_000 }, async () => {
+    const declared = await the.declare('unseen')
+    const first = await the.manager()
+    const { id } = await the.cluster(declared)
+    await the.until('unseen', 'Provisioning')
+    await first.stop()
+    await the.report(id, 'True')
+    await the.change('unseen', { metadata: { labels: { seen: 'later' } } })
+    const second = await the.manager()
+    await the.eventually(async () => expect((await the.cluster(declared)).labels).toHaveProperty('seen', 'later'))
+    await the.eventually(async () => expect((await the.get('unseen'))?.spec.installed).toBe(true))
+    await second.stop()
+  })
+
+  test.for([
+    [503, 'APIUnreachable', 'Reconciling'],
+    [403, 'APIRefused', 'Stalled'],
+  ] as const)(
+    'a POST that is answered %i is %s, and made later',
+    { timeout: 120_000 },
+    async ([status, reason, type]) => {
+      const manager = await the.manager()
+      the.front.decide(({ method }) => (method === 'POST' ? { status } : 'pass'))
+      const name = `refused-${status}`
+      const declared = await the.declare(name)
+      const waiting = await the.until(name, reason)
+      expect(findCondition(waiting.status?.conditions, type)?.status).toBe('True')
+      expect(await the.clusters(declared.metadata.uid)).toEqual([])
+      the.front.decide(() => 'pass')
+      await the.cluster(declared)
+      await manager.stop()
+    },
+  )
+
+  test('the token is read for every request', { timeout: 120_000 }, async () => {
+    const tokenFile = join(await temporaryFolder('token'), 'token')
+    await writeFile(tokenFile, '')
+    const manager = await the.manager({ tokenFile })
+    const declared = await the.declare('with-token')
+    const waiting = await the.until('with-token', 'APIUnreachable')
+    expect(findCondition(waiting.status?.conditions, 'Ready')?.message).toContain(`${tokenFile} is empty`)
+    await writeFile(tokenFile, 'one\n')
+    await the.cluster(declared)
+    await writeFile(tokenFile, 'two\n')
+    await the.change('with-token', { metadata: { labels: { token: 'two' } } })
+    await the.eventually(() => expect([...the.front.authorizations]).toEqual(['Bearer one', 'Bearer two']))
+    await manager.stop()
+  })
+})
+
+test('an installation that fails is tried as often as it may be, then stopped, and tried again when it may', {
+  timeout: 120_000,
+}, async () => {
+  const manager = await the.manager({ clock: hurriedClock() })
+  const declared = await the.declare('failing', { installAttemptsLimit: 2 })
+  const { id } = await the.cluster(declared)
+  const attempt = (wanted: number) =>
+    the.eventually(async () => expect((await the.cluster(declared)).spec.installAttempt).toBe(wanted))
+
+  await the.report(id, 'False', 'no such zone')
+  const failing = await the.until('failing', 'ProvisionFailing')
+  expect(findCondition(failing.status?.conditions, 'ProvisionFailing')?.message).toBe('attempt 1: Dns: no such zone')
+  await attempt(2)
+  await the.report(id, 'False', 'still no such zone')
+  const stopped = await the.until('failing', 'InstallAttemptsLimitReached')
+  expect(stopped.status?.installAttempts).toBe(2)
+  expect(findCondition(stopped.status?.conditions, 'ProvisionStopped')).toMatchObject({
+    status: 'True',
+    reason: 'InstallAttemptsLimitReached',
+    message:
+      '2 of 2 attempts have failed; the last one: Dns: still no such zone. Raise installAttemptsLimit to try again',
+  })
+  expect(await manager.registry.metrics()).toMatch(/^muster_clusterdeployment_failed_attempts_total 2$/m)
+
+  await the.change('failing', { spec: { installAttemptsLimit: 3 } })
+  await attempt(3)
+  await the.report(id, 'True')
+  const installed = await the.until('failing', 'Provisioned')
+  expect(findCondition(installed.status?.conditions, 'ProvisionStopped')?.status).toBe('False')
+  expect(installed.status?.installAttempts).toBe(2)
+  await manager.stop()
+})
+
+test('an API that was put back to an earlier state, and knows the version of the stream all the same, is read anew in ten minutes', {
+  timeout: 120_000,
+}, async () => {
+  const manager = await the.manager({ clock: hurriedClock() })
+  const declared = await the.declare('put-back')
+  const { id } = await the.cluster(declared)
+  await using earlier = await earlierApi(the)
+  onTestFinished(() => the.front.lead(the.url))
+  the.front.lead(earlier.url)
+  the.front.cut()
+  await the.eventually(async () => {
+    const now = (await the.get('put-back'))?.status?.hyperfleet?.id
+    expect(now).toEqual(expect.any(String))
+    expect(now).not.toBe(id)
+  })
+  await manager.stop()
+})
+
+test('an adapter that says more than a condition can hold is told as far as there is room', async () => {
+  const manager = await the.manager()
+  const declared = await the.declare('wordy')
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'False', 'no, '.repeat(10_000))
+  const failing = await the.until('wordy', 'ProvisionFailing')
+  expect(findCondition(failing.status?.conditions, 'DnsSuccessful')?.message).toHaveLength(32_768)
+  await the.report(id, 'True', 'yes, '.repeat(10_000))
+  expect((await the.until('wordy', 'Provisioned')).spec.installed).toBe(true)
+  await manager.stop()
+})

@@ -1,0 +1,108 @@
+/** Who is let into clusters, and what pools read for them: what the Roles grant for it, a real API server is asked for here. */
+import { expect, test } from 'vitest'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
+import { GRANT } from '#controllers/clusterclaim/grants.ts'
+import { ADMIN_BINDING } from '#controllers/clusterpool/plan/rbac.ts'
+import { hurriedClock } from '../clusterdeployment/world.ts'
+import { eventually, poolWorld } from './world.ts'
+
+const ANN = { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ann' } as const
+
+test('who may administer a pool may administer its clusters, as long as that lasts', async () => {
+  await using the = await poolWorld()
+  await the.start()
+  const admins = { metadata: { name: 'admins', namespace: the.namespace }, subjects: [ANN] }
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'hive-cluster-pool-admin' }
+  await the.api.create(RoleBinding, { ...admins, roleRef })
+  await the.pool('pool')
+  const namespace = await eventually(async () => {
+    const [cluster] = await the.clusters('pool')
+    expect((await the.api.get(RoleBinding, ADMIN_BINDING, cluster?.metadata.namespace))?.subjects).toEqual([ANN])
+    return cluster?.metadata.namespace
+  })
+  await the.api.delete(RoleBinding, 'admins', the.namespace)
+  await eventually(async () => expect(await the.api.get(RoleBinding, ADMIN_BINDING, namespace)).toBeUndefined())
+})
+
+test('the subjects of a claim are let in, and out again before its cluster goes', async () => {
+  await using the = await poolWorld()
+  await the.start()
+  await the.pool('pool', { runningCount: 1 })
+  await the.claim('mine', 'pool', { subjects: [ANN] })
+  const namespace = await eventually(async () => {
+    const { spec } = await the.get.claim('mine')
+    expect((await the.api.get(RoleBinding, GRANT, spec.namespace))?.subjects).toEqual([ANN])
+    expect(await the.api.get(Role, GRANT, spec.namespace)).toBeDefined()
+    return spec.namespace
+  })
+  the.installer.slow.add('*')
+  await the.api.delete(ClusterClaim, 'mine', the.namespace)
+  await eventually(async () => {
+    expect(await the.api.get(RoleBinding, GRANT, namespace)).toBeUndefined()
+    expect(await the.api.get(Role, GRANT, namespace)).toBeUndefined()
+  })
+  the.installer.slow.clear()
+  the.installer.wake()
+  await eventually(async () => expect(await the.api.get(ClusterClaim, 'mine', the.namespace)).toBeUndefined())
+})
+
+test('a claim whose subjects the API server does not let in says so and is not Ready, until it does', async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  let mayGrant = false
+  proxy.decide(({ method, path }) =>
+    !mayGrant && method === 'PATCH' && path.includes(`/roles/${GRANT}?`) ? { status: 403 } : 'pass',
+  )
+  await the.start({ server: proxy.server })
+  await the.pool('pool', { runningCount: 1 })
+  await the.claim('mine', 'pool', { subjects: [ANN] })
+  const conditionIs = (type: string, expected: object) =>
+    eventually(async () => {
+      const { status } = await the.get.claim('mine')
+      expect(status?.conditions?.find((condition) => condition.type === type)).toMatchObject(expected)
+    })
+  const message = expect.stringMatching(/request-proxy answers 403; let the manager’s ServiceAccount write Roles/)
+  await conditionIs('Stalled', { status: 'True', reason: 'SubjectsNotGranted', message })
+  await conditionIs('Ready', { status: 'False', reason: 'SubjectsNotGranted', message })
+  await conditionIs('ClusterRunning', { status: 'True' })
+  mayGrant = true
+  await conditionIs('Ready', { status: 'True', reason: 'Running' })
+  const { spec } = await the.get.claim('mine')
+  expect((await the.api.get(RoleBinding, GRANT, spec.namespace))?.subjects).toEqual([ANN])
+})
+
+test('a claim whose lifetime is over goes by itself', async () => {
+  await using the = await poolWorld()
+  await the.pool('pool', { runningCount: 1 })
+  await the.claim('short', 'pool', { lifetime: '10s' })
+  await the.start({ clock: hurriedClock() })
+  await eventually(async () => expect(await the.api.get(ClusterClaim, 'short', the.namespace)).toBeUndefined())
+})
+
+test('the pull secret is copied to the cluster, and the install-config is made from the template', async () => {
+  await using the = await poolWorld()
+  await the.start()
+  const { namespace } = the
+  const auths = JSON.stringify({ auths: {} })
+  const template = 'apiVersion: v1\nmetadata:\n  name: template\nfips: true\n'
+  await the.api.create(Secret, { metadata: { name: 'pull', namespace }, stringData: { '.dockerconfigjson': auths } })
+  await the.api.create(Secret, {
+    metadata: { name: 'template', namespace },
+    stringData: { 'install-config.yaml': template },
+  })
+  await the.pool('pool', {
+    pullSecretRef: { name: 'pull' },
+    installConfigSecretTemplateRef: { name: 'template' },
+  })
+  await eventually(async () => {
+    const [cluster] = await the.clusters('pool')
+    const at = cluster?.metadata.namespace
+    const read = async (name: string | undefined, key: string) =>
+      Buffer.from((await the.api.get(Secret, name ?? '', at))?.data?.[key] ?? '', 'base64').toString()
+    expect(await read(cluster?.spec.pullSecretRef?.name, '.dockerconfigjson')).toBe(auths)
+    expect(await read(cluster?.spec.provisioning?.installConfigSecretRef?.name, 'install-config.yaml')).toContain(
+      'fips',
+    )
+  })
+})

@@ -1,0 +1,191 @@
+/** What the tests of pools stand on: a namespace, managers with the rights that are delivered, and an installer in place of the bridge. */
+import { fileURLToPath } from 'node:url'
+import { Registry } from 'prom-client'
+import { vi } from 'vitest'
+import { ClusterClaim, type ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import {
+  ClusterDeploymentCustomization,
+  type ClusterDeploymentCustomizationSpec,
+} from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { clusterclaim } from '#controllers/clusterclaim/index.ts'
+import { customizations } from '#controllers/clusterpool/customizations.ts'
+import { clusterpool } from '#controllers/clusterpool/index.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import type { AnyController } from '#operator/controller.ts'
+import { type Clock, type DeepPartial, type KubeObject, loadTransport, operator, systemClock } from '#operator/index.ts'
+import { silent } from '#operator/model/log.ts'
+import { type Account, accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import { type Installer, startInstaller } from './installer.ts'
+
+export interface RunningManager {
+  readonly registry: Registry
+  /** Messages of its log, with their fields. */
+  readonly lines: readonly string[]
+  /** Resolves when nothing is left running. */
+  stop(): Promise<void>
+}
+
+export interface PoolWorld extends AsyncDisposable {
+  readonly plane: ControlPlane
+  /** Of the pools. */
+  readonly namespace: string
+  /** As admin. */
+  readonly api: Api
+  readonly installer: Installer
+  /** A manager of pools and one of claims, each as the ServiceAccount of its controller. */
+  start(options?: {
+    readonly clock?: Clock
+    /** A proxy's, between them and the API server. */
+    readonly server?: string
+    readonly log?: boolean
+  }): Promise<RunningManager>
+  /** Creates a pool on a cloud where clusters can sleep; `inventory` are names. */
+  pool(name: string, spec?: PoolSays): Promise<ClusterPool>
+  change(name: string, spec: DeepPartial<ClusterPoolSpec>): Promise<void>
+  /** Creates customizations that set the cluster's name to their own, unless something else is said. */
+  customize(names: readonly string[], spec?: ClusterDeploymentCustomizationSpec): Promise<void>
+  claim(name: string, pool: string, spec?: Partial<ClusterClaimSpec>): Promise<void>
+  get: {
+    pool(name: string): Promise<ClusterPool>
+    claim(name: string): Promise<ClusterClaim>
+    customization(name: string): Promise<ClusterDeploymentCustomization>
+  }
+  /** The clusters of a pool, oldest first. */
+  clusters(pool: string): Promise<readonly ClusterDeployment[]>
+}
+
+export interface PoolSays extends Partial<Omit<ClusterPoolSpec, 'inventory'>> {
+  readonly inventory?: readonly string[]
+  readonly attempts?: number
+}
+
+/** Long enough for a busy machine, and shorter than a test may take, so that what was waited for is told. */
+const PATIENCE = { timeout: 45_000, interval: 50 }
+
+/** Until it no longer throws. */
+export const eventually = <T>(check: () => T | Promise<T>, timeout = PATIENCE.timeout): Promise<T> =>
+  vi.waitFor(check, { ...PATIENCE, timeout })
+
+/** @param given a control plane of the test's own; the shared one when absent */
+export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
+  const plane = given ?? (await sharedControlPlane())
+  const namespace = await plane.namespace('pools')
+  const transport = await plane.transport()
+  const api = createApi(transport)
+  const accounts = {
+    pools: await accountOf(plane, 'clusterpool', namespace),
+    claims: await accountOf(plane, 'clusterclaim', namespace),
+  }
+  await applyPoolAdmin(plane)
+  const installer = await startInstaller(transport, namespace)
+  const running = new Set<RunningManager>()
+  const found = async <O extends KubeObject>(object: Promise<O | undefined>, what: string): Promise<O> => {
+    const there = await object
+    if (there === undefined) throw new Error(`there is no ${what}`)
+    return there
+  }
+
+  return {
+    plane,
+    namespace,
+    api,
+    installer,
+    async start(options = {}) {
+      const { clock = systemClock } = options
+      const registry = new Registry()
+      const lines: string[] = []
+      const run = async (account: Account, controllers: readonly AnyController[]) => {
+        const own = await loadTransport({ kubeconfig: await account.kubeconfig(options.server) })
+        const manager = operator({
+          controllers,
+          namespaces: [namespace],
+          transport: own,
+          clock,
+          log: options.log === false ? silent : recorder(lines),
+          // By whatever clock, a quiet watch is left in peace.
+          ...(options.clock && { settings: { watching: { inactivityTimeout: '10h' } } }),
+        })
+        const ended = manager.start()
+        const stop = async () => {
+          await manager.stop()
+          await ended
+          await own.close()
+        }
+        return { ready: manager.ready, stop }
+      }
+      const managers = [
+        await run(accounts.pools, [clusterpool({ clock, registry }), customizations()]),
+        await run(accounts.claims, [clusterclaim()]),
+      ]
+      const started = {
+        registry,
+        lines,
+        stop: async () => {
+          running.delete(started)
+          await Promise.all(managers.map(({ stop }) => stop()))
+        },
+      }
+      running.add(started)
+      await Promise.all(managers.map(({ ready }) => ready))
+      return started
+    },
+    pool: (name, { inventory, attempts, ...spec } = {}) =>
+      api.create(ClusterPool, {
+        metadata: { name, namespace },
+        spec: {
+          platform: { aws: { region: 'us-east-1' } },
+          baseDomain: 'example.com',
+          imageSetRef: { name: 'openshift-v4.20' },
+          size: 1,
+          ...(inventory !== undefined && {
+            inventory: {
+              ClusterDeploymentCustomizations: inventory.map((entry) => ({ name: entry })),
+              ...(attempts !== undefined && { attempts }),
+            },
+          }),
+          ...spec,
+        },
+      }),
+    async change(name, spec) {
+      await api.patch(ClusterPool, { name, namespace, type: 'merge', body: { spec } })
+    },
+    async customize(names, spec) {
+      for (const name of names)
+        await api.create(ClusterDeploymentCustomization, {
+          metadata: { name, namespace },
+          spec: spec ?? { installConfigPatches: [{ op: 'replace', path: '/metadata/name', value: name }] },
+        })
+    },
+    async claim(name, pool, spec = {}) {
+      await api.create(ClusterClaim, { metadata: { name, namespace }, spec: { clusterPoolName: pool, ...spec } })
+    },
+    get: {
+      pool: (name) => found(api.get(ClusterPool, name, namespace), `pool ${name}`),
+      claim: (name) => found(api.get(ClusterClaim, name, namespace), `claim ${name}`),
+      customization: (name) => found(api.get(ClusterDeploymentCustomization, name, namespace), `customization ${name}`),
+    },
+    clusters: (pool) => clustersOf(api, namespace, pool),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...running].map((manager) => manager.stop()))
+      await installer.stop()
+      await transport.close()
+    },
+  }
+}
+
+const clustersOf = async (api: Api, namespace: string, pool: string): Promise<readonly ClusterDeployment[]> => {
+  const clusters: ClusterDeployment[] = []
+  const fieldSelector = `spec.clusterPoolRef.poolName=${pool}`
+  for await (const cluster of api.list(ClusterDeployment, { fieldSelector }))
+    if (cluster.spec.clusterPoolRef?.namespace === namespace) clusters.push(cluster)
+  const key = ({ metadata }: ClusterDeployment) => `${metadata.creationTimestamp} ${metadata.name}`
+  return clusters.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+/** The role that pools hand out to their admins; it is the same for all tests. */
+const applyPoolAdmin = async (plane: ControlPlane): Promise<void> => {
+  const file = fileURLToPath(new URL('../../../kustomize/base/rbac/pool-admin.yaml', import.meta.url))
+  await plane.kubectl('apply', '--server-side', '--force-conflicts', '-f', file)
+}

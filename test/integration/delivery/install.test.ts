@@ -1,0 +1,60 @@
+/** manifests/install.yaml as somebody without Git uses it: one file, applied once, to a cluster that has nothing of ours. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadAll } from 'js-yaml'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { INSTALL, installFile } from '#hack/codegen/install.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
+import type { Manifest } from './rules/manifest.ts'
+import { workloadOf } from './rules/workload.ts'
+
+const NAMESPACE = 'hyperfleet-system'
+
+let cluster: OwnControlPlane
+let objects: readonly Manifest[]
+
+beforeAll(async () => {
+  objects = loadAll(await readFile(INSTALL, 'utf8')) as Manifest[]
+  cluster = await startControlPlane({ parts: ['etcd', 'kube-apiserver'], crds: false })
+})
+
+afterAll(async () => {
+  await cluster?.stop()
+})
+
+test('it is what kustomize/install builds (else run "npm run codegen")', async () => {
+  const { text } = await installFile(join(await ensureBinaries(CONTROL_PLANE, console.error), 'kubectl'))
+  expect(await readFile(INSTALL, 'utf8')).toBe(text)
+})
+
+test.each(['--server-side', '--server-side=false'])(
+  'kubectl apply %s takes all of it at once',
+  {
+    timeout: 180_000,
+  },
+  async (how) => {
+    const applied = await cluster.kubectl('apply', how, '-f', INSTALL)
+    expect(applied.trimEnd().split('\n')).toHaveLength(objects.length)
+  },
+)
+
+test('each manager in it starts with its own arguments and the rights of its ServiceAccount', {
+  timeout: 300_000,
+}, async () => {
+  await cluster.kubectl('wait', '--for=condition=Established', '--timeout=60s', '-f', 'manifests/crds')
+  const managers = objects.flatMap((object) => {
+    const { serviceAccountName, containers } = workloadOf(object)?.template.spec ?? {}
+    const [container] = containers ?? []
+    return container?.command === undefined ? [] : [{ serviceAccountName, container }]
+  })
+  expect(managers.length).toBeGreaterThan(4)
+  for (const { serviceAccountName = 'default', container } of managers) {
+    const { command = [], args = [] } = container
+    const anywhere = [...command.slice(1), ...args].map((arg) => arg.replace(/(-bind-address)=:\d+$/, '$1=127.0.0.1:0'))
+    const kubeconfig = await cluster.kubeconfigFor(serviceAccountName, NAMESPACE)
+    await using manager = await startMuster([...anywhere, `--kubeconfig=${kubeconfig}`], { POD_NAMESPACE: NAMESPACE })
+    await manager.line('caches are filled')
+  }
+})

@@ -1,0 +1,289 @@
+/**
+ * kustomize/components/admission-policies and pinned-images on a real API server, with the whole suite at work below them: what they
+ * refuse, to whom and with which words, and that they stand in no controller's way.
+ */
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type Kubectl, KubectlError, kubectl } from '#hack/cluster/kubectl.ts'
+import { NODE } from '#hack/cluster/local/node.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
+import { type Suite, startSuite } from '#test/harness/suite.ts'
+
+const NAMESPACE = 'hyperfleet-system'
+const HIVE = '/apis/hive.openshift.io/v1'
+
+/** Pools take their time on a busy machine. */
+const PATIENCE = { timeout: 180_000, interval: 200 }
+
+let cluster: OwnControlPlane
+let suite: Suite
+let run: Kubectl
+
+beforeAll(async () => {
+  cluster = await startControlPlane({
+    parts: ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'],
+  })
+  run = kubectl(join(await ensureBinaries(CONTROL_PLANE, console.error), 'kubectl'), [
+    `--kubeconfig=${cluster.kubeconfig}`,
+  ])
+  await cluster.rest('POST', '/api/v1/nodes', NODE)
+  await run(['apply', '--server-side', '-k', 'kustomize/components/admission-policies'])
+  suite = await startSuite({ cluster, machines: { till: 'example.com/role=greeter' } })
+  await run(['apply', '--server-side', '-k', 'kustomize/components/pinned-images'])
+  const bind = (role: string, user: string) =>
+    run(['create', 'clusterrolebinding', `${user}-${role}`, `--clusterrole=${role}`, `--user=${user}`])
+  await bind('muster-editor', 'editor')
+  await bind('muster-rollout-approver', 'approver')
+  for (const folder of ['samples', 'samples/fleet', 'samples/claim']) await suite.apply(folder)
+}, 400_000)
+
+afterAll(async () => {
+  await suite?.stop()
+  await cluster?.stop()
+})
+
+/** `allowed`, or the words of the policy that refuses. As an administrator when nobody is named. */
+const said = async (args: readonly string[], as?: string, object?: object): Promise<string> => {
+  const who = as === undefined ? [] : [`--as=${as}`]
+  try {
+    await run([...args, ...who], { input: object === undefined ? '' : JSON.stringify(object) })
+    return 'allowed'
+  } catch (error) {
+    if (!(error instanceof KubectlError)) throw error
+    return error.message.replace(/^.*denied request: /s, '')
+  }
+}
+
+/** As it would be, without doing it. */
+const TRY = '--dry-run=server'
+
+const claimedCluster = async (): Promise<ClusterDeployment> => {
+  const { spec } = await cluster.rest<ClusterClaim>('GET', `${HIVE}/namespaces/${NAMESPACE}/clusterclaims/demo`)
+  return cluster.rest('GET', `${HIVE}/namespaces/${spec.namespace}/clusterdeployments/${spec.namespace}`)
+}
+
+const unclaimedCluster = async (): Promise<ClusterDeployment> => {
+  const { items } = await cluster.rest<{ items: ClusterDeployment[] }>('GET', `${HIVE}/clusterdeployments`)
+  const found = items.find(({ spec }) => spec.clusterPoolRef?.claimName === undefined)
+  if (found === undefined) throw new Error('every cluster of the pool is claimed')
+  return found
+}
+
+/** kubectl's words for one cluster. */
+const named = ({ metadata }: ClusterDeployment): string[] => [
+  'clusterdeployment',
+  metadata.name,
+  '-n',
+  metadata.namespace ?? '',
+]
+
+const merge = (patch: object): string[] => ['--type=merge', `--patch=${JSON.stringify(patch)}`]
+
+test('the API server finds no mistake in a policy', async () => {
+  interface Policy {
+    readonly metadata: { readonly name: string; readonly generation: number }
+    readonly status?: { readonly observedGeneration?: number; readonly typeChecking?: object }
+  }
+  const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
+  await vi.waitFor(async () => {
+    const { items } = await cluster.rest<{ items: Policy[] }>('GET', path)
+    expect(items.length).toBeGreaterThan(8)
+    for (const { metadata, status } of items)
+      expect({ name: metadata.name, ...status }).toEqual({
+        name: metadata.name,
+        observedGeneration: 1,
+        typeChecking: {},
+      })
+  }, PATIENCE)
+})
+
+test('with every policy on, a pool is filled, a claim gets its cluster, and a rollout comes to a device', {
+  timeout: 400_000,
+}, async () => {
+  const ready = (kind: string, name: string, condition: string, namespace = NAMESPACE) =>
+    run(['wait', `--for=condition=${condition}`, kind, name, '-n', namespace, '--timeout=180s'])
+  await ready('clusterclaim', 'demo', 'ClusterRunning')
+  await ready('clusterpool', 'edge', 'Ready')
+  await ready('fleetdep', 'greeter', 'Ready', 'default')
+})
+
+describe('a claimed cluster', () => {
+  test('is not deleted over its claim’s head, not even by an administrator', async () => {
+    const cluster = await claimedCluster()
+    const words = await said(['delete', ...named(cluster), TRY])
+    expect(words.replaceAll(cluster.metadata.name, 'CLUSTER')).toMatchInlineSnapshot(
+      `"the cluster is claimed by demo: delete that ClusterClaim in namespace hyperfleet-system instead, or confirm with "kubectl annotate clusterdeployment CLUSTER -n CLUSTER muster.dev/confirm-deletion=true""`,
+    )
+  })
+
+  test('is deleted when that was confirmed', async () => {
+    const cluster = named(await claimedCluster())
+    await run(['annotate', ...cluster, 'muster.dev/confirm-deletion=true'])
+    expect(await said(['delete', ...cluster, TRY])).toBe('allowed')
+  })
+
+  test('keeps its pool', async () => {
+    expect(await said(['delete', 'clusterpool', 'edge', '-n', NAMESPACE, TRY])).toMatchInlineSnapshot(
+      `"this pool has claimed clusters (1): delete their ClusterClaims first, or confirm with "kubectl annotate clusterpool edge -n hyperfleet-system muster.dev/confirm-deletion=true""`,
+    )
+  })
+})
+
+test('an unclaimed cluster is deleted without a question', async () => {
+  expect(await said(['delete', ...named(await unclaimedCluster()), TRY], 'editor')).toBe('allowed')
+})
+
+describe('a finalizer of Muster', () => {
+  const withoutFinalizers = merge({ metadata: { finalizers: null } })
+
+  test('is not taken away by an editor', async () => {
+    const cluster = named(await unclaimedCluster())
+    expect(await said(['patch', ...cluster, ...withoutFinalizers, TRY], 'editor')).toMatchInlineSnapshot(
+      `"the finalizer hive.openshift.io/customization-lease goes when Muster has cleaned up. What holds it is in status.conditions; an administrator with the right to update clusterdeployments/finalizers can take it away"`,
+    )
+    const greeter = ['fleetdep', 'greeter', '-n', 'default']
+    expect(await said(['patch', ...greeter, ...withoutFinalizers, TRY], 'editor')).toMatchInlineSnapshot(
+      `"the finalizer fleet.nationtech.io/finalizer goes when Muster has cleaned up. What holds it is in status.conditions; an administrator with the right to update deployments/finalizers can take it away"`,
+    )
+  })
+
+  test('is taken away by an administrator, and does not keep an editor from editing', async () => {
+    const cluster = named(await unclaimedCluster())
+    expect(await said(['patch', ...cluster, ...withoutFinalizers, TRY])).toBe('allowed')
+    expect(await said(['label', ...cluster, 'team=edge', TRY], 'editor')).toBe('allowed')
+  })
+})
+
+describe('who has which cluster', () => {
+  const claim = (spec: object) => ({
+    apiVersion: 'hive.openshift.io/v1',
+    kind: 'ClusterClaim',
+    metadata: { name: 'other', namespace: NAMESPACE },
+    spec: { clusterPoolName: 'edge', ...spec },
+  })
+
+  test('is not written by an editor', async () => {
+    const cluster = named(await unclaimedCluster())
+    const take = merge({ spec: { clusterPoolRef: { claimName: 'mine' } } })
+    expect(await said(['patch', ...cluster, ...take, TRY], 'editor')).toMatchInlineSnapshot(
+      `"spec.installed and spec.clusterPoolRef.claimName are written by controllers: make a ClusterClaim to get a cluster of a pool"`,
+    )
+    const pretend = merge({ spec: { installed: false } })
+    expect(await said(['patch', ...named(await claimedCluster()), ...pretend, TRY], 'editor')).toContain(
+      'are written by controllers',
+    )
+    const waiting = claim({ clusterPoolName: 'a-pool-to-come' })
+    expect(await said(['create', '-f', '-'], 'editor', waiting)).toBe('allowed')
+    const assign = merge({ spec: { namespace: (await unclaimedCluster()).metadata.name } })
+    expect(
+      await said(['patch', 'clusterclaim', 'other', '-n', NAMESPACE, ...assign, TRY], 'editor'),
+    ).toMatchInlineSnapshot(
+      `"spec.namespace is written by the controller when the claim gets its cluster: wait for it"`,
+    )
+    await run(['delete', 'clusterclaim', 'other', '-n', NAMESPACE])
+  })
+
+  test('is asked for by a claim', async () => {
+    expect(await said(['create', '-f', '-', TRY], 'editor', claim({}))).toBe('allowed')
+  })
+
+  test('is never everybody', async () => {
+    const everybody = claim({ subjects: [{ kind: 'Group', name: 'system:authenticated' }] })
+    expect(await said(['create', '-f', '-', TRY], 'editor', everybody)).toMatchInlineSnapshot(
+      `"system:authenticated is everybody, and the subjects of a claim may read the admin kubeconfig of its cluster: name the people, groups or ServiceAccounts who are meant"`,
+    )
+    const group = (name: string) => [
+      'create',
+      'rolebinding',
+      'admins',
+      '-n',
+      NAMESPACE,
+      '--clusterrole=hive-cluster-pool-admin',
+      `--group=${name}`,
+      TRY,
+    ]
+    expect(await said(group('system:authenticated'))).toMatchInlineSnapshot(
+      `"system:authenticated is everybody, and admins of a pool may read the Secrets of its clusters: name the people, groups or ServiceAccounts who are meant"`,
+    )
+    expect(await said(group('edge-team'))).toBe('allowed')
+  })
+})
+
+describe('a rollout that waits for a person', () => {
+  const annotate = (text: string) => ['annotate', 'fleetdep', 'greeter', '-n', 'default', '--overwrite', text, TRY]
+
+  test('goes on for who may approve, and not for who wrote it', async () => {
+    const approve = annotate('fleet.nationtech.io/approve-batch=2@1')
+    expect(await said(approve, 'editor')).toMatchInlineSnapshot(
+      `"fleet.nationtech.io/approve-batch is for people who may update deployments/approval: ask one of them, or have the ClusterRole muster-rollout-approver bound to you in this namespace"`,
+    )
+    expect(await said(approve, 'approver')).toBe('allowed')
+    expect(await said(annotate('fleet.nationtech.io/abort-revision=1'), 'editor')).toContain('deployments/approval')
+  })
+
+  test('can be annotated otherwise by its editor', async () => {
+    expect(await said(annotate('example.com/ticket=17'), 'editor')).toBe('allowed')
+  })
+})
+
+test('a task acts only as accounts that its author may act as', async () => {
+  const path = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${NAMESPACE}/adaptertasks/cluster-config`
+  const { apiVersion, kind, spec } = await cluster.rest<{ apiVersion: string; kind: string; spec: object }>('GET', path)
+  const task = { apiVersion, kind, metadata: { name: 'another', namespace: NAMESPACE }, spec }
+  const create = ['create', '-f', '-', TRY]
+  expect(await said(create, 'editor', task)).toMatchInlineSnapshot(
+    `"the task would act as the ServiceAccount cluster-config, which you may not: name another one in spec.serviceAccountName, or be given the right to impersonate it"`,
+  )
+  const change = ['patch', 'adaptertask', 'cluster-config', '-n', NAMESPACE, ...merge({ spec: { suspend: true } }), TRY]
+  expect(await said(change, 'editor')).toContain('the task would act as the ServiceAccount')
+  const role = [
+    'create',
+    'role',
+    'act',
+    '-n',
+    NAMESPACE,
+    '--verb=impersonate',
+    '--resource=serviceaccounts',
+    '--resource-name=cluster-config',
+  ]
+  await run(role)
+  await run(['create', 'rolebinding', 'act', '-n', NAMESPACE, '--role=act', '--user=editor'])
+  await vi.waitFor(async () => expect(await said(create, 'editor', task)).toBe('allowed'), PATIENCE)
+  expect(await said(change, 'editor')).toBe('allowed')
+})
+
+test('what runs in Muster’s namespace is named by digest', async () => {
+  const workload = (image: string, namespace = NAMESPACE, more: object = {}) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'one', namespace },
+    spec: {
+      selector: { matchLabels: { app: 'one' } },
+      template: { metadata: { labels: { app: 'one' } }, spec: { containers: [{ name: 'one', image }], ...more } },
+    },
+  })
+  const create = (object: object) => said(['create', '-f', '-', TRY], undefined, object)
+  const digest = (digit: string) => `quay.io/hyperfleet/muster@sha256:${digit.repeat(64)}`
+  expect(await create(workload('quay.io/hyperfleet/muster:v0.1.0'))).toMatchInlineSnapshot(
+    `"container one runs quay.io/hyperfleet/muster:v0.1.0: name the image by its digest, with "npm run pin -- NAME=IMAGE@sha256:DIGEST" in the repository that is synced"`,
+  )
+  expect(await create(workload(digest('0')))).toContain('name the image by its digest')
+  expect(await create(workload(digest('a')))).toBe('allowed')
+  const first = { initContainers: [{ name: 'first', image: 'quay.io/hyperfleet/muster:v0.1.0' }] }
+  expect(await create(workload(digest('a'), NAMESPACE, first))).toContain('container first runs')
+  expect(await create(workload('quay.io/hyperfleet/muster:v0.1.0', 'default'))).toBe('allowed')
+})
+
+test('with every policy on, what is deleted goes, and leaves nothing', { timeout: 400_000 }, async () => {
+  await run(['delete', 'clusterclaim', 'demo', '-n', NAMESPACE, '--timeout=120s'])
+  await vi.waitFor(async () => {
+    expect(await said(['delete', 'clusterpool', 'edge', '-n', NAMESPACE, '--wait=false'], 'editor')).toBe('allowed')
+  }, PATIENCE)
+  await run(['wait', '--for=delete', 'clusterpool/edge', '-n', NAMESPACE, '--timeout=180s'])
+  await run(['delete', 'fleetdep', 'greeter', '-n', 'default', '--timeout=120s'])
+  expect(await run(['get', 'clusterdeployments', '-A', '--ignore-not-found'])).toBe('')
+})

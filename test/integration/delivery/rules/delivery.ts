@@ -1,0 +1,85 @@
+import { each, type Manifest, nameOf, type Rule } from './manifest.ts'
+
+const CLUSTER_SCOPED = [
+  'Namespace',
+  'CustomResourceDefinition',
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'ValidatingWebhookConfiguration',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'PriorityClass',
+  'Device',
+] as const
+
+/** Everything is in one namespace, and the namespace is part of the build. */
+export const inOneNamespace =
+  (namespace: string): Rule =>
+  (objects) =>
+    each(undefined, ({ kind, metadata }) => {
+      const isClusterScoped = CLUSTER_SCOPED.some((name) => name === kind)
+      if (isClusterScoped) return metadata.namespace === undefined ? [] : ['it has no namespace']
+      return metadata.namespace === namespace ? [] : [`it must be in ${namespace}, not in ${metadata.namespace}`]
+    })(objects)
+
+/** Who is bound, and which Service is called: kustomize's namespace does not reach every such field. */
+interface Referring {
+  readonly subjects?: readonly { readonly name: string; readonly namespace?: string }[]
+  readonly webhooks?: readonly { readonly clientConfig: { readonly service?: { readonly namespace: string } } }[]
+}
+
+/** What an object of the build refers to in a namespace is in the namespace of the build. */
+export const refersToOneNamespace = (namespace: string): Rule =>
+  each(undefined, (object) => {
+    const { subjects = [], webhooks = [] } = object as Referring
+    const named = [
+      ...subjects.map((subject) => subject.namespace),
+      ...webhooks.map(({ clientConfig }) => clientConfig.service?.namespace),
+    ]
+    return named
+      .filter((one) => one !== undefined && one !== namespace)
+      .map((one) => `it refers to the namespace ${one}, and must to ${namespace}`)
+  })
+
+/** Whoever serves a webhook gives its CA: one in Git would be taken for the truth and put back. */
+export const noCertificates: Rule = each(
+  ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration', 'CustomResourceDefinition'],
+  (object) => (JSON.stringify(object).includes('"caBundle"') ? ['leave caBundle to the manager'] : []),
+)
+
+export const noStatus: Rule = each(undefined, ({ status }) =>
+  status === undefined ? [] : ['leave the status to its controller'],
+)
+
+const waveOf = ({ metadata }: Manifest): number => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0)
+
+/** What a kind needs is there before it. Kinds that are not listed come with the operators. */
+const ORDER: readonly (readonly string[])[] = [
+  ['Namespace'],
+  ['CustomResourceDefinition'],
+  ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding', 'NetworkPolicy'],
+  ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+  ['Deployment'],
+  ['ValidatingWebhookConfiguration'],
+  ['SentinelConfig', 'AdapterTask', 'ClusterPool'],
+]
+
+/** Argo CD makes what the next wave needs, and removes it after it. */
+export const wavesInOrder: Rule = (objects) => {
+  const problems: string[] = []
+  const places = ORDER.map((kinds) => objects.filter(({ kind }) => kinds.includes(kind)))
+  for (const [place, later] of places.entries()) {
+    for (const earlier of places.slice(0, place).flat()) {
+      const wrong = later.find((object) => waveOf(object) <= waveOf(earlier))
+      if (wrong !== undefined) problems.push(`${nameOf(earlier)}: its wave must be before that of ${nameOf(wrong)}`)
+    }
+  }
+  return problems
+}
+
+/** What takes everything else with it is removed by Argo CD only when a person says so. */
+export const keptUnlessConfirmed: Rule = each(['Namespace', 'CustomResourceDefinition'], ({ metadata }) =>
+  metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=confirm,Delete=confirm'
+    ? []
+    : ['set argocd.argoproj.io/sync-options: Prune=confirm,Delete=confirm'],
+)

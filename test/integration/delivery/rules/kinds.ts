@@ -1,0 +1,96 @@
+import { each, type Manifest, type Rule } from './manifest.ts'
+
+/** A CustomResourceDefinition as far as the rules look into it. */
+interface Kind {
+  readonly group: string
+  readonly names: { readonly kind: string; readonly plural: string }
+  readonly versions: readonly Version[]
+}
+
+interface Version {
+  readonly name: string
+  readonly additionalPrinterColumns?: readonly { readonly name: string }[]
+  readonly subresources?: { readonly status?: object }
+  readonly schema: {
+    readonly openAPIV3Schema: {
+      readonly properties?: {
+        readonly status?: { readonly properties?: Readonly<Record<string, Field | undefined>> }
+      }
+    }
+  }
+}
+
+interface Field {
+  readonly 'x-kubernetes-list-type'?: string
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[]
+}
+
+const inKinds = (problems: (kind: Kind, objects: readonly Manifest[]) => readonly string[]): Rule => {
+  return (objects) => each(['CustomResourceDefinition'], ({ spec }) => problems(spec as Kind, objects))(objects)
+}
+
+const inVersions = (problem: (version: Version) => string | undefined): Rule =>
+  inKinds(({ versions }) =>
+    versions.flatMap((version) => {
+      const found = problem(version)
+      return found === undefined ? [] : [`${version.name}: ${found}`]
+    }),
+  )
+
+/** kubectl get says more than names. */
+export const shownInColumns: Rule = inVersions(({ additionalPrinterColumns = [] }) => {
+  const names = additionalPrinterColumns.map(({ name }) => name)
+  return names.length > 2 && names.at(-1) === 'Age' ? undefined : 'give it columns that say how it is, and Age last'
+})
+
+/** kstatus and Argo CD read these two; and status is written apart, with a right of its own. */
+export const tellsItsState: Rule = inVersions(({ schema, subresources }) => {
+  if (subresources?.status === undefined) return 'make status a subresource'
+  const { observedGeneration, conditions } = schema.openAPIV3Schema.properties?.status?.properties ?? {}
+  if (observedGeneration === undefined) return 'give its status observedGeneration'
+  return conditions?.['x-kubernetes-list-map-keys']?.join() === 'type' ? undefined : 'make its conditions a map by type'
+})
+
+const isSample =
+  ({ group, names }: Kind) =>
+  ({ apiVersion, kind }: Manifest): boolean =>
+    kind === names.kind && apiVersion.startsWith(`${group}/`)
+
+/** Nobody begins with an empty file. */
+export const hasASample: Rule = inKinds((kind, objects) =>
+  objects.some(isSample(kind)) ? [] : ['put an example into kustomize/samples'],
+)
+
+interface Role {
+  readonly rules?: readonly { readonly apiGroups: readonly string[]; readonly resources: readonly string[] }[]
+}
+
+/** The roles that Kubernetes' own `view` or `edit` takes in. */
+const rolesFor = (objects: readonly Manifest[], whom: 'view' | 'edit'): readonly Role[] =>
+  objects
+    .filter(({ metadata }) => metadata.labels?.[`rbac.authorization.k8s.io/aggregate-to-${whom}`] === 'true')
+    .map((object) => object as Manifest & Role)
+
+const covers = (roles: readonly Role[], group: string, resource: string): boolean =>
+  roles.some(({ rules = [] }) =>
+    rules.some(({ apiGroups, resources }) => apiGroups.includes(group) && resources.includes(resource)),
+  )
+
+/** Who may look into a namespace, or change what is in it, may do so with our kinds. */
+export const hasRolesForPeople: Rule = inKinds(({ group, names: { plural } }, objects) => {
+  const [viewers, editors] = [rolesFor(objects, 'view'), rolesFor(objects, 'edit')]
+  return [
+    ...(covers(viewers, group, plural) ? [] : [`let viewers read ${plural}`]),
+    ...(covers(viewers, group, `${plural}/status`) ? [] : [`let viewers read ${plural}/status`]),
+    ...(covers(editors, group, plural) ? [] : [`let editors write ${plural}`]),
+    ...(covers(editors, group, `${plural}/status`) ? [`leave ${plural}/status to its controller`] : []),
+  ]
+})
+
+/** Without a health script Argo CD takes an object for healthy as soon as it is there. */
+export const hasAHealthScript: Rule = inKinds(({ group, names: { kind } }, objects) => {
+  const settings = objects.find(({ kind: own, metadata }) => own === 'ConfigMap' && metadata.name === 'argocd-cm')
+  const data = (settings as { data?: Readonly<Record<string, string>> } | undefined)?.data ?? {}
+  const key = `resource.customizations.health.${group}_${kind}`
+  return data[key] === undefined ? [`give Argo CD ${key}`] : []
+})

@@ -1,0 +1,3 @@
+import { runsTheCommandsOf } from './commands.ts'
+
+runsTheCommandsOf('checkout', 'api', 'cluster', 'installed')

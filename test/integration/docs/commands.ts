@@ -1,0 +1,44 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { postgresMissing } from '#test/harness/index.ts'
+import { type Page, REPOSITORY, readPage } from './page.ts'
+import { runPage } from './shell.ts'
+import { WORLDS, type World } from './worlds.ts'
+
+/** The README and every page below docs/, by path from the root. */
+export const PAGES: readonly Page[] = await Promise.all(
+  [
+    'README.md',
+    ...readdirSync(join(REPOSITORY, 'docs'), { recursive: true })
+      .map((path) => `docs/${String(path)}`)
+      .sort(),
+  ]
+    .filter((path) => path.endsWith('.md'))
+    .map(readPage),
+)
+
+const isRun = ({ blocks }: Page): boolean => blocks.some(({ way }) => way.how === 'here' || way.how === 'beside')
+
+/** One test a page of these worlds, which are started once. */
+export const runsTheCommandsOf = (...names: readonly (keyof typeof WORLDS)[]): void => {
+  for (const name of names) {
+    const pages = PAGES.filter((page) => page.world === name && isRun(page))
+    const lacks = name === 'installed' ? postgresMissing() : undefined
+    const title = lacks === undefined ? `${name}:` : `${name} (skipped: ${lacks}):`
+    describe.skipIf(lacks !== undefined || pages.length === 0)(title, () => {
+      let world: World | undefined
+      beforeAll(async () => {
+        world = await WORLDS[name]?.()
+      }, 600_000)
+      afterAll(() => world?.[Symbol.asyncDispose](), 120_000)
+
+      for (const page of pages) {
+        test(`the commands of ${page.path} do what it says`, { timeout: 600_000 }, async () => {
+          if (world === undefined) throw new Error(`The world ${name} did not start.`)
+          await runPage(page, world)
+        })
+      }
+    })
+  }
+}

@@ -1,0 +1,126 @@
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { PAGES } from './commands.ts'
+import { type Block, type Page, parsePage, REPOSITORY } from './page.ts'
+import { ARGOCD, WORLDS } from './worlds.ts'
+
+describe('links', () => {
+  test.each(PAGES.map((page) => [page.path, page] as const))('of %s lead somewhere', (_, page) => {
+    expect(
+      localLinks(page)
+        .filter((link) => !leadsSomewhere(link))
+        .map(({ href }) => href),
+    ).toEqual([])
+  })
+
+  test('lead from the README to every page', () => {
+    const reached = new Set<string>()
+    const visit = (path: string): void => {
+      const page = pageAt(path)
+      if (page === undefined || reached.has(path)) return
+      reached.add(path)
+      for (const link of localLinks(page)) visit(link.path)
+    }
+    visit('README.md')
+    expect(PAGES.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([])
+  })
+})
+
+describe('paths', () => {
+  test.each(PAGES.map((page) => [page.path, page] as const))('that %s names are there', (_, { text }) => {
+    const named = [...text.matchAll(/`([a-z]+\/[\w./*{},-]+)`/g)].map(([, path]) => path ?? '')
+    const ours = named.filter((path) => FOLDERS.includes(path.split('/')[0] ?? ''))
+    expect(ours.filter((path) => globSync(path, { cwd: REPOSITORY }).length === 0)).toEqual([])
+  })
+})
+
+describe('commands', () => {
+  test.each(pagesWithCommands().map((page) => [page.path, page] as const))('of %s run somewhere', (_, page) => {
+    const isRunHere = page.blocks.some(({ way }) => way.how === 'here' || way.how === 'beside')
+    if (isRunHere) expect([...Object.keys(WORLDS), ARGOCD]).toContain(page.world)
+    expect(page.blocks.filter(({ way }) => way.how === 'elsewhere' && !existsSync(join(REPOSITORY, way.test)))).toEqual(
+      [],
+    )
+  })
+
+  test('stand in blocks of sh, where they are run', () => {
+    const strays = PAGES.flatMap(({ path, plainFences }) =>
+      plainFences.filter((fence) => COMMAND.test(fence)).map((fence) => `${path}: ${fence.split('\n')[0]}`),
+    )
+    expect(strays).toEqual([])
+  })
+
+  test('that no test can run have a reason', () => {
+    expect(unrun()).toMatchInlineSnapshot(`
+      [
+        "docs/adapter-debugging.md: kubectl create rolebinding runs-readers --clusterrole=hyperfleet-adapter-runs-reader --serviceaccount=hyperfleet-system:hyperfleet-developer -n hyperfleet-system: pods run only in name on a local control plane; test/integration/adapter/runs.test.ts has the readers",
+        "docs/api-events.md: nats --server=nats://host:4222 consumer next hyperfleet-events dns --wait=20s --ack: the nats command is no part of the checkout",
+        "docs/benchmarks.md: npm run bench -- runtime-throughput            # one of them: each takes minutes of a quiet machine",
+        "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
+        "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
+        "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
+        "docs/image.md: git checkout v0.1.0: it needs an image that somebody else has built",
+        "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
+        "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
+        "docs/upgrade.md: npm run release:crds: it changes the checkout; its parts are tested in hack/compatibility",
+      ]
+    `)
+  })
+})
+
+describe('a page', () => {
+  test('whose comment says nothing is refused with what to write', () => {
+    const text = '# A page\n\n<!-- exit: 1 -->\n```sh\nfalse\n```\n'
+    expect(() => parsePage('docs/a.md', text)).toThrowErrorMatchingInlineSnapshot(
+      `[PageError: docs/a.md: the comment "exit: 1" says nothing: write one of beside, refused, exits, not run, run by, a colon and more.]`,
+    )
+  })
+
+  test('has the blocks of its lists, and what they print', () => {
+    const text = '1. First:\n\n   <!-- exits: 1 -->\n   ```sh\n   false\n   ```\n   ```text\n   no\n   ```\n'
+    expect(parsePage('docs/a.md', text).blocks).toEqual([
+      { commands: 'false', way: { how: 'here', exitCode: 1, refused: [] }, output: 'no' },
+    ])
+  })
+})
+
+const FOLDERS: readonly string[] = readdirSync(REPOSITORY).filter((name) => !name.includes('.') && name !== 'dist')
+
+const COMMAND = /^\s*(\$ )?(kubectl|npm|muster|curl|nats|nats-server|docker|git|argocd|psql|pg_dump) [a-z-]/m
+
+function pagesWithCommands(): readonly Page[] {
+  return PAGES.filter(({ blocks }) => blocks.length > 0)
+}
+
+const unrun = (): readonly string[] =>
+  PAGES.flatMap(({ path, blocks }) =>
+    blocks.flatMap(({ commands, way }: Block) =>
+      way.how === 'never' ? [`${path}: ${commands.split('\n')[0]}: ${way.reason}`] : [],
+    ),
+  )
+
+interface Link {
+  readonly href: string
+  /** From the repository's root. */
+  readonly path: string
+  readonly anchor: string | undefined
+}
+
+/** Those that lead to other pages and files of the repository. */
+const localLinks = ({ path, links }: Page): readonly Link[] =>
+  links
+    .filter((href) => !/^[a-z]+:/.test(href))
+    .map((href) => {
+      const [file = '', anchor] = href.split('#')
+      return { href, path: file === '' ? path : normalize(join(dirname(path), file)), anchor }
+    })
+
+const pageAt = (path: string): Page | undefined => PAGES.find((page) => page.path === path)
+
+const leadsSomewhere = ({ path, anchor }: Link): boolean => {
+  if (!existsSync(join(REPOSITORY, path))) return false
+  if (anchor === undefined) return true
+  const page = pageAt(path) ?? parsePage(path, readFileSync(join(REPOSITORY, path), 'utf8'))
+  return page.anchors.has(anchor)
+}

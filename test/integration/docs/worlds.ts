@@ -1,0 +1,146 @@
+/** Where the commands of the pages run; `<!-- world: NAME -->` on top of a page names one. */
+import { spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { NODE } from '#hack/cluster/local/node.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { binariesFolder } from '#hack/gobuild/set.ts'
+import { lastLines, startChild } from '#hack/process/child.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { freePort } from '#hack/process/ports.ts'
+import {
+  type ControlPlane,
+  type MusterProcess,
+  startControlPlane,
+  startMuster,
+  startPostgres,
+} from '#test/harness/index.ts'
+import { REPOSITORY } from './page.ts'
+import type { Surroundings } from './shell.ts'
+
+export interface World extends Surroundings, AsyncDisposable {}
+
+const KUBECTL = binariesFolder(CONTROL_PLANE)
+
+/** Nothing but the checkout, kubectl and nats-server. */
+const checkout = async (): Promise<World> => ({
+  programs: [KUBECTL],
+  printed: {},
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+})
+
+/** As the first command of docs/hyperfleet-api.md leaves it: the API on its usual port. */
+const api = async (): Promise<World> => {
+  const nothing = await checkout()
+  const process = await startMuster(['api', `--data-dir=${await temporaryFolder('api')}`])
+  await process.line((line) => line.msg.includes('serving'))
+  return { ...nothing, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() }
+}
+
+/** A cluster with Muster's kinds and a node that plays its pods, to which KUBECONFIG points. */
+const cluster = async (): Promise<World & { readonly plane: ControlPlane }> => {
+  const nothing = await checkout()
+  const parts = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const
+  const plane = await startControlPlane({ parts })
+  await plane.rest('POST', '/api/v1/nodes', NODE)
+  return { ...nothing, plane, kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => plane.stop() }
+}
+
+/** As docs/gitops.md leaves it: the stage overlay, with the API on PostgreSQL. Its node plays all pods but those of the API. */
+const installed = async (): Promise<World> => {
+  await using stack = new AsyncDisposableStack()
+  const base = stack.use(await cluster())
+  const plane = base.plane
+  const database = stack.use(await startPostgres())
+  const url = `http://127.0.0.1:${await freePort()}`
+  const overlay = await plane.kubectl('kustomize', join(REPOSITORY, 'kustomize/overlays/stage'))
+  const file = join(await temporaryFolder('stage'), 'stage.yaml')
+  await writeFile(file, overlay.replaceAll(/http:\/\/hyperfleet-api\.[\w.:-]+/g, url))
+  await plane.kubectl('apply', '--server-side', '--filename', file)
+  const secret = ['secret', 'generic', 'hyperfleet-api-database', `--from-literal=url=${database.url}`]
+  await plane.kubectl('create', ...secret, '--namespace=hyperfleet-system')
+  stack.use(apiOfReplicas(plane, [`--bind-address=${new URL(url).host}`, `--database-url=${database.url}`, ...QUIET]))
+  const manager = [`--kubeconfig=${plane.kubeconfig}`, '--namespace=', `--hyperfleet-api-url=${url}`, ...QUIET]
+  stack.use(await startMuster(['manager', '--controllers=sentinel,clusterdeployment', '--dashboard-bind=', ...manager]))
+  const all = stack.move()
+  return { ...base, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+const QUIET = ['--metrics-bind-address=0', '--health-probe-bind-address=0'] as const
+
+/** A real API for as long as its Deployment wants replicas, as a kubelet would have it: each change of that number counts, in order. */
+const apiOfReplicas = (plane: ControlPlane, args: readonly string[]): AsyncDisposable => {
+  const get = ['get', 'deployment', 'hyperfleet-api', '--namespace=hyperfleet-system', '--watch']
+  const replicas = spawn(
+    join(KUBECTL, 'kubectl'),
+    [`--kubeconfig=${plane.kubeconfig}`, ...get, '--output=jsonpath={.spec.replicas}{"\\n"}'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  let api: MusterProcess | undefined
+  const follow = async () => {
+    for await (const count of createInterface({ input: replicas.stdout })) {
+      if (Number(count) > 0) api ??= await startMuster(['api', ...args])
+      else {
+        await api?.stop()
+        api = undefined
+      }
+    }
+    await api?.stop()
+  }
+  const following = follow()
+  return {
+    [Symbol.asyncDispose]: async () => {
+      replicas.kill()
+      await following
+    },
+  }
+}
+
+/** How long `npm run up` may take, in milliseconds. */
+const PATIENCE = 300_000
+
+/** `npm run up` in another terminal, and KUBECONFIG as it prints it. */
+const up = async (): Promise<World> => {
+  const nothing = await checkout()
+  const home = await temporaryFolder('up')
+  const logFile = join(home, 'up.log')
+  const child = await startChild({
+    command: process.execPath,
+    args: ['hack/run.mjs', 'hack/up/up.ts'],
+    cwd: REPOSITORY,
+    env: { ...process.env, XDG_STATE_HOME: home, MUSTER_CLUSTER: 'local' },
+    logFile,
+    guarded: true,
+  })
+  const said = () => lastLines(logFile, Number.POSITIVE_INFINITY)
+  for (const deadline = performance.now() + PATIENCE; !said().includes('Ctrl-C ends'); ) {
+    if (child.exit() !== undefined || performance.now() > deadline) {
+      await child.stop()
+      throw new Error(`npm run up did not come up:\n${said()}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  const find = (pattern: RegExp): string => {
+    const found = pattern.exec(said())?.[1]
+    if (found === undefined) throw new Error(`npm run up did not print ${pattern}:\n${said()}`)
+    return found
+  }
+  return {
+    ...nothing,
+    kubeconfig: find(/export KUBECONFIG=(\S+)/),
+    printed: {
+      'http://127.0.0.1:8082/adapter/runs': find(/'(\S+\/adapter\/runs)\?/),
+      'http://127.0.0.1:8083': find(/(http:\S+) {2}fleet/),
+      'nats://127.0.0.1:4222': find(/Start NATS: (\S+)/),
+    },
+    [Symbol.asyncDispose]: async () => {
+      await child.stop(60_000)
+    },
+  }
+}
+
+/** Of pages that test/e2e/argocd runs: a real Argo CD, and a checkout whose origin it reads. */
+export const ARGOCD = 'argocd'
+
+export const WORLDS: Readonly<Record<string, () => Promise<World>>> = { checkout, api, cluster, installed, up }

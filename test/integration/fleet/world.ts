@@ -1,0 +1,237 @@
+/** What the fleet's tests stand on: a real API server, a real NATS of their own, operators with the rights that are delivered. */
+import { type KV, Kvm } from '@nats-io/kv'
+import { connect } from '@nats-io/transport-node'
+import { Registry } from 'prom-client'
+import { vi } from 'vitest'
+import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { fleet } from '#controllers/fleet/index.ts'
+import { desiredCodec, heartbeatCodec, infoCodec, type State, stateCodec } from '#controllers/fleet/kv/payload.ts'
+import { type FleetView, FleetWindow } from '#controllers/fleet/view.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { type DeepPartial, operator } from '#operator/index.ts'
+import {
+  accountOf,
+  type ControlPlane,
+  type MusterProcess,
+  recorder,
+  sharedControlPlane,
+  startMuster,
+  startNats,
+} from '#test/harness/index.ts'
+
+/** Long enough for a busy machine; nothing waits so long when all is well. */
+export const PATIENCE = { timeout: 50_000, interval: 50 }
+
+export interface FleetWorld extends AsyncDisposable {
+  readonly plane: ControlPlane
+  readonly namespace: string
+  readonly nats: Awaited<ReturnType<typeof startNats>>
+  /** As admin. */
+  readonly kube: Api
+  /** An operator in this process. */
+  operator(between?: Between): Promise<Running>
+  /** An operator in a process of its own, which can be killed. */
+  process(between?: Between): Promise<MusterProcess>
+  /** A device that is online: it has told its labels, and has a heartbeat. */
+  device(name: string, labels?: Readonly<Record<string, string>>): Promise<Machine>
+  /** Makes a Deployment, for the devices of this world, or of these labels. */
+  deploy(name: string, spec?: DeepPartial<DeploymentSpec>): Promise<Deployment>
+  change(name: string, body: object): Promise<Deployment>
+  deployment(name: string): Promise<Deployment | undefined>
+  /** A bucket, as admin. Opened anew for each call: NATS comes and goes. */
+  bucket<T>(name: Bucket, use: (kv: KV) => Promise<T>): Promise<T>
+  /** Keys and texts of a bucket, as they are. */
+  texts(name: Bucket): Promise<Readonly<Record<string, string>>>
+  /** How often a bucket was written. */
+  revision(name: Bucket): Promise<number>
+  until<T>(what: () => Promise<T> | T): Promise<T>
+}
+
+export type Bucket = 'fleet-desired' | 'fleet-state' | 'fleet-info' | 'fleet-heartbeat'
+
+/** Proxies that stand between an operator and its servers. */
+export interface Between {
+  readonly natsUrl?: string
+  /** Of the API server. */
+  readonly server?: string
+}
+
+export interface Running {
+  readonly view: FleetView
+  readonly registry: Registry
+  readonly lines: readonly string[]
+  stop(): Promise<void>
+}
+
+/** A device as the operator sees one: what it writes into NATS. */
+export interface Machine {
+  /** With the prefix of this world. */
+  readonly name: string
+  beat(): Promise<void>
+  /** Its heartbeat expires now. */
+  silence(): Promise<void>
+  tell(labels: Readonly<Record<string, string>>): Promise<void>
+  /** What it is to run, by Deployment. */
+  wanted(): Promise<Readonly<Record<string, number>>>
+  /** Says how a Deployment does; without more: that what it was given runs. */
+  say(deployment: string, state?: Partial<State>): Promise<void>
+}
+
+export const scoreOf = (word: string): DeploymentSpec['score'] => ({ type: 'Process', data: { command: [word] } })
+
+export const fleetWorld = async (): Promise<FleetWorld> => {
+  const plane = await sharedControlPlane()
+  const namespace = await plane.namespace('fleet')
+  const nats = await startNats()
+  const account = await accountOf(plane, 'fleet', namespace)
+  const transport = await plane.transport()
+  const kube = createApi(transport)
+  const running = new Set<{ stop(): Promise<unknown> }>()
+
+  const bucket: FleetWorld['bucket'] = async (name, use) => {
+    const connection = await connect({ servers: nats.url, reconnect: false })
+    try {
+      return await use(await new Kvm(connection).open(name, { allow_direct: true }))
+    } finally {
+      await connection.close()
+    }
+  }
+  const put = (name: Bucket, key: string, bytes: Uint8Array) => bucket(name, (kv) => kv.put(key, bytes))
+
+  const world: FleetWorld = {
+    plane,
+    namespace,
+    nats,
+    kube,
+    bucket,
+    texts: (name) =>
+      bucket(name, async (kv) => {
+        const texts: Record<string, string> = {}
+        for await (const key of await kv.keys()) {
+          const entry = await kv.get(key)
+          if (entry?.operation === 'PUT') texts[key] = entry.string()
+        }
+        return texts
+      }),
+    revision: (name) => bucket(name, async (kv) => (await kv.status()).streamInfo.state.last_seq),
+    async operator({ natsUrl = nats.url, server } = {}) {
+      const own = await loadTransport({ kubeconfig: await account.kubeconfig(server) })
+      const registry = new Registry()
+      const lines: string[] = []
+      const window = new FleetWindow()
+      const controllers = [
+        fleet({
+          nats: { url: natsUrl },
+          namespace,
+          leaseNamespace: namespace,
+          identity: `replica-${Math.random().toString(36).slice(2)}`,
+          registry,
+          window,
+        }),
+      ]
+      const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines) })
+      const ended = manager.start()
+      const stop = async () => {
+        running.delete(handle)
+        await manager.stop()
+        await ended
+        await own.close()
+      }
+      const handle = { stop }
+      running.add(handle)
+      await manager.ready
+      const view = await vi.waitFor(() => {
+        if (window.view === undefined) throw new Error('the operator has not begun')
+        return window.view
+      }, PATIENCE)
+      return { view, registry, lines, stop }
+    },
+    async process({ natsUrl = nats.url, server } = {}) {
+      const started = await startMuster(
+        [
+          'manager',
+          '--controllers=fleet',
+          `--namespace=${namespace}`,
+          `--kubeconfig=${await account.kubeconfig(server)}`,
+          `--nats-url=${natsUrl}`,
+          '--metrics-bind-address=0',
+          '--health-probe-bind-address=0',
+        ],
+        { POD_NAMESPACE: namespace },
+      )
+      running.add(started)
+      return started
+    },
+    async device(short, labels = {}) {
+      const name = `${short}-${namespace.slice(-8)}`
+      const machine: Machine = {
+        name,
+        beat: async () => {
+          await put('fleet-heartbeat', name, heartbeatCodec.encode({ boot: 'b', at: new Date().toISOString() }, 0))
+        },
+        silence: () => bucket('fleet-heartbeat', (kv) => kv.purge(name)),
+        tell: async (more) => {
+          const told = { world: namespace, ...more }
+          await put(
+            'fleet-info',
+            name,
+            infoCodec.encode({ labels: told, inventory: { arch: 'arm64' }, agentVersion: '1' }, 0),
+          )
+        },
+        wanted: () =>
+          bucket('fleet-desired', async (kv) => {
+            const wanted: Record<string, number> = {}
+            for await (const key of await kv.keys(`${name}.>`)) {
+              const entry = await kv.get(key)
+              if (entry?.operation === 'PUT')
+                wanted[key.split('.')[2] ?? ''] = desiredCodec.decode(entry.value).payload.revision
+            }
+            return wanted
+          }),
+        say: async (deployment, state = {}) => {
+          const key = `${name}.${namespace}.${deployment}`
+          await bucket('fleet-state', async (states) => {
+            const given = await bucket('fleet-desired', (kv) => kv.get(key))
+            if (given?.operation !== 'PUT') throw new Error(`${key} was given nothing`)
+            const { payload, generation } = desiredCodec.decode(given.value)
+            const answer = { phase: 'Running', uid: payload.owner.uid, revision: payload.revision } as const
+            await states.put(key, stateCodec.encode({ ...answer, at: new Date().toISOString(), ...state }, generation))
+          })
+        },
+      }
+      await machine.tell(labels)
+      await machine.beat()
+      return machine
+    },
+    deploy: (name, spec = {}) =>
+      kube.create(Deployment, {
+        metadata: { name, namespace },
+        spec: {
+          targetSelector: { matchLabels: { world: namespace } },
+          score: scoreOf(name),
+          ...spec,
+        } as DeploymentSpec,
+      }),
+    change: (name, body) => kube.patch(Deployment, { name, namespace, type: 'merge', body }),
+    deployment: (name) => kube.get(Deployment, name, namespace),
+    until: (what) => vi.waitFor(what, PATIENCE),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...running].map((one) => one.stop()))
+      for await (const { metadata } of kube.list(Device, { labelSelector: `world=${namespace}` }))
+        await kube.delete(Device, metadata.name)
+      for await (const { metadata } of kube.list(Deployment, { namespace }))
+        await kube.patch(Deployment, {
+          name: metadata.name,
+          namespace,
+          type: 'merge',
+          body: { metadata: { finalizers: null } },
+        })
+      await plane.rest('DELETE', `/api/v1/namespaces/${namespace}`)
+      await transport.close()
+      await nats.stop()
+    },
+  }
+  return world
+}
