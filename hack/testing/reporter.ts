@@ -1,36 +1,44 @@
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
-import type { Tally } from './tally.ts'
+import type { FileTally } from './tally.ts'
+
+/** What a run of files came to. */
+export interface Counted {
+  readonly files: readonly FileTally[]
+  /** Errors that no test caused. */
+  readonly outside: readonly string[]
+  readonly modules: readonly TestModule[]
+}
 
 /** A reporter that counts. */
 export interface CountingReporter extends Reporter {
-  tally(): Tally
+  /** Of the last run. Undefined before its end: a run that never ends, or never starts, has failed. */
+  counted(): Counted | undefined
 }
 
-/** Before the end of the run it counts one failure: a run that never ends, or never starts, has failed. */
 export const countingReporter = (): CountingReporter => {
-  let tally: Tally = { passed: 0, failed: ['the test run did not come to its end'], skipped: [] }
+  let counted: Counted | undefined
   return {
-    tally: () => tally,
+    counted: () => counted,
     onTestRunEnd: (modules, errors) => {
-      tally = count(modules, errors)
+      counted = { files: modules.map(count), outside: errors.map(told), modules }
     },
   }
 }
 
-const count = (modules: readonly TestModule[], errors: readonly SerializedError[]): Tally => {
-  const failed: string[] = errors.map(({ message }) => `outside a test: ${message.split('\n')[0]}`)
+const told = ({ message }: SerializedError): string => `outside a test: ${message.split('\n')[0]}`
+
+const count = (module: TestModule): FileTally => {
+  const file = module.relativeModuleId
+  const failed: string[] = []
   const skipped: string[] = []
   let passed = 0
-  for (const module of modules) {
-    const before = failed.length
-    for (const test of module.children.allTests()) {
-      const result = test.result()
-      if (result.state === 'passed') passed++
-      else if (result.state === 'skipped') skipped.push(result.note ?? `${module.relativeModuleId} gives no reason`)
-      else failed.push(`${module.relativeModuleId} > ${test.fullName}`)
-    }
-    // A file that can't be loaded, or a hook that fails after the tests, has no test to blame.
-    if (module.state() === 'failed' && failed.length === before) failed.push(module.relativeModuleId)
+  for (const test of module.children.allTests()) {
+    const result = test.result()
+    if (result.state === 'passed') passed++
+    else if (result.state === 'skipped') skipped.push(result.note ?? `${file} gives no reason`)
+    else failed.push(`${file} > ${test.fullName}`)
   }
-  return { passed, failed, skipped }
+  // A file that can't be loaded, or a hook that fails after the tests, has no test to blame.
+  if (module.state() === 'failed' && failed.length === 0) failed.push(file)
+  return { file, passed, failed, skipped }
 }
