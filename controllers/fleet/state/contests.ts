@@ -2,7 +2,7 @@
  * Slots that several Deployments want on one device: who has each, and how often one Deployment meets another. Each change of a
  * device is counted when it comes, so nobody goes through all pairs of 100 Deployments and 10,000 devices. Anchors fleet-gitops A4.13.
  */
-import { isClaiming, type Known, slotOrder } from './placement.ts'
+import { type Claim, claimOf, type Known, slotOrder } from './placement.ts'
 
 /** A slot of a device that is wanted by more than one. */
 export interface Contest {
@@ -23,18 +23,24 @@ export interface Contention {
 
 /**
  * Undefined when nobody has the slot, or nobody else wants it. Those with more right to it whose turn has not come lack nothing.
+ * While there is a key that must stay, nobody comes beside it: the slot is for those that are there.
  * @param known Of the Deployments that match the device and name the slot.
  */
 export const contestOf = (slot: string, known: readonly Known[]): Contest | undefined => {
-  const claims = known
+  const wanted = known
     .flatMap(({ deployment, device, ...more }) => {
       if (deployment === undefined || device === undefined) return []
-      return [{ deployment, isClaiming: isClaiming(deployment, device, { deployment, device, ...more }) }]
+      return [{ deployment, claim: claimOf(deployment, device, { deployment, device, ...more }) }]
     })
     .toSorted((a, b) => slotOrder(a.deployment, b.deployment))
-  const first = claims.findIndex((claim) => claim.isClaiming)
-  if (first === -1) return undefined
-  const [owner, ...others] = claims.slice(first).map(({ deployment }) => deployment.key)
+  const eligible: readonly Claim[] = wanted.some(({ claim }) => claim === 'Stays')
+    ? ['IsThere', 'Stays']
+    : ['Comes', 'IsThere']
+  const first = wanted.findIndex(({ claim }) => eligible.includes(claim))
+  const owner = wanted[first]?.deployment.key
+  const others = wanted
+    .filter(({ claim }, index) => index > first || (index < first && claim !== 'None'))
+    .map(({ deployment }) => deployment.key)
   return owner === undefined || others.length === 0 ? undefined : { slot, owner, others }
 }
 

@@ -109,6 +109,39 @@ describe('a slot', () => {
     expect(keys(world)).toEqual(['a.shop.fix', 'b.shop.base'])
   })
 
+  test('changes hands also for the revision that a device keeps until the turn of the new one comes', () => {
+    const world = new World()
+    world.deploy(firmware('base', 0))
+    world.join(deviceOf('a'))
+    const operator = started(world)
+    const fix = world.deploy(firmware('fix', 10))
+    const old = revisionFor([], { generation: 1, score: scoreOf('old') }, undefined).revision
+    const { revision } = revisionFor([old], { generation: 2, score: fix.spec.score }, undefined)
+    operator.deploymentSeen(deploymentView(fix, revision, [revision, old], { from: 1, admits: () => false }))
+    world.store(operator)
+    expect(keys(world)).toEqual(['a.shop.fix'])
+    expect(given(world, 'a.shop.fix')?.revision).toBe(1)
+  })
+
+  test('waits for who has it while that one must stay: its history is lost, and nobody has overruled that yet', () => {
+    const world = new World()
+    const base = firmware('base', 0)
+    world.deploy(base)
+    world.join(deviceOf('a'))
+    started(world)
+    const other = { ...base, spec: { ...base.spec, score: scoreOf('of another history') } }
+    world.deploy(other)
+    world.deploy(firmware('fix', 10))
+    const operator = world.operator()
+    expect(operator.writes()).toEqual([])
+    expect(operator.contestsOn('a')).toEqual([{ slot: 'firmware', owner: 'shop/base', others: ['shop/fix'] }])
+    expect(operator.aggregate('shop/fix')).toMatchObject({ held: 1, targeted: 0 })
+    const annotations = { 'fleet.nationtech.io/overrule-revision': '1' }
+    operator.deploymentSeen(viewOf({ ...other, metadata: { ...other.metadata, annotations } }))
+    world.store(operator)
+    expect(keys(world)).toEqual(['a.shop.fix'])
+  })
+
   test('is another one by another name, and none without a name', () => {
     const world = new World()
     world.deploy(firmware('base', 0))
@@ -331,29 +364,31 @@ const recounted = (world: World, operator: FleetState) => {
   )
 }
 
-test('the sum rule, one owner of each slot and who wants it, whatever happens to devices and Deployments', () => {
-  const device = fc
-    .record({
-      name: fc.constantFrom('a', 'b', 'c'),
-      zone: fc.constantFrom(undefined, 'z1', 'z2'),
-      pinned: fc.boolean(),
-      hold: fc.boolean(),
-      taint: fc.constantFrom(undefined, 'NoSchedule' as const, 'NoExecute' as const),
-      closed: fc.boolean(),
-    })
-    .map(
-      ({ name, zone, pinned, hold, taint, closed }) =>
-        (version: number) =>
-          deviceOf(name, zone === undefined ? {} : { zone }, pinned, {
-            version: String(version),
-            annotations: hold ? { 'fleet.nationtech.io/hold': '' } : {},
-            spec: {
-              ...(taint !== undefined && { taints: [{ key: 'lab', effect: taint }] }),
-              ...(closed && { windows: [{ schedule: '0 2 * * SAT', timeZone: 'UTC', duration: '4h' as const }] }),
-            },
-          }),
-    )
-  const deployment = fc
+const anyDevice = fc
+  .record({
+    name: fc.constantFrom('a', 'b', 'c'),
+    zone: fc.constantFrom(undefined, 'z1', 'z2'),
+    pinned: fc.boolean(),
+    hold: fc.boolean(),
+    taint: fc.constantFrom(undefined, 'NoSchedule' as const, 'NoExecute' as const),
+    closed: fc.boolean(),
+  })
+  .map(
+    ({ name, zone, pinned, hold, taint, closed }) =>
+      (version: number) =>
+        deviceOf(name, zone === undefined ? {} : { zone }, pinned, {
+          version: String(version),
+          annotations: hold ? { 'fleet.nationtech.io/hold': '' } : {},
+          spec: {
+            ...(taint !== undefined && { taints: [{ key: 'lab', effect: taint }] }),
+            ...(closed && { windows: [{ schedule: '0 2 * * SAT', timeZone: 'UTC', duration: '4h' as const }] }),
+          },
+        }),
+  )
+
+/** @param overruled whether a lost history is overruled: here every workload has the number 1, so that each change is one */
+const anyDeployment = (overruled: fc.Arbitrary<boolean>) =>
+  fc
     .record({
       name: fc.constantFrom('web', 'api', 'log'),
       slot: fc.constantFrom(undefined, 'one'),
@@ -361,11 +396,11 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
       expression: fc.constantFrom(undefined, "device.labels.zone == 'z1'"),
       templated: fc.boolean(),
       bears: fc.boolean(),
+      overruled,
     })
-    .map(({ name, slot, priority, expression, templated, bears }) =>
+    .map(({ name, slot, priority, expression, templated, bears, overruled }) =>
       deploymentOf(name, {
-        // Here every workload has the number 1, which otherwise means that a history was lost: then nobody touches a key, nor frees its slot.
-        annotations: { 'fleet.nationtech.io/overrule-revision': '1' },
+        annotations: overruled ? { 'fleet.nationtech.io/overrule-revision': '1' } : {},
         spec: {
           ...(slot !== undefined && { slot, priority }),
           ...(expression !== undefined && { targetExpression: expression }),
@@ -374,9 +409,11 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
         },
       }),
     )
-  type Happening = (world: World, operator: FleetState, turn: number) => void
-  const happening: fc.Arbitrary<Happening> = fc.oneof(
-    device.map(
+
+type Happening = (world: World, operator: FleetState, turn: number) => void
+const anyHappening = (overruled: fc.Arbitrary<boolean>): fc.Arbitrary<Happening> =>
+  fc.oneof(
+    anyDevice.map(
       (made): Happening =>
         (world, operator, turn) => {
           const one = made(turn + 1)
@@ -385,7 +422,7 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
           operator.heartbeatSeen(world.beat(one.name))
         },
     ),
-    deployment.map(
+    anyDeployment(overruled).map(
       (made): Happening =>
         (world, operator) =>
           operator.deploymentSeen(viewOf(world.deploy(made))),
@@ -404,8 +441,42 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
     ),
     fc.constant<Happening>((world, operator) => void world.store(operator)),
   )
+
+/** How many keys of the slot each device has. */
+const sharers = (world: World): ReadonlyMap<string, number> => {
+  const slotted = keys(world)
+    .map((key) => key.split('.'))
+    .filter(([, , name = '']) => world.deployments.get(name)?.spec.slot === 'one')
+  return new Map([...Map.groupBy(slotted, ([device = '']) => device)].map(([device, all]) => [device, all.length]))
+}
+
+test('no second key comes into a slot, though nobody touches the first: histories are lost and overruled, and slots change', () => {
   fc.assert(
-    fc.property(fc.array(happening, { maxLength: 40, size: 'max' }), (happenings) => {
+    fc.property(fc.array(anyHappening(fc.boolean()), { maxLength: 40, size: 'max' }), (happenings) => {
+      const world = new World()
+      const operator = world.operator()
+      happenings.forEach((happens, turn) => {
+        happens(world, operator, turn)
+        const before = sharers(world)
+        world.store(operator)
+        for (const [device, count] of sharers(world))
+          expect(count).toBeLessThanOrEqual(Math.max(1, before.get(device) ?? 0))
+        expect(contentions(world, operator)).toEqual(contentions(world, world.operator()))
+      })
+      // When a person has overruled what was lost, one is left.
+      for (const { metadata, spec } of [...world.deployments.values()]) {
+        const annotations = { 'fleet.nationtech.io/overrule-revision': '1' }
+        operator.deploymentSeen(viewOf(world.deploy(deploymentOf(metadata.name, { spec, annotations }))))
+      }
+      for (let pass = 0; pass < 4; pass += 1) world.store(operator)
+      for (const count of sharers(world).values()) expect(count).toBe(1)
+    }),
+  )
+})
+
+test('the sum rule, one owner of each slot and who wants it, whatever happens to devices and Deployments', () => {
+  fc.assert(
+    fc.property(fc.array(anyHappening(fc.constant(true)), { maxLength: 40, size: 'max' }), (happenings) => {
       const world = new World()
       const operator = world.operator()
       happenings.forEach((happens, turn) => {
@@ -425,9 +496,7 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
       })
       for (let pass = 0; pass < 4; pass += 1) world.store(operator)
       expect(operator.writes()).toEqual([])
-      const slotted = keys(world).filter((key) => world.deployments.get(key.split('.')[2] ?? '')?.spec.slot === 'one')
-      const owners = slotted.map((key) => key.split('.')[0])
-      expect(owners).toEqual([...new Set(owners)])
+      for (const count of sharers(world).values()) expect(count).toBe(1)
       expect(contentions(world, operator)).toEqual(recounted(world, operator))
       // A restart knows the same, and writes nothing.
       const restarted = world.operator()

@@ -126,11 +126,22 @@ export const holdOf = (deployment: DeploymentView, device: DeviceView, known: Kn
   return isCurrent(deployment, device, known) ? undefined : obstacle(deployment, device)
 }
 
-/** Whether it is on the device, or may come now: who only will come one day takes no slot from who is there. */
-export const isClaiming = (deployment: DeploymentView, device: DeviceView, known: Known): boolean => {
-  if (ownEntry(deployment, known) !== undefined) return true
-  if (unknownRevision(deployment, known) !== undefined || obstacle(deployment, device) !== undefined) return false
-  return 'digest' in deployment.wants(deployment.target, device)
+export type Claim =
+  /** It is not there, and may not come now: who only will come one day takes no slot from who is there. */
+  | 'None'
+  /** It may come now, if only in the revision that a held device is to keep. */
+  | 'Comes'
+  | 'IsThere'
+  /** It is there, and nobody takes it away before a person has overruled what it has. */
+  | 'Stays'
+
+/** How it claims its slot on the device. */
+export const claimOf = (deployment: DeploymentView, device: DeviceView, known: Known): Claim => {
+  const isPaused = unknownRevision(deployment, known) !== undefined
+  if (ownEntry(deployment, known) !== undefined) return isPaused ? 'Stays' : 'IsThere'
+  if (isPaused) return 'None'
+  const coming = obstacle(deployment, device) === undefined ? deployment.target : keptRevision(deployment, known)
+  return coming !== undefined && 'digest' in deployment.wants(coming, device) ? 'Comes' : 'None'
 }
 
 /** Of two that claim one slot, the one before the other: by priority, then by age, then by name. */
