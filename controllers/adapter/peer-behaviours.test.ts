@@ -8,41 +8,15 @@ import { describe, expect, test } from 'vitest'
 import type { ResponseRule } from './dryrun/responses.ts'
 import { NotAnEventError, parseEventText } from './event.ts'
 import { countRun, createMetrics } from './metrics.ts'
-import { conditionsOf, configMap, runWorld } from './run.world.ts'
+import { conditionsOf, configMap, DELETED, deleting, outcomes, reporting, runWorld } from './run.world.ts'
 import type { JsonObject } from './task/form.ts'
 
 const LIVE = { id: 'c1', name: 'east', generation: 2 }
-const DELETED = { ...LIVE, generation: 3, deleted_time: '2026-01-31T11:59:00Z' }
-
-/** A report of the task's own, made of expressions. */
-const reporting = (build: Readonly<Record<string, string>>, rest: object = {}) => ({
-  payloads: [
-    {
-      name: 'said',
-      build: Object.fromEntries(Object.entries(build).map(([key, expression]) => [key, { expression }])),
-      ...rest,
-    },
-  ],
-  post_actions: [{ name: 'tell', api_call: { method: 'PUT', url: '/clusters/c1/statuses', body: '{{ .said }}' } }],
-})
 
 const answering = (method: string, urlPattern: string, ...responses: ResponseRule['responses']): ResponseRule => ({
   match: { method, urlPattern },
   responses,
 })
-
-const outcomes = (steps: readonly { readonly name: string; readonly action: string }[]) =>
-  steps.map(({ name, action }) => `${name} ${action}`)
-
-/** Run once while it lives; from then on it is being deleted. */
-const deleting = async (task: object) => {
-  const world = runWorld(task)
-  await world.run()
-  world.done()
-  world.reports()
-  world.resource = DELETED
-  return world
-}
 
 test('behaviour 1: params, then a precondition that asks the API, then create, discover, and a report', async () => {
   const world = runWorld({

@@ -5,9 +5,8 @@
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { countRun, createMetrics } from './metrics.ts'
-import { conditionsOf, configMap, runWorld } from './run.world.ts'
+import { conditionsOf, configMap, DELETED, deleting, reporting, runWorld } from './run.world.ts'
 
-const DELETED = { id: 'c1', name: 'east', generation: 3, deleted_time: '2026-01-31T11:59:00Z' }
 const isDeleting = 'resource.?deleted_time.hasValue()'
 const lifecycle = (given: { readonly create?: string; readonly delete?: string }) => ({
   lifecycle: {
@@ -15,16 +14,6 @@ const lifecycle = (given: { readonly create?: string; readonly delete?: string }
     ...(given.delete !== undefined && { delete: { when: { expression: given.delete } } }),
   },
 })
-
-/** Run once while it lives; from then on it is being deleted. */
-const deleting = async (task: object) => {
-  const world = runWorld(task)
-  await world.run()
-  world.done()
-  world.reports()
-  world.resource = DELETED
-  return world
-}
 
 describe('peer fault 2: an expression that fails at run time is taken for false', () => {
   test.each([
@@ -71,17 +60,7 @@ test('peer fault 3: what waits for others while deleting is applied again; ours 
 test('peer fault 4: create.when "not deleting" with a Finalized that asks for resourcesSkipped deadlocks; ours finalizes', async () => {
   const world = await deleting({
     resources: [configMap('a', lifecycle({ create: `!${isDeleting}`, delete: isDeleting }))],
-    post: {
-      payloads: [
-        {
-          name: 'said',
-          build: {
-            finalized: { expression: `${isDeleting} && !resources.?a.hasValue() && !adapter.resourcesSkipped` },
-          },
-        },
-      ],
-      post_actions: [{ name: 'tell', api_call: { method: 'PUT', url: '/clusters/c1/statuses', body: '{{ .said }}' } }],
-    },
+    post: reporting({ finalized: `${isDeleting} && !resources.?a.hasValue() && !adapter.resourcesSkipped` }),
   })
   await world.run()
   await world.run()

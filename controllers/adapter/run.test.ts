@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { conditionsOf, configMap, runWorld } from './run.world.ts'
-
-const DELETED = { id: 'c1', name: 'east', generation: 3, deleted_time: '2026-01-31T11:59:00Z' }
-const outcomes = (steps: readonly { readonly name: string; readonly action: string }[]) =>
-  steps.map(({ name, action }) => `${name} ${action}`)
+import { conditionsOf, configMap, DELETED, deleting, outcomes, reporting, runWorld } from './run.world.ts'
 
 describe('while the resource lives', () => {
   test('everything is applied in the order of the list, marked, and reported', async () => {
@@ -51,17 +47,7 @@ describe('while the resource lives', () => {
     const world = runWorld({
       preconditions: [{ name: 'big', conditions: [{ field: 'event.generation', operator: 'greaterThan', value: 30 }] }],
       resources: [configMap('a')],
-      post: {
-        payloads: [
-          {
-            name: 'said',
-            build: { why: { expression: 'adapter.skipReason' }, ok: { expression: 'adapter.executionStatus' } },
-          },
-        ],
-        post_actions: [
-          { name: 'tell', api_call: { method: 'PUT', url: '/clusters/c1/statuses', body: '{{ .said }}' } },
-        ],
-      },
+      post: reporting({ why: 'adapter.skipReason', ok: 'adapter.executionStatus' }),
     })
     const { trace } = await world.run()
     expect([trace.status, world.done()]).toEqual(['skipped', []])
@@ -216,17 +202,8 @@ describe('while the resource lives', () => {
 })
 
 describe('while the resource is being deleted', () => {
-  const created = async (task: object) => {
-    const world = runWorld(task)
-    await world.run()
-    world.done()
-    world.reports()
-    world.resource = DELETED
-    return world
-  }
-
   test('nothing is applied; everything goes in its order, in one run when it goes at once', async () => {
-    const world = await created({ resources: [configMap('parent'), configMap('child')] })
+    const world = await deleting({ resources: [configMap('parent'), configMap('child')] })
     const { trace, remaining } = await world.run()
     expect([trace.mode, remaining]).toEqual(['delete', []])
     expect(world.done()).toEqual(['delete child Background', 'delete parent Background'])
@@ -270,7 +247,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('that all is deleted is said to each event anew: a report that the API lost is repaired by the next pulse', async () => {
-    const world = await created({ resources: [configMap('a')] })
+    const world = await deleting({ resources: [configMap('a')] })
     await world.run()
     expect(world.reports()).toHaveLength(1)
     await world.run()
@@ -285,7 +262,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('what is held by a finalizer holds up what waits for it, and Applied stays True', async () => {
-    const world = await created({ resources: [configMap('parent'), configMap('child')] })
+    const world = await deleting({ resources: [configMap('parent'), configMap('child')] })
     world.held.add('child')
     const { remaining, trace } = await world.run()
     expect([remaining, outcomes(trace.resources)]).toEqual([
@@ -308,7 +285,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('a DELETE that is refused does not stop the siblings, and Health=False', async () => {
-    const world = await created({ resources: [configMap('a', { delete_options: { after: [] } }), configMap('b')] })
+    const world = await deleting({ resources: [configMap('a', { delete_options: { after: [] } }), configMap('b')] })
     world.refused.set('a', { operation: 'delete', reason: 'Forbidden' })
     const { remaining } = await world.run()
     expect(remaining).toEqual(['a'])
@@ -322,7 +299,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('what can’t be looked at counts as there', async () => {
-    const world = await created({ resources: [configMap('a', { delete_options: { after: [] } }), configMap('b')] })
+    const world = await deleting({ resources: [configMap('a', { delete_options: { after: [] } }), configMap('b')] })
     world.refused.set('a', { operation: 'find', reason: 'Unreachable' })
     expect((await world.run()).remaining).toEqual(['a'])
     expect(conditionsOf(world.reports()[0])).toContain('Health False Unreachable')
@@ -339,7 +316,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('an orphaning deletion is not waited for', async () => {
-    const world = await created({
+    const world = await deleting({
       resources: [
         configMap('owner', { delete_options: { propagation_policy: 'Orphan', after: [] } }),
         configMap('other', { delete_options: { after: ['owner'] } }),
@@ -385,7 +362,7 @@ describe('while the resource is being deleted', () => {
         delete: { when: { expression: `resource.?deleted_time.hasValue() && ${expression}` } },
       },
     })
-    const world = await created({
+    const world = await deleting({
       resources: [configMap('parent', gate('!resources.?child.hasValue()')), configMap('child', gate('true'))],
     })
     world.held.add('child')
@@ -398,7 +375,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('a gate that has no value holds its own resource and no other', async () => {
-    const world = await created({
+    const world = await deleting({
       resources: [
         configMap('a', {
           lifecycle: { delete: { when: { expression: 'has(resource.deleted_time) && resource.spec.x' } } },
@@ -410,7 +387,7 @@ describe('while the resource is being deleted', () => {
   })
 
   test('payloads have a form of their own while deleting', async () => {
-    const world = await created({
+    const world = await deleting({
       resources: [configMap('a')],
       post: {
         payloads: [{ name: 'said', build: { deleting: false }, when_deleting: { deleting: true } }],

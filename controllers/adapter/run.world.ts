@@ -174,3 +174,32 @@ export const conditionsOf = (report: JsonObject | undefined): string[] =>
   ((report?.conditions ?? []) as unknown as readonly Record<string, string>[]).map(
     ({ type, status, reason }) => `${type} ${status} ${reason}`,
   )
+
+/** What a trace says of the resources, as `name action`. */
+export const outcomes = (steps: readonly { readonly name: string; readonly action: string }[]): string[] =>
+  steps.map(({ name, action }) => `${name} ${action}`)
+
+/** The cluster of the event, in deletion. */
+export const DELETED = { id: 'c1', name: 'east', generation: 3, deleted_time: '2026-01-31T11:59:00Z' }
+
+/** Run once while it lives; from then on it is being deleted. */
+export const deleting = async (task: object): Promise<RunWorld> => {
+  const world = runWorld(task)
+  await world.run()
+  world.done()
+  world.reports()
+  world.resource = DELETED
+  return world
+}
+
+/** Reports by a post action of the task's own, the payload `said` as it is built. @param rest of the payload */
+export const reporting = (build: Readonly<Record<string, string>>, rest: object = {}): object => ({
+  payloads: [
+    {
+      name: 'said',
+      build: Object.fromEntries(Object.entries(build).map(([key, expression]) => [key, { expression }])),
+      ...rest,
+    },
+  ],
+  post_actions: [{ name: 'tell', api_call: { method: 'PUT', url: '/clusters/c1/statuses', body: '{{ .said }}' } }],
+})
