@@ -155,19 +155,6 @@ test.for([
   await expect.poll(run.left).toEqual([])
 })
 
-test('Ctrl-C after the samples are up is the ordinary end', { timeout: TIMEOUT }, async () => {
-  const run = await scriptOfUp()
-  await said(run, 'All goes on; Ctrl-C ends')
-  expect(run.output()).toContain('kubectl get sentinelconfigs,adaptertasks,clusterpools -A')
-  expect(run.output()).toContain('kubectl get fleetdep,fleetdev -A')
-  const dashboard = /(http:\S+) {2}fleet$/m.exec(run.output())?.[1] ?? ''
-  const deployments = (await (await fetch(`${dashboard}/deployments.json`)).text()) as string
-  expect(deployments).toContain('greeter')
-  run.interrupt('SIGINT')
-  expect(await run.exited, run.output()).toBe(0)
-  await expect.poll(run.left).toEqual([])
-})
-
 test('SIGKILL in the middle leaves nothing either', { timeout: TIMEOUT }, async () => {
   const run = await scriptOfUp('--once')
   await said(run, '✓ Start the manager of the Sentinels')
@@ -189,7 +176,7 @@ test('a manager that dies ends the run with its last words', { timeout: TIMEOUT 
   await expect.poll(run.left).toEqual([])
 })
 
-test('on a cluster that was there before, what was there stays and what was added goes', {
+test('on a cluster that was there before, Ctrl-C when all is up is the ordinary end: what was there stays, what was added goes', {
   timeout: TIMEOUT,
 }, async () => {
   // With a node: Jobs of the samples have to run somewhere.
@@ -199,10 +186,17 @@ test('on a cluster that was there before, what was there stays and what was adde
   await controlPlane.kubectl('create', 'namespace', 'hyperfleet-system')
   const before = await objects()
 
-  const run = await scriptOfUp('--once', `--kubeconfig=${controlPlane.kubeconfig}`)
+  const run = await scriptOfUp(`--kubeconfig=${controlPlane.kubeconfig}`)
+  await said(run, 'All goes on; Ctrl-C ends')
+  expect(run.output()).toContain('kubectl get sentinelconfigs,adaptertasks,clusterpools -A')
+  expect(run.output()).toContain('kubectl get fleetdep,fleetdev -A')
+  const dashboard = /(http:\S+) {2}fleet$/m.exec(run.output())?.[1] ?? ''
+  expect(await (await fetch(`${dashboard}/deployments.json`)).text()).toContain('greeter')
+  run.interrupt('SIGINT')
 
   expect(await run.exited, run.output()).toBe(0)
   expect(await objects()).toBe(before)
+  await expect.poll(run.left).toEqual([])
 })
 
 test('a bad flag is refused with the way to the right ones', { timeout: TIMEOUT }, async () => {

@@ -38,15 +38,12 @@ const BACKGROUND = [
   'notify ',
 ].join('|')
 
-// Both keep compiled code (NODE_COMPILE_CACHE) in their folder: a process starts for every statement.
-
 const sqliteGround = async (): Promise<Ground> => {
   const folder = await temporaryFolder('crash')
   const plan = join(folder, 'plan')
   return {
     start: (args) =>
       startMuster(['api', ...NOWHERE, `--data-dir=${folder}`, ...args], {
-        NODE_COMPILE_CACHE: join(folder, 'compiled'),
         NODE_OPTIONS: `--import=${join(import.meta.dirname, 'sqlite-preload.ts')}`,
         [PLAN_VARIABLE]: plan,
         [BACKGROUND_VARIABLE]: `^(${BACKGROUND})`,
@@ -79,14 +76,10 @@ const sqliteGround = async (): Promise<Ground> => {
 
 const postgresGround = async (): Promise<Ground> => {
   const postgres = await startPostgres()
-  const folder = await temporaryFolder('crash')
   const proxy = await postgresProxy(postgres.url)
   let trace: string[] = []
   return {
-    start: (args) =>
-      startMuster(['api', ...NOWHERE, `--database-url=${proxy.url}`, ...args], {
-        NODE_COMPILE_CACHE: join(folder, 'compiled'),
-      }),
+    start: (args) => startMuster(['api', ...NOWHERE, `--database-url=${proxy.url}`, ...args]),
     dieAfter: async (victim, statements) => {
       const background = new RegExp(`^(${BACKGROUND})`, 'i')
       proxy.arm(lightFuse({ after: statements, background, counted: (sql) => trace.push(sql) }), () =>
@@ -111,7 +104,6 @@ const postgresGround = async (): Promise<Ground> => {
     [Symbol.asyncDispose]: async () => {
       await proxy[Symbol.asyncDispose]()
       await postgres.stop()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }
