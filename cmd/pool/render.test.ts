@@ -1,11 +1,12 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { Failure, UsageError } from '../failure.ts'
 import { render } from './render.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'muster-render-'))
+afterAll(() => rm(folder, { recursive: true }))
 
 const file = async (name: string, text: string): Promise<string> => {
   const path = join(folder, name)

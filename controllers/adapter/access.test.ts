@@ -1,11 +1,12 @@
-import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { accessTo } from './access.ts'
 
 test('only listed variables and files are there, and no link leads out', async () => {
   const home = await mkdtemp(join(tmpdir(), 'muster-access-'))
+  onTestFinished(() => rm(home, { recursive: true }))
   const listed = join(home, 'listed')
   await mkdir(listed)
   await writeFile(join(home, 'secret'), 'secret')

@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { muster } from './run.ts'
 
 const samples = join(import.meta.dirname, '../../../kustomize/samples/fleet')
@@ -33,7 +33,7 @@ test('people see batches, what each device gets, and the key that one lacks; pro
 })
 
 test('what the operator would refuse ends with 2, the place, and what to write', async () => {
-  const file = join(await mkdtemp(join(tmpdir(), 'muster-fleet-')), 'deployment.yaml')
+  const file = join(await temporaryFolder('preview'), 'deployment.yaml')
   const refused = async (from: string, to: string) => {
     await writeFile(file, (await readFile(rollout('approval.yaml'), 'utf8')).replace(from, to))
     const { code, output } = await preview(file)

@@ -1,11 +1,11 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { muster } from './run.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'muster-pool-'))
+const folder = await temporaryFolder('pool')
 
 test('muster pool render prints install-configs, or the operation that can’t be applied', async () => {
   const [installConfig, customization] = [join(folder, 'install-config.yaml'), join(folder, 'foo.yaml')]
