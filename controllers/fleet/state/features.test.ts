@@ -464,7 +464,7 @@ test('no second key comes into a slot, though nobody touches the first: historie
         expect(contentions(world, operator)).toEqual(contentions(world, world.operator()))
       })
       // When a person has overruled what was lost, one is left.
-      for (const { metadata, spec } of [...world.deployments.values()]) {
+      for (const { metadata, spec } of world.deployments.values()) {
         const annotations = { 'fleet.nationtech.io/overrule-revision': '1' }
         operator.deploymentSeen(viewOf(world.deploy(deploymentOf(metadata.name, { spec, annotations }))))
       }
