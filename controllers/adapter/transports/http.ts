@@ -6,6 +6,7 @@ import { type FailureReason, TaskError } from '../failure.ts'
 import { type Caller, RequestError, type Taken } from '../http/caller.ts'
 import type { Request } from '../http/exchange.ts'
 import type { Json, JsonObject, Retry } from '../task/form.ts'
+import { explaining } from './explained.ts'
 import type { HttpTargets } from './http-targets.ts'
 import type { Sought, Target, Transport } from './transport.ts'
 
@@ -99,22 +100,11 @@ const textOf = (body: JsonObject | undefined): string | undefined => body && JSO
 const objectOf = (body: Json): JsonObject =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : { value: body }
 
-/** Runs it, and says in every error what was to be done. @throws TaskError, or the signal's reason */
-const explained = async <T>(
-  reason: FailureReason,
-  what: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> => {
-  try {
-    return await work()
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!(error instanceof TaskError)) throw error
-    const actual = error instanceof RequestError ? reasonOf(error, reason) : error.reason
-    throw new TaskError(actual, `${what}: ${error.message}`, { cause: error })
-  }
-}
+const explained = explaining((error, otherwise, what) => {
+  if (!(error instanceof TaskError)) return undefined
+  const reason = error instanceof RequestError ? reasonOf(error, otherwise) : error.reason
+  return new TaskError(reason, `${what}: ${error.message}`, { cause: error })
+})
 
 const reasonOf = ({ status }: RequestError, otherwise: FailureReason): FailureReason => {
   if (status === undefined) return 'Unreachable'

@@ -8,6 +8,7 @@ import { pathOf } from '#operator/model/resource.ts'
 import { TaskError } from '../failure.ts'
 import { apiVersionOf, describe, kindOf, metadataOf } from '../object.ts'
 import type { JsonObject } from '../task/form.ts'
+import { explaining } from './explained.ts'
 import { type Sought, selectorText, type Target, type Transport } from './transport.ts'
 
 export interface KubernetesOptions {
@@ -106,26 +107,13 @@ const filtered = async (objects: AsyncIterable<KubeObject>): Promise<readonly Js
 
 const plain = (object: KubeObject): JsonObject => object as unknown as JsonObject
 
-/** Runs it, and says in every error what was to be done. @throws TaskError, or the signal's reason */
-const explained = async <T>(
-  reason: 'ApplyFailed' | 'DiscoveryFailed' | 'DeleteFailed',
-  what: string,
-  signal: AbortSignal,
-  work: () => Promise<T>,
-): Promise<T> => {
-  try {
-    return await work()
-  } catch (error) {
-    signal.throwIfAborted()
-    if (error instanceof UnknownKindError) throw new TaskError('InvalidManifest', error.message, { cause: error })
-    if (error instanceof NetworkError) throw new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
-    if (error instanceof ApiError)
-      throw new TaskError(error.status === 403 ? 'Forbidden' : reason, `${what}: ${error.message}${mend(error)}`, {
-        cause: error,
-      })
-    throw error
-  }
-}
+const explained = explaining((error, otherwise, what) => {
+  if (error instanceof UnknownKindError) return new TaskError('InvalidManifest', error.message, { cause: error })
+  if (error instanceof NetworkError) return new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
+  if (!(error instanceof ApiError)) return undefined
+  const reason = error.status === 403 ? 'Forbidden' : otherwise
+  return new TaskError(reason, `${what}: ${error.message}${mend(error)}`, { cause: error })
+})
 
 const mend = ({ status, message }: ApiError): string => {
   if (status === 422 && /immutable/.test(message))
