@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{apis,operator,controllers,services,cmd,hack,kustomize,test/{bench,harness}}/**/*.test.ts'],
+          include: ['{apis,lib,operator,controllers,services,cmd,hack,kustomize,test/{bench,harness}}/**/*.test.ts'],
         },
       },
       {

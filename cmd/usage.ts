@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from 'commander'
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import { UsageError } from './failure.ts'
 
 /** `; did you mean x?`, or nothing when no choice is near. */

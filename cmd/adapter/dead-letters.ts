@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { type KeptLetter, readLetters, replayLetter } from '#controllers/adapter/events/dead-letters.ts'
-import { serverOf } from '#operator/model/nats-url.ts'
+import { serverOf } from '#lib/nats/url.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { DeadLettersOptions } from './command.ts'
 

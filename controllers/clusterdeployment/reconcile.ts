@@ -1,9 +1,9 @@
 /** One pass over a ClusterDeployment: what the caches say is enough while nothing is to be done; what is done rests on fresh reads. */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import type { HyperFleet } from '#controllers/hyperfleet/client.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Context, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
+import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { type Decision, decide, registrationOf, type Step } from './decision.ts'
 import { REGISTRATION } from './marks.ts'
 import type { Metrics } from './metrics.ts'

@@ -1,8 +1,8 @@
 /** Takes a cluster down before its ClusterDeployment goes: DELETE, and waiting until the record is gone. */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { isOf, registrationOf } from './decision.ts'
 import { recordsOf } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'

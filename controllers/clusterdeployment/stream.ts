@@ -6,11 +6,11 @@
  *   every SWEEP_EVERY: from nothing again, because an API that was put back to an earlier state may not know that a version is none of its
  */
 
-import type { HyperFleet, WatchMessage } from '#controllers/hyperfleet/client.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import type { HyperFleet, WatchMessage } from '#services/hyperfleet-api/client/client.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { REGISTRATION } from './marks.ts'
 import { type Owner, RECORD_FIELDS, recordOf } from './record.ts'
 import type { Records } from './records.ts'

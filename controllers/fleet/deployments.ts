@@ -6,6 +6,9 @@
  *
  * A workload is rolled out only once its revision is stored. Whoever comes first stores it: the API server decides between two.
  */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isAlreadyExists, messageOf } from '#operator/client/errors.ts'
@@ -14,8 +17,6 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { SelectorError } from '#operator/model/selector.ts'
-import { digestOf } from './kv/envelope.ts'
-import { MalformedEntry } from './kv/malformed.ts'
 import {
   ControllerRevision,
   type ControllerRevisionObject,

@@ -1,9 +1,10 @@
 /** What is written of a Device: its labels and inventory as the agent tells them, and its status. Pure. Design page 60. */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Desired } from '#operator/client/api.ts'
 import { type ConditionClaim, withConditions } from '#operator/model/conditions.ts'
-import { digestOf } from './kv/envelope.ts'
-import type { Info } from './kv/payload.ts'
 import { ownersOfDevice } from './owners.ts'
 import { UNREACHABLE, unreachableTaint } from './selection/taints.ts'
 import type { Contest } from './state/contests.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { heartbeatCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { manualClock } from '#test/harness/index.ts'
 import { Devices } from './devices.ts'
-import { heartbeatCodec } from './kv/payload.ts'
 import { FleetState } from './state/fleet-state.ts'
 
 test('whose heartbeats were lost with their store is offline from then on, not since the beginning of its batch', async () => {

@@ -2,6 +2,11 @@
  * The Devices: what agents tell of them in NATS, and what Kubernetes has of them. The leader brings the second up to the first.
  * A Device is made when its agent is heard: one that somebody deleted while the machine was off stays deleted.
  */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { parseDeviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { type Info, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { Device as DEVICES } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Api, Desired } from '#operator/client/api.ts'
@@ -9,10 +14,6 @@ import { ApiError, isConflict } from '#operator/client/errors.ts'
 import { isLater } from '#operator/engine/revision.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type DeviceSituation, deviceFor, deviceStatusOf, KEEPER_ANNOTATION, withoutLabels } from './device-status.ts'
-import { digestOf } from './kv/envelope.ts'
-import { parseDeviceKey } from './kv/keys.ts'
-import { MalformedEntry } from './kv/malformed.ts'
-import { type Info, infoCodec } from './kv/payload.ts'
 import { WindowError } from './rollout/windows.ts'
 import type { FleetState, KeySeen } from './state/fleet-state.ts'
 import { standingOf } from './state/placement.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { heartbeatCodec, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { Devices } from './devices.ts'
 import { DueDevices } from './due-devices.ts'
-import { heartbeatCodec, infoCodec } from './kv/payload.ts'
 import { FleetState } from './state/fleet-state.ts'
 
 const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`)

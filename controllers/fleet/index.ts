@@ -8,11 +8,11 @@
  */
 import type { Registry } from 'prom-client'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import type { NatsAccess } from '#lib/nats/connection.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { OutsideContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { createMetrics } from './metrics.ts'
-import type { NatsAccess } from './nats/connection.ts'
 import { FleetOperator } from './operator.ts'
 import type { FleetWindow } from './view.ts'
 

@@ -8,6 +8,8 @@
  *
  * A step counts only once it is stored in the status: what all replicas do then follows from it, and a crash loses nothing.
  */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment, type DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
@@ -19,7 +21,6 @@ import { type Collection, collect } from './collector.ts'
 import type { Deployments, Rolled } from './deployments.ts'
 import type { Devices } from './devices.ts'
 import { DueDevices } from './due-devices.ts'
-import { digestOf } from './kv/envelope.ts'
 import type { Metrics } from './metrics.ts'
 import type { DesiredStore } from './nats/desired-store.ts'
 import { noticesOf } from './notices.ts'

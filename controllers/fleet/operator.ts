@@ -9,6 +9,9 @@
  *
  * Seed fleet-recovery, Architecture and Cold-start sequence.
  */
+
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
 import { createEvents, type Events } from '#operator/client/events.ts'
 import { hold, type LeaseTimes } from '#operator/client/lease.ts'
@@ -18,10 +21,8 @@ import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { Deployments } from './deployments.ts'
 import { Devices } from './devices.ts'
-import { parsePlacementKey } from './kv/keys.ts'
 import { Lead } from './lead.ts'
 import type { Metrics } from './metrics.ts'
-import type { NatsAccess } from './nats/connection.ts'
 import type { DesiredStore } from './nats/desired-store.ts'
 import { type Shown, viewOf } from './shown.ts'
 import { followKubernetes } from './sources/kubernetes.ts'

@@ -2,11 +2,12 @@
  * What a Deployment would do, before it does: which devices it is for and why not the others, in which batch each is, what each
  * gets. It asks the same functions as the operator, so it says what will be. Anchors fleet-gitops A4.15. Pure.
  */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { digestOf } from './kv/envelope.ts'
 import { batchFinder, freeze } from './rollout/batches.ts'
 import { holdText } from './state/complaint.ts'
 import { holdOf } from './state/placement.ts'

@@ -1,9 +1,9 @@
 /** Tells each SentinelConfig whether its shard overlaps another one's, and one of them whether resources are left out. */
 import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Context } from '#operator/engine/context.ts'
 import type { Index } from '#operator/engine/indexes.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { findGap, type Gap, NO_GAP } from './gap.ts'
 import type { PulseLoop } from './loop.ts'
 import type { Metrics } from './metrics.ts'

@@ -1,7 +1,7 @@
 /** What is open towards one API: a client, what it learned of the API, and the source that fits. */
 
-import type { HyperFleet } from '#controllers/hyperfleet/client.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
 import type { Config } from './config.ts'
 import type { DueQuestion } from './source/due.ts'
 import { Dialect, type Listing } from './source/pages.ts'

@@ -3,10 +3,10 @@
  * never for the source: a slow poll delays no pulse.
  */
 
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import type { ShardMetrics } from './metrics.ts'
 import { createPublisher } from './publish.ts'
 import type { Due, Schedule } from './schedule.ts'

@@ -5,10 +5,10 @@
  *   dispatch:  schedule: who is due ─► POST /events     (a failure: that resource again, at the next poll interval)
  */
 import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import type { HyperFleet } from '#controllers/hyperfleet/client.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { type Config, ConfigError, fixedPart, type Part, parseConfig, sameResources, shardText } from './config.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { type Dispatch, Dispatcher } from './dispatcher.ts'

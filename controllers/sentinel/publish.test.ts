@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { manualClock } from '#test/harness/clock.ts'
 import { createPublisher } from './publish.ts'
 import type { Due } from './schedule.ts'

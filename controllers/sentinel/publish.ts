@@ -3,8 +3,8 @@
  * Each resource keeps its order, because the schedule hands out a resource's next pulse only when the one before has landed.
  */
 
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import type { Due } from './schedule.ts'
 
 /** Pulses on their way at the same time: enough to fill the API, few enough to be fair to others. */

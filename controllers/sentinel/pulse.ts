@@ -1,10 +1,10 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { createHyperFleet } from '#controllers/hyperfleet/client.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { Bell } from '#operator/model/bell.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
+import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
 import { claimSlot } from './autoshard.ts'
 import type { ClaimCheck } from './claims.ts'
 import type { Config } from './config.ts'

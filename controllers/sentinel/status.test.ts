@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { type Situation, statusOf } from './status.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')

@@ -1,6 +1,5 @@
 /** What a Sentinel knows of itself, as the status of its SentinelConfig. Pure: the writer is pulse.ts. */
 import type { SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import type { Failure } from '#controllers/hyperfleet/failure.ts'
 import {
   type Condition,
   type ConditionClaim,
@@ -10,6 +9,7 @@ import {
 } from '#operator/model/conditions.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
+import type { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import type { Findings } from './ownership.ts'
 import type { Counts } from './schedule.ts'
 import type { Source } from './source/source.ts'

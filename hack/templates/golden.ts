@@ -1,5 +1,5 @@
 /**
- * Writes what Go's text/template makes of cases.ts to operator/template/golden.json, where a test holds our
+ * Writes what Go's text/template makes of cases.ts to lib/template/golden.json, where a test holds our
  * templates to it. Run it after a change of the cases: `node hack/run.mjs hack/templates/golden.ts` (needs Go).
  */
 import { spawnSync } from 'node:child_process'
@@ -27,5 +27,5 @@ const lines = templateCases.map(({ template }, index) => {
 })
 const [first] = templateCases
 const text = `{"data":${JSON.stringify(first?.data)},\n"cases":[\n${lines.join(',\n')}\n]}\n`
-writeFileSync(join(folder, '../../operator/template/golden.json'), text)
+writeFileSync(join(folder, '../../lib/template/golden.json'), text)
 console.log(`wrote ${lines.length} cases`)

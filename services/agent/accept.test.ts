@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { desiredCodec } from '#controllers/fleet/kv/payload.ts'
 import { type Accepted, judge } from './accept.ts'
 
 const sleeps = (seconds: string): Score => ({ type: 'Process', data: { command: ['sleep', seconds] } })

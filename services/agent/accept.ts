@@ -1,9 +1,10 @@
 /** What an entry of fleet-desired means for what a device has. Pure. */
+
+import { type Envelope, equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { type Desired, desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { precedence } from '#apis/fleet.nationtech.io/kv/precedence.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { type Envelope, equalBytes } from '#controllers/fleet/kv/envelope.ts'
-import { MalformedEntry } from '#controllers/fleet/kv/malformed.ts'
-import { type Desired, desiredCodec } from '#controllers/fleet/kv/payload.ts'
-import { precedence } from '#controllers/fleet/kv/precedence.ts'
 import { scoreDigest, scoreProblem } from './score.ts'
 
 /** An entry that a device took: its bytes and what they say. */

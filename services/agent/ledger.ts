@@ -10,8 +10,8 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parsePlacementKey } from '#controllers/fleet/kv/keys.ts'
-import { desiredCodec } from '#controllers/fleet/kv/payload.ts'
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Accepted } from './accept.ts'
 

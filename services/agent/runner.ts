@@ -1,6 +1,7 @@
 /** What runs a kind of workload. */
+
+import type { Phase } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import type { Phase } from '#controllers/fleet/kv/payload.ts'
 
 /** Tells how a workload does; the message says why it is not running, or what it waits for. */
 export type Report = (phase: Phase, message?: string) => void

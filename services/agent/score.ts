@@ -1,6 +1,7 @@
 /** Workloads as this release can run them. The API server has checked them once; what comes over NATS is checked again. Pure. */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { type Score, WORKLOADS } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { digestOf } from '#controllers/fleet/kv/envelope.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 
 /** One Kubernetes object of a workload. */

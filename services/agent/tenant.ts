@@ -1,7 +1,8 @@
 /** One Deployment on this device: what it is told, and what becomes of it. */
+
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { type Phase, type State, shortened } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { WORKLOADS } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { parsePlacementKey } from '#controllers/fleet/kv/keys.ts'
-import { type Phase, type State, shortened } from '#controllers/fleet/kv/payload.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'

@@ -1,5 +1,5 @@
-import { parsePlacementKey } from '#controllers/fleet/kv/keys.ts'
-import { MalformedEntry } from '#controllers/fleet/kv/malformed.ts'
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Ledger, Remembered } from './ledger.ts'

@@ -8,10 +8,10 @@
  * Everything is read only; who may look is decided before anything is looked up.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { isLoopbackHost } from '#operator/binding.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { html, type Markup } from '#services/markup/markup.ts'
 import type { Guard } from './access/guard.ts'
 import { Sessions } from './access/sessions.ts'
 import { refused, signIn } from './access/signin.ts'

@@ -5,7 +5,7 @@
  */
 import type { Latch, Source } from '#controllers/fleet/state/latch.ts'
 import type { FleetView, Recovery } from '#controllers/fleet/view.ts'
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { age } from './parts/age.ts'
 import { number, state } from './parts/tone.ts'
 

@@ -1,5 +1,5 @@
 /** The frame of every page. Nothing in it runs inline: the content security policy allows only files of this origin. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import type { Asset } from './assets.ts'
 import { banner, recoveryOf } from './banner.ts'
 import { digestOf } from './digest.ts'

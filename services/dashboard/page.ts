@@ -1,5 +1,5 @@
 /** What a page is: a model made from the sources, which is its JSON twin, and the sections that show it. */
-import type { Markup } from '#services/markup/markup.ts'
+import type { Markup } from '#lib/markup/markup.ts'
 import type { Sources } from './sources.ts'
 
 export interface PageRequest {

@@ -7,7 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import { asError } from '#operator/model/outcome.ts'
 import { catalogue } from './catalogue.ts'
 import type { Bench } from './definition.ts'

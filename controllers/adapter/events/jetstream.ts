@@ -12,7 +12,7 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
-import { serverOf } from '#operator/model/nats-url.ts'
+import { serverOf } from '#lib/nats/url.ts'
 import { grownDelay } from '#operator/model/outcome.ts'
 import { NotAnEventError, parseEventText } from '../event.ts'
 import { REPLAY, setAside } from './dead-letters.ts'

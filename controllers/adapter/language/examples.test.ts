@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { toJson } from '#operator/cel/index.ts'
-import { compileTemplate } from '#operator/template/index.ts'
+import { toJson } from '#lib/cel/index.ts'
+import { compileTemplate } from '#lib/template/index.ts'
 import {
   EXAMPLE_NAMES,
   EXAMPLE_TIME,

@@ -1,5 +1,5 @@
 /** The CEL of tasks: what an expression may name, and the functions that tasks have beyond the standard ones. */
-import { type Environment, environment } from '#operator/cel/index.ts'
+import { type Environment, environment } from '#lib/cel/index.ts'
 import { taskFunctions } from './functions.ts'
 
 /** Variables that every task has; a param with such a name would never be seen. */

@@ -1,5 +1,5 @@
 /** The functions that task expressions have beyond the standard ones; names and meaning are the Go peer's. */
-import { type CelFunction, toJson } from '#operator/cel/index.ts'
+import { type CelFunction, toJson } from '#lib/cel/index.ts'
 
 const map = (value: unknown): ReadonlyMap<unknown, unknown> | undefined => (value instanceof Map ? value : undefined)
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -7,6 +7,6 @@ export {
   type TemplateOptions,
   TemplateRenderError,
   TemplateSyntaxError,
-} from '#operator/template/index.ts'
+} from '#lib/template/index.ts'
 export { RESERVED_VARIABLES, taskExpressions } from './expressions.ts'
 export { taskFunctions } from './functions.ts'

@@ -5,10 +5,10 @@
  * caller: `get` on `adaptertasks/runs`.
  */
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import { judge, type Verdict } from '#operator/authorization.ts'
 import { type Binding, isLoopback, isLoopbackHost } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'
-import { nearest } from '#operator/model/nearest.ts'
 import { type Answer, type SideServer, serve } from '#operator/serve.ts'
 import type { AdapterRuns, RunFilter } from './runs.ts'
 

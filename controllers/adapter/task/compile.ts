@@ -1,5 +1,5 @@
 /** Compiles the texts of a task: expressions, templates, paths, and documents made of templates. */
-import { CelError, type Environment, toJson } from '#operator/cel/index.ts'
+import { CelError, type Environment, toJson } from '#lib/cel/index.ts'
 import { TaskError } from '../failure.ts'
 import { FieldPathError, fieldPath } from './fieldpath.ts'
 import type { Expression, FieldPath, Json, Scope, Template, Tree } from './form.ts'

@@ -1,5 +1,5 @@
 /** Reads params and preconditions. */
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import { readCall, readLog } from './calls.ts'
 import type { Capture, Condition, Json, Param, Precondition, Source } from './form.ts'
 import { GIVEN, nameProblem } from './names.ts'

@@ -1,6 +1,6 @@
 /** Which variables expressions and templates may use, at each place of a task. */
 import { GIVEN, RESERVED, RESOURCES } from '#apis/hyperfleet.redhat.com/v1alpha1/task/words.ts'
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 
 export { GIVEN, RESOURCES }
 

@@ -1,5 +1,5 @@
 /** Checks a task file against the schema of the language, and says what to write where it differs. */
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import type { TaskProblem } from './problem.ts'
 
 /** The keywords of JSON Schema that the language's schema uses. */

@@ -1,7 +1,7 @@
 /** Writes fleet-desired with compare-and-set. Design page 60. */
 import type { KV } from '@nats-io/kv'
+import { isOutrun } from '#lib/nats/stale-write.ts'
 import type { KeySeen, Write } from '../state/fleet-state.ts'
-import { isOutrun } from './outrun.ts'
 
 /** What became of a write. */
 export type Written =

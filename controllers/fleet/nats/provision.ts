@@ -9,9 +9,9 @@ import {
 } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import { type BucketSettings, compareBucket } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { type Connected, requestProblem } from '#lib/nats/connection.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type BucketSettings, compareBucket } from '../kv/buckets.ts'
-import { type Connected, requestProblem } from './connection.ts'
 import { NatsProblem } from './problem.ts'
 
 /** Which store a bucket is: one that was deleted and made anew has another. Anchors fleet-gitops 0.3. */

@@ -4,10 +4,10 @@
  * anything breaks; then all of it again. Anchors fleet-gitops 0.3, A2.7.
  */
 import { type KV, Kvm } from '@nats-io/kv'
+import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { type Connected, type NatsAccess, openConnection, requestProblem } from '#lib/nats/connection.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { BucketSettings } from '../kv/buckets.ts'
-import { type Connected, type NatsAccess, openConnection, requestProblem } from './connection.ts'
 import { type BucketListener, BucketMirror } from './mirror.ts'
 import { NatsProblem } from './problem.ts'
 import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'

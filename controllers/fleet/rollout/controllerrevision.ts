@@ -5,10 +5,10 @@
  * revision 5, the API server takes the first and answers the other AlreadyExists: it reads again. Anchors fleet-gitops A4.11.
  */
 import { createHash } from 'node:crypto'
+import { digestOf, isCount, isObject } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { apiVersionOf, type KubeObject, type ObjectMeta, type Resource } from '#operator/model/resource.ts'
-import { digestOf, isCount, isObject } from '../kv/envelope.ts'
 import type { Revision } from './revisions.ts'
 
 /** Kubernetes: ControllerRevision of apps/v1, as far as it is used here. */

@@ -2,8 +2,9 @@
  * Revisions of a Deployment: every workload that it had, counted from 1. Going back makes a new revision with the workload of an
  * old one, so that numbers only grow and nobody has to guess which of two came later. Anchors fleet-gitops A4.11. Pure.
  */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { digestOf } from '../kv/envelope.ts'
 
 export interface Revision {
   readonly revision: number

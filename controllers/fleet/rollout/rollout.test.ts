@@ -1,8 +1,8 @@
 /** A rollout over FleetState: what the operator does at every tick, without its I/O. */
 import { expect, test } from 'vitest'
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import type { State } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { digestOf } from '../kv/envelope.ts'
-import type { State } from '../kv/payload.ts'
 import { deploymentOf, deviceOf, scoreOf, World } from '../state/fleet.builders.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import { deploymentView } from '../state/views.ts'

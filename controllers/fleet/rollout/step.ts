@@ -11,9 +11,10 @@
  *
  * Anchors fleet-gitops A4, 5 to 11. Pure.
  */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { approvalOf, type RolloutSpec, type RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
-import { digestOf } from '../kv/envelope.ts'
 import { batchFinder, freeze, type RolloutId } from './batches.ts'
 import { withinBudget } from './budget.ts'
 import { APPROVE_ANNOTATION, type Controls } from './controls.ts'

@@ -1,5 +1,5 @@
 /** `targetExpression`: CEL that says of a device whether it is meant. Bounded, so that no expression holds up the fleet. Pure. */
-import { CelCompileError, CelEvaluationError, environment } from '#operator/cel/index.ts'
+import { CelCompileError, CelEvaluationError, environment } from '#lib/cel/index.ts'
 import type { Labels } from '#operator/model/selector.ts'
 
 /** What expressions and templates see of a device, as `device`. */

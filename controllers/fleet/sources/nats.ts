@@ -6,13 +6,14 @@
  *   fleet-heartbeat ───────────────────────────────────────────┤
  *   fleet-info ────────────────────────────────────────────────┴─► Devices
  */
+
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import type { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Devices } from '../devices.ts'
-import { BUCKETS } from '../kv/buckets.ts'
-import type { MalformedEntry } from '../kv/malformed.ts'
 import type { Metrics } from '../metrics.ts'
-import type { NatsAccess } from '../nats/connection.ts'
 import { type DesiredStore, desiredStore } from '../nats/desired-store.ts'
 import type { BucketListener } from '../nats/mirror.ts'
 import { keepSession } from '../nats/session.ts'

@@ -1,6 +1,7 @@
 /** How the devices of a Deployment do, counted: its `status.aggregate`. Pure. Design page 60; anchors fleet-gitops A4.4. */
+
+import { shortened } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { shortened } from '../kv/payload.ts'
 import { complaint } from './complaint.ts'
 import { type Known, progressOf, standingOf } from './placement.ts'
 import type { DeploymentView, DeviceView } from './views.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { desiredCodec } from '../kv/payload.ts'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { revisionFor } from '../rollout/revisions.ts'
 import { CREATED, deploymentOf, deviceOf, scoreOf, viewOf, World } from './fleet.builders.ts'
 import type { FleetState } from './fleet-state.ts'

@@ -10,11 +10,12 @@
  * Order: what is told comes in any; `writes` and `orphans` are asked only once the seed and every other source was replayed,
  * because what is not read yet looks as if it were gone. Seed fleet-recovery, Architecture and Cold-start sequence.
  */
+
+import { equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { parseDeviceKey, parsePlacementKey, placementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { equalBytes } from '../kv/envelope.ts'
-import { parseDeviceKey, parsePlacementKey, placementKey } from '../kv/keys.ts'
-import { MalformedEntry } from '../kv/malformed.ts'
-import { desiredCodec, stateCodec } from '../kv/payload.ts'
 import { aggregateOf } from './aggregate.ts'
 import { type Contention, type Contest, Contests, contestOf } from './contests.ts'
 import type { Orphan } from './orphans.ts'

@@ -1,8 +1,9 @@
 /** A small fleet for tests: objects as the API server has them, and buckets as NATS has them, without either. */
+
+import { heartbeatCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment, DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { DeviceSpec } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { LabelSelector } from '#operator/model/selector.ts'
-import { heartbeatCodec, type State, stateCodec } from '../kv/payload.ts'
 import { revisionFor } from '../rollout/revisions.ts'
 import { FleetState, type KeySeen } from './fleet-state.ts'
 import { deploymentView, deviceView } from './views.ts'

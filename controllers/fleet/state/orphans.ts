@@ -4,7 +4,7 @@
  * Seed fleet-recovery, scenario 2; anchors fleet-gitops A2.3, A2.4. Pure.
  */
 import { createHash } from 'node:crypto'
-import type { Placement } from '../kv/keys.ts'
+import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
 
 export interface Orphan {
   readonly key: string

@@ -1,9 +1,10 @@
 /** What is known of one Deployment on one device, and what follows from it. Pure. */
+
+import { digestOf, type Envelope } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import type { Desired, State } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { precedence } from '#apis/fleet.nationtech.io/kv/precedence.ts'
 import type { Taint } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
-import { digestOf, type Envelope } from '../kv/envelope.ts'
-import type { Placement } from '../kv/keys.ts'
-import type { Desired, State } from '../kv/payload.ts'
-import { precedence } from '../kv/precedence.ts'
 import type { Revision } from '../rollout/revisions.ts'
 import { taintVerdict } from '../selection/taints.ts'
 import type { DeploymentView, DeviceView } from './views.ts'

@@ -1,5 +1,5 @@
 /** The place that FleetState has for one Deployment on one device. */
-import type { Placement } from '../kv/keys.ts'
+import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { Entry, Said } from './placement.ts'
 
 export interface Slot {

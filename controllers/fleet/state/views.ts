@@ -1,9 +1,10 @@
 /** Deployments and Devices as FleetState takes them: checked, without what decides nothing. */
+
+import { desiredCodec, type Filled } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { desiredCodec, type Filled } from '../kv/payload.ts'
 import { controlsIn } from '../rollout/controls.ts'
 import type { Revision } from '../rollout/revisions.ts'
 import { openingAt, windowsOf } from '../rollout/windows.ts'

@@ -2,10 +2,11 @@
  * What a device is to run: the workload of a revision, its templates filled in with what the device is. Fails closed: what can't
  * be filled in is not given to that device, and to that device alone. Anchors fleet-gitops A4.15. Pure.
  */
+
+import { canonicalText, digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { LARGEST } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { compileTemplate, type Template, TemplateError } from '#operator/template/index.ts'
-import { canonicalText, digestOf } from '../kv/envelope.ts'
-import { LARGEST } from '../kv/payload.ts'
+import { compileTemplate, type Template, TemplateError } from '#lib/template/index.ts'
 import type { DeviceFacts } from '../selection/expression.ts'
 
 /** A template that can't be read, whatever the device is: where, what is wrong, and what to write instead. */

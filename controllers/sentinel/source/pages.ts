@@ -5,8 +5,8 @@
  * which can say the same (`id > 'last'`). An API that ignores both is paged by number.
  */
 
-import type { HyperFleet, Query, ResourcePage } from '#controllers/hyperfleet/client.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
+import type { HyperFleet, Query, ResourcePage } from '#services/hyperfleet-api/client/client.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import type { Selection } from './selection.ts'
 
 export const PAGE_SIZE = 100

@@ -3,8 +3,8 @@
  * An API that refuses the question is swept on every poll.
  */
 
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { type DueQuestion, dueSearches } from './due.ts'
 import { hasKeyset, type Listing, pages } from './pages.ts'
 import { type Change, type Source, SWEEP_EVERY } from './source.ts'

@@ -7,9 +7,9 @@
  * Every SWEEP_EVERY, and when the API has forgotten that version (410), it begins from nothing again.
  */
 
-import type { WatchMessage } from '#controllers/hyperfleet/client.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import type { WatchMessage } from '#services/hyperfleet-api/client/client.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { FIELDS, type Listing } from './pages.ts'
 import { type Change, type Source, SWEEP_EVERY } from './source.ts'
 

@@ -1,6 +1,6 @@
 /** Which objects a workload of manifests has, what is theirs, and how they do. Pure. */
 import { createHash } from 'node:crypto'
-import type { Phase } from '#controllers/fleet/kv/payload.ts'
+import type { Phase } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { readinessOf } from '#operator/model/readiness.ts'
 import type { Manifest } from '../score.ts'
 

@@ -6,7 +6,7 @@
  * What was applied is written down before it is applied, so nothing is forgotten when the agent is killed in between.
  */
 import { join } from 'node:path'
-import { canonicalText } from '#controllers/fleet/kv/envelope.ts'
+import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import { UnknownKindError } from '#operator/client/kinds.ts'
 import type { Clock } from '#operator/model/clock.ts'

@@ -1,8 +1,8 @@
 /** What the operator wants of this device: its keys of fleet-desired, all of them first and then every change. */
 import { DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream'
 import { createInbox, type NatsConnection } from '@nats-io/transport-node'
-import { BUCKETS } from '#controllers/fleet/kv/buckets.ts'
-import { keysOfDevice } from '#controllers/fleet/kv/keys.ts'
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { inboxOf, keyIn, streamOf, subjectOf } from './subjects.ts'
 
 export interface DesiredListener {

@@ -5,8 +5,8 @@
  * another. Reading by sequence, listing, purging and everything about streams has subjects that are not here. A device can't
  * read the states it wrote either, so nothing that it made up can be sent on to somebody else by a server's answer.
  */
-import { BUCKETS } from '#controllers/fleet/kv/buckets.ts'
-import { deviceKey, keysOfDevice } from '#controllers/fleet/kv/keys.ts'
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { deviceKey, keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { inboxOf, streamOf, subjectOf } from './subjects.ts'
 
 /** Subjects as nats-server's configuration takes them. */

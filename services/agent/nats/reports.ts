@@ -1,8 +1,8 @@
 /** What the device says of itself: kept until NATS has it, and said again when NATS may have lost it. */
 import type { KV } from '@nats-io/kv'
-import { deviceKey } from '#controllers/fleet/kv/keys.ts'
-import { type Info, infoCodec, type State, stateCodec } from '#controllers/fleet/kv/payload.ts'
-import { isOutrun } from '#controllers/fleet/nats/outrun.ts'
+import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { type Info, infoCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { isOutrun } from '#lib/nats/stale-write.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'

@@ -9,8 +9,8 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
+import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { canonicalText } from '#controllers/fleet/kv/envelope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'

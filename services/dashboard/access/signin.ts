@@ -1,4 +1,4 @@
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { command } from '../parts/table.ts'
 import { RIGHT } from './guard.ts'
 

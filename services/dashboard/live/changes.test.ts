@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { html } from '#services/markup/markup.ts'
+import { html } from '#lib/markup/markup.ts'
 import type { Opened } from '../page.ts'
 import { changesSince, shownOf } from './changes.ts'
 

@@ -1,5 +1,5 @@
 /** What is to be sent to a page that shows something older. Pure. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { sectionDigest } from '../digest.ts'
 import { section, sectionId } from '../layout.ts'
 import type { Opened } from '../page.ts'

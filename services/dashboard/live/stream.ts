@@ -3,8 +3,8 @@
  * the sections that differ are sent.
  */
 import type { ServerResponse } from 'node:http'
+import type { Markup } from '#lib/markup/markup.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import type { Markup } from '#services/markup/markup.ts'
 import { banner, isShown, recoveryOf } from '../banner.ts'
 import { digestOf } from '../digest.ts'
 import type { Opened } from '../page.ts'

@@ -1,5 +1,5 @@
 /** The first page: what needs a person, and below it how everything does. */
-import { html } from '#services/markup/markup.ts'
+import { html } from '#lib/markup/markup.ts'
 import { byGravity, type Finding, SEVERITIES, type Severity } from '../findings/finding.ts'
 import { findingsOf } from '../findings/findings.ts'
 import { page } from '../page.ts'

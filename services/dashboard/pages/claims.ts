@@ -1,8 +1,8 @@
 /** Claims: who waits for a cluster, and who has one. */
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { html } from '#lib/markup/markup.ts'
 import { type Condition, findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { html } from '#services/markup/markup.ts'
 import { describeLine } from '../findings/finding.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'

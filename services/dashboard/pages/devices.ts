@@ -1,8 +1,8 @@
 /** Devices: who is there, who is not, and what runs on each. */
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { DeviceRow, PlacementRow } from '#controllers/fleet/view.ts'
+import { html } from '#lib/markup/markup.ts'
 import type { Condition } from '#operator/model/conditions.ts'
-import { html } from '#services/markup/markup.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'
 import { bar } from '../parts/chart.ts'

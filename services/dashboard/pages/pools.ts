@@ -1,9 +1,9 @@
 /** Pools: what they keep, and the customizations that they may use. Seed clusterpool-inventory, status. */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool, ENTRY_STATUSES, type InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { html } from '#lib/markup/markup.ts'
 import type { Condition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { html } from '#services/markup/markup.ts'
 import { describeLine } from '../findings/finding.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'

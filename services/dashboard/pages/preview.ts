@@ -1,7 +1,8 @@
 /** Selector preview: which devices a Deployment with these labels would match, before anybody writes one. Anchors fleet-gitops A4.15. */
+
+import { html } from '#lib/markup/markup.ts'
 import { matches, type Selector, SelectorError } from '#operator/model/selector.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
-import { html } from '#services/markup/markup.ts'
 import { page } from '../page.ts'
 import { pathTo } from '../parts/links.ts'
 import { type Listing, paged, pager } from '../parts/listing.ts'

@@ -1,9 +1,9 @@
 /** Sentinels: the shards, and what they have seen. */
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { html } from '#lib/markup/markup.ts'
 import type { Condition } from '#operator/model/conditions.ts'
 import type { Duration } from '#operator/model/duration.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { html } from '#services/markup/markup.ts'
 import { describeLine } from '../findings/finding.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'

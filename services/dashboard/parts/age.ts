@@ -1,5 +1,5 @@
 /** How long ago something was. Coarse, so that a page that shows it changes no more than once a minute. Pure. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,5 +1,5 @@
 /** Small charts, drawn on the server: SVG whose colours are classes, with a text that says the same. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { number, state, type Tone } from './tone.ts'
 
 export interface Part {

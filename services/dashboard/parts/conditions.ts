@@ -1,6 +1,7 @@
 /** Conditions of an object, as a table, and what they come to in one word. */
+
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { type Condition, findCondition } from '#operator/model/conditions.ts'
-import { html, type Markup } from '#services/markup/markup.ts'
 import { age } from './age.ts'
 import { table } from './table.ts'
 import { state, type Tone } from './tone.ts'

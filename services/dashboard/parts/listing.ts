@@ -1,5 +1,5 @@
 /** Long lists a page at a time, filtered by what the URL says. Pure. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 import { withQuery } from './links.ts'
 import { number } from './tone.ts'
 

@@ -1,4 +1,4 @@
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 
 /** Said by pages of controllers that run elsewhere. @param controllers as `--controllers` names them */
 export const runsElsewhere = (...controllers: readonly string[]): Markup =>

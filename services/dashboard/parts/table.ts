@@ -1,5 +1,5 @@
 /** Tables: hairlines, numbers to the right, the first cell names the row. On narrow screens each row becomes a card. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 
 export interface Column<R> {
   readonly name: string

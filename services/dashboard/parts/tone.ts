@@ -1,5 +1,5 @@
 /** How good or bad something is, told by colour and by word: never by colour alone. */
-import { html, type Markup } from '#services/markup/markup.ts'
+import { html, type Markup } from '#lib/markup/markup.ts'
 
 export const TONES = ['good', 'busy', 'warn', 'bad', 'held', 'dim'] as const
 export type Tone = (typeof TONES)[number]

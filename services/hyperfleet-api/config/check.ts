@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import { ConfigError } from './config-error.ts'
 import { type ApiConfig, ConfigFile, ELSEWHERE } from './file.ts'
 

@@ -1,4 +1,4 @@
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import type { ComputedCondition } from './conditions/computed.ts'
 import { checkEntity, EntityError } from './entity-check.ts'
 

@@ -1,4 +1,4 @@
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import { Problem } from '../problems/problem.ts'
 import { QUOTED, unquote } from './token.ts'
 import { COLUMNS, type ConditionPart, type Operand, type SearchColumn } from './tree.ts'

@@ -1,5 +1,5 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '#lib/text/nearest.ts'
 import type { JsonObject } from '../model/resource.ts'
 import { type FieldError, Problem } from '../problems/problem.ts'
 

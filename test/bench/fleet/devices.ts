@@ -1,8 +1,8 @@
 /** Ten thousand devices, as NATS and Kubernetes have them: they tell of themselves, beat, and answer what they are given. */
 import { type KV, Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
+import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { desiredCodec, heartbeatCodec, infoCodec, stateCodec } from '#controllers/fleet/kv/payload.ts'
 import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
 import { inParallel, upTo } from '../in-parallel.ts'
 import type { Stage } from '../stage.ts'

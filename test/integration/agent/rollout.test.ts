@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { desiredCodec, stateCodec } from '#controllers/fleet/kv/payload.ts'
 import type { DeepPartial } from '#operator/index.ts'
 import { type FleetWorld, fleetWorld } from '../fleet/world.ts'
 import { type AgentUnderTest, program, startAgent } from './world.ts'

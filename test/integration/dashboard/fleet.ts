@@ -1,7 +1,8 @@
 /** A small fleet in this process: the real FleetState, filled as the operator fills it, and read as the dashboard reads it. */
+
+import { type Desired, heartbeatCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { type Desired, heartbeatCodec, type State, stateCodec } from '#controllers/fleet/kv/payload.ts'
 import { Bucket, CREATED, deploymentOf, deviceOf, viewOf } from '#controllers/fleet/state/fleet.builders.ts'
 import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
 import { FEEDS, type Feed, type LatchEvent, latchesAt, overall, withEvent } from '#controllers/fleet/state/latch.ts'

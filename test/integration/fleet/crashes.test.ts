@@ -3,9 +3,9 @@
  * proxy before the API server holds a request until the operator, a process, is killed (SIGKILL), or drops all of them.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { desiredCodec, heartbeatCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { desiredCodec, heartbeatCodec, stateCodec } from '#controllers/fleet/kv/payload.ts'
 import type { MusterProcess, ProxiedRequest, RequestProxy } from '#test/harness/index.ts'
 import { type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
 

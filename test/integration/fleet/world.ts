@@ -3,10 +3,16 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
+import {
+  desiredCodec,
+  heartbeatCodec,
+  infoCodec,
+  type State,
+  stateCodec,
+} from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { fleet } from '#controllers/fleet/index.ts'
-import { desiredCodec, heartbeatCodec, infoCodec, type State, stateCodec } from '#controllers/fleet/kv/payload.ts'
 import { type FleetView, FleetWindow } from '#controllers/fleet/view.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'

@@ -1,11 +1,11 @@
 /** The contract of every source of resources, on the APIs that it is for. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { createHyperFleet } from '#controllers/hyperfleet/client.ts'
-import { Failure } from '#controllers/hyperfleet/failure.ts'
 import { parseConfig } from '#controllers/sentinel/config.ts'
 import { openConnection } from '#controllers/sentinel/connection.ts'
 import type { Change } from '#controllers/sentinel/source/source.ts'
+import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
 import { startPeerDialect } from '#test/harness/peer-dialect.ts'
 import { startHyperFleet } from './hyperfleet.ts'

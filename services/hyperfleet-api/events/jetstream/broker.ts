@@ -10,8 +10,8 @@ import {
   StorageType,
 } from '@nats-io/jetstream'
 import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { serverOf, withoutCredentials } from '#lib/nats/url.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { serverOf, withoutCredentials } from '#operator/model/nats-url.ts'
 import { Problem } from '../../problems/problem.ts'
 import { BrokerError } from './broker-error.ts'
 

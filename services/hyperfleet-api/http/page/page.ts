@@ -1,4 +1,4 @@
-import { html, type Markup, Markup as Raw } from '#services/markup/markup.ts'
+import { html, type Markup, Markup as Raw } from '#lib/markup/markup.ts'
 import type { Described, OpenApi, Parameter, Shape } from '../openapi.ts'
 import { STYLE } from './style.ts'
 

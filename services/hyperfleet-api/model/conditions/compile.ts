@@ -1,4 +1,4 @@
-import { CelCompileError, CelEvaluationError, environment, type Program } from '#operator/cel/index.ts'
+import { CelCompileError, CelEvaluationError, environment, type Program } from '#lib/cel/index.ts'
 import { beginningOf } from '#operator/model/beginning.ts'
 import type { ConditionRule, EntityConfig } from '../entity.ts'
 import { EntityError } from '../entity-check.ts'

@@ -1,4 +1,4 @@
-import { type CelFunction, toJson } from '#operator/cel/index.ts'
+import { type CelFunction, toJson } from '#lib/cel/index.ts'
 
 /** What rules may call beyond the standard functions; the peer's names. */
 export const conditionFunctions: readonly CelFunction[] = [

@@ -1,5 +1,5 @@
 /** Go's text/template, third step: a tree and values into text. Stops at its limits, whatever the template is. */
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { Refusal, TemplateRenderError } from './errors.ts'
 import { shown } from './format.ts'
 import type { TemplateFunction } from './functions.ts'

@@ -1,5 +1,5 @@
 /** `a.b`, `a[b]`, `a.?b`, `a[?b]` and `has(a.b)`. */
-import { nearest } from '../model/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { type Evaluator, evaluationError, type Node, type Scope } from './library.ts'
 import { Duration, keyOf, Optional } from './values.ts'
 

@@ -1,5 +1,5 @@
 /** Go's text/template, second step: tokens into a tree. Unknown names are found here, before anything is rendered. */
-import { nearest } from '#operator/model/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { TemplateSyntaxError } from './errors.ts'
 import { readNumber, unquote } from './literal.ts'
 import { type Token, type TokenKind, tokenize } from './tokens.ts'

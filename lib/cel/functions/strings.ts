@@ -1,6 +1,6 @@
 /** Text, by cel-go's `ext.Strings`: positions count characters (code points), not UTF-16 units. */
 
-import { GO_ESCAPES } from '#operator/model/go-escapes.ts'
+import { GO_ESCAPES } from '../../text/go-escapes.ts'
 import { format, valuesIn } from './format.ts'
 import { type CelFunction, functionError } from './function.ts'
 

@@ -1,6 +1,7 @@
 /** Go's `fmt`: what print, printf and an action without a variable write. */
-import { GO_ESCAPES } from '#operator/model/go-escapes.ts'
-import { toExponentialEven, toFixedEven } from '#operator/model/rounding.ts'
+
+import { toExponentialEven, toFixedEven } from '../numbers/rounding.ts'
+import { GO_ESCAPES } from '../text/go-escapes.ts'
 import { Refusal } from './errors.ts'
 import { timeText } from './time.ts'
 import { entry, fromData, keysOf, kindOf, TYPE_NAMES, type Value } from './value.ts'

@@ -1,5 +1,5 @@
 /** What stands in the envelopes of each bucket, and how it is read. A reader takes only what it knows; more may be there. */
-import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import type { Score } from '../v1alpha1/score.ts'
 import { type Envelope, isCount, isObject, type Json, type JsonObject, open, seal } from './envelope.ts'
 import { MalformedEntry } from './malformed.ts'
 

@@ -5,7 +5,7 @@ import {
   TypeError as LibraryTypeError,
   ParseError,
 } from '@marcbachmann/cel-js'
-import { nearest } from '../model/nearest.ts'
+import { nearest } from '../text/nearest.ts'
 import { CelCompileError, CelEvaluationError, CelLimitError, type CelProblem, type Place } from './errors.ts'
 import {
   addEqualityOfOptionals,

@@ -1,5 +1,5 @@
 /** `string.format(list)`: cel-go's `ext.Strings`, with its clauses and its texts of values. */
-import { toExponentialEven, toFixedEven } from '../../model/rounding.ts'
+import { toExponentialEven, toFixedEven } from '../../numbers/rounding.ts'
 import { durationText, timestampText } from '../json.ts'
 import { Duration, UnsignedInt } from '../values.ts'
 import { functionError } from './function.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serverOf, withoutCredentials } from './nats-url.ts'
+import { serverOf, withoutCredentials } from './url.ts'
 
 test.each([
   ['nothing', 'nats://host:4222', { servers: 'nats://host:4222' }],
