@@ -6,6 +6,7 @@ export const ARGOCD_VERSION = 'v3.2.11'
 /** Argo CD (one program, whose part is chosen by ARGOCD_BINARY_NAME) and the kustomize that its repo-server calls. */
 export const ARGOCD = {
   title: 'Argo CD',
+  name: 'argocd',
   module: import.meta.dirname,
   version: ARGOCD_VERSION,
   packages: {

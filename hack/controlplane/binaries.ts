@@ -1,15 +1,23 @@
 import type { BinarySet } from '../gobuild/set.ts'
 
-/** Versions are go.mod's, except Kubernetes' own, which its linker flags need. */
-const KUBERNETES_VERSION = 'v1.36.3'
+/** Versions are go.mod's, except Kubernetes' own, which its linker flags need. The node of kind is of the same version. */
+export const KUBERNETES_VERSION = 'v1.36.3'
 
 const [major = '', minor = ''] = KUBERNETES_VERSION.slice(1).split('.')
 
 const VERSION_PACKAGE = 'k8s.io/component-base/version'
 
+// Without the version the API server would report v0.0.0, and clients that look at it would choose old behaviour.
+const FLAGS = [
+  '-trimpath',
+  '-ldflags',
+  `-s -w -X ${VERSION_PACKAGE}.gitVersion=${KUBERNETES_VERSION} -X ${VERSION_PACKAGE}.gitMajor=${major} -X ${VERSION_PACKAGE}.gitMinor=${minor}`,
+] as const
+
 /** The local control plane, kubectl and NATS. */
 export const CONTROL_PLANE = {
   title: 'the control plane',
+  name: 'controlplane',
   module: import.meta.dirname,
   version: KUBERNETES_VERSION,
   packages: {
@@ -21,10 +29,19 @@ export const CONTROL_PLANE = {
     kwok: 'sigs.k8s.io/kwok/cmd/kwok',
     'nats-server': 'github.com/nats-io/nats-server/v2',
   },
-  // Without the version the API server would report v0.0.0, and clients that look at it would choose old behaviour.
-  flags: [
-    '-trimpath',
-    '-ldflags',
-    `-s -w -X ${VERSION_PACKAGE}.gitVersion=${KUBERNETES_VERSION} -X ${VERSION_PACKAGE}.gitMajor=${major} -X ${VERSION_PACKAGE}.gitMinor=${minor}`,
-  ],
+  flags: FLAGS,
+} as const satisfies BinarySet
+
+/** What a node of Kubernetes needs besides; of the same modules, so most of it is compiled already. */
+export const NODE_KUBERNETES = {
+  title: "a node's Kubernetes",
+  name: 'node-kubernetes',
+  module: import.meta.dirname,
+  version: KUBERNETES_VERSION,
+  packages: {
+    kubeadm: 'k8s.io/kubernetes/cmd/kubeadm',
+    kubelet: 'k8s.io/kubernetes/cmd/kubelet',
+    'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
+  },
+  flags: FLAGS,
 } as const satisfies BinarySet
