@@ -49,7 +49,7 @@ const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyControl
   },
   clusterpool: async ({ clock, registry }) => {
     const { clusterpool } = await import('#controllers/clusterpool/index.ts')
-    const { customizations } = await import('#controllers/clusterpool/customizations.ts')
+    const { customizations } = await import('#controllers/clusterdeploymentcustomization/index.ts')
     return [clusterpool({ clock, registry }), customizations()]
   },
   clusterclaim: async () => {

@@ -1,15 +1,15 @@
 import { loadAll } from 'js-yaml'
-import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import {
   type Customization,
   CustomizationError,
   customizeInstallConfig,
-} from '#controllers/clusterpool/cluster/customization.ts'
+} from '#apis/hive.openshift.io/model/customization.ts'
 import {
   InstallConfigError,
   parseInstallConfig,
   printInstallConfig,
-} from '#controllers/clusterpool/installconfig/yaml.ts'
+} from '#apis/hive.openshift.io/model/install-config.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { readInput } from '../input.ts'
 

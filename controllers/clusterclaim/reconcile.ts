@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ClusterClaim, type ClusterClaimStatus } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { CLAIM_FINALIZER, REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/marks.ts'
+import { CLAIM_FINALIZER, REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Role, RoleBinding } from '#apis/kubernetes.ts'
 import {
   type Api,
@@ -17,7 +17,7 @@ import {
   TemporaryError,
 } from '#operator/index.ts'
 import { standing as standingConditions, withConditions } from '#operator/model/conditions.ts'
-import { type ClaimedCluster, type Decision, decideClaim, withoutGrant } from './decision.ts'
+import { type ClaimedCluster, type Decision, decideClaim, withoutGrant } from './decide.ts'
 import { CLAIM_UID_LABEL, GRANT, grantsOf } from './grants.ts'
 
 /** Where a claim looks up what it is about. */

@@ -14,13 +14,13 @@ import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
-import { DEPROVISION_FINALIZER } from './marks.ts'
+import { remove } from './deregister.ts'
+import { DEPROVISION_FINALIZER } from './labels.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
 import { reconcile } from './reconcile.ts'
-import { type Owner, ownerOf } from './record.ts'
-import { Records } from './records.ts'
-import { remove } from './remove.ts'
-import { follow } from './stream.ts'
+import { type Owner, ownerOf } from './record/record.ts'
+import { Records } from './record/record-cache.ts'
+import { follow } from './record/record-stream.ts'
 
 export interface ClusterDeploymentDeps {
   readonly clock: Clock

@@ -4,7 +4,7 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import type { Index } from '#operator/client/store.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { STOPPED } from './conditions.ts'
-import type { Records } from './records.ts'
+import type { Records } from './record/record-cache.ts'
 
 const STATES = ['installing', 'installed', 'stopped', 'deleting'] as const
 export type State = (typeof STATES)[number]

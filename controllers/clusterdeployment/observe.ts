@@ -1,15 +1,16 @@
 /** What a ClusterDeployment's decision rests on, read from the API servers. */
+
+import { InstallConfigError, parseInstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
-import { InstallConfigError, parseInstallConfig } from '../clusterpool/installconfig/yaml.ts'
-import { isOf, type Observed, registrationOf } from './decision.ts'
+import { isOf, type Observed, registrationOf } from './decide.ts'
+import { REGISTRATION } from './labels.ts'
 import { whyNotLeased } from './lease.ts'
-import { REGISTRATION } from './marks.ts'
-import { type ClusterRecord, recordOf } from './record.ts'
-import { byAge } from './records.ts'
+import { type ClusterRecord, recordOf } from './record/record.ts'
+import { byAge } from './record/record-cache.ts'
 
 const INSTALL_CONFIG = 'install-config.yaml'
 

@@ -1,8 +1,8 @@
 /** Whether a cluster runs, and how long it may. Pure. */
 import type { ClusterDeployment, ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
-import { alwaysOn } from '../clusterpool/plan/power.ts'
 import { HIBERNATING } from './conditions.ts'
 
 export type Power = ClusterDeploymentSpec['powerState']
@@ -29,7 +29,7 @@ export const powerOf = (wanted: Power, before: string | undefined, isThere: bool
 export const sleepsAt = ({ spec, status }: ClusterDeployment): number | undefined => {
   const { hibernateAfter = '0s', clusterPoolRef: pool } = spec
   const mayRun = toMilliseconds(hibernateAfter)
-  if (mayRun === 0 || alwaysOn(spec) !== undefined) return undefined
+  if (mayRun === 0 || neverHibernatesOn(spec) !== undefined) return undefined
   if (pool !== undefined && !pool.claimName) return undefined
   const runs = spec.installed && spec.powerState === 'Running' && status?.powerState === 'Running'
   const hibernating = findCondition(status?.conditions, HIBERNATING)

@@ -3,8 +3,8 @@ import type { ClusterDeployment, ClusterDeploymentStatus } from '#apis/hive.open
 import { type Condition, type ConditionClaim, standing, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
-import type { Decision } from './decision.ts'
-import { ADAPTER_SUFFIX, type ClusterRecord } from './record.ts'
+import type { Decision } from './decide.ts'
+import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
 /** A merge patch of the status; null removes. */
 export const statusOf = (

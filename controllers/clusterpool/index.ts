@@ -1,15 +1,14 @@
 /**
  * Cluster pools: each keeps so many clusters installed and waiting, and leases the customizations of its inventory to them.
  *
- *   ClusterPool ─► pass (reconcile): observe ─► plan ─► carry out ─► status, events, metrics
+ *   ClusterPool ─► reconcile: observe ─► decide ─► execute ─► status, events, metrics
  *        ▲
  *        └─ woken by its clusters, claims, customizations, namespaces and by the bindings of its admins
  *
- *   pool removed by force ─► lease/orphans.ts lets the rest of its clusters go (outside)
- *   ClusterDeploymentCustomization ─► customizations.ts says whether it can be used: a controller of its own
+ *   pool removed by force ─► lease/orphaned-clusters.ts removes the finalizer of what is left of its clusters (outside)
  *
- * observe/ reads what a pass looks at; plan/ decides, with inventory/, lease/ and cluster/ (what a cluster is made of) and without I/O;
- * writes/ carries it out; report/ tells it. patches/ and installconfig/ stand alone; scenarios/ is for tests.
+ * observe.ts and observe/ read; decide.ts decides without I/O, with decide/, inventory/, lease/ and cluster/ (what a cluster is made of);
+ * execute.ts and execute/ write. model/ has the plain types.
  * Why so: docs/decisions/pool-plan.md.
  */
 import type { Registry } from 'prom-client'
@@ -17,14 +16,14 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/marks.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { type Clock, type Controller, controller, type KubeObject } from '#operator/index.ts'
-import { letOrphansGo, onlyLeased } from './lease/orphans.ts'
-import { entries, type View } from './observe/view.ts'
-import { pass } from './pass.ts'
-import { ADMIN_BINDING, ADMIN_ROLE } from './plan/rbac.ts'
-import { createMetrics, forgetPool } from './report/metrics.ts'
+import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
+import { letOrphansGo, onlyLeased } from './lease/orphaned-clusters.ts'
+import { createMetrics, forgetPool } from './metrics.ts'
+import { entries, type View } from './observe/indexes.ts'
+import { pass } from './reconcile.ts'
 
 export interface ClusterPoolDeps {
   readonly clock: Clock

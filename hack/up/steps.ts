@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REGISTRATION } from '#controllers/clusterdeployment/marks.ts'
+import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { startCluster } from '../cluster/choose.ts'
 import type { Cluster, Wanted } from '../cluster/cluster.ts'
 import { apiArgs, DEVELOPER } from '../muster/api.ts'

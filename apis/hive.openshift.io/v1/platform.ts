@@ -37,3 +37,10 @@ export type Platform = Static<ReturnType<typeof platform>>
 /** For a kind whose platform stays what it is. */
 export const platformIsImmutable = () =>
   rules({ rule: 'self == oldSelf', message: 'platform can’t be changed: make a new object' })
+
+/** Clouds on which machines can't hibernate, as Hive has them. */
+const NEVER_HIBERNATES: readonly PlatformName[] = ['openstack', 'vsphere']
+
+/** The cloud of a pool or cluster if clusters on it can't hibernate; undefined when they can. */
+export const neverHibernatesOn = ({ platform }: { readonly platform: Platform }): PlatformName | undefined =>
+  NEVER_HIBERNATES.find((name) => platform[name] !== undefined)

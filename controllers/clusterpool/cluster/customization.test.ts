@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { defaultInstallConfig, fromTemplate } from '../installconfig/template.ts'
-import { InstallConfigError, parseInstallConfig, printInstallConfig } from '../installconfig/yaml.ts'
-import { CustomizationError, customizeInstallConfig, customizeSpec, readCustomization } from './customization.ts'
+import {
+  CustomizationError,
+  customizeInstallConfig,
+  customizeSpec,
+  readCustomization,
+} from '#apis/hive.openshift.io/model/customization.ts'
+import {
+  InstallConfigError,
+  parseInstallConfig,
+  printInstallConfig,
+} from '#apis/hive.openshift.io/model/install-config.ts'
+import { defaultInstallConfig, fromTemplate } from './install-config.ts'
 
 const POOL = {
   platform: { vsphere: { vCenter: 'vcenter.example.com', credentialsSecretRef: { name: 'vsphere' } } },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { aCustomization, aPool } from '../scenarios/pool.builders.ts'
-import { pass } from '../scenarios/scenario.world.ts'
+import { aCustomization, aPool } from '#test/worlds/clusterpool/builders.ts'
+import { pass } from '#test/worlds/clusterpool/scenario.ts'
 import { deploymentManifest, installConfigManifest, namespaceManifest } from './manifests.ts'
 
 const creation = (given: Parameters<typeof pass>[0]) => {

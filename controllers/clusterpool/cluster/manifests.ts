@@ -1,4 +1,6 @@
 /** The objects of a new cluster, in the order in which they are made: the ClusterDeployment last, for by it a cluster exists. */
+
+import { printInstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import { ClusterDeployment, type ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
@@ -6,13 +8,12 @@ import {
   LEASE_FINALIZER,
   POOL_LABELS,
   VERSION_ANNOTATION,
-} from '#apis/hive.openshift.io/v1/marks.ts'
+} from '#apis/hive.openshift.io/v1/labels.ts'
 import { RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
-import { printInstallConfig } from '../installconfig/yaml.ts'
-import type { Action } from '../plan/action.ts'
-import { ADMIN_BINDING, ADMIN_ROLE, type AdminBinding } from '../plan/rbac.ts'
-import { installConfigSecretName } from './cluster.ts'
+import { ADMIN_BINDING, ADMIN_ROLE, type AdminBinding } from '../decide/admin-bindings.ts'
+import type { Action } from '../model/plan.ts'
+import { installConfigSecretName } from './render.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
 

@@ -1,10 +1,10 @@
 /** Which customizations the next clusters would lease, each with the cluster that it would make. */
 
-import { type ClusterDocuments, renderCluster } from '../cluster/cluster.ts'
-import { clusterName } from '../cluster/clustername.ts'
-import { type Customization, CustomizationError } from '../cluster/customization.ts'
+import { type Customization, CustomizationError } from '#apis/hive.openshift.io/model/customization.ts'
+import { clusterName } from '../cluster/cluster-name.ts'
+import { type ClusterDocuments, renderCluster } from '../cluster/render.ts'
 import { type Lease, listedNames, poolOf } from '../lease/lease.ts'
-import { keyOf, type Leasable, type NamespacedName, type Observed } from '../observe/observed.ts'
+import { keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
 import { coolsOffUntil } from './attempts.ts'
 import type { Inventory } from './inventory.ts'
 

@@ -1,10 +1,18 @@
 /** Scenarios 7 to 20 of anchors hive-clusterpool, B, C, G, H and I of the better ones, and the seed's paragraphs by name. */
 import { describe, expect, test } from 'vitest'
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { poolVersion } from '../cluster/poolversion.ts'
+import {
+  aClaim,
+  aCluster,
+  aCustomization,
+  aPool,
+  BAD_PATCH,
+  minutes,
+  versionOf,
+} from '#test/worlds/clusterpool/builders.ts'
+import { about, conditionIn, deeds, entriesIn, pass, statusIn } from '#test/worlds/clusterpool/scenario.ts'
+import { poolVersion } from '../cluster/pool-version.ts'
 import { LEASE_GRACE } from '../lease/lease.ts'
-import { aClaim, aCluster, aCustomization, aPool, BAD_PATCH, minutes, versionOf } from '../scenarios/pool.builders.ts'
-import { about, conditionIn, deeds, entriesIn, pass, statusIn } from '../scenarios/scenario.world.ts'
 import { COOL_OFF } from './attempts.ts'
 
 const VERSION = poolVersion(aPool({ inventory: ['a'] }).spec)

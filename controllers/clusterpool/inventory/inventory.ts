@@ -1,11 +1,11 @@
 /** What each customization of the inventory is to the pool now. Seed: clusterpool-inventory, `ClusterPool.Status.Inventory`. */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { whyBroken } from '../decide/buckets.ts'
 import { type Lease, listedNames } from '../lease/lease.ts'
-import { whyBroken } from '../observe/buckets.ts'
-import { type Cluster, keyOf, type Leasable, type NamespacedName, type Observed } from '../observe/observed.ts'
-import { compare } from '../plan/order.ts'
+import { type Cluster, keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
+import { compare } from '../model/order.ts'
 import { counted, type Failures, failureMessage, isUsedUp } from './attempts.ts'
-import { fitted, type Room, roomFor } from './room.ts'
+import { fitted, type Room, roomFor } from './message-size.ts'
 
 /** As the CRD defaults it; for what is left of an inventory that is gone. */
 const ATTEMPTS = 3

@@ -1,6 +1,6 @@
 /** The inventory in words. Seed: clusterpool-inventory, "ClusterPool's inventory condition summarizes". */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { compare } from '../plan/order.ts'
+import { compare } from '../model/order.ts'
 import type { Inventory } from './inventory.ts'
 
 export interface Summary {

@@ -5,7 +5,7 @@
  * holder releases it, or anyone after a GET proved that the named cluster is gone and its maker had time enough to make it.
  * Seed: clusterpool-inventory, Maintaining the lease; design page 40.
  */
-import { type Cluster, isSame, keyOf, type Leasable, type NamespacedName, type Observed } from '../observe/observed.ts'
+import { type Cluster, isSame, keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
 
 /** How long a lease may be without its cluster before it counts as left behind, in milliseconds. */
 export const LEASE_GRACE = 5 * 60_000

@@ -1,9 +1,14 @@
 /** What a pool needs of other objects before it can make clusters. Anchors hive-clusterpool 1.1, MissingDependencies. */
+
+import {
+  type InstallConfig,
+  InstallConfigError,
+  parseInstallConfig,
+} from '#apis/hive.openshift.io/model/install-config.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import { type Api, defineResource, isNotFound } from '#operator/index.ts'
 import { pathOf } from '#operator/model/resource.ts'
-import { type InstallConfig, InstallConfigError, parseInstallConfig } from '../installconfig/yaml.ts'
 
 export interface Dependencies {
   /** In words: "pull secret: pull". */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { aCluster, aPool } from '#controllers/clusterpool/scenarios/pool.builders.ts'
 import { apiVersionOf, pathOf } from '#operator/model/resource.ts'
+import { aCluster, aPool } from '#test/worlds/clusterpool/builders.ts'
 import type { Bench } from '../definition.ts'
 import { inParallel, upTo } from '../in-parallel.ts'
 import type { Figure } from '../report/row.ts'

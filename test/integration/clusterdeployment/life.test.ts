@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/marks.ts'
-import { REGISTRATION } from '#controllers/clusterdeployment/marks.ts'
+import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
+import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { type Manager, type World, world } from './world.ts'
 

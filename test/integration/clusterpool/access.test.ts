@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT } from '#controllers/clusterclaim/grants.ts'
-import { ADMIN_BINDING } from '#controllers/clusterpool/plan/rbac.ts'
+import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
 

@@ -1,6 +1,6 @@
 /** Stands in for the bridge to the HyperFleet API: what it does to a ClusterDeployment is the contract of docs/decisions/pool-plan.md. */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/marks.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { controller, operator, type Transport } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 

@@ -1,6 +1,6 @@
 /** Looks on through a watch of its own: which customizations were ever in two clusters at once. */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/marks.ts'
+import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { controller, operator, type Transport } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'

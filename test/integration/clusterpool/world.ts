@@ -10,7 +10,7 @@ import {
 } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { clusterclaim } from '#controllers/clusterclaim/index.ts'
-import { customizations } from '#controllers/clusterpool/customizations.ts'
+import { customizations } from '#controllers/clusterdeploymentcustomization/index.ts'
 import { clusterpool } from '#controllers/clusterpool/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { AnyController } from '#operator/controller.ts'

@@ -1,0 +1,71 @@
+/**
+ * Install-configs as text. The installer reads YAML 1.1, people write what looks right: whatever is not plainly null, true,
+ * false or a whole number is a text and stays the text it is. `4.20` is a version and no number, `0123` no 83, `yes` no true.
+ */
+import {
+  boolCoreTag,
+  defineScalarTag,
+  dump,
+  FAILSAFE_SCHEMA,
+  intJsonTag,
+  load,
+  NOT_RESOLVED,
+  nullCoreTag,
+  Schema,
+} from 'js-yaml'
+import type { Json } from '#lib/json-patch/json.ts'
+
+/** An install-config that can't be read; the message says where. */
+export class InstallConfigError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'InstallConfigError'
+  }
+}
+
+export type InstallConfig = { [key: string]: Json }
+
+/** Larger than any install-config; a Secret holds 1 MiB at most. */
+const LONGEST = 1024 * 1024
+/** Aliases may repeat a part again and again: this many values in all. */
+const MOST_VALUES = 100_000
+
+const exactInteger = defineScalarTag('tag:yaml.org,2002:int', {
+  ...intJsonTag,
+  resolve: (source, isExplicit, tagName) => {
+    const number = intJsonTag.resolve(source, isExplicit, tagName)
+    return Number.isSafeInteger(number) ? number : NOT_RESOLVED
+  },
+})
+
+const TEXTS_STAY_TEXTS = new Schema([...FAILSAFE_SCHEMA.tags, nullCoreTag, boolCoreTag, exactInteger])
+
+/** Reads one install-config. @throws InstallConfigError */
+export const parseInstallConfig = (text: string): InstallConfig => {
+  if (text.length > LONGEST) throw new InstallConfigError(`the install-config has more than ${LONGEST} characters`)
+  const document = unshared(read(text), { left: MOST_VALUES })
+  if (typeof document !== 'object' || document === null || Array.isArray(document))
+    throw new InstallConfigError('the install-config must be a YAML mapping with apiVersion, metadata and so on')
+  return document
+}
+
+/** Writes an install-config so that any YAML reader finds the same values. */
+export const printInstallConfig = (config: InstallConfig): string => dump(config, { noRefs: true, lineWidth: -1 })
+
+const read = (text: string): Json => {
+  try {
+    return load(text, { schema: TEXTS_STAY_TEXTS }) as Json
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
+    throw new InstallConfigError(`the install-config is no YAML: ${why}`, { cause: error })
+  }
+}
+
+/** A copy in which nothing stands twice: a patch of one place must not show in another that was written as its alias. */
+const unshared = (value: Json, budget: { left: number }): Json => {
+  budget.left -= 1
+  if (budget.left < 0) throw new InstallConfigError(`the install-config has more than ${MOST_VALUES} values`)
+  if (Array.isArray(value)) return value.map((inner) => unshared(inner, budget))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, unshared(inner, budget)]))
+}

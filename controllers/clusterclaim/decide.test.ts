@@ -1,0 +1,138 @@
+/** K of the better scenarios of anchors hive-clusterpool, and what its claim controller is tested for (4.2). */
+import { describe, expect, test } from 'vitest'
+import { type ClaimedCluster, decideClaim, type Observed, withoutGrant } from './decide.ts'
+
+const NOW = new Date('2026-03-01T10:00:00Z')
+const HOUR = 3_600_000
+
+const cluster = (says: Partial<ClaimedCluster> = {}): ClaimedCluster => ({
+  claim: 'mine',
+  claimedAt: NOW.getTime() - HOUR,
+  deleting: false,
+  marked: false,
+  power: 'Running',
+  wantedAsleep: false,
+  ...says,
+})
+
+const claim = (says: Partial<Observed> = {}): Observed => ({
+  name: 'mine',
+  deleting: false,
+  spec: { clusterPoolName: 'pool', namespace: 'pool-1' },
+  pool: { limits: undefined, deleting: false },
+  cluster: cluster(),
+  ...says,
+})
+
+const decided = (says: Partial<Observed>): string => {
+  const { action, conditions } = decideClaim(claim(says), NOW)
+  return [action, ...conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)].join(', ')
+}
+
+const WAITS = { spec: { clusterPoolName: 'pool' }, cluster: undefined }
+
+test('K: a claim on a pool that does not exist says so', () => {
+  const [said] = decideClaim(claim({ ...WAITS, pool: undefined }), NOW).conditions
+  expect(said).toEqual({
+    type: 'Pending',
+    status: 'True',
+    reason: 'PoolNotFound',
+    message: 'there is no ClusterPool pool in this namespace: create it, or claim from another one',
+  })
+})
+
+test.each<[string, Partial<Observed>, string]>([
+  ['it waits: the pool speaks', WAITS, 'None'],
+  ['its cluster runs', {}, 'GrantSubjects, Pending False ClusterClaimed, ClusterRunning True Running'],
+  [
+    'its cluster wakes up',
+    { cluster: cluster({ power: 'Resuming' }) },
+    'GrantSubjects, Pending False ClusterClaimed, ClusterRunning False Resuming',
+  ],
+  ['its cluster does not know yet', { cluster: cluster({ claim: undefined }) }, 'None, Pending True ClusterAssigned'],
+  ['W19: its cluster is another’s', { cluster: cluster({ claim: 'other' }) }, 'None, Pending True AssignmentConflict'],
+  ['its cluster is deleted', { cluster: cluster({ deleting: true }) }, 'None, ClusterRunning False ClusterDeleting'],
+  ['its cluster is gone', { cluster: undefined }, 'None, ClusterRunning False ClusterDeleted'],
+  ['it goes: its cluster is marked', { deleting: true }, 'MarkCluster, ClusterRunning False ClusterDeleting'],
+  [
+    'it goes: its cluster was marked',
+    { deleting: true, cluster: cluster({ marked: true }) },
+    'None, ClusterRunning False ClusterDeleting',
+  ],
+  ['it goes, and its cluster is gone', { deleting: true, cluster: undefined }, 'LetGo'],
+  ['it goes, and the cluster is another’s', { deleting: true, cluster: cluster({ claim: 'other' }) }, 'LetGo'],
+])('%s', (_what, says, expected) => expect(decided(says)).toBe(expected))
+
+test.each<[string, Partial<Observed>, string | undefined]>([
+  ['its pool is not there yet', { ...WAITS, pool: undefined }, 'Reconciling PoolNotFound'],
+  ['it waits', WAITS, 'Reconciling NoClusters'],
+  ['its cluster does not know yet', { cluster: cluster({ claim: undefined }) }, 'Reconciling ClusterAssigned'],
+  ['its cluster is another’s', { cluster: cluster({ claim: 'other' }) }, 'Reconciling AssignmentConflict'],
+  ['its cluster runs', {}, 'Ready Running'],
+  ['its cluster wakes up', { cluster: cluster({ power: 'Resuming' }) }, 'Reconciling Resuming'],
+  [
+    'its cluster sleeps, as is wanted',
+    { cluster: cluster({ power: 'Hibernating', wantedAsleep: true }) },
+    'Ready Hibernating',
+  ],
+  ['its cluster sleeps and is to wake', { cluster: cluster({ power: 'Hibernating' }) }, 'Reconciling Resuming'],
+  ['its cluster is to sleep', { cluster: cluster({ power: 'Stopping', wantedAsleep: true }) }, 'Reconciling Resuming'],
+  ['its cluster is deleted', { cluster: cluster({ deleting: true }) }, 'Reconciling ClusterDeleting'],
+  ['its cluster is gone', { cluster: undefined }, 'Stalled ClusterDeleted'],
+  ['it goes with its cluster', { deleting: true }, 'Reconciling ClusterDeleting'],
+  ['it goes, and its cluster is gone', { deleting: true, cluster: undefined }, undefined],
+])('how a claim stands when %s', (_when, says, expected) => {
+  const said = decideClaim(claim(says), NOW).standing
+  expect(said && `${said.standing} ${said.reason}`).toBe(expected)
+})
+
+describe('lifetime', () => {
+  test.each([
+    ['none at all', undefined, undefined, undefined, undefined],
+    ['the claim’s', '1h', undefined, undefined, '1h'],
+    ['the pool’s default', undefined, '2h', undefined, '2h'],
+    ['the claim’s before the default', '1h', '2h', undefined, '1h'],
+    ['the maximum when nobody says anything', undefined, undefined, '3h', '3h'],
+    ['the claim’s below the maximum', '2h', undefined, '3h', '2h'],
+    ['the maximum below the claim’s', '4h', undefined, '3h', '3h'],
+    ['the maximum below the default', undefined, '240m', '3h', '3h'],
+    ['in Go’s small units', '7200000000us', undefined, '3h', '7200000000us'],
+  ] as const)('%s', (_what, own, byDefault, maximum, expected) => {
+    const spec = { clusterPoolName: 'pool', namespace: 'pool-1', ...(own !== undefined && { lifetime: own as '1h' }) }
+    const limits = { ...(byDefault && { default: byDefault }), ...(maximum && { maximum }) }
+    const decision = decideClaim(claim({ spec, pool: { limits, deleting: false } }), NOW)
+    expect(decision.lifetime).toBe(expected)
+  })
+
+  const lasting = (lifetime: '1h' | '61m') =>
+    decideClaim(claim({ spec: { clusterPoolName: 'pool', namespace: 'pool-1', lifetime } }), NOW)
+
+  test('a claim whose time is over is deleted', () => expect(lasting('1h').action).toBe('DeleteClaim'))
+
+  test('before that it says when to look again', () => {
+    expect(lasting('61m')).toMatchObject({
+      action: 'GrantSubjects',
+      lookAgainAt: new Date(NOW.getTime() + 60_000),
+    })
+  })
+})
+
+test.each([
+  ['it may not grant', 403, 'Stalled'],
+  ['a subject is wrong', 422, 'Stalled'],
+  ['the API server is out of order', 500, 'Reconciling'],
+] as const)(
+  'a claim whose subjects could not be let in is not Ready, says what to do and goes on: %s',
+  (_why, status, standing) => {
+    const decision = decideClaim(claim(), NOW)
+    expect(withoutGrant(decision, claim(), { status, message: 'the words of the API server' })).toEqual({
+      ...decision,
+      standing: {
+        standing,
+        reason: 'SubjectsNotGranted',
+        message:
+          'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or mend spec.subjects: it is tried again',
+      },
+    })
+  },
+)

@@ -1,0 +1,64 @@
+/**
+ * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
+ * is another generation of the record, so that adapters begin anew.
+ */
+import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { ADAPTER_SUFFIX, type ClusterRecord, isReady } from './record/record.ts'
+
+export interface Attempts {
+  /** How many have failed. */
+  readonly failed: number
+  /** Which one the record should ask for. */
+  readonly wanted: number
+  /** No further one is made. */
+  readonly isStopped: boolean
+  /** What adapters say is wrong with the present one; undefined when nothing is. */
+  readonly failing: string | undefined
+  /** When the present one counts as failed, unless its adapters think better of it. Milliseconds since the epoch. */
+  readonly failsAt: number | undefined
+}
+
+export interface Tried {
+  readonly record: ClusterRecord
+  readonly installed: boolean
+  /** How many had failed before. */
+  readonly failed: number
+  /** undefined: as many as it takes. */
+  readonly limit: number | undefined
+  /** Since when the present one is failing; undefined when it was not. Milliseconds since the epoch. */
+  readonly failingSince: number | undefined
+}
+
+const PAUSE: Growth = { initial: 60_000, factor: 2, max: 3_600_000 }
+
+export const attemptsOf = ({ record, installed, failed, limit, failingSince }: Tried, now: Date): Attempts => {
+  const isOver = installed || isReady(record)
+  const said = isOver ? undefined : failuresOf(record)
+  // A record that asks for an attempt that has failed is out of date: the next one is under way.
+  const failing = record.attempt > failed ? said : undefined
+  const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + pauseAfter(record.attempt)
+  const hasFailed = failsAt !== undefined && failsAt <= now.getTime()
+  const counted = hasFailed ? record.attempt : failed
+  const isStopped = !isOver && limit !== undefined && counted >= limit
+  return {
+    failed: counted,
+    wanted: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
+    isStopped,
+    failing: isStopped ? said : failing,
+    failsAt: hasFailed ? undefined : failsAt,
+  }
+}
+
+/** How long an attempt may fail before it counts, in milliseconds: a hiccup is none, and a cloud that is down is not hurried. */
+export const pauseAfter = (attempt: number): number => grownDelay(PAUSE, attempt)
+
+/** In the adapters' words, about the present generation only. */
+const failuresOf = (record: ClusterRecord): string | undefined => {
+  const said = record.conditions
+    .filter(
+      ({ type, status, observedGeneration }) =>
+        type.endsWith(ADAPTER_SUFFIX) && status === 'False' && observedGeneration === record.generation,
+    )
+    .map(({ type, reason, message }) => `${type.slice(0, -ADAPTER_SUFFIX.length)}: ${message || reason || 'failed'}`)
+  return said.length === 0 ? undefined : said.join('; ')
+}

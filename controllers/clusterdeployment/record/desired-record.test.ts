@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { otherName, recordName } from './desired-record.ts'
+import { withoutSecrets } from './redaction.ts'
+
+test('secrets are left out by the names of their fields, wherever they are; references stay', () => {
+  expect(
+    withoutSecrets({
+      pullSecret: 'x',
+      sshKey: 'x',
+      credentialsMode: 'Manual',
+      platform: {
+        aws: { region: 'eu', credentialsSecretRef: { name: 'aws' }, secretAccessKey: 'x' },
+        baremetal: { hosts: [{ bmc: { username: 'admin', password: 'x', address: 'redfish://admin:x@10.0.0.1/1' } }] },
+      },
+      proxy: { httpsProxy: 'https://user:x@proxy:1/path?a=b', noProxy: 'a@b' },
+    }),
+  ).toEqual({
+    credentialsMode: 'Manual',
+    platform: {
+      aws: { region: 'eu', credentialsSecretRef: { name: 'aws' } },
+      baremetal: { hosts: [{ bmc: { username: 'admin', address: 'redfish://10.0.0.1/1' } }] },
+    },
+    proxy: { httpsProxy: 'https://proxy:1/path?a=b', noProxy: 'a@b' },
+  })
+})
+
+test('whatever has no such names and no such URLs stays as it is', () => {
+  const values = fc.array(
+    fc.dictionary(fc.constantFrom('name', 'baseDomain', 'replicas'), fc.jsonValue(), { maxKeys: 3 }),
+  )
+  const harmless = values.filter((value) => !/[@]|pass|secret|token|credential|key/i.test(JSON.stringify(value)))
+  fc.assert(
+    fc.property(harmless, (value) => {
+      expect(JSON.stringify(withoutSecrets(value))).toBe(JSON.stringify(value))
+    }),
+  )
+})
+
+test('a name that the API takes stays; any other becomes one that it takes, the same every time', () => {
+  expect(recordName('my-pool-x7k2p', 'id')).toBe('my-pool-x7k2p')
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,70}[a-z0-9])?$/), fc.uuid(), (name, registration) => {
+      for (const made of [recordName(name, registration), otherName(name, registration)])
+        expect(made).toMatch(/^[a-z0-9]([-a-z0-9]{1,51}[a-z0-9])$/)
+      expect(otherName(name, registration)).toBe(otherName(name, registration))
+    }),
+  )
+})

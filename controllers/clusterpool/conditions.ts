@@ -1,0 +1,169 @@
+/** How a pool stands, in conditions. Anchors hive-clusterpool 1.1; Ready, Reconciling and Stalled as kstatus reads them. */
+import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
+import { type ConditionClaim, type StandingClaim, standing } from '#operator/model/conditions.ts'
+import type { Buckets } from './decide/buckets.ts'
+import type { Sizing } from './decide/sizing.ts'
+import type { Stale } from './decide/stale.ts'
+import type { Summary } from './inventory/summary.ts'
+import type { Cluster } from './model/observed.ts'
+import { compare } from './model/order.ts'
+
+export interface Situation {
+  readonly generation: number | undefined
+  readonly spec: ClusterPoolSpec
+  /** Claims that this pass serves included. */
+  readonly buckets: Buckets
+  readonly waiting: number
+  readonly sizing: Sizing
+  readonly stale: readonly Stale[]
+  readonly missing: readonly string[]
+  /** Why no cluster can be made though nothing is missing; undefined when one can. */
+  readonly refusal: string | undefined
+  /** Undefined for a pool without inventory. */
+  readonly summary: Summary | undefined
+  /** How many clusters could be made soon: customizations that come back from deletions and pauses. */
+  readonly returning: number
+}
+
+/** The conditions that Hive has too; the first status says of all of them that nothing is known. */
+export const POOL_CONDITIONS = [
+  'MissingDependencies',
+  'CapacityAvailable',
+  'AllClustersCurrent',
+  'InventoryValid',
+  'DeletionPossible',
+] as const
+
+type PoolCondition = (typeof POOL_CONDITIONS)[number]
+type Said = Omit<StandingClaim, 'observedGeneration'>
+
+/** What a pool's status says before anything was looked at. */
+export const initialConditions = (generation: number | undefined): readonly ConditionClaim[] => [
+  ...standing({
+    standing: 'Reconciling',
+    reason: 'Initialized',
+    message: 'the pool was just seen',
+    observedGeneration: generation,
+  }),
+  ...POOL_CONDITIONS.map((type) => claimed(generation, type, 'Unknown', 'Initialized', 'Condition Initialized')),
+]
+
+/** What a pool's status says after a pass. */
+export const poolConditions = (now: Situation): readonly ConditionClaim[] => [
+  ...standing({ ...standingOf(now), observedGeneration: now.generation }),
+  dependencies(now),
+  capacity(now),
+  current(now),
+  inventory(now),
+]
+
+/** What the status of a pool that is being deleted says. @param left Clusters that are still there. */
+export const deletionConditions = (
+  generation: number | undefined,
+  left: readonly Cluster[],
+  leases: number,
+): readonly ConditionClaim[] => {
+  const names = namesOf(left)
+  return [
+    ...standing({
+      standing: 'Reconciling',
+      reason: 'Deleting',
+      message: `what is left: clusters ${left.length}, leases ${leases}`,
+      observedGeneration: generation,
+    }),
+    left.length === 0
+      ? claimed(generation, 'DeletionPossible', 'True', 'DeletionPossible', 'No ClusterDeployments pending cleanup')
+      : claimed(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
+  ]
+}
+
+const claimed = (
+  observedGeneration: number | undefined,
+  type: PoolCondition,
+  status: ConditionClaim['status'],
+  reason: string,
+  message: string,
+): ConditionClaim => ({
+  type,
+  status,
+  reason,
+  message,
+  ...(observedGeneration !== undefined && { observedGeneration }),
+})
+
+/** How the pool stands, the gravest first. */
+const standingOf = (now: Situation): Said => {
+  const { sizing, buckets, spec, stale, waiting } = now
+  const { installing, deleting, marked, broken, standby, assignable } = buckets
+  const stalled = (reason: string, message: string): Said => ({ standing: 'Stalled', reason, message })
+  const onTheWay = (reason: string, message: string): Said => ({ standing: 'Reconciling', reason, message })
+  const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
+  const wanted = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
+
+  if (now.missing.length > 0) return stalled('MissingDependencies', `add what is missing: ${now.missing.join('; ')}`)
+  if (now.refusal !== undefined) return stalled('BrokenByConfiguration', now.refusal)
+  if (sizing.missing > 0 && !isBusy) {
+    if (spec.maxConcurrent === 0) return stalled('Frozen', `${wanted}; raise maxConcurrent, which is 0`)
+    if (sizing.capacity <= 0)
+      return stalled('MaxCapacity', `${wanted}; raise maxSize, or wait until claims are released`)
+    if (now.returning > 0) return onTheWay('WaitingForCustomizations', `${wanted}; a customization will be free again`)
+    return stalled('NoFreeCustomization', `${wanted}; ${now.summary?.sentence}`)
+  }
+  if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', wanted)
+  if (marked.length + deleting.length > 0 || sizing.missing < 0)
+    return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${wanted}`)
+  if (stale.length > 0) return onTheWay('Replacing', `outdated clusters: ${stale.length}; replaced one after the other`)
+  const running =
+    neverHibernatesOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
+  if (assignable.length < running)
+    return onTheWay('Resuming', `running clusters: ${assignable.length} of ${running} that should`)
+  return { standing: 'Ready', reason: 'Filled', message: `${wanted}; running: ${assignable.length}${sleepless(spec)}` }
+}
+
+const sleepless = (spec: ClusterPoolSpec): string => {
+  const cloud = neverHibernatesOn(spec)
+  if (cloud === undefined || spec.runningCount === spec.size) return ''
+  return `; runningCount ${spec.runningCount} has no effect: clusters on ${cloud} can't hibernate`
+}
+
+const dependencies = ({ generation, missing }: Situation): ConditionClaim =>
+  missing.length === 0
+    ? claimed(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
+    : claimed(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
+
+const capacity = ({ generation, sizing, spec }: Situation): ConditionClaim =>
+  sizing.capacity > 0
+    ? claimed(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
+    : claimed(
+        generation,
+        'CapacityAvailable',
+        'False',
+        'MaxCapacity',
+        `Pool is at maximum capacity of ${spec.maxSize} waiting and claimed clusters.`,
+      )
+
+const current = ({ generation, stale }: Situation): ConditionClaim => {
+  const outdated = stale.filter(({ staleness }) => staleness !== 'UnknownVersion').map(({ cluster }) => cluster)
+  const unknown = stale.filter(({ staleness }) => staleness === 'UnknownVersion').map(({ cluster }) => cluster)
+  const say = (status: ConditionClaim['status'], reason: string, message: string) =>
+    claimed(generation, 'AllClustersCurrent', status, reason, message)
+  if (outdated.length > 0) return say('False', 'SomeClusterDeploymentsStale', namesOf(outdated))
+  if (unknown.length > 0) return say('Unknown', 'SomeClusterDeploymentsUnknown', namesOf(unknown))
+  return say('True', 'ClusterDeploymentsCurrent', 'All unclaimed clusters are of the present pool version')
+}
+
+const inventory = ({ generation, summary }: Situation): ConditionClaim => {
+  if (summary === undefined)
+    return claimed(generation, 'InventoryValid', 'Unknown', 'NoInventory', 'The pool has no inventory')
+  const { isValid, sentence } = summary
+  return claimed(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
+}
+
+/** A condition's message has room for so many names. */
+const MOST_NAMES = 50
+
+const namesOf = (clusters: readonly Cluster[]): string => {
+  const names = clusters.map(({ name }) => name).toSorted(compare)
+  return `${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''}`
+}

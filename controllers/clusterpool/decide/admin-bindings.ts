@@ -1,0 +1,53 @@
+/** Who may look into the namespaces of a pool's clusters. Anchors hive-clusterpool 2.9, W16, W17. */
+import type { Subject } from '#apis/kubernetes.ts'
+import type { Observed } from '../model/observed.ts'
+import { compare } from '../model/order.ts'
+import type { Action } from '../model/plan.ts'
+import type { PoolNamespace } from './namespaces.ts'
+
+/** Whoever has this ClusterRole in the namespace of a pool administers the clusters of all pools there. Names as Hive's. */
+export const ADMIN_ROLE = 'hive-cluster-pool-admin'
+/** What the pool writes into the namespaces of its clusters. */
+export const ADMIN_BINDING = 'hive-cluster-pool-admin-binding'
+
+type AdminNamespace = Pick<PoolNamespace, 'name' | 'terminating' | 'admins'>
+
+/** A binding to write; without subjects it is deleted. */
+export interface AdminBinding {
+  readonly namespace: string
+  readonly subjects: readonly Subject[]
+}
+
+/** Each subject once, in one order: bindings that say the same compare equal. */
+export const union = (subjects: readonly Subject[]): readonly Subject[] =>
+  [...new Map(subjects.map((subject) => [keyOf(subject), subject])).entries()]
+    .toSorted(([a], [b]) => compare(a, b))
+    .map(([, subject]) => subject)
+
+/** The bindings that are not as they should be. The set is exact: the last admin that goes takes the binding along. */
+export const bindingsToWrite = (
+  admins: readonly Subject[],
+  namespaces: readonly AdminNamespace[],
+): readonly AdminBinding[] => {
+  const subjects = union(admins)
+  return namespaces
+    .filter((namespace) => !namespace.terminating && !sameSubjects(namespace.admins ?? [], subjects))
+    .map(({ name }) => ({ namespace: name, subjects }))
+    .toSorted((a, b) => compare(a.namespace, b.namespace))
+}
+
+const sameSubjects = (there: readonly Subject[], wanted: readonly Subject[]): boolean => {
+  const written = union(there)
+  return written.length === wanted.length && written.every((subject, index) => keyOf(subject) === keyOf(wanted[index]))
+}
+
+const keyOf = (subject: Subject | undefined): string =>
+  JSON.stringify([subject?.kind, subject?.apiGroup ?? '', subject?.namespace ?? '', subject?.name])
+
+/** The writes that bring the bindings up to date. */
+export const bindingActions = ({ admins, namespaces }: Observed): readonly Action[] =>
+  bindingsToWrite(admins, namespaces).map((binding) => ({
+    action: 'BindAdmins',
+    ...binding,
+    why: binding.subjects.length === 0 ? 'the pool has no admins any more' : 'the admins of the pool are others',
+  }))

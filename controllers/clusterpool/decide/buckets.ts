@@ -1,0 +1,62 @@
+/** Where each cluster of a pool stands. Anchors hive-clusterpool 2.2. */
+import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { spanOf } from '#apis/schema/span.ts'
+import type { Cluster, Observed } from '../model/observed.ts'
+
+/** Every cluster stands in exactly one of them; each list is oldest first. */
+export interface Buckets {
+  readonly deleting: readonly Cluster[]
+  /** Whoever had it is done with it, or its claim is gone: it is deleted next. */
+  readonly marked: readonly Cluster[]
+  readonly claimed: readonly Cluster[]
+  /** Unclaimed, and it will never be usable. */
+  readonly broken: readonly Cluster[]
+  /** Installed and running. */
+  readonly assignable: readonly Cluster[]
+  /** Installed and not running. */
+  readonly standby: readonly Cluster[]
+  readonly installing: readonly Cluster[]
+}
+
+export type Bucket = keyof Buckets
+
+/** Sorts the clusters of a pool into their buckets. */
+export const bucketsOf = ({ pool, clusters, absentClaims }: Observed, now: Date): Buckets => {
+  const buckets: Record<Bucket, Cluster[]> = {
+    deleting: [],
+    marked: [],
+    claimed: [],
+    broken: [],
+    assignable: [],
+    standby: [],
+    installing: [],
+  }
+  for (const cluster of clusters) buckets[bucketOf(cluster, absentClaims, pool.spec, now)].push(cluster)
+  return buckets
+}
+
+const bucketOf = (cluster: Cluster, absentClaims: ReadonlySet<string>, spec: ClusterPoolSpec, now: Date): Bucket => {
+  if (cluster.deleting) return 'deleting'
+  if (cluster.marked) return 'marked'
+  // A claim holds its cluster by a finalizer. Without the claim nobody has the cluster, and nobody else may get it.
+  if (cluster.claim !== undefined) return absentClaims.has(cluster.claim) ? 'marked' : 'claimed'
+  if (whyBroken(cluster, spec, now) !== undefined) return 'broken'
+  if (!cluster.installed) return 'installing'
+  return cluster.power === 'Running' ? 'assignable' : 'standby'
+}
+
+/** Why an unclaimed cluster will never be usable, in words; undefined when it may be. */
+export const whyBroken = (cluster: Cluster, spec: ClusterPoolSpec, now: Date): string | undefined => {
+  if (cluster.stopped !== undefined) return cluster.stopped
+  const until = resumesUntil(cluster, spec)
+  if (until === undefined || until >= now.getTime()) return undefined
+  return `did not resume within ${spec.hibernationConfig?.resumeTimeout}`
+}
+
+/** Until when a cluster that wakes up may take; undefined when it doesn't, or may take for ever. */
+export const resumesUntil = (cluster: Cluster, { hibernationConfig }: ClusterPoolSpec): number | undefined => {
+  const timeout = hibernationConfig?.resumeTimeout === undefined ? 0 : spanOf(hibernationConfig.resumeTimeout)
+  if (timeout === 0 || !cluster.installed || cluster.wantedPower !== 'Running') return undefined
+  if (cluster.power === 'Running' || cluster.power === 'Hibernating') return undefined
+  return cluster.resumingSince === undefined ? undefined : cluster.resumingSince + timeout
+}

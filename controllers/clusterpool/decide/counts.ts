@@ -1,0 +1,21 @@
+import { poolOf } from '../lease/lease.ts'
+import { isSame, type Observed } from '../model/observed.ts'
+import type { Counts } from '../model/plan.ts'
+import type { Buckets } from './buckets.ts'
+
+/** How many clusters, leases and claims a pass found, by where they stand. */
+export const countsOf = (observed: Observed, buckets: Buckets, rest: Pick<Counts, 'stale' | 'waiting'>): Counts => {
+  const { assignable, claimed, deleting, marked, installing, standby, broken } = buckets
+  const pool = poolOf(observed)
+  return {
+    assignable: assignable.length,
+    claimed: claimed.length,
+    deleting: deleting.length + marked.length,
+    installing: installing.length,
+    standby: standby.length,
+    broken: broken.length,
+    leases: [...observed.customizations.values()].filter((one) => one.pool !== undefined && isSame(one.pool, pool))
+      .length,
+    ...rest,
+  }
+}

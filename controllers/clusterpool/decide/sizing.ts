@@ -1,0 +1,111 @@
+/**
+ * How many clusters to make and which to delete. Anchors hive-clusterpool 2.3 with W2 put right: what can't be added never keeps
+ * broken or outdated clusters alive.
+ */
+import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import type { Cluster } from '../model/observed.ts'
+import { byYouth } from '../model/order.ts'
+import type { Buckets } from './buckets.ts'
+import type { Stale, Staleness } from './stale.ts'
+
+export interface Sizes {
+  readonly spec: Pick<ClusterPoolSpec, 'size' | 'maxSize' | 'maxConcurrent' | 'staleReplacement'>
+  readonly buckets: Buckets
+  /** Leases of clusters that exist and were not seen yet: they count as installing. */
+  readonly unseen: number
+  /** Claims that wait for a cluster. */
+  readonly waiting: number
+  /** How many clusters could be made now; without inventory any number. */
+  readonly free: number
+  /** How many more could be made once deletions are through and pauses over. */
+  readonly returning: number
+  /** Unclaimed clusters whose entry was removed from the inventory. */
+  readonly removed: readonly Cluster[]
+  readonly stale: readonly Stale[]
+  /** Clusters that failed and whose failure is not written down yet: they stay until it is. */
+  readonly uncounted: ReadonlySet<Cluster>
+  /** Clusters failed and none of the present version was ever installed: replacing more would only lose more. */
+  readonly isUnproven: boolean
+  /** Could a cluster be made in its place? One that can't be replaced is better than none. */
+  readonly isReplaceable: (cluster: Cluster) => boolean
+}
+
+export type Deletion = Staleness | 'Marked' | 'Broken' | 'RemovedFromInventory' | 'Surplus'
+
+export interface Sizing {
+  readonly add: number
+  readonly delete: readonly { readonly cluster: Cluster; readonly reason: Deletion }[]
+  /** How many clusters are missing, pending claims included; negative when there are too many. */
+  readonly missing: number
+  /** How many more maxSize allows; negative after it was lowered. */
+  readonly capacity: number
+  /** How many more installations and deletions maxConcurrent allows. */
+  readonly concurrent: number
+}
+
+/** Decides on the size. Marked clusters go first, then clusters are added, then broken, surplus and outdated ones go. */
+export const sizing = (sizes: Sizes): Sizing => {
+  const { buckets, free } = sizes
+  const { capacity, concurrent, missing } = roomOf(sizes)
+  const deletions: Sizing['delete'][number][] = []
+  let left = concurrent
+  const remove = (clusters: readonly Cluster[], reason: Deletion) => {
+    const gone = clusters.slice(0, left)
+    left -= gone.length
+    deletions.push(...gone.map((cluster) => ({ cluster, reason })))
+  }
+
+  remove(buckets.marked, 'Marked')
+  const add = Math.max(0, Math.min(missing, capacity, left, free))
+  left -= add
+  // Whoever waits is served before anything is tidied up (scenario 27).
+  if (add === 0) {
+    const going = new Set([...buckets.broken, ...sizes.removed])
+    remove(
+      buckets.broken.filter((cluster) => !sizes.uncounted.has(cluster)),
+      'Broken',
+    )
+    remove(sizes.removed, 'RemovedFromInventory')
+    remove(surplus(buckets, going, -missing), 'Surplus')
+    for (const { cluster, staleness } of replaceable(sizes, missing, going)) remove([cluster], staleness)
+  }
+  return { add, delete: deletions, missing, capacity, concurrent }
+}
+
+/** How many clusters are missing, and what the limits leave room for. */
+export const roomOf = ({ spec, buckets, unseen, waiting }: Pick<Sizes, 'spec' | 'buckets' | 'unseen' | 'waiting'>) => {
+  const { deleting, marked, claimed, broken, assignable, standby, installing } = buckets
+  const unclaimed = broken.length + assignable.length + standby.length + installing.length + unseen
+  const all = unclaimed + deleting.length + marked.length + claimed.length
+  const busy = installing.length + unseen + deleting.length
+  return {
+    missing: spec.size + waiting - unclaimed,
+    capacity: (spec.maxSize ?? Number.POSITIVE_INFINITY) - all,
+    concurrent: Math.max(0, (spec.maxConcurrent ?? Number.POSITIVE_INFINITY) - busy),
+  }
+}
+
+/** Those that nobody would miss: the newest that install, then the oldest that sleep, then the oldest that run (34, 35). */
+const surplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: number): readonly Cluster[] => {
+  const stays = (cluster: Cluster) => !going.has(cluster)
+  const order = [...buckets.installing.toSorted(byYouth), ...buckets.standby, ...buckets.assignable]
+  return order.filter(stays).slice(0, Math.max(0, tooMany - going.size))
+}
+
+/**
+ * The outdated clusters that may be replaced now. Each replacement takes a place until the new cluster is installed; clusters that
+ * can't be made for want of customizations or capacity take none, or nothing would ever be replaced (W2).
+ */
+const replaceable = (sizes: Sizes, missing: number, going: ReadonlySet<Cluster>): readonly Stale[] => {
+  const { buckets, spec, free, returning, unseen } = sizes
+  if (missing < 0 || going.size > 0 || sizes.isUnproven) return []
+  const { capacity } = roomOf(sizes)
+  const room = capacity + buckets.deleting.length + buckets.marked.length
+  const coming = Math.max(0, Math.min(missing, free + returning, room))
+  const places = spec.staleReplacement.maxConcurrent - coming - buckets.installing.length - unseen
+  return sizes.stale
+    .values()
+    .filter(({ cluster }) => cluster.installed && sizes.isReplaceable(cluster))
+    .take(Math.max(0, places))
+    .toArray()
+}

@@ -1,0 +1,82 @@
+/** What new clusters can be made of. */
+import { coolsOffUntil } from '../inventory/attempts.ts'
+import { type Candidate, candidatesOf, type Namer, render, renderAll, unleased } from '../inventory/candidates.ts'
+import { type Inventory, nextInventory } from '../inventory/inventory.ts'
+import type { Lease } from '../lease/lease.ts'
+import { type Cluster, keyOf, type Observed } from '../model/observed.ts'
+import { holding } from '../observe/refusals.ts'
+import type { Buckets } from './buckets.ts'
+
+export interface Supply {
+  readonly inventory: Inventory | undefined
+  /** How many clusters could be made now; without inventory any number. */
+  readonly free: number
+  /** The n-th cluster that would be made, counted from 0. */
+  readonly candidate: (index: number) => Candidate | undefined
+  /** How many more could be made once deletions are through and pauses over. */
+  readonly returning: (buckets: Buckets) => number
+  /** Could a cluster be made in the place of this one, with what it leaves behind or with what is free? */
+  readonly replaces: (cluster: Cluster) => boolean
+  /** Why no cluster at all can be made; undefined when that is a matter of single customizations. */
+  readonly refusal: string | undefined
+  /** When one is tried again though the API server refused the last one, in milliseconds since the epoch. */
+  readonly triedAgainAt: number | undefined
+}
+
+/** Renders what could be made now, and says what each customization is to the pool. */
+export const supplyOf = (
+  observed: Observed,
+  leases: ReadonlyMap<string, Lease>,
+  version: string,
+  missing: readonly string[],
+  name: Namer,
+  now: Date,
+): Supply => {
+  const renderings = renderAll(observed, leases, name)
+  const inventory = nextInventory(observed, { poolVersion: version, leases, refusals: renderings.refusals }, now)
+  if (observed.pool.spec.inventory === undefined) {
+    const first = unleased(observed, name())
+    const refused = holding(observed)
+    const refusal =
+      typeof first === 'string' ? first : refused && `the API server refuses its clusters: ${refused.message}`
+    const isDue = typeof first !== 'string' && refused !== undefined && refused.until <= now.getTime()
+    const there = new Set(observed.clusters.map(keyOf))
+    const begun = observed.begun.filter((cluster) => !there.has(keyOf(cluster)))
+    return {
+      inventory,
+      free: missing.length > 0 ? 0 : refusal === undefined ? Number.POSITIVE_INFINITY : Number(isDue),
+      candidate: (index) => {
+        const next = unleased(observed, begun[index] ?? name())
+        return typeof next === 'string' ? undefined : next
+      },
+      returning: () => 0,
+      replaces: () => refusal === undefined && missing.length === 0,
+      refusal,
+      triedAgainAt: refused?.until,
+    }
+  }
+  const candidates = candidatesOf(observed, renderings, inventory, now)
+  const entries = Object.values(inventory ?? {})
+  const cooling = entries.filter(
+    (entry) => entry.status === 'Available' && coolsOffUntil(entry, now) !== undefined,
+  ).length
+  return {
+    inventory,
+    free: missing.length === 0 ? candidates.length : 0,
+    candidate: (index) => candidates[index],
+    returning: ({ deleting, marked }) => {
+      const going = [...deleting, ...marked].map(({ customization }) => inventory?.[customization ?? '']?.status)
+      return cooling + going.filter((status) => status === 'Reserved' || status === 'ToBeUpdated').length
+    },
+    replaces: (cluster) => missing.length === 0 && (candidates.length > 0 || canBeUsedAgain(cluster, observed)),
+    refusal: undefined,
+    triedAgainAt: undefined,
+  }
+}
+
+/** Can the customization of a cluster be applied as it and the pool are now? */
+const canBeUsedAgain = (cluster: Cluster, observed: Observed): boolean => {
+  const customization = observed.customizations.get(cluster.customization ?? '')
+  if (customization === undefined || customization.deleting) return false
+  return typeof render(observed, cluster, customization.patches) !== 'string'
+}

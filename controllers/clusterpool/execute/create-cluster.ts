@@ -1,0 +1,116 @@
+/** Makes a cluster: its lease, its namespace, its Secrets, and last of all itself. Each step may be done again. */
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace, Secret } from '#apis/kubernetes.ts'
+import { ApiError, isAlreadyExists } from '#operator/index.ts'
+import {
+  copiedSecretManifest,
+  deploymentManifest,
+  installConfigManifest,
+  namespaceManifest,
+} from '../cluster/manifests.ts'
+import { mustHoldLease, writeLease } from '../lease/lease-writes.ts'
+import { keyOf, observe } from '../model/observed.ts'
+import type { Action } from '../model/plan.ts'
+import { refusedAgain } from '../observe/refusals.ts'
+import { Overtaken, type Work } from './context.ts'
+import { deleteEmpty } from './delete-empty.ts'
+
+type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
+
+export const FIELD_MANAGER = 'muster-clusterpool'
+
+/** The API server does not take the cluster as it was rendered: trying again at once changes nothing. */
+export class RefusedError extends Error {
+  constructor(cluster: string, cause: ApiError) {
+    super(`the API server refuses cluster ${cluster}: ${cause.message}`, { cause })
+    this.name = 'RefusedError'
+  }
+}
+
+/** @throws ApiError, NetworkError, Overtaken, RefusedError */
+export const createCluster = async (work: Work, creation: Creation): Promise<void> => {
+  const { api, pool } = work
+  const { customization, cluster, lease } = creation
+  if (customization !== undefined && lease === 'take') await writeLease(work, customization, cluster)
+  work.begun.delete(keyOf(cluster))
+  const namespace = await createNamespace(work, creation)
+  // No lease leads back to it. Each try would leave another namespace behind, and wake the pool for the next one.
+  if (customization === undefined) work.begun.set(keyOf(cluster), cluster)
+  const secrets = [
+    installConfigManifest(pool, creation),
+    ...work.secrets.map((secret) => copiedSecretManifest(pool, creation, secret)),
+  ]
+  for (const secret of secrets) await api.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true })
+  await mustBeWanted(work)
+  if (customization !== undefined) await mustHoldLease(work, customization, cluster)
+  try {
+    await createDeployment(work, creation)
+    work.begun.delete(keyOf(cluster))
+  } catch (error) {
+    if (!(error instanceof ApiError && REFUSALS.has(error.status))) throw error
+    noteRefusal(work, creation, error)
+    work.begun.delete(keyOf(cluster))
+    if (customization === undefined) await deleteEmpty(work, namespace.metadata)
+    throw new RefusedError(cluster.name, error)
+  }
+}
+
+/** 400 and 422: what was sent is wrong, not the moment. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 422])
+
+/** A pool without inventory says it of all its clusters, each of which has another name: tried again, it says the same. */
+const noteRefusal = (
+  { refusals, read, clock }: Work,
+  { customization, cluster }: Creation,
+  { message }: ApiError,
+): void => {
+  if (customization !== undefined)
+    refusals.ofCustomizations.set(customization.name, { version: customization.version, message })
+  else
+    refusals.ofPool = refusedAgain(
+      observe({ ...read, refusal: refusals.ofPool }),
+      message.replaceAll(cluster.name, `${read.pool.metadata.name}-…`),
+      clock.now(),
+    )
+}
+
+const createNamespace = async (work: Work, creation: Creation): Promise<Namespace> => {
+  const { api, recent, clock, pool } = work
+  const manifest = namespaceManifest(pool, creation)
+  const { name } = manifest.metadata
+  try {
+    const created = await api.create(Namespace, manifest)
+    recent.note(Namespace, created, clock.now(), true)
+    return created
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error
+  }
+  const found = await api.get(Namespace, name)
+  if (found === undefined || found.metadata.deletionTimestamp !== undefined)
+    throw new Overtaken(`namespace ${name} is going`)
+  if (found.metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid)
+    throw new Error(
+      `namespace ${name} is not of pool ${pool.metadata.name}: its label ${POOL_LABELS.uid} says otherwise`,
+    )
+  return found
+}
+
+const createDeployment = async ({ api, recent, clock, pool }: Work, creation: Creation): Promise<void> => {
+  try {
+    const created = await api.create(ClusterDeployment, deploymentManifest(pool, creation))
+    recent.note(ClusterDeployment, created, clock.now(), true)
+  } catch (error) {
+    // An earlier try whose answer was lost, or another manager that finishes the same lease.
+    if (!isAlreadyExists(error)) throw error
+  }
+}
+
+/** A pool that is being deleted, or another one of its name, has nobody to look after the cluster. */
+const mustBeWanted = async ({ api, pool }: Work): Promise<void> => {
+  const { name, namespace, uid } = pool.metadata
+  const found = await api.get(ClusterPool, name, namespace)
+  if (found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined)
+    throw new Overtaken(`pool ${name} is being deleted`)
+}

@@ -1,0 +1,196 @@
+/**
+ * Faults of the peer by their numbers (anchors hive-clusterpool, section 5), as right here. Others stand with what they are about:
+ * W2, W17 and W19 in plan.test.ts; W4, W9, W15 and W23 in test/integration/clusterpool/seed.test.ts; W20 and W21 in clusterclaim/.
+ * So do the scenarios in which ours is to be better: C, D and E here, A, B, G, H and I in inventory.test.ts, J in plan.test.ts,
+ * F in seed.test.ts, K in clusterclaim/; those with a number (10, 15 to 17, 42, 47) carry it.
+ */
+import { expect, test } from 'vitest'
+import { customizeInstallConfig } from '#apis/hive.openshift.io/model/customization.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import {
+  aClaim,
+  aCluster,
+  aCustomization,
+  aNamespace,
+  aPool,
+  BAD_PATCH,
+  minutes,
+  versionOf,
+} from '#test/worlds/clusterpool/builders.ts'
+import { conditionIn, deeds, entriesIn, pass } from '#test/worlds/clusterpool/scenario.ts'
+import { World } from '#test/worlds/clusterpool/simulated.ts'
+import { poolVersion } from './cluster/pool-version.ts'
+import { LEASE_GRACE } from './lease/lease.ts'
+import { entries } from './observe/indexes.ts'
+
+test('W1: a customization that another pool’s cluster holds is neither released nor used, though this pool lists it', () => {
+  const pool = aPool({ inventory: ['a'] })
+  const plan = pass({ pool, customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other' })], at: 6_000 })
+  expect(deeds(plan)).toEqual([])
+  expect(entriesIn(plan)).toEqual({ a: 'Unavailable' })
+})
+
+test('W3, C: a customization released in mid-installation and used again comes to rest, with its references stored', () => {
+  const pool = aPool({ inventory: ['a'] })
+  const world = new World({ pools: [pool], customizations: [aCustomization('a')] })
+  world.pass('pool')
+  const resize = (size: number) => {
+    const now = world.pools.get('pool') ?? pool
+    world.pools.set('pool', { ...now, spec: { ...now.spec, size } })
+    return world.settle(['pool'])
+  }
+  expect(resize(0)).toEqual([])
+  expect(resize(1)).toEqual([])
+  const [cluster] = world.clusters.keys()
+  expect(world.customizations.get('a')?.status?.clusterDeploymentRef?.name).toBe(cluster)
+})
+
+test('W5: an available customization that still names a dead cluster is cleaned', () => {
+  const pool = aPool({ inventory: ['a'], size: 0 })
+  const customizations = [aCustomization('a', { cluster: 'dead', available: true })]
+  expect(deeds(pass({ pool, customizations, absent: [{ name: 'dead', namespace: 'dead' }] }))).toEqual([
+    'ReleaseLease a',
+  ])
+})
+
+test('W6: after a creation that failed the next pass tries it again at once, under the same name', () => {
+  const pool = aPool({ inventory: ['a'] })
+  const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
+  const plan = pass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }], at: 60 })
+  expect(deeds(plan)).toEqual(['CreateCluster pool-x with a'])
+})
+
+test('W7: a namespace in which no cluster came to be goes, once whoever made it had time enough', () => {
+  const given = { pool: aPool({ size: 0 }), namespaces: [aNamespace('pool-x', 60)] }
+  const early = pass({ ...given, at: 60 })
+  expect(deeds(early)).toEqual([])
+  expect(early.lookAgainAt).toEqual(new Date(minutes(60).getTime() + LEASE_GRACE))
+  expect(deeds(pass({ ...given, at: 65 }))).toEqual(['DeleteNamespace pool-x'])
+  const used = [{ ...aNamespace('pool-x'), isUsed: true }]
+  expect(deeds(pass({ ...given, namespaces: used, at: 65 }))).toEqual([])
+})
+
+test('W7: a lease that names the cluster to be made keeps its namespace', () => {
+  const pool = aPool({ inventory: ['a'], maxConcurrent: 0 })
+  const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
+  const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
+  expect(deeds(pass({ pool, customizations, absent, namespaces: [aNamespace('pool-x')], at: 62 }))).toEqual([])
+})
+
+test('W8: beside a bad customization the good one is used, power states are written and claims are served', () => {
+  const pool = aPool({ inventory: ['bad', 'good', 'b'], size: 2, runningCount: 0 })
+  const plan = pass({
+    pool,
+    clusters: [
+      aCluster('one', { pool, customization: 'b' }),
+      aCluster('two', { at: 1, pool, state: 'standby', wants: 'Running' }),
+    ],
+    claims: [aClaim('mine')],
+    customizations: [
+      aCustomization('bad', { patches: [BAD_PATCH] }),
+      aCustomization('good'),
+      aCustomization('b', { cluster: 'one' }),
+    ],
+  })
+  expect(deeds(plan).map((deed) => deed.split(' ')[0])).toEqual(['AssignClaim', 'CreateCluster', 'SetPower'])
+})
+
+test('W10: one that is deleted and unused is let go at once, one that is used when its cluster is gone', () => {
+  const pool = aPool({ inventory: ['a'], size: 0 })
+  const going = aCustomization('a', { deleting: true, protected: true })
+  expect(deeds(pass({ pool, customizations: [going] }))).toEqual(['ReleaseLease a'])
+  const used = aCustomization('a', { cluster: 'one', deleting: true })
+  const cluster = aCluster('one', { pool, customization: 'a', deleting: true })
+  expect(deeds(pass({ pool, customizations: [used], clusters: [cluster] }))).toEqual([])
+})
+
+test('W11: one that is being deleted is not offered for use', () => {
+  const plan = pass({ pool: aPool({ inventory: ['a'] }), customizations: [aCustomization('a', { deleting: true })] })
+  expect(deeds(plan)).toEqual([])
+  expect(entriesIn(plan)).toEqual({ a: 'Missing' })
+})
+
+test('W12: which customization is used does not depend on the order in which they were read', () => {
+  const names = ['failed', 'never', 'held', 'good', 'again']
+  const entry = (name: string) => ({ version: versionOf(name), status: 'Available' as const, attempts: 3 })
+  const { spec } = aPool({ inventory: names })
+  const failure = { count: 1, uid: 'uid-old', poolVersion: poolVersion(spec), message: 'no more tries' }
+  const pool = aPool({
+    inventory: names,
+    size: 4,
+    entries: {
+      failed: { ...entry('failed'), failure },
+      again: { ...entry('again'), failure: { ...failure, uid: 'uid-other' } },
+      good: entry('good'),
+    },
+  })
+  const customizations = names.map((name) =>
+    aCustomization(name, name === 'held' ? { cluster: 'pool-x', since: 59 } : {}),
+  )
+  const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
+  const rotations = names.map((_, at) => [...customizations.slice(at), ...customizations.slice(0, at)])
+  for (const read of [...rotations, ...rotations.map((one) => one.toReversed())])
+    expect(deeds(pass({ pool, customizations: read, absent }))).toEqual([
+      'CreateCluster pool-x with held',
+      'CreateCluster pool-2 with never',
+      'CreateCluster pool-3 with good',
+      'CreateCluster pool-1 with failed',
+    ])
+})
+
+test('W13: a customization that was broken is used again when it was edited', () => {
+  const broken = { version: '1.uid-a', status: 'BrokenByCloud' as const, attempts: 0 }
+  const pool = aPool({ inventory: ['a'], entries: { a: broken } })
+  expect(deeds(pass({ pool, customizations: [aCustomization('a', { generation: 2 })] }))).toHaveLength(1)
+})
+
+test('W14: that the size can’t be met is said in words', () => {
+  const plan = pass({ pool: aPool({ inventory: ['a'], size: 3 }), customizations: [aCustomization('a')] })
+  expect(conditionIn(plan, 'InventoryValid')).toBe('False/Invalid: 1 of 1 usable; too few for size 3')
+})
+
+test('W16: namespaces are told by the uid of their pool: one of the same name elsewhere has another', () => {
+  const labels = { [POOL_LABELS.uid]: 'uid-1', [POOL_LABELS.name]: 'pool' }
+  const namespace = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    spec: {},
+    metadata: { name: 'x', uid: 'u', resourceVersion: '1', labels },
+  }
+  expect([...entries.namespacesOfPool(namespace)].map(([key]) => key)).toEqual(['uid-1'])
+})
+
+test('W18: a pool on a cloud without sleep that is deleted takes its clusters along', () => {
+  const pool = aPool({ size: 2, platform: { vsphere: {} }, deleted: true })
+  expect(deeds(pass({ pool, clusters: [aCluster('one', { pool })] }))).toEqual(['DeleteCluster one'])
+})
+
+test('W22: a field that says nothing makes no other version', () => {
+  const { spec } = aPool()
+  expect(poolVersion({ ...spec, platform: { aws: { region: 'us-east-1', userTags: {} } } })).toBe(poolVersion(spec))
+})
+
+test('W24: of claims and clusters of one second the first by name are paired', () => {
+  const clusters = [aCluster('b'), aCluster('a')]
+  const plan = pass({ pool: aPool({ size: 2 }), clusters, claims: [aClaim('z'), aClaim('y')] })
+  expect(deeds(plan).slice(0, 2)).toEqual(['AssignClaim y and a', 'AssignClaim z and b'])
+})
+
+const patched = (patch: object) =>
+  customizeInstallConfig({ metadata: { name: 'x' }, list: ['a'] }, [
+    { name: 'c', installConfigPatches: [patch as never] },
+  ]).document
+
+test('W25: a value with control characters is that value, and JSON text can’t bring further operations', () => {
+  expect(patched({ op: 'replace', path: '/metadata/name', value: 'a\u0007\u000b\u007f' })).toMatchObject({
+    metadata: { name: 'a\u0007\u000b\u007f' },
+  })
+  const smuggled = '1},{"op":"remove","path":"/metadata"'
+  expect(() => patched({ op: 'add', path: '/x', valueJSON: smuggled })).toThrow(/valueJSON is no JSON/)
+})
+
+test('W26, D, E: replace needs what it replaces, a path without slash means the same with it, indices count from 0', () => {
+  expect(() => patched({ op: 'replace', path: '/metadata/nope', value: 1 })).toThrow(/does not exist/)
+  expect(patched({ op: 'replace', path: 'metadata/name', value: 'foo' })).toMatchObject({ metadata: { name: 'foo' } })
+  expect(() => patched({ op: 'add', path: '/list/-1', value: 'b' })).toThrow(/-1/)
+})

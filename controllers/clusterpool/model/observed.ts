@@ -1,0 +1,233 @@
+/** What a pass of a pool looks at, as plain data: nothing here knows where it was read. Times are milliseconds since the epoch. */
+
+import type { Customization } from '#apis/hive.openshift.io/model/customization.ts'
+import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
+import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import {
+  CUSTOMIZATION_VERSION_ANNOTATION,
+  LEASE_FINALIZER,
+  REMOVE_ANNOTATIONS,
+  VERSION_ANNOTATION,
+} from '#apis/hive.openshift.io/v1/labels.ts'
+import type { Subject } from '#apis/kubernetes.ts'
+import { type Condition, findCondition, isTrue } from '#operator/model/conditions.ts'
+import type { ObjectMeta } from '#operator/model/resource.ts'
+import type { PoolNamespace } from '../decide/namespaces.ts'
+import type { Refusal, Refused } from '../observe/refusals.ts'
+import { byAge } from './order.ts'
+
+export interface NamespacedName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** A ClusterDeployment of the pool. */
+export interface Cluster extends NamespacedName {
+  readonly uid: string
+  /** Precondition of every write and of the deletion: somebody may have claimed it meanwhile. */
+  readonly resourceVersion: string
+  readonly createdAt: number
+  readonly deleting: boolean
+  /** It is being deleted, and nothing but its lease holds it any more. */
+  readonly deprovisioned: boolean
+  /** Whoever had it is done with it. */
+  readonly marked: boolean
+  readonly claim: string | undefined
+  /** The pool version that it was made with; undefined when nobody wrote one. */
+  readonly version: string | undefined
+  /** The customization that it uses, and that one's version. */
+  readonly customization: string | undefined
+  readonly customizationVersion: string | undefined
+  readonly installed: boolean
+  /** What was asked for, and what is. */
+  readonly wantedPower: PowerState
+  readonly power: string | undefined
+  /** Why its installation was given up; undefined when it was not. */
+  readonly stopped: string | undefined
+  /** Since when it wakes up; undefined when it doesn't. */
+  readonly resumingSince: number | undefined
+}
+
+export type PowerState = ClusterDeployment['spec']['powerState']
+
+/** A ClusterClaim of the pool. */
+export interface Claim {
+  readonly name: string
+  /** Precondition of every write. */
+  readonly resourceVersion: string
+  readonly createdAt: number
+  readonly deleting: boolean
+  /** Where the cluster is that it was given; undefined while it waits. */
+  readonly namespace: string | undefined
+  readonly queuePosition: number | undefined
+  /** The condition Pending, as far as it says anything. */
+  readonly pending: Pick<Condition, 'status' | 'reason' | 'message'> | undefined
+}
+
+/** A ClusterDeploymentCustomization of the pool's namespace, as something to lease. */
+export interface Leasable {
+  readonly name: string
+  /** Changes whenever its spec does, and when it is made anew under the same name. */
+  readonly version: string
+  /** For the conditional write that takes or releases the lease. */
+  readonly resourceVersion: string
+  readonly deleting: boolean
+  /** It has the finalizer of a lease. */
+  readonly protected: boolean
+  /** The condition Available; undefined before anybody wrote one. */
+  readonly available: boolean | undefined
+  /** Since when that condition is what it is. */
+  readonly since: number | undefined
+  readonly cluster: NamespacedName | undefined
+  readonly pool: NamespacedName | undefined
+  readonly patches: Customization
+}
+
+export interface Observed {
+  readonly pool: ClusterPool
+  readonly namespace: string
+  readonly clusters: readonly Cluster[]
+  readonly claims: readonly Claim[]
+  /** By name. */
+  readonly customizations: ReadonlyMap<string, Leasable>
+  /** Clusters that leases name and that a GET did not find, as `namespace/name`. */
+  readonly absent: ReadonlySet<string>
+  /** Claims that clusters name and that a GET did not find. */
+  readonly absentClaims: ReadonlySet<string>
+  /** Customizations whose cluster the API server refused, by name. */
+  readonly refused: ReadonlyMap<string, Refused>
+  /** How it refused the clusters of a pool without inventory. */
+  readonly refusal: Refusal | undefined
+  /** Clusters without a lease whose making failed half-way: they are made before others, so that nothing is begun twice. */
+  readonly begun: readonly NamespacedName[]
+  /** What the pool needs and has not, in words: "cluster image set: openshift-v4.20". Sorted. */
+  readonly missing: readonly string[]
+  /** The pool's template of install-configs; undefined when it names none. */
+  readonly template: InstallConfig | undefined
+  /** Who is to administer the clusters of the pool. */
+  readonly admins: readonly Subject[]
+  /** The namespaces that carry the pool's uid. */
+  readonly namespaces: readonly PoolNamespace[]
+}
+
+/** What the controller read; lists in any order. Objects of other pools or namespaces are left out here. */
+export interface Read {
+  readonly pool: ClusterPool
+  readonly clusters: readonly ClusterDeployment[]
+  readonly claims: readonly ClusterClaim[]
+  readonly customizations: readonly ClusterDeploymentCustomization[]
+  readonly absent?: readonly NamespacedName[]
+  readonly absentClaims?: readonly string[]
+  readonly refused?: ReadonlyMap<string, Refused>
+  readonly refusal?: Refusal | undefined
+  readonly begun?: readonly NamespacedName[]
+  readonly missing?: readonly string[]
+  readonly template?: InstallConfig
+  readonly admins?: readonly Subject[]
+  readonly namespaces?: readonly PoolNamespace[]
+}
+
+/** Reads objects into what a pass decides on. */
+export const observe = (read: Read): Observed => {
+  const { pool } = read
+  const namespace = namespaceOf(pool.metadata)
+  const isHere = ({ metadata }: { metadata: ObjectMeta }) => namespaceOf(metadata) === namespace
+  return {
+    pool,
+    namespace,
+    clusters: read.clusters
+      .filter((cluster) => isOurs(pool, cluster))
+      .map(clusterOf)
+      .toSorted(byAge),
+    claims: read.claims
+      .filter((claim) => isHere(claim) && claim.spec.clusterPoolName === pool.metadata.name)
+      .map(claimOf)
+      .toSorted(byAge),
+    customizations: new Map(
+      read.customizations.filter(isHere).map((object) => [object.metadata.name, leasableOf(object)]),
+    ),
+    absent: new Set(read.absent?.map(keyOf)),
+    absentClaims: new Set(read.absentClaims),
+    refused: read.refused ?? new Map(),
+    refusal: read.refusal,
+    begun: read.begun ?? [],
+    missing: read.missing?.toSorted() ?? [],
+    template: read.template,
+    admins: read.admins ?? [],
+    namespaces: read.namespaces ?? [],
+  }
+}
+
+/** Does the cluster say that it is of the pool? */
+export const isOurs = ({ metadata }: ClusterPool, { spec: { clusterPoolRef } }: ClusterDeployment): boolean =>
+  clusterPoolRef?.poolName === metadata.name && clusterPoolRef.namespace === namespaceOf(metadata)
+
+/** `namespace/name`. */
+export const keyOf = ({ namespace, name }: NamespacedName): string => `${namespace}/${name}`
+
+export const isSame = (a: NamespacedName, b: NamespacedName): boolean =>
+  a.name === b.name && a.namespace === b.namespace
+
+const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
+  const deleting = metadata.deletionTimestamp !== undefined
+  const stopped = findCondition(status?.conditions, 'ProvisionStopped')
+  const hibernating = findCondition(status?.conditions, 'Hibernating')
+  return {
+    name: metadata.name,
+    namespace: namespaceOf(metadata),
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    createdAt: millisecondsOf(metadata.creationTimestamp),
+    deleting,
+    deprovisioned: deleting && (metadata.finalizers ?? []).every((finalizer) => finalizer === LEASE_FINALIZER),
+    marked: REMOVE_ANNOTATIONS.some((annotation) => metadata.annotations?.[annotation] === 'true'),
+    claim: spec.clusterPoolRef?.claimName || undefined,
+    version: metadata.annotations?.[VERSION_ANNOTATION] || undefined,
+    customization: spec.clusterPoolRef?.clusterDeploymentCustomization?.name,
+    customizationVersion: metadata.annotations?.[CUSTOMIZATION_VERSION_ANNOTATION],
+    installed: spec.installed,
+    wantedPower: spec.powerState,
+    power: status?.powerState,
+    stopped: stopped?.status === 'True' ? stopped.message || stopped.reason : undefined,
+    resumingSince:
+      hibernating?.reason === 'ResumingOrRunning' ? millisecondsOf(hibernating.lastTransitionTime) : undefined,
+  }
+}
+
+const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({
+  name: metadata.name,
+  resourceVersion: metadata.resourceVersion,
+  createdAt: millisecondsOf(metadata.creationTimestamp),
+  deleting: metadata.deletionTimestamp !== undefined,
+  namespace: spec.namespace || undefined,
+  queuePosition: status?.queuePosition,
+  pending: findCondition(status?.conditions, 'Pending'),
+})
+
+const leasableOf = ({ metadata, spec, status }: ClusterDeploymentCustomization): Leasable => {
+  const available = findCondition(status?.conditions, 'Available')
+  return {
+    name: metadata.name,
+    version: `${metadata.generation ?? 0}.${metadata.uid}`,
+    resourceVersion: metadata.resourceVersion,
+    deleting: metadata.deletionTimestamp !== undefined,
+    protected: metadata.finalizers?.includes(LEASE_FINALIZER) ?? false,
+    available: available === undefined ? undefined : isTrue(status?.conditions, 'Available'),
+    since: available === undefined ? undefined : millisecondsOf(available.lastTransitionTime),
+    cluster: status?.clusterDeploymentRef,
+    pool: status?.clusterPoolRef,
+    patches: { name: metadata.name, ...spec },
+  }
+}
+
+/** Of the customization for all clusters of the pool; empty when there is none. */
+export const versionForAll = ({ pool, customizations }: Pick<Observed, 'pool' | 'customizations'>): string =>
+  customizations.get(pool.spec.customizationRef?.name ?? '')?.version ?? ''
+
+const namespaceOf = ({ namespace }: ObjectMeta): string => namespace ?? ''
+
+/** An object that the API server has not stamped yet is as old as can be: it was made before this pass. */
+const millisecondsOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text))

@@ -1,0 +1,99 @@
+/** What a pass wants done, as data: it is executed, printed and tested. Each action stands for itself; when one fails, the others go on. */
+import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import type { AdminBinding } from '../decide/admin-bindings.ts'
+import type { Candidate } from '../inventory/candidates.ts'
+import type { Claim, Cluster, Leasable, NamespacedName, PowerState } from './observed.ts'
+
+/** Every action says why, in one sentence for people. */
+interface Reasoned {
+  readonly why: string
+}
+
+export type Action = Reasoned &
+  (
+    | {
+        /** Write the whole status; an entry of the inventory that is not in it goes. */
+        readonly action: 'WriteStatus'
+        readonly status: ClusterPoolStatus
+      }
+    | ({
+        /** Take the lease unless it is held, then make namespace, Secrets and, last of all, the ClusterDeployment. */
+        readonly action: 'CreateCluster'
+        readonly poolVersion: string
+      } & Candidate)
+    | {
+        readonly action: 'DeleteCluster'
+        readonly cluster: Cluster
+        /** It goes only because it is outdated. */
+        readonly isStale: boolean
+      }
+    | {
+        /** Write the lease as it is: a cluster uses the customization, and what stands there says otherwise. */
+        readonly action: 'HealLease'
+        readonly customization: Leasable
+        readonly cluster: NamespacedName
+      }
+    | {
+        /** Write that the customization is available, then take the lease's finalizer off. */
+        readonly action: 'ReleaseLease'
+        readonly customization: Leasable
+      }
+    | {
+        /** Release the lease when there is one, then take its finalizer off the cluster, which goes. */
+        readonly action: 'LetClusterGo'
+        readonly cluster: Cluster
+        readonly customization: Leasable | undefined
+      }
+    | {
+        /** Write what is missing of: the claim's namespace, the claim's status, the cluster's claim with the time and power. */
+        readonly action: 'AssignClaim'
+        readonly claim: Claim
+        readonly cluster: Cluster
+      }
+    | {
+        /** Take the namespace out of the claim: the cluster there is not its own. */
+        readonly action: 'ClearClaim'
+        readonly claim: Claim
+        readonly cluster: Cluster
+      }
+    | {
+        /** Write into the claim's status that it waits; the message of its condition Pending is `why`. */
+        readonly action: 'QueueClaim'
+        readonly claim: Claim
+        readonly position: number
+      }
+    | { readonly action: 'SetPower'; readonly cluster: Cluster; readonly power: PowerState }
+    | ({ readonly action: 'BindAdmins' } & AdminBinding)
+    | { readonly action: 'DeleteNamespace'; readonly name: string; readonly uid: string }
+    | { readonly action: 'LetPoolGo' }
+    | {
+        /** Something that could be expected is not done. */
+        readonly action: 'Wait'
+        readonly about: string
+      }
+  )
+
+/** What there was, for metrics. Names as those of Hive's metrics. */
+export interface Counts {
+  readonly assignable: number
+  readonly claimed: number
+  /** Marked ones included. */
+  readonly deleting: number
+  readonly installing: number
+  readonly standby: number
+  readonly broken: number
+  readonly stale: number
+  /** Leases that the pool holds. */
+  readonly leases: number
+  /** Claims that wait. */
+  readonly waiting: number
+}
+
+/** What a pass decided. */
+export interface Plan {
+  readonly pool: NamespacedName
+  readonly actions: readonly Action[]
+  /** When time alone will change the plan; undefined when it won't. */
+  readonly lookAgainAt: Date | undefined
+  readonly counts: Counts
+}

@@ -1,0 +1,54 @@
+/** Where a pass looks objects up: in caches that watches fill, or in lists that were read once for `muster pool plan`. */
+import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import type { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import type { Index } from '#operator/index.ts'
+import { keyOf } from '#operator/model/resource.ts'
+
+type Entries<V> = Iterable<readonly [string, V]>
+export type Lookup<V> = Pick<Index<string, V>, 'get'>
+
+/** Pools, clusters, claims and customizations are asked for by `namespace/name`, namespaces by the uid of their pool. */
+export interface View {
+  readonly clustersOfPool: Lookup<ClusterDeployment>
+  readonly cluster: Lookup<ClusterDeployment>
+  readonly clustersInNamespace: Lookup<ClusterDeployment>
+  readonly claimsOfPool: Lookup<ClusterClaim>
+  readonly claim: Lookup<ClusterClaim>
+  readonly customization: Lookup<ClusterDeploymentCustomization>
+  readonly customizationsHeldBy: Lookup<ClusterDeploymentCustomization>
+  readonly namespacesOfPool: Lookup<Namespace>
+  readonly bindingsInNamespace: Lookup<RoleBinding>
+}
+
+const poolKey = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`
+
+/** Under which keys each kind is found. */
+export const entries = {
+  clustersOfPool: (cluster: ClusterDeployment): Entries<ClusterDeployment> => {
+    const { clusterPoolRef } = cluster.spec
+    return clusterPoolRef === undefined ? [] : [[poolKey(clusterPoolRef.namespace, clusterPoolRef.poolName), cluster]]
+  },
+  cluster: (cluster: ClusterDeployment): Entries<ClusterDeployment> => [[keyOf(cluster.metadata), cluster]],
+  clustersInNamespace: (cluster: ClusterDeployment): Entries<ClusterDeployment> => [
+    [cluster.metadata.namespace ?? '', cluster],
+  ],
+  claimsOfPool: (claim: ClusterClaim): Entries<ClusterClaim> => [
+    [poolKey(claim.metadata.namespace, claim.spec.clusterPoolName), claim],
+  ],
+  claim: (claim: ClusterClaim): Entries<ClusterClaim> => [[keyOf(claim.metadata), claim]],
+  customization: (customization: ClusterDeploymentCustomization): Entries<ClusterDeploymentCustomization> => [
+    [keyOf(customization.metadata), customization],
+  ],
+  customizationsHeldBy: (customization: ClusterDeploymentCustomization): Entries<ClusterDeploymentCustomization> => {
+    const pool = customization.status?.clusterPoolRef
+    return pool === undefined ? [] : [[poolKey(pool.namespace, pool.name), customization]]
+  },
+  namespacesOfPool: (namespace: Namespace): Entries<Namespace> => {
+    const uid = namespace.metadata.labels?.[POOL_LABELS.uid]
+    return uid === undefined ? [] : [[uid, namespace]]
+  },
+  bindingsInNamespace: (binding: RoleBinding): Entries<RoleBinding> => [[binding.metadata.namespace ?? '', binding]],
+} as const
