@@ -1,15 +1,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import lockfile from 'proper-lockfile'
+import { makeOnce, type Say } from '../cache/make-once.ts'
 import { signalGroup } from '../process/child.ts'
 import { forgetGroup, guardGroup } from '../process/reaper.ts'
 import { type BinarySet, binariesFolder } from './set.ts'
-
-/** A line of progress for people. */
-export type Say = (line: string) => void
 
 /** Go is missing or could not build: the message says which, and what to do. */
 export class BuildError extends Error {
@@ -21,42 +17,20 @@ export const isBuilt = (set: BinarySet): boolean => existsSync(binariesFolder(se
 
 /**
  * The folder with every binary of a set, built first when the cache does not have it.
- * Two builders at once: the second waits for the first. A build that is interrupted leaves nothing that looks finished.
  * @throws BuildError
  */
-export const ensureBinaries = async (set: BinarySet, say: Say, signal?: AbortSignal): Promise<string> => {
+export const ensureBinaries = (set: BinarySet, say: Say, signal?: AbortSignal): Promise<string> => {
   const folder = binariesFolder(set)
-  if (existsSync(folder)) return folder
-  const parent = dirname(folder)
-  await mkdir(parent, { recursive: true })
-  const release = await lockWith(parent, set, say)
-  try {
-    if (!existsSync(folder)) await buildInto(folder, set, say, signal)
-  } finally {
-    await release()
-  }
-  return folder
+  return makeOnce({ folder, title: set.title, make: (draft) => buildInto(draft, folder, set, say, signal) }, say)
 }
 
-/** The lock is a folder whose age its holder keeps fresh, so a builder that was killed does not block the next one. */
-const lockWith = async (folder: string, { title }: BinarySet, say: Say): Promise<() => Promise<void>> => {
-  const lock = (retries: object | number) =>
-    lockfile.lock(folder, { lockfilePath: join(folder, 'build.lock'), stale: 20_000, retries })
-  try {
-    return await lock(0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw error
-    say(`Another process builds ${title}; waiting for it …`)
-    return lock({ forever: true, factor: 1, minTimeout: 500, maxTimeout: 500 })
-  }
-}
-
-const buildInto = async (folder: string, set: BinarySet, say: Say, signal?: AbortSignal): Promise<void> => {
-  const parent = dirname(folder)
-  const leftovers = (await readdir(parent)).filter((name) => name.startsWith('building-'))
-  await Promise.all(leftovers.map((name) => rm(join(parent, name), { recursive: true })))
-  const draft = join(parent, `building-${process.pid}`)
-  await mkdir(draft)
+const buildInto = async (
+  draft: string,
+  folder: string,
+  set: BinarySet,
+  say: Say,
+  signal?: AbortSignal,
+): Promise<void> => {
   const startedAt = performance.now()
   say(`Building ${set.title} with Go into ${folder} (minutes the first time) …`)
   const programs = Object.entries(set.packages)
@@ -64,7 +38,6 @@ const buildInto = async (folder: string, set: BinarySet, say: Say, signal?: Abor
     await goBuild(set, source, join(draft, name), signal)
     say(`  ${index + 1}/${programs.length} ${name} (${Math.round((performance.now() - startedAt) / 1000)} s)`)
   }
-  await rename(draft, folder)
 }
 
 /** Go and its compilers are a process group of their own, so that they all end with us. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder } from './cache.ts'
+import { cacheFolder } from '../cache/folder.ts'
 
 /** Programs that Go builds from one go.mod, kept together in the cache. */
 export type BinarySet = {

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder } from '#hack/gobuild/cache.ts'
+import { cacheFolder } from '#hack/cache/folder.ts'
 
 /**
  * The folder that `build` has filled, from the cache when `sources` are the same. A build that fails or is interrupted

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cacheFolder } from './cache.ts'
+import { cacheFolder } from './folder.ts'
 
 test.for([
   [{ MUSTER_CACHE: '/c', XDG_CACHE_HOME: '/x' }, 'linux', '/c'],
