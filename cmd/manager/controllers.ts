@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { RunBook } from '#controllers/adapter/runs/runs.ts'
+import type { RunBook } from '#controllers/adapter/runs/run-history.ts'
 import type { FleetWindow } from '#controllers/fleet/view.ts'
 import type { AnyController } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { RunBook } from '#controllers/adapter/runs/runs.ts'
+import { RunBook } from '#controllers/adapter/runs/run-history.ts'
 import { FleetWindow } from '#controllers/fleet/view.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'

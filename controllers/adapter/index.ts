@@ -14,10 +14,10 @@ import { type Controller, controller } from '#operator/controller.ts'
 import type { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { type Access, accessTo } from './access.ts'
+import { refuseInvalid } from './admission.ts'
+import { tend } from './daemon/daemon.ts'
 import { createMetrics } from './metrics.ts'
-import { refuseInvalid } from './refusal.ts'
-import { RunBook } from './runs/runs.ts'
-import { tend } from './tend.ts'
+import { RunBook } from './runs/run-history.ts'
 
 export interface AdapterDeps {
   readonly clock: Clock

@@ -2,8 +2,8 @@
 import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Condition, type StandingClaim, standing, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
-import type { Summary } from './ledger.ts'
-import type { AdapterRun } from './runs/runs.ts'
+import type { Summary } from './daemon/task-stats.ts'
+import type { AdapterRun } from './runs/run-history.ts'
 
 export interface Situation {
   /** metadata.generation of the spec that was looked at last. */

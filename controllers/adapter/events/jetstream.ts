@@ -14,8 +14,8 @@ import {
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { serverOf } from '#lib/nats/url.ts'
 import { grownDelay } from '#operator/model/outcome.ts'
-import { NotAnEventError, parseEventText } from '../event.ts'
 import { REPLAY, setAside } from './dead-letters.ts'
+import { NotAnEventError, parseEventText } from './reconcile-event.ts'
 import { type Delivery, type EventSource, LETTER_LENGTH, type SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
