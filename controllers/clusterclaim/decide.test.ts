@@ -83,7 +83,7 @@ test.each<[string, Partial<Observed>, string | undefined]>([
   ['it goes, and its cluster is gone', { deleting: true, cluster: undefined }, undefined],
 ])('how a claim stands when %s', (_when, says, expected) => {
   const said = decideClaim(claim(says), NOW).standing
-  expect(said && `${said.standing} ${said.reason}`).toBe(expected)
+  expect(said && `${said.type} ${said.reason}`).toBe(expected)
 })
 
 describe('lifetime', () => {
@@ -128,7 +128,7 @@ test.each([
     expect(withoutGrant(decision, claim(), { status, message: 'the words of the API server' })).toEqual({
       ...decision,
       standing: {
-        standing,
+        type: standing,
         reason: 'SubjectsNotGranted',
         message:
           'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or mend spec.subjects: it is tried again',

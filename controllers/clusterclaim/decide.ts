@@ -4,7 +4,7 @@
  */
 import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { ConditionClaim, StandingClaim } from '#operator/model/conditions.ts'
+import type { ConditionInput, KstatusInput } from '#operator/model/conditions.ts'
 import { endOf, lifetimeOf } from './lifetime.ts'
 
 export interface Observed {
@@ -30,7 +30,7 @@ export interface ClaimedCluster {
 }
 
 /** How the claim stands: it is Ready when its cluster can be used, or sleeps because that is wanted. */
-export type Said = Omit<StandingClaim, 'observedGeneration'>
+export type Said = Omit<KstatusInput, 'observedGeneration'>
 
 export type ClaimAction =
   | 'None'
@@ -46,7 +46,7 @@ export type ClaimAction =
 export interface Decision {
   /** Undefined when the claim goes with this decision. */
   readonly standing: Said | undefined
-  readonly conditions: readonly ConditionClaim[]
+  readonly conditions: readonly ConditionInput[]
   /** The lifetime that holds; undefined: it lives until it is deleted. */
   readonly lifetime: ClusterClaimSpec['lifetime']
   readonly action: ClaimAction
@@ -60,7 +60,7 @@ export const decideClaim = (claim: Observed, now: Date): Decision => {
   const decide = (
     action: ClaimAction,
     standing: Said | undefined,
-    conditions: readonly ConditionClaim[],
+    conditions: readonly ConditionInput[],
     lookAgainAt?: Date,
   ): Decision => ({ standing, conditions, lifetime, action, lookAgainAt })
   const { cluster } = claim
@@ -98,21 +98,21 @@ const LASTING: ReadonlySet<number> = new Set([400, 401, 403, 422])
 export const withoutGrant = (decision: Decision, { spec }: Observed, { status, message }: Refusal): Decision => ({
   ...decision,
   standing: {
-    standing: LASTING.has(status) ? 'Stalled' : 'Reconciling',
+    type: LASTING.has(status) ? 'Stalled' : 'Reconciling',
     reason: 'SubjectsNotGranted',
     message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or mend spec.subjects: it is tried again`,
   },
 })
 
-const DELETING: Said = { standing: 'Reconciling', reason: 'ClusterDeleting', message: 'the cluster is being deleted' }
-const GONE: Said = { standing: 'Stalled', reason: 'ClusterDeleted', message: 'the cluster is gone: delete the claim' }
+const DELETING: Said = { type: 'Reconciling', reason: 'ClusterDeleting', message: 'the cluster is being deleted' }
+const GONE: Said = { type: 'Stalled', reason: 'ClusterDeleted', message: 'the cluster is gone: delete the claim' }
 const ASSIGNED: Said = {
-  standing: 'Reconciling',
+  type: 'Reconciling',
   reason: 'ClusterAssigned',
   message: 'Cluster assigned to ClusterClaim, awaiting claim',
 }
 const CONFLICT: Said = {
-  standing: 'Reconciling',
+  type: 'Reconciling',
   reason: 'AssignmentConflict',
   message: 'the cluster is another claim’s; it is parted from this one',
 }
@@ -123,37 +123,37 @@ const CONFLICT: Said = {
  */
 const waiting = (
   { spec, pool }: Observed,
-  decide: (action: ClaimAction, standing: Said, conditions: readonly ConditionClaim[]) => Decision,
+  decide: (action: ClaimAction, standing: Said, conditions: readonly ConditionInput[]) => Decision,
 ): Decision => {
   if (pool === undefined) {
     const message = `there is no ClusterPool ${spec.clusterPoolName} in this namespace: create it, or claim from another one`
     const reason = 'PoolNotFound'
-    return decide('None', { standing: 'Reconciling', reason, message }, [pending('True', reason, message)])
+    return decide('None', { type: 'Reconciling', reason, message }, [pending('True', reason, message)])
   }
   const message = `waits for a cluster of the pool ${spec.clusterPoolName}; status.queuePosition is its place`
-  return decide('None', { standing: 'Reconciling', reason: 'NoClusters', message }, [])
+  return decide('None', { type: 'Reconciling', reason: 'NoClusters', message }, [])
 }
 
 const usable = (cluster: ClaimedCluster): Said => {
   if (cluster.power === 'Hibernating' && cluster.wantedAsleep)
-    return { standing: 'Ready', reason: 'Hibernating', message: 'the cluster sleeps, as was wanted' }
+    return { type: 'Ready', reason: 'Hibernating', message: 'the cluster sleeps, as was wanted' }
   const { status, reason, message } = powerOf(cluster)
-  return { standing: status === 'True' ? 'Ready' : 'Reconciling', reason, message }
+  return { type: status === 'True' ? 'Ready' : 'Reconciling', reason, message }
 }
 
-const powerOf = ({ power }: ClaimedCluster): ConditionClaim =>
+const powerOf = ({ power }: ClaimedCluster): ConditionInput =>
   power === 'Running'
     ? running('True', 'Running', 'the cluster runs')
     : running('False', 'Resuming', `the cluster is ${power ?? 'on the way'}`)
 
-const pending = (status: ConditionClaim['status'], reason: string, message: string): ConditionClaim => ({
+const pending = (status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
   type: 'Pending',
   status,
   reason,
   message,
 })
 
-const running = (status: ConditionClaim['status'], reason: string, message = ''): ConditionClaim => ({
+const running = (status: ConditionInput['status'], reason: string, message = ''): ConditionInput => ({
   type: 'ClusterRunning',
   status,
   reason,

@@ -16,7 +16,7 @@ import {
   type MayWait,
   TemporaryError,
 } from '#operator/index.ts'
-import { standing as standingConditions, withConditions } from '#operator/model/conditions.ts'
+import { kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import { type ClaimedCluster, type Decision, decideClaim, withoutGrant } from './decide.ts'
 import { CLAIM_UID_LABEL, GRANT, grantsOf } from './grants.ts'
 
@@ -106,7 +106,7 @@ const writeStatus = async (
   { api, clock }: Context<ClusterClaim>,
 ): Promise<void> => {
   if (standing === undefined) return
-  const claims = [...standingConditions({ ...standing, observedGeneration: metadata.generation }), ...conditions]
+  const claims = [...kstatusConditions({ ...standing, observedGeneration: metadata.generation }), ...conditions]
   const next: ClusterClaimStatus = {
     ...status,
     ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),

@@ -1,6 +1,6 @@
 /** What is to be done about a ClusterDeployment, and how it stands. Pure: what was read and the time go in. */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { findCondition, type StandingClaim } from '#operator/model/conditions.ts'
+import { findCondition, type KstatusInput } from '#operator/model/conditions.ts'
 import { FAILING } from './conditions.ts'
 import { attemptsOf } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
@@ -40,7 +40,7 @@ export type Step =
 
 export interface Decision {
   readonly step: Step
-  readonly standing: Omit<StandingClaim, 'observedGeneration'>
+  readonly standing: Omit<KstatusInput, 'observedGeneration'>
   /** The cluster; undefined while it is not registered. */
   readonly record: ClusterRecord | undefined
   readonly installed: boolean
@@ -59,8 +59,8 @@ export interface Decision {
 
 type Said = Decision['standing']
 
-const reconciling = (reason: string, message: string): Said => ({ standing: 'Reconciling', reason, message })
-const stalled = (reason: string, message: string): Said => ({ standing: 'Stalled', reason, message })
+const reconciling = (reason: string, message: string): Said => ({ type: 'Reconciling', reason, message })
+const stalled = (reason: string, message: string): Said => ({ type: 'Stalled', reason, message })
 
 /** @param observed the oldest record counts */
 export const decide = (observed: Observed, now: Date): Decision => {
@@ -226,7 +226,7 @@ const standingOf = (
 ): Said => {
   if (isDone)
     return {
-      standing: 'Ready',
+      type: 'Ready',
       reason: 'Provisioned',
       message: `as wanted; ${power?.toLowerCase()}; cluster ${record.id}`,
     }

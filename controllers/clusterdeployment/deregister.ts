@@ -75,5 +75,5 @@ const waitFor = (context: ChangeContext<ClusterDeployment>, left: readonly Clust
 }
 
 const say = ({ object, patch, clock }: ChangeContext<ClusterDeployment>, reason: string, message: string): void => {
-  patch.status(standingStatus(object, { standing: 'Reconciling', reason, message }, clock.now()))
+  patch.status(standingStatus(object, { type: 'Reconciling', reason, message }, clock.now()))
 }

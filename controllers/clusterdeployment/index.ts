@@ -67,7 +67,7 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   deployments.watches(ClusterDeploymentCustomization, ({ status }) =>
     status?.clusterDeploymentRef === undefined ? [] : [status.clusterDeploymentRef],
   )
-  deployments.outside('stream', ({ wake, log, signal }) => {
+  deployments.source('stream', ({ wake, log, signal }) => {
     const turned = () => [...records.release(), ...unsettled.get(true)].forEach(wake)
     return follow({ api: hyperfleet, records, clock: deps.clock, log, concern: wake, turned }, signal)
   })

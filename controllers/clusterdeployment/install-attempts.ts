@@ -2,7 +2,7 @@
  * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
  * is another generation of the record, so that adapters begin anew.
  */
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord, isReady } from './record/record.ts'
 
 export interface Attempts {
@@ -29,7 +29,7 @@ export interface Tried {
   readonly failingSince: number | undefined
 }
 
-const PAUSE: Growth = { initial: 60_000, factor: 2, max: 3_600_000 }
+const PAUSE: ExponentialBackoff = { initial: 60_000, factor: 2, max: 3_600_000 }
 
 export const attemptsOf = ({ record, installed, failed, limit, failingSince }: Tried, now: Date): Attempts => {
   const isOver = installed || isReady(record)
@@ -50,7 +50,7 @@ export const attemptsOf = ({ record, installed, failed, limit, failingSince }: T
 }
 
 /** How long an attempt may fail before it counts, in milliseconds: a hiccup is none, and a cloud that is down is not hurried. */
-export const pauseAfter = (attempt: number): number => grownDelay(PAUSE, attempt)
+export const pauseAfter = (attempt: number): number => exponentialDelay(PAUSE, attempt)
 
 /** In the adapters' words, about the present generation only. */
 const failuresOf = (record: ClusterRecord): string | undefined => {

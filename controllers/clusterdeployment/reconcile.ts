@@ -33,7 +33,7 @@ export const reconcile =
       // The stream wakes it as soon as it shows what is true.
       records.awaitedBy(ownerOf(object))
       const message = `${records.trouble}; all goes on when it answers`
-      patch.status(standingStatus(object, { standing: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
+      patch.status(standingStatus(object, { type: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
       return
     }
     try {
@@ -133,8 +133,8 @@ const isConflict = (error: unknown): boolean => error instanceof Failure && erro
 const refused = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
   if (!(error instanceof Failure)) return error
   const { reason, message, retryAfter } = error
-  const standing = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
-  const said = { standing, reason, message: `${message}; tried again` } as const
+  const type = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
+  const said = { type, reason, message: `${message}; tried again` } as const
   patch.status(standingStatus(object, said, clock.now()))
   return new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
 }

@@ -1,6 +1,6 @@
 /** A decision as the status of its ClusterDeployment. Pure. */
 import type { ClusterDeployment, ClusterDeploymentStatus } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { type Condition, type ConditionClaim, standing, withConditions } from '#operator/model/conditions.ts'
+import { type Condition, type ConditionInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
@@ -32,16 +32,16 @@ export const standingStatus = (
   said: Decision['standing'],
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
-  const claims = standing({ ...said, observedGeneration: metadata.generation })
+  const claims = kstatusConditions({ ...said, observedGeneration: metadata.generation })
   return {
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
   }
 }
 
-const claimsOf = (decision: Decision, observedGeneration: number | undefined): readonly ConditionClaim[] => {
+const claimsOf = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
   const { standing: said, installed, failing, stopped, power, sleepsAt, record } = decision
-  const say = (type: string, status: ConditionClaim['status'], reason: string, message: string): ConditionClaim => ({
+  const say = (type: string, status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
     type,
     status,
     reason,
@@ -49,7 +49,7 @@ const claimsOf = (decision: Decision, observedGeneration: number | undefined): r
     ...(observedGeneration !== undefined && { observedGeneration }),
   })
   return [
-    ...standing({ ...said, observedGeneration }),
+    ...kstatusConditions({ ...said, observedGeneration }),
     installed
       ? say(PROVISIONED, 'True', 'Provisioned', 'the cluster was installed')
       : say(PROVISIONED, 'False', stopped?.reason ?? said.reason, stopped?.message ?? said.message),
@@ -68,8 +68,8 @@ const claimsOf = (decision: Decision, observedGeneration: number | undefined): r
 const hibernating = (
   power: string,
   sleepsAt: number | undefined,
-  say: (type: string, status: 'True' | 'False', reason: string, message: string) => ConditionClaim,
-): ConditionClaim => {
+  say: (type: string, status: 'True' | 'False', reason: string, message: string) => ConditionInput,
+): ConditionInput => {
   const until = sleepsAt === undefined ? '' : `; put to sleep at ${secondsOf(new Date(sleepsAt))} (hibernateAfter)`
   if (power === 'Running' || power === 'Resuming')
     return say(HIBERNATING, 'False', 'ResumingOrRunning', power === 'Running' ? `it runs${until}` : 'it wakes up')
@@ -77,7 +77,7 @@ const hibernating = (
 }
 
 /** What the API and its adapters say, in their words, about the generation of the record. */
-const mirrored = (record: ClusterRecord | undefined): readonly ConditionClaim[] =>
+const mirrored = (record: ClusterRecord | undefined): readonly ConditionInput[] =>
   (record?.conditions ?? [])
     .filter(({ type }) => isMirrored(type))
     .map(({ type, status, reason, message }) => ({ type, status, reason: reason || 'Reported', message }))
@@ -86,7 +86,7 @@ const isMirrored = (type: string): boolean => type === AVAILABLE || type.endsWit
 
 const conditionsAfter = (
   before: readonly Condition[] | undefined,
-  claims: readonly ConditionClaim[],
+  claims: readonly ConditionInput[],
   record: ClusterRecord | undefined,
   now: Date,
 ): ClusterDeploymentStatus['conditions'] & {} => {

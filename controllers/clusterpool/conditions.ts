@@ -1,7 +1,7 @@
 /** How a pool stands, in conditions. Anchors hive-clusterpool 1.1; Ready, Reconciling and Stalled as kstatus reads them. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
-import { type ConditionClaim, type StandingClaim, standing } from '#operator/model/conditions.ts'
+import { type ConditionInput, type KstatusInput, kstatusConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
 import type { Sizing } from './decide/sizing.ts'
 import type { Stale } from './decide/stale.ts'
@@ -36,12 +36,12 @@ export const POOL_CONDITIONS = [
 ] as const
 
 type PoolCondition = (typeof POOL_CONDITIONS)[number]
-type Said = Omit<StandingClaim, 'observedGeneration'>
+type Said = Omit<KstatusInput, 'observedGeneration'>
 
 /** What a pool's status says before anything was looked at. */
-export const initialConditions = (generation: number | undefined): readonly ConditionClaim[] => [
-  ...standing({
-    standing: 'Reconciling',
+export const initialConditions = (generation: number | undefined): readonly ConditionInput[] => [
+  ...kstatusConditions({
+    type: 'Reconciling',
     reason: 'Initialized',
     message: 'the pool was just seen',
     observedGeneration: generation,
@@ -50,8 +50,8 @@ export const initialConditions = (generation: number | undefined): readonly Cond
 ]
 
 /** What a pool's status says after a pass. */
-export const poolConditions = (now: Situation): readonly ConditionClaim[] => [
-  ...standing({ ...standingOf(now), observedGeneration: now.generation }),
+export const poolConditions = (now: Situation): readonly ConditionInput[] => [
+  ...kstatusConditions({ ...standingOf(now), observedGeneration: now.generation }),
   dependencies(now),
   capacity(now),
   current(now),
@@ -63,11 +63,11 @@ export const deletionConditions = (
   generation: number | undefined,
   left: readonly Cluster[],
   leases: number,
-): readonly ConditionClaim[] => {
+): readonly ConditionInput[] => {
   const names = namesOf(left)
   return [
-    ...standing({
-      standing: 'Reconciling',
+    ...kstatusConditions({
+      type: 'Reconciling',
       reason: 'Deleting',
       message: `what is left: clusters ${left.length}, leases ${leases}`,
       observedGeneration: generation,
@@ -81,10 +81,10 @@ export const deletionConditions = (
 const claimed = (
   observedGeneration: number | undefined,
   type: PoolCondition,
-  status: ConditionClaim['status'],
+  status: ConditionInput['status'],
   reason: string,
   message: string,
-): ConditionClaim => ({
+): ConditionInput => ({
   type,
   status,
   reason,
@@ -96,8 +96,8 @@ const claimed = (
 const standingOf = (now: Situation): Said => {
   const { sizing, buckets, spec, stale, waiting } = now
   const { installing, deleting, marked, broken, standby, assignable } = buckets
-  const stalled = (reason: string, message: string): Said => ({ standing: 'Stalled', reason, message })
-  const onTheWay = (reason: string, message: string): Said => ({ standing: 'Reconciling', reason, message })
+  const stalled = (reason: string, message: string): Said => ({ type: 'Stalled', reason, message })
+  const onTheWay = (reason: string, message: string): Said => ({ type: 'Reconciling', reason, message })
   const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
   const wanted = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
 
@@ -118,7 +118,7 @@ const standingOf = (now: Situation): Said => {
     neverHibernatesOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
   if (assignable.length < running)
     return onTheWay('Resuming', `running clusters: ${assignable.length} of ${running} that should`)
-  return { standing: 'Ready', reason: 'Filled', message: `${wanted}; running: ${assignable.length}${sleepless(spec)}` }
+  return { type: 'Ready', reason: 'Filled', message: `${wanted}; running: ${assignable.length}${sleepless(spec)}` }
 }
 
 const sleepless = (spec: ClusterPoolSpec): string => {
@@ -127,12 +127,12 @@ const sleepless = (spec: ClusterPoolSpec): string => {
   return `; runningCount ${spec.runningCount} has no effect: clusters on ${cloud} can't hibernate`
 }
 
-const dependencies = ({ generation, missing }: Situation): ConditionClaim =>
+const dependencies = ({ generation, missing }: Situation): ConditionInput =>
   missing.length === 0
     ? claimed(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
     : claimed(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
 
-const capacity = ({ generation, sizing, spec }: Situation): ConditionClaim =>
+const capacity = ({ generation, sizing, spec }: Situation): ConditionInput =>
   sizing.capacity > 0
     ? claimed(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
     : claimed(
@@ -143,17 +143,17 @@ const capacity = ({ generation, sizing, spec }: Situation): ConditionClaim =>
         `Pool is at maximum capacity of ${spec.maxSize} waiting and claimed clusters.`,
       )
 
-const current = ({ generation, stale }: Situation): ConditionClaim => {
+const current = ({ generation, stale }: Situation): ConditionInput => {
   const outdated = stale.filter(({ staleness }) => staleness !== 'UnknownVersion').map(({ cluster }) => cluster)
   const unknown = stale.filter(({ staleness }) => staleness === 'UnknownVersion').map(({ cluster }) => cluster)
-  const say = (status: ConditionClaim['status'], reason: string, message: string) =>
+  const say = (status: ConditionInput['status'], reason: string, message: string) =>
     claimed(generation, 'AllClustersCurrent', status, reason, message)
   if (outdated.length > 0) return say('False', 'SomeClusterDeploymentsStale', namesOf(outdated))
   if (unknown.length > 0) return say('Unknown', 'SomeClusterDeploymentsUnknown', namesOf(unknown))
   return say('True', 'ClusterDeploymentsCurrent', 'All unclaimed clusters are of the present pool version')
 }
 
-const inventory = ({ generation, summary }: Situation): ConditionClaim => {
+const inventory = ({ generation, summary }: Situation): ConditionInput => {
   if (summary === undefined)
     return claimed(generation, 'InventoryValid', 'Unknown', 'NoInventory', 'The pool has no inventory')
   const { isValid, sentence } = summary

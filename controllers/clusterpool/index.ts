@@ -62,7 +62,7 @@ export const clusterpool = ({ clock, registry, suffix }: ClusterPoolDeps): Contr
       ...poolOf(binding),
       ...(binding.roleRef.name === ADMIN_ROLE ? byNamespace.get(binding.metadata.namespace) : []),
     ],
-    { everywhere: true, keep: withoutStrangers },
+    { everywhere: true, transform: withoutStrangers },
   )
 
   const view: View = {
@@ -79,7 +79,7 @@ export const clusterpool = ({ clock, registry, suffix }: ClusterPoolDeps): Contr
 
   pools.reconcile(pass({ clock, metrics, view, ...(suffix && { suffix }) }))
   const orphans = clusters.index('only-leased', onlyLeased)
-  pools.outside('orphans', (context) => letOrphansGo(orphans, context))
+  pools.source('orphans', (context) => letOrphansGo(orphans, context))
   pools.on.event('forget', ({ type, object }) => {
     if (type === 'deleted') forgetPool(metrics, object)
   })

@@ -1,7 +1,7 @@
 /** The status of a pool as one value, and whether it has to be written. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { type ConditionClaim, withConditions } from '#operator/model/conditions.ts'
+import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
 import type { Inventory } from './inventory/inventory.ts'
 import type { Summary } from './inventory/summary.ts'
@@ -13,7 +13,7 @@ export interface Found {
   readonly poolVersion: string
   readonly inventory: Inventory | undefined
   readonly summary: Summary | undefined
-  readonly conditions: readonly ConditionClaim[]
+  readonly conditions: readonly ConditionInput[]
 }
 
 /** Writes the status when it says something else than before; nothing otherwise. */
@@ -42,7 +42,7 @@ export const statusWrite = (observed: Observed, found: Found, now: Date): readon
 /** The first status: it says that nothing is known yet (anchors hive-clusterpool, scenario 1). */
 export const firstStatus = (
   { pool }: Observed,
-  conditions: readonly ConditionClaim[],
+  conditions: readonly ConditionInput[],
   now: Date,
 ): readonly Action[] => [
   {

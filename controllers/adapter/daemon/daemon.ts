@@ -2,12 +2,12 @@
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
-import type { Kinds } from '#operator/client/kinds.ts'
+import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
-import { DeletedError } from '#operator/engine/life.ts'
-import { Bell } from '#operator/model/bell.ts'
+import { ObjectDeletedError } from '#operator/engine/object-scope.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { selectorOf } from '#operator/model/selector.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { Access } from '../access.ts'
 import type { DeadLetter } from '../events/source.ts'
 import { Caller } from '../http/client.ts'
@@ -33,10 +33,10 @@ export interface TendDeps {
   readonly version: string
   readonly access: Access
   /** What the API server serves, shared by all tasks. */
-  kinds(context: DaemonContext<AdapterTask>): Kinds
+  kinds(context: DaemonContext<AdapterTask>): RestMapper
   readonly runs: RunBook
   /** Rung when the spec of a task has changed, by uid. */
-  readonly bells: Map<string, Bell>
+  readonly wakeSignals: Map<string, WakeSignal>
 }
 
 /** A task to run, and everything that decides how, as text. */
@@ -58,8 +58,8 @@ export const tend =
 class Tending {
   readonly #deps: TendDeps
   readonly #context: DaemonContext<AdapterTask>
-  readonly #reload: Bell
-  readonly #news: Bell
+  readonly #reload: WakeSignal
+  readonly #news: WakeSignal
   readonly #ledger: Ledger
   readonly #telling: Telling
   #worker: Worker | undefined
@@ -70,17 +70,17 @@ class Tending {
   constructor(deps: TendDeps, context: DaemonContext<AdapterTask>) {
     this.#deps = deps
     this.#context = context
-    this.#reload = new Bell(context.clock)
-    this.#news = new Bell(context.clock)
+    this.#reload = new WakeSignal(context.clock)
+    this.#news = new WakeSignal(context.clock)
     this.#telling = new Telling(context, () => this.#situation)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
     this.#ledger = new Ledger({ processed, failed, skipped, deadLetters })
   }
 
   async run(): Promise<void> {
-    const { bells } = this.#deps
+    const { wakeSignals } = this.#deps
     const { uid } = this.#context.object.metadata
-    bells.set(uid, this.#reload)
+    wakeSignals.set(uid, this.#reload)
     const ended = new AbortController()
     const reporting = this.#telling.run(this.#news, AbortSignal.any([this.#context.signal, ended.signal]))
     try {
@@ -88,9 +88,9 @@ class Tending {
     } finally {
       ended.abort()
       await reporting
-      bells.delete(uid)
+      wakeSignals.delete(uid)
       await this.#telling.write()
-      if (this.#context.signal.reason instanceof DeletedError) await this.#removeGroup()
+      if (this.#context.signal.reason instanceof ObjectDeletedError) await this.#removeGroup()
       this.#deps.runs.forget(this.#place.namespace, this.#place.task)
     }
   }
@@ -122,7 +122,7 @@ class Tending {
         const ended = this.#goOn(wanted.task, both)
         running = { text, end, ended }
       }
-      this.#news.ring()
+      this.#news.wake()
       await this.#reload.wait(REREAD, signal)
     }
     await running?.ended
@@ -135,7 +135,7 @@ class Tending {
       log.error('the work on a task broke off and begins again', { err: error, pause })
       this.#worker = undefined
       this.#brokenOff = `the work broke off: ${messageOf(error)}; it begins again in ${formatDuration(pause)}`
-      this.#news.ring()
+      this.#news.wake()
     }
     try {
       await beginAgain(() => this.#begin(task, signal), { clock, signal, onBreak: told })
@@ -204,7 +204,7 @@ class Tending {
       metrics,
       clock,
       log: log.child({ adapter: task.adapter.name }),
-      changed: () => this.#news.ring(),
+      changed: () => this.#news.wake(),
       ended: (resource, trace) => this.#deps.runs.note({ ...this.#place, adapter: task.adapter.name, resource, trace }),
       turned: ({ event, failures }, isFailing) => {
         const { id = '' } = event as { readonly id?: string }
@@ -214,7 +214,7 @@ class Tending {
     })
     this.#worker = worker
     this.#brokenOff = undefined
-    this.#news.ring()
+    this.#news.wake()
     try {
       await worker.run(signal)
     } finally {
@@ -246,7 +246,7 @@ class Tending {
     events.warning('DeadLetter', letter.problem)
     this.#deps.metrics.deadLetters.inc({ adapter_name: spec.adapter.name })
     this.#ledger.deadLetters++
-    this.#news.ring()
+    this.#news.wake()
   }
 
   get #userAgent(): string {

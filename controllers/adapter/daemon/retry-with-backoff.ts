@@ -1,8 +1,8 @@
 import { type Clock, monotonic } from '#operator/model/clock.ts'
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 
 /** Before work that broke off begins again, in milliseconds. */
-const PAUSE: Growth = { initial: 1_000, factor: 2, max: 300_000 }
+const PAUSE: ExponentialBackoff = { initial: 1_000, factor: 2, max: 300_000 }
 
 export interface BeginAgain {
   readonly clock: Clock
@@ -25,7 +25,7 @@ export const beginAgain = async (work: () => Promise<void>, { clock, signal, onB
     } catch (error) {
       if (signal.aborted) throw error
       failures = monotonic(clock) - begun > PAUSE.max ? 1 : failures + 1
-      const pause = grownDelay(PAUSE, failures)
+      const pause = exponentialDelay(PAUSE, failures)
       onBreak(error, pause)
       await clock.sleep(pause, signal)
     }

@@ -2,9 +2,9 @@
 import type { AdapterTask, AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
-import type { Bell } from '#operator/model/bell.ts'
 import { monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
+import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import { type Situation, statusOf } from '../status.ts'
 
 /** Milliseconds. A deletion gets stuck by time alone, so the status is looked at without news too. */
@@ -23,7 +23,7 @@ export class Telling {
   }
 
   /** Writes the status when there is news of it: at once, but at most once a second, until the signal aborts. */
-  async run(news: Bell, signal: AbortSignal): Promise<void> {
+  async run(news: WakeSignal, signal: AbortSignal): Promise<void> {
     const { clock } = this.#context
     let notBefore = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {

@@ -6,13 +6,13 @@
  *   watch:  what was applied changes ─► lanes
  */
 
-import type { Kinds } from '#operator/client/kinds.ts'
+import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
-import { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { matches, type Selector } from '#operator/model/selector.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { Access } from '../access.ts'
 import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
 import type { EventSource } from '../events/source.ts'
@@ -41,7 +41,7 @@ export interface WorkerOptions {
   readonly otherCaller: Caller
   /** In the name of the task's ServiceAccount. */
   readonly transport: ApiTransport
-  readonly kinds: Kinds
+  readonly kinds: RestMapper
   readonly access: Access
   readonly config: JsonObject
   readonly maxConcurrent: number
@@ -60,7 +60,7 @@ export interface WorkerOptions {
 }
 
 /** After the source could not be reached, in milliseconds. */
-const AGAIN: Growth = { initial: 500, factor: 2, max: 30_000 }
+const AGAIN: ExponentialBackoff = { initial: 500, factor: 2, max: 30_000 }
 /** How long an event waits that came to nothing because the API was away, in milliseconds. */
 const GIVE_BACK = 5_000
 /** How long the loop sleeps when it has nothing to do; a bell wakes it. */
@@ -75,7 +75,7 @@ const AHEAD = 2
 export class Worker {
   readonly #options: WorkerOptions
   readonly #lanes: Lanes
-  readonly #room: Bell
+  readonly #room: WakeSignal
   readonly #outbox = new Outbox()
   /** Resources with something left at an HTTP service. */
   readonly #asking = new Set<string>()
@@ -88,10 +88,10 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#room = new Bell(options.clock)
+    this.#room = new WakeSignal(options.clock)
     this.#lanes = new Lanes({
       limit: () => options.maxConcurrent,
-      room: () => this.#room.ring(),
+      room: () => this.#room.wake(),
       work: (turn) => this.#work(turn),
     })
   }
@@ -188,7 +188,7 @@ export class Worker {
         if (this.sourceProblem !== problem) log.warn('events could not be taken', { problem })
         this.sourceProblem = problem
         changed()
-        await clock.sleep(grownDelay(AGAIN, ++failures), signal)
+        await clock.sleep(exponentialDelay(AGAIN, ++failures), signal)
       }
     }
   }

@@ -6,7 +6,7 @@
  */
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { nearest } from '#lib/text/nearest.ts'
-import { judge, type Verdict } from '#operator/authorization.ts'
+import { type AuthorizationResult, authorize } from '#operator/authorization.ts'
 import { type Binding, isLoopback, isLoopbackHost } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { type Answer, type SideServer, serve } from '#operator/serve.ts'
@@ -37,7 +37,7 @@ export const serveRuns = ({ runs, binding, flag, certificate, ...rest }: RunsSer
           if (!isLocal(headers.host)) return json(403, { message: 'write 127.0.0.1 or localhost for the host' })
         } else {
           const verb = { verb: 'get', group: AdapterTask.group, resource: 'adaptertasks/runs', namespace }
-          const refusal = refusalOf(await judge(rest.transport, headers.authorization, verb), namespace)
+          const refusal = refusalOf(await authorize(rest.transport, headers.authorization, verb), namespace)
           if (refusal !== undefined) return refusal
         }
         return json(200, { items: runs.list({ ...asked.filter, namespace }, asked.limit) })
@@ -51,18 +51,18 @@ export const serveRuns = ({ runs, binding, flag, certificate, ...rest }: RunsSer
 /** A page of another site that had its own name point here sends that name. */
 const isLocal = (host = ''): boolean => isLoopbackHost(host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))
 
-const refusalOf = (verdict: Verdict, namespace: string | undefined): Answer | undefined => {
-  switch (verdict.kind) {
+const refusalOf = (result: AuthorizationResult, namespace: string | undefined): Answer | undefined => {
+  switch (result.kind) {
     case 'allowed':
       return undefined
-    case 'unknown':
+    case 'unauthenticated':
       return json(401, { message: 'send Authorization: Bearer <token of an account of this cluster>' })
     case 'forbidden': {
       const where = namespace === undefined ? 'in all namespaces: name one, as in ?namespace=NAME' : `in ${namespace}`
-      return json(403, { message: `${verdict.user} may not get adaptertasks/runs.${AdapterTask.group} ${where}` })
+      return json(403, { message: `${result.user} may not get adaptertasks/runs.${AdapterTask.group} ${where}` })
     }
-    case 'unsure':
-      return json(503, { message: `the API server can't say who may read: ${verdict.why}` })
+    case 'unavailable':
+      return json(503, { message: `the API server can't say who may read: ${result.reason}` })
   }
 }
 

@@ -1,7 +1,7 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { createApi } from '#operator/client/api.ts'
 import { ApiError, isConflict, NetworkError } from '#operator/client/errors.ts'
-import { type Kinds, UnknownKindError } from '#operator/client/kinds.ts'
+import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
@@ -14,7 +14,7 @@ import { type Sought, selectorText, type Target, type Transport } from './transp
 export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
   readonly transport: ApiTransport
-  readonly kinds: Kinds
+  readonly kinds: RestMapper
   /** Owns the fields that are applied. */
   readonly fieldManager: string
   /** Told where objects of which kind are applied or looked for, before it is done; undefined: everywhere, or the kind has no namespaces. */
@@ -61,7 +61,7 @@ export const kubernetesTransport = ({
     const resource = await resourceOf(outline, signal)
     const namespace = resource.scope === 'Namespaced' ? finding.namespace : undefined
     onUse?.(resource, namespace)
-    const bound = api.bound({ signal })
+    const bound = api.withLimits({ signal })
     if (finding.kind === 'labels')
       return filtered(bound.list(resource, { namespace, labelSelector: selectorText(finding.labels) }))
     if (resource.scope === 'Namespaced' && namespace === undefined)
@@ -82,7 +82,7 @@ export const kubernetesTransport = ({
         const resource = await resourceOf(sought.outline, signal)
         const { name = '', namespace, uid } = metadataOf(object)
         try {
-          await api.bound({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
+          await api.withLimits({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
         } catch (error) {
           // Another object of the same name by now: the one that was to go is gone.
           if (!isConflict(error)) throw error

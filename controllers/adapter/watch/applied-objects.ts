@@ -53,7 +53,7 @@ export class Applied {
     this.#watches = new Watches({
       transport,
       labelSelector: `${ADAPTER_LABEL}=${adapter}`,
-      keep: outline,
+      transform: outline,
       onEvent: (event) => this.#seen(event),
       trouble,
       clock,

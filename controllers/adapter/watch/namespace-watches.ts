@@ -17,7 +17,7 @@ const MOST = 100
 const LINGER = 60_000
 
 export interface WatchesOptions
-  extends Pick<ReflectorOptions<KubeObject>, 'labelSelector' | 'keep' | 'clock' | 'log' | 'signal'> {
+  extends Pick<ReflectorOptions<KubeObject>, 'labelSelector' | 'transform' | 'clock' | 'log' | 'signal'> {
   /** In the name of the task's ServiceAccount. */
   readonly transport: Transport
   readonly onEvent: (event: ReflectorEvent<KubeObject>) => void
@@ -104,10 +104,10 @@ export class Watches {
     where: { readonly namespace?: string; readonly signal?: AbortSignal },
     onRefusal: (refusal: Watched['refusal']) => void,
   ): Reflector<KubeObject> {
-    const { transport, labelSelector, keep, onEvent, clock, log, signal } = this.#options
+    const { transport, labelSelector, transform, onEvent, clock, log, signal } = this.#options
     const reflector = reflect<KubeObject>(transport, resource, {
       labelSelector,
-      keep,
+      transform,
       onEvent,
       onHealth: (failure) => {
         if (failure === undefined) onRefusal(undefined)

@@ -8,7 +8,7 @@
 
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import type { HyperFleet, WatchMessage } from '#services/hyperfleet-api/client/client.ts'
 import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { REGISTRATION } from '../labels.ts'
@@ -27,7 +27,7 @@ export interface Following {
 }
 
 /** Milliseconds after a stream that told nothing; one that broke off is taken up again after the first. */
-const AGAIN: Growth = { initial: 500, factor: 2, max: 30_000 }
+const AGAIN: ExponentialBackoff = { initial: 500, factor: 2, max: 30_000 }
 /** Milliseconds between looks at everything: the safety net under the stream, as the Sentinel has one. */
 const SWEEP_EVERY = 600_000
 
@@ -42,7 +42,7 @@ export const follow = async (following: Following, signal: AbortSignal): Promise
     failures = stream.told ? 0 : failures + 1
     if (!stream.told) stream.fell(trouble)
     if (failures <= 1 && trouble !== undefined) log.warn('the stream of clusters broke off', { problem: trouble })
-    await clock.sleep(grownDelay(AGAIN, failures + 1), signal)
+    await clock.sleep(exponentialDelay(AGAIN, failures + 1), signal)
   }
   records.trouble = 'the manager is stopping'
 }

@@ -4,7 +4,7 @@
  */
 
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import type { Cluster } from '../model/observed.ts'
 
 /** What is kept of failures between passes. */
@@ -15,7 +15,7 @@ export interface Failures {
 
 /** The pause after the first failure, in milliseconds; it doubles with each further one. */
 export const COOL_OFF = 5 * 60_000
-const PAUSE: Growth = { initial: COOL_OFF, factor: 2, max: 60 * 60_000 }
+const PAUSE: ExponentialBackoff = { initial: COOL_OFF, factor: 2, max: 60 * 60_000 }
 
 /**
  * Counts the failure of a cluster, once: the same cluster in a later pass changes nothing.
@@ -25,7 +25,7 @@ const PAUSE: Growth = { initial: COOL_OFF, factor: 2, max: 60 * 60_000 }
 export const counted = (before: Failures, cluster: Cluster, why: string, limit: number, now: Date): Failures => {
   if (before.failure?.uid === cluster.uid) return before
   const count = Math.min((before.failure?.count ?? 0) + 1, limit)
-  const pause = grownDelay(PAUSE, count)
+  const pause = exponentialDelay(PAUSE, count)
   const message = `cluster ${cluster.name} failed: ${why}`
   return {
     failure: { count, uid: cluster.uid, poolVersion: cluster.version ?? '', message },

@@ -6,7 +6,7 @@ import {
   type ClusterDeploymentCustomizationStatus,
 } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
-import { type ConditionClaim, withConditions } from '#operator/model/conditions.ts'
+import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
 import { Overtaken, patchSeen, type Work } from '../execute/context.ts'
 import { isSame, type Leasable, type NamespacedName, type Read } from '../model/observed.ts'
@@ -100,7 +100,7 @@ type StatusChange = Omit<
   ClusterDeploymentCustomizationStatus,
   'conditions' | 'clusterDeploymentRef' | 'clusterPoolRef' | 'lastAppliedConfiguration'
 > & {
-  readonly conditions: readonly ConditionClaim[]
+  readonly conditions: readonly ConditionInput[]
   readonly clusterDeploymentRef: NamespacedName | null
   readonly clusterPoolRef: NamespacedName | null
   readonly lastAppliedConfiguration?: string | null
@@ -113,7 +113,7 @@ const writeStatus = async (
   work: Leasing,
   leasable: LeasableSeen,
   resourceVersion: string,
-  change: (generation: Pick<ConditionClaim, 'observedGeneration'>) => StatusChange,
+  change: (generation: Pick<ConditionInput, 'observedGeneration'>) => StatusChange,
 ): Promise<ClusterDeploymentCustomization> => {
   const seen = seenAs(work, leasable)
   const { status, metadata } = seen

@@ -6,7 +6,7 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { LEASE_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { type Duration, isConflict, isNotFound, type OutsideContext } from '#operator/index.ts'
+import { type Duration, isConflict, isNotFound, type SourceContext } from '#operator/index.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { patchSeen } from '../execute/context.ts'
 import { isSame } from '../model/observed.ts'
@@ -30,7 +30,7 @@ const isOnlyLeased = ({ metadata: { deletionTimestamp, finalizers = [] }, spec }
   finalizers.length === 1 &&
   finalizers[0] === LEASE_FINALIZER
 
-type Doing = Pick<OutsideContext, 'api' | 'clock' | 'log' | 'signal'>
+type Doing = Pick<SourceContext, 'api' | 'clock' | 'log' | 'signal'>
 
 /**
  * Lets them go, one by one, until the signal aborts. One that can't go never stops the others; it is tried again.

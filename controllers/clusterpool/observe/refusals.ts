@@ -2,7 +2,7 @@
  * Clusters that the API server does not take: what was sent is wrong, or a webhook or policy says so. Whoever mends a customization
  * says it by its version; nobody watches the rest, so a pool without inventory asks again, one cluster at a time.
  */
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { type Observed, versionForAll } from '../model/observed.ts'
 
 /** It did not take the ClusterDeployment that a customization gave. */
@@ -34,7 +34,7 @@ export interface Refusals {
 
 /** The pause after the first refusal, in milliseconds; it doubles with each further one. */
 export const FIRST_PAUSE = 60_000
-const PAUSE: Growth = { initial: FIRST_PAUSE, factor: 2, max: 15 * 60_000 }
+const PAUSE: ExponentialBackoff = { initial: FIRST_PAUSE, factor: 2, max: 15 * 60_000 }
 
 /** The refusal that still holds; undefined when clusters may be made. */
 export const holding = (observed: Observed): Refusal | undefined => {
@@ -52,7 +52,7 @@ export const refusedAgain = (observed: Observed, message: string, now: Date): Re
     version: versionForAll(observed),
     message,
     count,
-    until: isSame ? before.until : now.getTime() + grownDelay(PAUSE, count),
+    until: isSame ? before.until : now.getTime() + exponentialDelay(PAUSE, count),
     clusters: new Set(observed.clusters.map(({ uid }) => uid)),
   }
 }

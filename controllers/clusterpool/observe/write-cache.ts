@@ -2,8 +2,9 @@
  * What the API server has answered to this process, mostly to its own writes, and the watch has not shown yet. Caches lag behind, and a
  * pass that does not know its own last writes would do them again.
  */
-import { isLater } from '#operator/engine/revision.ts'
+
 import { type KubeObject, keyOf, type Resource } from '#operator/model/resource.ts'
+import { isLater } from '#operator/model/resource-version.ts'
 
 interface Entry {
   readonly object: KubeObject

@@ -10,7 +10,7 @@ import { type OpenExchange, openExchange } from '#controllers/adapter/http/conne
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { createMetrics } from '#controllers/adapter/metrics.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
-import { Kinds } from '#operator/client/kinds.ts'
+import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { selectorOf } from '#operator/model/selector.ts'
@@ -54,7 +54,7 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
     caller,
     otherCaller: caller,
     transport,
-    kinds: new Kinds(transport, clock),
+    kinds: new RestMapper(transport, clock),
     access: accessTo({ variables: [], files: [], targets: [], env: {} }),
     config: {},
     maxConcurrent: 4,
