@@ -64,7 +64,7 @@ describe('a mutation', () => {
       ),
       handler(
         ({ patch }) =>
-          patch.edit((draft) => {
+          patch.transform((draft) => {
             const spec = draft.spec as { size: number; parts: string[] }
             spec.parts.push(`b${spec.size}`)
           }),

@@ -1,0 +1,58 @@
+/**
+ * Clusters that the API server does not take: what was sent is wrong, or a webhook or policy says so. Whoever mends a customization
+ * says it by its version; nobody watches the rest, so a pool without inventory asks again, one cluster at a time.
+ */
+import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type Observed, sharedCustomizationVersion } from '../model/observed.ts'
+
+/** It did not take the ClusterDeployment that a customization gave. */
+export interface CustomizationRejection {
+  /** Of the customization: another one may be taken. */
+  readonly version: string
+  /** What the API server said. */
+  readonly message: string
+}
+
+/** It did not take the ClusterDeployment of a pool without inventory. */
+export interface PoolRejection extends CustomizationRejection {
+  /** Of the customization for all clusters; empty when there is none. */
+  readonly version: string
+  /** How often in a row. */
+  readonly count: number
+  /** When it is asked again, in milliseconds since the epoch. */
+  readonly until: number
+  /** The uids of the pool's clusters at that time: when there is another one, clusters are taken again. */
+  readonly clusters: ReadonlySet<string>
+}
+
+/** What a pool remembers of refusals; forgotten when its spec changes, and with the process. */
+export interface Rejections {
+  readonly ofCustomizations: Map<string, CustomizationRejection>
+  /** Of a pool without inventory. */
+  ofPool: PoolRejection | undefined
+}
+
+/** The pause after the first refusal, in milliseconds; it doubles with each further one. */
+export const FIRST_RETRY_DELAY_MS = 60_000
+const RETRY_DELAY: Growth = { initial: FIRST_RETRY_DELAY_MS, factor: 2, max: 15 * 60_000 }
+
+/** The refusal that still holds; undefined when clusters may be made. */
+export const activeRejection = (observed: Observed): PoolRejection | undefined => {
+  const { poolRejection, clusters } = observed
+  if (poolRejection?.version !== sharedCustomizationVersion(observed)) return undefined
+  return clusters.every(({ uid }) => poolRejection.clusters.has(uid)) ? poolRejection : undefined
+}
+
+/** Clusters are made side by side: all that are refused before the pause is over are one refusal. */
+export const nextRejection = (observed: Observed, message: string, now: Date): PoolRejection => {
+  const before = activeRejection(observed)
+  const isSame = before !== undefined && before.until > now.getTime()
+  const count = (before?.count ?? 0) + (isSame ? 0 : 1)
+  return {
+    version: sharedCustomizationVersion(observed),
+    message,
+    count,
+    until: isSame ? before.until : now.getTime() + grownDelay(RETRY_DELAY, count),
+    clusters: new Set(observed.clusters.map(({ uid }) => uid)),
+  }
+}
