@@ -3,16 +3,16 @@ import { ApiError } from './client/errors.ts'
 import type { Transport } from './client/transport.ts'
 
 /** What a caller wants to do. */
-export type Wish = ResourceWish | PathWish
+export type AccessAttributes = ResourceAttributes | NonResourceAttributes
 
 /** Kubernetes: NonResourceAttributes. */
-export interface PathWish {
+export interface NonResourceAttributes {
   readonly verb: string
   readonly path: string
 }
 
 /** Kubernetes: ResourceAttributes. */
-export interface ResourceWish {
+export interface ResourceAttributes {
   readonly verb: string
   readonly group: string
   /** Plural, with a subresource behind a slash. */
@@ -22,14 +22,14 @@ export interface ResourceWish {
   readonly name?: string
 }
 
-export type Verdict =
+export type AuthorizationResult =
   | { readonly kind: 'allowed'; readonly user: string }
   /** 401: there is no valid token. */
-  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unauthenticated' }
   /** 403. */
   | { readonly kind: 'forbidden'; readonly user: string }
-  /** 503: the API server can't say, or does not let us ask. */
-  | { readonly kind: 'unsure'; readonly why: string }
+  /** 503: the API server can't say, or does not let us review. */
+  | { readonly kind: 'unavailable'; readonly reason: string }
 
 interface UserInfo {
   readonly username?: string
@@ -42,45 +42,45 @@ interface UserInfo {
  * Kubernetes: TokenReview, then SubjectAccessReview; we need what the ClusterRole system:auth-delegator grants.
  * @param header the value of `Authorization`
  */
-export const judge = async (
+export const authorize = async (
   transport: Transport,
   header: string | undefined,
-  wish: Wish,
+  attributes: AccessAttributes,
   signal?: AbortSignal,
-): Promise<Verdict> => {
+): Promise<AuthorizationResult> => {
   const [, token] = /^Bearer (\S+)$/i.exec(header ?? '') ?? []
-  if (token === undefined) return { kind: 'unknown' }
-  const ask = async <T>(path: string, spec: object): Promise<T> => {
+  if (token === undefined) return { kind: 'unauthenticated' }
+  const post = async <T>(path: string, spec: object): Promise<T> => {
     const { status } = await transport.request<{ status: T }>({ method: 'POST', path, body: { spec }, signal })
     return status
   }
   try {
-    const review = await ask<{ authenticated?: boolean; user?: UserInfo }>(
+    const review = await post<{ authenticated?: boolean; user?: UserInfo }>(
       '/apis/authentication.k8s.io/v1/tokenreviews',
       { token },
     )
     const { username: user = '', uid, groups, extra } = review.user ?? {}
-    if (review.authenticated !== true || user === '') return { kind: 'unknown' }
+    if (review.authenticated !== true || user === '') return { kind: 'unauthenticated' }
     const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews'
-    const { allowed } = await ask<{ allowed: boolean }>(path, {
+    const { allowed } = await post<{ allowed: boolean }>(path, {
       user,
       uid,
       groups,
       extra,
-      ...attributesOf(wish),
+      ...attributesOf(attributes),
     })
     return { kind: allowed ? 'allowed' : 'forbidden', user }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof ApiError && error.status === 403)
-      return { kind: 'unsure', why: `${why}: bind our account to the ClusterRole system:auth-delegator` }
-    return { kind: 'unsure', why }
+      return { kind: 'unavailable', reason: `${reason}: bind our account to the ClusterRole system:auth-delegator` }
+    return { kind: 'unavailable', reason }
   }
 }
 
-const attributesOf = (wish: Wish) => {
-  if ('path' in wish) return { nonResourceAttributes: wish }
-  const { verb, group, namespace, name } = wish
-  const [resource, subresource] = wish.resource.split('/')
+const attributesOf = (attributes: AccessAttributes) => {
+  if ('path' in attributes) return { nonResourceAttributes: attributes }
+  const { verb, group, namespace, name } = attributes
+  const [resource, subresource] = attributes.resource.split('/')
   return { resourceAttributes: { verb, group, resource, subresource, namespace, name } }
 }

@@ -6,15 +6,15 @@ import type {
   EventContext,
   Handler,
   MayWait,
-  OutsideContext,
+  SourceContext,
 } from './engine/context.ts'
-import type { Cycle } from './engine/cycle.ts'
 import type { ChangeHandler, Definition, Watched } from './engine/definition.ts'
 import { type DeclaredIndex, declareIndex, type Index } from './engine/indexes.ts'
-import type { Memory, MemoryKind } from './engine/memory.ts'
-import { registration } from './engine/registration.ts'
+import type { ChangeProgress } from './engine/progress.ts'
+import { createRegistration } from './engine/registration.ts'
+import type { ObjectStorage, StorageKind } from './engine/storage.ts'
+import { type DeclaredState, OWN_PREFIX } from './model/declared-state.ts'
 import type { Duration } from './model/duration.ts'
-import { type Essence, OWN_PREFIX } from './model/essence.ts'
 import type { Filters } from './model/filters.ts'
 import type { RetryPolicy } from './model/outcome.ts'
 import type { KubeObject, Resource } from './model/resource.ts'
@@ -27,11 +27,11 @@ export interface ControllerOptions<O extends KubeObject> {
   /** How many objects are handled at the same time. Default: settings.queueing.concurrency. */
   readonly concurrency?: number
   /** Keeps only what is needed of an object before it is cached. Must keep identity and metadata; handlers see the rest. */
-  keep?(object: O): O
+  transform?(object: O): O
   /** Where unfinished handlers of a change are remembered. Default 'annotations'. */
-  readonly progress?: MemoryKind | Memory<Cycle>
-  /** Where the essence that was handled last is remembered. Default 'annotations'. */
-  readonly diffBase?: MemoryKind | Memory<Essence>
+  readonly progress?: StorageKind | ObjectStorage<ChangeProgress>
+  /** Where the declared state that was handled last is remembered. Default 'annotations'. */
+  readonly diffBase?: StorageKind | ObjectStorage<DeclaredState>
 }
 
 export type HandlerOptions<O extends KubeObject> = RetryPolicy & Filters<O>
@@ -47,7 +47,7 @@ export interface Controller<O extends KubeObject> {
   readonly on: {
     /** The object was never handled, whether it is new or was found at the start. */
     create(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
-    /** What is declared (see Essence) differs from what was handled last. */
+    /** What is declared (see DeclaredState) differs from what was handled last. */
     update(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
     /**
      * The object is being deleted. Adds a finalizer, which goes when the handler has succeeded or given up, unless
@@ -56,7 +56,7 @@ export interface Controller<O extends KubeObject> {
     delete(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O> & { readonly optional?: boolean }): void
     /** The object was handled before this process started. */
     resume(id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
-    /** A part of the essence came, went or changed. @param path e.g. 'spec.replicas', or a list for keys that have dots */
+    /** A part of the declared state came, went or changed. @param path e.g. 'spec.replicas', or a list for keys that have dots */
     field(path: string | readonly string[], id: string, handler: ChangeReaction<O>, options?: HandlerOptions<O>): void
     /** Every event of the watch. Nothing is remembered and nothing retried. */
     event(id: string, handler: Handler<EventContext<O>>, options?: Filters<O>): void
@@ -75,7 +75,7 @@ export interface Controller<O extends KubeObject> {
     id: string,
     options: HandlerOptions<O> & {
       readonly every: Duration
-      /** Only when the essence has not changed for so long. */
+      /** Only when the declared state has not changed for so long. */
       readonly idle?: Duration
       readonly sharp?: boolean
       /** Before the first call. Default: at once. */
@@ -105,7 +105,7 @@ export interface Controller<O extends KubeObject> {
    * Wakes this controller's objects for reasons that are not in Kubernetes, such as another API's stream. Runs as long as
    * handlers do, and again, after the default backoff, when it ends or throws before its signal aborts.
    */
-  outside(id: string, run: Handler<OutsideContext>): void
+  source(id: string, run: Handler<SourceContext>): void
   /** What was declared, for the engine. */
   readonly definition: Definition<O>
 }
@@ -115,7 +115,7 @@ export interface WatchOptions<T extends KubeObject> {
   /** Watch all namespaces, whichever ones the operator is told: for objects that live elsewhere than what they wake. */
   readonly everywhere?: boolean
   /** Keeps only what is needed of an object before it is cached. Must keep identity and metadata. */
-  keep?(object: T): T
+  transform?(object: T): T
 }
 
 /** A kind that wakes a controller: its objects can be looked up. */
@@ -132,7 +132,7 @@ export const controller = <O extends KubeObject>(
   options: ControllerOptions<O> = {},
 ): Controller<O> => {
   const { name = resource.plural, progress = 'annotations', diffBase = 'annotations' } = options
-  const check = registration(name)
+  const check = createRegistration(name)
   if (options.concurrency !== undefined) check.count('concurrency', options.concurrency)
   const finalizer = options.finalizer ?? OWN_PREFIX + name
   if (!finalizer.includes('/'))
@@ -143,7 +143,7 @@ export const controller = <O extends KubeObject>(
     resource,
     finalizer,
     concurrency: options.concurrency,
-    ...(options.keep === undefined ? {} : { keep: options.keep }),
+    ...(options.transform === undefined ? {} : { transform: options.transform }),
     progress,
     diffBase,
     changes: [],
@@ -153,7 +153,7 @@ export const controller = <O extends KubeObject>(
     daemons: [],
     indexes: [],
     watches: [],
-    outside: [],
+    sources: [],
     validators: [],
     mutators: [],
   } as Declared<O>
@@ -182,7 +182,7 @@ export const controller = <O extends KubeObject>(
       resume: change('resume'),
       field(path, id, run, given) {
         const field = typeof path === 'string' ? path.split('.') : path
-        if (!isEssential(field)) {
+        if (!isDeclared(field)) {
           check.fail(
             `field "${field.join('.')}" of "${id}" is not declared by people: write a path such as 'spec.replicas', 'metadata.labels' or 'metadata.annotations'`,
           )
@@ -234,9 +234,9 @@ export const controller = <O extends KubeObject>(
       definition.indexes.push(index)
       return index
     },
-    outside(id, run) {
-      check.claim('outside handler', id)
-      definition.outside.push({ id, run })
+    source(id, run) {
+      check.claim('source', id)
+      definition.sources.push({ id, run })
     },
     watches<T extends KubeObject>(other: Resource<T>, map: Watched<T>['map'], given: WatchOptions<T> = {}) {
       const indexes: DeclaredIndex<T>[] = []
@@ -246,7 +246,7 @@ export const controller = <O extends KubeObject>(
         labelSelector: given.labelSelector,
         everywhere: given.everywhere === true,
         indexes,
-        ...(given.keep && { keep: given.keep }),
+        ...(given.transform && { transform: given.transform }),
       }
       definition.watches.push(watched)
       return {
@@ -266,6 +266,6 @@ type Declared<O extends KubeObject> = {
   -readonly [K in keyof Definition<O>]: Definition<O>[K] extends readonly (infer Item)[] ? Item[] : Definition<O>[K]
 }
 
-/** Fields that are part of an Essence: all but the status and what the API server keeps in metadata. */
-const isEssential = ([first, second]: readonly string[]): boolean =>
+/** Fields that are part of an DeclaredState: all but the status and what the API server keeps in metadata. */
+const isDeclared = ([first, second]: readonly string[]): boolean =>
   first === 'metadata' ? second === 'labels' || second === 'annotations' : first !== '' && first !== 'status'

@@ -4,7 +4,7 @@ import { type Duration, formatDuration, toMilliseconds } from './model/duration.
 import { type Answer, type SideServer, serve } from './serve.ts'
 
 /** What a check finds: undefined when all is well, else a sentence that says what is not. */
-export type Finding = string | undefined
+export type CheckResult = string | undefined
 
 /** What the kubelet asks: are we alive (else restart us), are we ready (else send us nothing)? */
 export interface Health {
@@ -14,7 +14,7 @@ export interface Health {
    */
   heartbeat(name: string, maxAge: Duration): Heartbeat
   /** A condition for readiness, such as a filled cache. Must be quick. A check that throws has found its message. */
-  check(name: string, find: () => Finding): void
+  check(name: string, find: () => CheckResult): void
   live(): Report
   ready(): Report
 }
@@ -25,11 +25,11 @@ export interface Heartbeat {
 }
 
 /** By name, in the order of registration. */
-export type Report = ReadonlyMap<string, Finding>
+export type Report = ReadonlyMap<string, CheckResult>
 
 export const createHealth = (clock: Clock): Health => {
   const loops = new Map<string, { readonly maxAge: number; beatAt: number }>()
-  const checks = new Map<string, () => Finding>()
+  const checks = new Map<string, () => CheckResult>()
   const now = () => monotonic(clock)
 
   return {
@@ -64,12 +64,15 @@ export const serveHealth = (health: Health, binding: Binding, flag: string): Pro
     flag,
   )
 
-const stillness = ({ maxAge, beatAt }: { readonly maxAge: number; readonly beatAt: number }, now: number): Finding =>
+const stillness = (
+  { maxAge, beatAt }: { readonly maxAge: number; readonly beatAt: number },
+  now: number,
+): CheckResult =>
   now - beatAt <= maxAge
     ? undefined
     : `no move for ${formatDuration(Math.round(now - beatAt))}, at most ${formatDuration(maxAge)} is expected`
 
-const found = (find: () => Finding): Finding => {
+const found = (find: () => CheckResult): CheckResult => {
   try {
     return find()
   } catch (error) {

@@ -7,8 +7,8 @@ import { isAlreadyExists, isNotFound } from './client/errors.ts'
 import { type KubeConfigSource, loadKubeConfig } from './client/kubeconfig.ts'
 import { reflect } from './client/reflector.ts'
 import { createTransport, type Transport } from './client/transport.ts'
-import { createDeliveries, type Deliveries } from './engine/deliveries.ts'
-import { settle } from './engine/settings.ts'
+import { createEventQueue, type EventQueue } from './engine/event-queue.ts'
+import { withDefaults } from './engine/settings.ts'
 import { lineLog } from './linelog.ts'
 import { systemClock } from './model/clock.ts'
 import { toMilliseconds } from './model/duration.ts'
@@ -34,7 +34,7 @@ export class ControllerHost extends dotI.default {
   readonly #transport: Transport
   readonly #api: Api
   readonly #stopping = new AbortController()
-  readonly #deliveries = new Set<Deliveries<ResourceEvent>>()
+  readonly #deliveries = new Set<EventQueue<ResourceEvent>>()
   readonly #watches = new Set<Promise<unknown>>()
   readonly #resources = new Map<string, Resource>()
   readonly #operator: Operator | undefined
@@ -48,7 +48,7 @@ export class ControllerHost extends dotI.default {
     this.#log = log
     if (options.kubeconfig !== undefined || options.context !== undefined) this.kubeConfig = loadKubeConfig(options)
     this.#transport = options.transport ?? createTransport(this.kubeConfig, { metrics: options.metrics?.requests })
-    this.#api = createApi(this.#transport).bound({ signal: this.#stopping.signal })
+    this.#api = createApi(this.#transport).withLimits({ signal: this.#stopping.signal })
     const { controllers = [] } = options
     if (controllers.length > 0) {
       this.#operator = operator({ ...options, controllers, log, transport: this.#transport })
@@ -87,7 +87,7 @@ export class ControllerHost extends dotI.default {
   override async stop(): Promise<void> {
     this.#stopping.abort(new Error('the operator is stopping'))
     const patience = new AbortController()
-    const limit = toMilliseconds(settle(this.#options.settings).execution.stopTimeout)
+    const limit = toMilliseconds(withDefaults(this.#options.settings).execution.stopTimeout)
     const ended = Promise.all([...[...this.#deliveries].map((deliveries) => deliveries.stop()), ...this.#watches])
     await Promise.race([ended, realDelay(limit, undefined, { signal: patience.signal }).catch(() => {})])
     patience.abort()
@@ -108,8 +108,8 @@ export class ControllerHost extends dotI.default {
     namespace?: string,
   ): Promise<void> {
     const { clock = systemClock } = this.#options
-    const { queueing } = settle(this.#options.settings)
-    const deliveries = createDeliveries<ResourceEvent>({
+    const { queueing } = withDefaults(this.#options.settings)
+    const deliveries = createEventQueue<ResourceEvent>({
       concurrency: queueing.concurrency,
       errorDelays: queueing.errorDelays.map(toMilliseconds),
       clock,
@@ -128,7 +128,7 @@ export class ControllerHost extends dotI.default {
   async #watch(
     names: Pick<Resource, 'group' | 'version' | 'plural'>,
     namespace: string | undefined,
-    deliveries: Deliveries<ResourceEvent>,
+    deliveries: EventQueue<ResourceEvent>,
   ): Promise<void> {
     const { clock = systemClock } = this.#options
     const { signal } = this.#stopping
@@ -149,7 +149,7 @@ export class ControllerHost extends dotI.default {
       clock,
       log: this.#log,
       signal,
-      inactivityTimeout: settle(this.#options.settings).watching.inactivityTimeout,
+      inactivityTimeout: withDefaults(this.#options.settings).watching.inactivityTimeout,
       onEvent: (event) => {
         if (event.type === 'synced') return
         const type = { listed: 'Added', added: 'Added', modified: 'Modified', deleted: 'Deleted' } as const
@@ -279,7 +279,7 @@ interface CrdFile {
 }
 
 /** `operator`, run by a ControllerHost: for a process with several controllers. */
-export const hosted = (options: OperatorOptions): Operator => {
+export const hostedOperator = (options: OperatorOptions): Operator => {
   const host = new ControllerHost(options)
   return {
     ready: host.ready,

@@ -2,6 +2,8 @@
  * The handler runtime: declare controllers with `controller(kind)`, run them with `operator({ controllers })`.
  * How it works: docs/runtime.md.
  */
+
+export type { Diff, DiffOp } from '#lib/json/diff.ts'
 export type { AdmissionOptions } from './admission/index.ts'
 export type { Api } from './client/api.ts'
 export { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, NetworkError } from './client/errors.ts'
@@ -26,21 +28,20 @@ export type {
   EventContext,
   Handler,
   MayWait,
-  OutsideContext,
   Patch,
+  SourceContext,
   Wait,
   Writable,
 } from './engine/context.ts'
-export type { Cycle, ProgressRecord } from './engine/cycle.ts'
 export type { Index } from './engine/indexes.ts'
-export type { Memory, MemoryKind } from './engine/memory.ts'
+export type { ChangeProgress, HandlerProgress } from './engine/progress.ts'
 export { RegistrationError } from './engine/registration.ts'
 export type { OperatorSettings, SettingsInput } from './engine/settings.ts'
+export type { ObjectStorage, StorageKind } from './engine/storage.ts'
 export { type Clock, systemClock } from './model/clock.ts'
-export type { Diff, DiffOp } from './model/diff.ts'
+export type { DeclaredState } from './model/declared-state.ts'
 export { type Duration, DurationError, formatDuration, parseDuration, toMilliseconds } from './model/duration.ts'
 export { PermanentError, TemporaryError } from './model/errors.ts'
-export type { Essence } from './model/essence.ts'
 export { ABSENT, type Filters, type MetaFilter, PRESENT } from './model/filters.ts'
 export type { Logger } from './model/log.ts'
 export type { RetryPolicy } from './model/outcome.ts'
@@ -52,5 +53,5 @@ export {
   type OperatorOptions,
   type OperatorStatus,
   operator,
-  type SourceProblem,
+  type WatchProblem,
 } from './operator.ts'

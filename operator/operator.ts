@@ -3,15 +3,15 @@ import { hostname } from 'node:os'
 import { setTimeout as realDelay } from 'node:timers/promises'
 import type { Admission, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
-import { hold } from './client/lease.ts'
+import { runWithLease } from './client/lease.ts'
 import { loadTransport, type Transport } from './client/transport.ts'
 import type { AnyController } from './controller.ts'
 import { type Cache, cacheOf } from './engine/cache.ts'
 import type { Handler } from './engine/context.ts'
+import { type Run, type RunMetrics, startRun } from './engine/controller-run.ts'
 import type { Definition } from './engine/definition.ts'
-import { type Run, type RunMetrics, startRun } from './engine/run.ts'
-import { type OperatorSettings, type SettingsInput, settle } from './engine/settings.ts'
-import { openSources, type Source, type SourceProblem, type Sources } from './engine/sources.ts'
+import { createInformers, type Informer, type Informers, type WatchProblem } from './engine/informers.ts'
+import { type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
 import type { Health } from './health.ts'
 import { lineLog } from './linelog.ts'
 import type { RuntimeMetrics } from './metrics.ts'
@@ -20,14 +20,14 @@ import { toMilliseconds } from './model/duration.ts'
 import type { Logger } from './model/log.ts'
 import type { KubeObject, Resource } from './model/resource.ts'
 
-export type { Cache, OperatorSettings, SourceProblem }
+export type { Cache, OperatorSettings, WatchProblem }
 
 export interface OperatorStatus {
   /** Every cache was filled once. */
   readonly synced: boolean
   /** Undefined without election. */
   readonly leading: boolean | undefined
-  readonly problems: readonly SourceProblem[]
+  readonly problems: readonly WatchProblem[]
 }
 
 /** For onStartup and onCleanup. */
@@ -61,8 +61,8 @@ export interface OperatorOptions {
   readonly identity?: string
   /** In [0, 1), for jitter. Default: Math.random. */
   readonly random?: () => number
-  /** How to mend a problem, in the words of whoever runs this; appended to the log line and to the readiness check. */
-  readonly mend?: (problem: SourceProblem) => string | undefined
+  /** How to remedy a problem, in the words of whoever runs this; appended to the log line and to the readiness check. */
+  readonly remedy?: (problem: WatchProblem) => string | undefined
 }
 
 export interface Operator {
@@ -81,13 +81,13 @@ export interface Operator {
 export const operator = (options: OperatorOptions): Operator => {
   const { clock = systemClock, log = lineLog(), random = Math.random, namespaces, metrics } = options
   const { identity = `${hostname()}_${randomBytes(4).toString('hex')}` } = options
-  const settings = settle(options.settings)
+  const settings = withDefaults(options.settings)
   const definitions = options.controllers.map(({ definition }) => definition)
   refuseDuplicates(definitions)
 
   const stopping = new AbortController()
   const ready = Promise.withResolvers<void>()
-  let sources: Sources | undefined
+  let sources: Informers | undefined
   let synced = false
   let leading: boolean | undefined = settings.election === undefined ? undefined : false
   let running: Promise<void> | undefined
@@ -124,7 +124,7 @@ export const operator = (options: OperatorOptions): Operator => {
   const work = async (api: Api, transport: Transport): Promise<void> => {
     const { signal } = stopping
     const beat = options.health?.heartbeat('watches', HEARTBEAT_AGE)
-    sources = openSources({
+    sources = createInformers({
       transport,
       clock,
       log,
@@ -132,10 +132,10 @@ export const operator = (options: OperatorOptions): Operator => {
       random,
       inactivityTimeout: settings.watching.inactivityTimeout,
       beat: () => beat?.beat(),
-      mend: (problem) => options.mend?.(problem),
+      remedy: (problem) => options.remedy?.(problem),
     })
-    const prepared = definitions.map((definition) => prepare(definition, sources as Sources, namespaces))
-    options.health?.check('caches', () => unready(status(), options.mend))
+    const prepared = definitions.map((definition) => prepare(definition, sources as Informers, namespaces))
+    options.health?.check('caches', () => unready(status(), options.remedy))
     let admission: Admission | undefined
     try {
       if (!(await sources.synced())) return
@@ -151,7 +151,7 @@ export const operator = (options: OperatorOptions): Operator => {
           ...(election.retry !== undefined && { retryPeriod: election.retry }),
         }
         const { lease: name, namespace } = election
-        await hold({ api, name, namespace, identity, times, clock, log, signal, random }, (held) =>
+        await runWithLease({ api, name, namespace, identity, times, clock, log, signal, random }, (held) =>
           term(api, prepared, held),
         )
       }
@@ -220,24 +220,24 @@ const HEARTBEAT_AGE = '3m'
 /** What a controller watches. */
 interface Prepared {
   readonly definition: Definition
-  readonly own: readonly Source[]
+  readonly own: readonly Informer[]
   readonly watched: Parameters<typeof startRun>[0]['watched']
 }
 
-const prepare = (definition: Definition, sources: Sources, namespaces: readonly string[] | undefined): Prepared => {
+const prepare = (definition: Definition, sources: Informers, namespaces: readonly string[] | undefined): Prepared => {
   const places = (resource: Resource) =>
     resource.scope === 'Cluster' || namespaces === undefined ? [undefined] : [...new Set(namespaces)]
   const open = (
     resource: Resource,
-    rest: { readonly labelSelector?: string | undefined; keep?(object: KubeObject): KubeObject },
+    rest: { readonly labelSelector?: string | undefined; transform?(object: KubeObject): KubeObject },
     everywhere = false,
   ) => (everywhere ? [undefined] : places(resource)).map((namespace) => sources.open({ resource, namespace, ...rest }))
 
-  const own = open(definition.resource, definition.keep === undefined ? {} : { keep: definition.keep })
+  const own = open(definition.resource, definition.transform === undefined ? {} : { transform: definition.transform })
   for (const index of definition.indexes) index.bind(own.map(({ store }) => store))
   const watched = definition.watches.map((other) => {
     const { resource, labelSelector, everywhere, indexes } = other
-    const projection = other.keep === undefined ? {} : { keep: other.keep }
+    const projection = other.transform === undefined ? {} : { transform: other.transform }
     const opened = open(resource, { labelSelector, ...projection }, everywhere)
     for (const index of indexes) index.bind(opened.map(({ store }) => store))
     return { watched: other, sources: opened }
@@ -260,11 +260,11 @@ const metricsOf = (metrics: RuntimeMetrics, name: string): RunMetrics => ({
 })
 
 /** One sentence on why handlers can't run yet; undefined when they can. */
-const unready = ({ synced, problems }: OperatorStatus, mend: OperatorOptions['mend']): string | undefined => {
+const unready = ({ synced, problems }: OperatorStatus, remedy: OperatorOptions['remedy']): string | undefined => {
   if (synced) return undefined
   const [problem] = problems
   if (problem === undefined) return 'the caches are being filled'
-  const how = mend?.(problem)
+  const how = remedy?.(problem)
   return how === undefined ? problem.message : `${problem.message}: ${how}`
 }
 

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import type { RunBook } from '#controllers/adapter/runs/runs.ts'
+import type { RunBook } from '#controllers/adapter/runs/run-history.ts'
 import type { FleetWindow } from '#controllers/fleet/view.ts'
 import type { AnyController } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -48,13 +48,13 @@ const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyControl
     return clusterDevice({ nats: { url, credentials }, labels, stateDir: options.clusterDeviceStateDir, version })
   },
   clusterpool: async ({ clock, registry }) => {
-    const { clusterPool } = await import('#controllers/clusterpool/index.ts')
-    const { clusterDeploymentCustomization } = await import('#controllers/clusterdeploymentcustomization/index.ts')
-    return [clusterPool({ clock, registry }), clusterDeploymentCustomization()]
+    const { clusterpool } = await import('#controllers/clusterpool/index.ts')
+    const { customizations } = await import('#controllers/clusterdeploymentcustomization/index.ts')
+    return [clusterpool({ clock, registry }), customizations()]
   },
   clusterclaim: async () => {
-    const { clusterClaim } = await import('#controllers/clusterclaim/index.ts')
-    return clusterClaim()
+    const { clusterclaim } = await import('#controllers/clusterclaim/index.ts')
+    return clusterclaim()
   },
   fleet: async ({ options: { natsUrl, natsCredentials, namespace }, home, fleet: window, ...deps }) => {
     const { fleet } = await import('#controllers/fleet/index.ts')

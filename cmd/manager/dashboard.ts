@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { AdapterRuns } from '#controllers/adapter/runs/runs.ts'
+import type { AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
 import type { FleetView } from '#controllers/fleet/view.ts'
 import { type Binding, BindingError, isLoopback } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'

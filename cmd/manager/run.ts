@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { RunBook } from '#controllers/adapter/runs/runs.ts'
+import { RunBook } from '#controllers/adapter/runs/run-history.ts'
 import { FleetWindow } from '#controllers/fleet/view.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
@@ -17,9 +17,9 @@ import { dashboardPermissions } from './dashboard-binding.ts'
 import { electionOf, electionPermissions } from './election.ts'
 import { fleetUnready } from './fleet-readiness.ts'
 import { staySmall } from './memory.ts'
-import { mend } from './mend.ts'
 import { merged } from './permission.ts'
 import { type Needs, preflight } from './preflight.ts'
+import { remedy } from './remedy.ts'
 import { runsPermissions } from './runs-permission.ts'
 import { admissionOf, webhookPermissions } from './webhook.ts'
 
@@ -78,7 +78,7 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   const deps: Deps = { clock, registry, version, identity, options, runs, home: homeOf(options), fleet }
   const controllers = (await Promise.all(options.controllers.map((name) => load(name, deps)))).flat()
   // Only a process with several controllers runs in the host: it brings a library and its memory along.
-  const build = controllers.length > 1 ? (await import('#operator/host.ts')).hosted : operator
+  const build = controllers.length > 1 ? (await import('#operator/host.ts')).hostedOperator : operator
   const manager = build({
     controllers,
     ...(options.namespace !== undefined && { namespaces: [options.namespace] }),
@@ -90,7 +90,7 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     metrics,
     health,
     identity,
-    mend,
+    remedy,
   })
   if (options.controllers.includes('fleet')) health.check('fleet', () => fleetUnready(fleet, manager.status()))
   log.info('starting', { version, commit, controllers: options.controllers, server: transport.server })

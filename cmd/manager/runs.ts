@@ -1,5 +1,5 @@
-import type { AdapterRuns } from '#controllers/adapter/runs/runs.ts'
-import { serveRuns } from '#controllers/adapter/runs/serve.ts'
+import type { AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
+import { serveRuns } from '#controllers/adapter/runs/runs-server.ts'
 import { type Binding, isLoopback } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'

@@ -1,7 +1,7 @@
 /** What of the manager's own surroundings tasks may read and reach: nothing but what whoever runs it has listed. Design page 50, Safety. */
 import { readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, normalize, sep } from 'node:path'
-import { type HttpTargets, httpTargets } from './transports/http-targets.ts'
+import { type HttpTargets, httpTargets } from './transports/http-allowlist.ts'
 
 export interface Access {
   /** The listed variables that are set. */

@@ -9,15 +9,15 @@
  */
 import type { Registry } from 'prom-client'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { Kinds } from '#operator/client/kinds.ts'
+import { RestMapper } from '#operator/client/rest-mapper.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import type { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import { type Access, accessTo } from './access.ts'
+import { refuseInvalid } from './admission.ts'
+import { tend } from './daemon/daemon.ts'
 import { createMetrics } from './metrics.ts'
-import { refuseInvalid } from './refusal.ts'
-import { RunBook } from './runs/runs.ts'
-import { tend } from './tend.ts'
+import { RunBook } from './runs/run-history.ts'
 
 export interface AdapterDeps {
   readonly clock: Clock
@@ -48,8 +48,8 @@ export const adapter = ({
 }: AdapterDeps): Controller<AdapterTask> => {
   const tasks = controller(AdapterTask, { name: 'adapter', progress: 'memory', diffBase: 'memory' })
   const access: Access = accessTo({ variables, files, targets, env: process.env })
-  const bells = new Map<string, Bell>()
-  let kinds: Kinds | undefined
+  const wakeSignals = new Map<string, WakeSignal>()
+  let kinds: RestMapper | undefined
 
   tasks.daemon(
     'task',
@@ -57,13 +57,13 @@ export const adapter = ({
       metrics: createMetrics(registry),
       version,
       access,
-      bells,
+      wakeSignals,
       runs,
-      kinds: ({ api }) => (kinds ??= new Kinds(api.transport, clock)),
+      kinds: ({ api }) => (kinds ??= new RestMapper(api.transport, clock)),
     }),
     { lease: leaseOf },
   )
-  tasks.on.field('spec', 'reload', ({ object }) => bells.get(object.metadata.uid)?.ring())
+  tasks.on.field('spec', 'reload', ({ object }) => wakeSignals.get(object.metadata.uid)?.wake())
   if (denyInvalid) tasks.on.validate('invalid', refuseInvalid({ access, clock }))
 
   return tasks

@@ -1,9 +1,9 @@
 /** What a task's worker knows of itself, as the status of its AdapterTask. Pure: the writer is tend.ts. */
 import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { type Condition, type StandingClaim, standing, withConditions } from '#operator/model/conditions.ts'
+import { type Condition, type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
-import type { Summary } from './ledger.ts'
-import type { AdapterRun } from './runs/runs.ts'
+import type { Summary } from './daemon/task-stats.ts'
+import type { AdapterRun } from './runs/run-history.ts'
 
 export interface Situation {
   /** metadata.generation of the spec that was looked at last. */
@@ -25,7 +25,7 @@ export interface Situation {
   readonly lastRuns: readonly AdapterRun[]
 }
 
-type Said = Omit<StandingClaim, 'observedGeneration'>
+type Said = Omit<KstatusInput, 'observedGeneration'>
 
 const MENDED = {
   everything: 'nothing is done until it is mended',
@@ -35,24 +35,24 @@ const MENDED = {
 /** How the task stands, the gravest first. */
 const standingOf = ({ invalid, suspended, brokenOff, connected, sourceProblem, blind }: Situation): Said => {
   if (invalid !== undefined)
-    return { standing: 'Stalled', reason: 'InvalidTask', message: `${invalid.message}; ${MENDED[invalid.waits]}` }
+    return { type: 'Stalled', reason: 'InvalidTask', message: `${invalid.message}; ${MENDED[invalid.waits]}` }
   if (suspended)
-    return { standing: 'Ready', reason: 'Suspended', message: 'no run begins while spec.suspend is true; events wait' }
-  if (brokenOff !== undefined) return { standing: 'Reconciling', reason: 'BrokenOff', message: brokenOff }
+    return { type: 'Ready', reason: 'Suspended', message: 'no run begins while spec.suspend is true; events wait' }
+  if (brokenOff !== undefined) return { type: 'Reconciling', reason: 'BrokenOff', message: brokenOff }
   if (sourceProblem !== undefined)
-    return { standing: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; tried again soon` }
-  if (!connected) return { standing: 'Reconciling', reason: 'Connecting', message: 'asks for events' }
+    return { type: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; tried again soon` }
+  if (!connected) return { type: 'Reconciling', reason: 'Connecting', message: 'asks for events' }
   const [unseen] = blind
   if (unseen !== undefined) {
     const [kind, problem] = unseen
     const mend = 'let its ServiceAccount list and watch it; until then only events make the task look'
     return {
-      standing: 'Ready',
+      type: 'Ready',
       reason: 'WorkingUnwatched',
       message: `changes of ${kind} are not seen (${problem}): ${mend}`,
     }
   }
-  return { standing: 'Ready', reason: 'Working', message: 'takes events' }
+  return { type: 'Ready', reason: 'Working', message: 'takes events' }
 }
 
 /** A merge patch of the status; null removes. */
@@ -62,7 +62,7 @@ export const statusOf = (
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
   const { generation, inFlight, summary, lastRuns } = situation
-  const claims = standing({ ...standingOf(situation), observedGeneration: generation })
+  const claims = kstatusConditions({ ...standingOf(situation), observedGeneration: generation })
   return {
     observedGeneration: generation ?? null,
     conditions: withConditions(before, claims, now) as AdapterTaskStatus['conditions'] & {},

@@ -2,14 +2,14 @@
  * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
  * is another generation of the record, so that adapters begin anew.
  */
-import { type Growth, grownDelay } from '#operator/model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord, isReady } from './record/record.ts'
 
 export interface Attempts {
   /** How many have failed. */
   readonly failed: number
   /** Which one the record should ask for. */
-  readonly desired: number
+  readonly wanted: number
   /** No further one is made. */
   readonly isStopped: boolean
   /** What adapters say is wrong with the present one; undefined when nothing is. */
@@ -18,7 +18,7 @@ export interface Attempts {
   readonly failsAt: number | undefined
 }
 
-export interface AttemptInput {
+export interface Tried {
   readonly record: ClusterRecord
   readonly installed: boolean
   /** How many had failed before. */
@@ -29,23 +29,20 @@ export interface AttemptInput {
   readonly failingSince: number | undefined
 }
 
-const FAILURE_GRACE: Growth = { initial: 60_000, factor: 2, max: 3_600_000 }
+const PAUSE: ExponentialBackoff = { initial: 60_000, factor: 2, max: 3_600_000 }
 
-export const countAttempts = (
-  { record, installed, failed, limit, failingSince }: AttemptInput,
-  now: Date,
-): Attempts => {
+export const attemptsOf = ({ record, installed, failed, limit, failingSince }: Tried, now: Date): Attempts => {
   const isOver = installed || isReady(record)
-  const said = isOver ? undefined : adapterFailures(record)
+  const said = isOver ? undefined : failuresOf(record)
   // A record that asks for an attempt that has failed is out of date: the next one is under way.
   const failing = record.attempt > failed ? said : undefined
-  const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + failureGraceMs(record.attempt)
+  const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + pauseAfter(record.attempt)
   const hasFailed = failsAt !== undefined && failsAt <= now.getTime()
   const counted = hasFailed ? record.attempt : failed
   const isStopped = !isOver && limit !== undefined && counted >= limit
   return {
     failed: counted,
-    desired: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
+    wanted: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
     isStopped,
     failing: isStopped ? said : failing,
     failsAt: hasFailed ? undefined : failsAt,
@@ -53,10 +50,10 @@ export const countAttempts = (
 }
 
 /** How long an attempt may fail before it counts, in milliseconds: a hiccup is none, and a cloud that is down is not hurried. */
-export const failureGraceMs = (attempt: number): number => grownDelay(FAILURE_GRACE, attempt)
+export const pauseAfter = (attempt: number): number => exponentialDelay(PAUSE, attempt)
 
 /** In the adapters' words, about the present generation only. */
-const adapterFailures = (record: ClusterRecord): string | undefined => {
+const failuresOf = (record: ClusterRecord): string | undefined => {
   const said = record.conditions
     .filter(
       ({ type, status, observedGeneration }) =>

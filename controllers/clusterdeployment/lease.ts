@@ -8,7 +8,7 @@ import { findCondition } from '#operator/model/conditions.ts'
  * @param customization as it is now; undefined when there is none
  * @returns undefined when it holds the lease
  */
-export const findLeaseProblem = (
+export const whyNotLeased = (
   { metadata, spec }: ClusterDeployment,
   customization: ClusterDeploymentCustomization | undefined,
 ): string | undefined => {

@@ -5,37 +5,35 @@ import { TemporaryError } from '#operator/model/errors.ts'
 import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
 import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import { type Decision, decide, registrationOf, type Step } from './decide.ts'
-import { buildEvents } from './events.ts'
-import { hibernate } from './hibernate.ts'
+import { news } from './events.ts'
+import { putToSleep } from './hibernate.ts'
 import { REGISTRATION } from './labels.ts'
 import type { Metrics } from './metrics.ts'
-import { type FreshObservation, observe, readRecords } from './observe.ts'
-import { desiredLabels, desiredSpec, fallbackName, withInstallConfig } from './record/desired-record.ts'
+import { type Looked, look, recordsOf } from './observe.ts'
+import { otherName, wantedLabels, wantedSpec, withInstallConfig } from './record/desired-record.ts'
 import { type ClusterRecord, ownerOf, recordOf } from './record/record.ts'
-import type { RecordCache } from './record/record-cache.ts'
-import { buildStatus, buildSummaryStatus } from './status.ts'
+import type { Records } from './record/record-cache.ts'
+import { standingStatus, statusOf } from './status.ts'
 
 export interface ReconcileDeps {
   readonly hyperfleet: HyperFleet
-  readonly records: RecordCache
+  readonly records: Records
   readonly metrics: Metrics
 }
 
 /** How often an install-config is looked for that is not there: Secrets are not watched. */
-const SECRET_RECHECK_INTERVAL = '5s'
+const SECRET_RETRY = '5s'
 
 export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterDeployment>): Promise<MayWait> => {
     const { records } = deps
     const { object, patch, clock } = context
-    if (records.outage !== undefined) {
+    if (records.trouble !== undefined) {
       // The stream wakes it as soon as it shows what is true.
-      records.addWaiting(ownerOf(object))
-      const message = `${records.outage}; all goes on when it answers`
-      patch.status(
-        buildSummaryStatus(object, { standing: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()),
-      )
+      records.awaitedBy(ownerOf(object))
+      const message = `${records.trouble}; all goes on when it answers`
+      patch.status(standingStatus(object, { type: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
       return
     }
     try {
@@ -43,47 +41,47 @@ export const reconcile =
       const known = registration === undefined ? [] : records.of(registration)
       const first = decide({ deployment: object, records: known }, clock.now())
       const isEnough = known.length > 0 && first.step.do === 'Nothing'
-      return isEnough ? report(deps, context, { object, decision: first }) : await observeAndAct(deps, context)
+      return isEnough ? conclude(deps, context, { object, decision: first }) : await settle(deps, context)
     } catch (error) {
-      throw reportApiFailure(error, context)
+      throw refused(error, context)
     }
   }
 
 /** Looks at everything anew, and does what is to be done. */
-const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
+const settle = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
   const { object, clock } = context
-  const looked = await observe(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
+  const looked = await look(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
   if (looked === undefined) return
   const next = decide(looked, clock.now())
-  if (next.step.do === 'Hibernate' && !(await hibernate(context, looked.deployment, next.step.why))) return
-  const record = await execute(deps, context, looked, next.step)
+  if (next.step.do === 'Hibernate' && !(await putToSleep(context, looked.deployment, next.step.why))) return
+  const record = await carryOut(deps, context, looked, next.step)
   const done = { ...next, record: record ?? next.record }
-  return report(deps, context, { object: looked.deployment, decision: done })
+  return conclude(deps, context, { object: looked.deployment, decision: done })
 }
 
 /** Says what was decided: in the status, on the object, and to people. */
-const report = (
+const conclude = (
   { metrics }: ReconcileDeps,
   { patch, clock, events }: Context<ClusterDeployment>,
   { object, decision }: { readonly object: ClusterDeployment; readonly decision: Decision },
 ): MayWait => {
   const now = clock.now()
-  for (const { type, reason, message } of buildEvents(object, decision)) events[type](reason, message)
-  patch.status(buildStatus(object, decision, now))
+  for (const { type, reason, message } of news(object, decision)) events[type](reason, message)
+  patch.status(statusOf(object, decision, now))
   if (decision.installed && !object.spec.installed) {
     patch.merge({ spec: { installed: true } })
     metrics.installed(object, now)
   }
   if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
-  if (decision.standing.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
-  if (decision.recheckAt !== undefined) return { requeueAfter: Math.max(1, decision.recheckAt - now.getTime()) }
+  if (decision.standing.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RETRY }
+  if (decision.lookAgainAt !== undefined) return { requeueAfter: Math.max(1, decision.lookAgainAt - now.getTime()) }
 }
 
 /** @returns the record as it is then; undefined when nothing was written there */
-const execute = async (
+const carryOut = async (
   { hyperfleet }: ReconcileDeps,
   { patch, signal, events }: Context<ClusterDeployment>,
-  looked: FreshObservation,
+  looked: Looked,
   step: Step,
 ): Promise<ClusterRecord | undefined> => {
   const { deployment, installConfig } = looked
@@ -98,8 +96,8 @@ const execute = async (
       return undefined
     case 'Register': {
       const draft = {
-        labels: desiredLabels(deployment, step.registration),
-        spec: withInstallConfig(desiredSpec(deployment, step.attempt), installConfig),
+        labels: wantedLabels(deployment, step.registration),
+        spec: withInstallConfig(wantedSpec(deployment, step.attempt), installConfig),
       }
       const create = async (name: string) => recordOf(await hyperfleet.create('clusters', { name, ...draft }, signal))
       try {
@@ -107,9 +105,9 @@ const execute = async (
       } catch (error) {
         if (!isConflict(error)) throw error
         // Another manager, or an answer that was lost, may have made it.
-        const [made] = await readRecords(deployment, { hyperfleet, signal })
+        const [made] = await recordsOf(deployment, { hyperfleet, signal })
         if (made !== undefined) return made
-        const name = fallbackName(deployment.metadata.name, step.registration)
+        const name = otherName(deployment.metadata.name, step.registration)
         events.warning(
           'NameTaken',
           `another cluster of the HyperFleet API is called ${step.name}: registered as ${name}`,
@@ -119,7 +117,7 @@ const execute = async (
     }
     case 'Change': {
       const config = step.anew ? withInstallConfig({}, installConfig).installConfig : step.record.installConfig
-      const spec = desiredSpec(deployment, step.attempt)
+      const spec = wantedSpec(deployment, step.attempt)
       const change = { labels: step.labels, spec: config === undefined ? spec : { ...spec, installConfig: config } }
       return recordOf(await hyperfleet.patch('clusters', step.record.id, change, signal))
     }
@@ -132,11 +130,11 @@ const execute = async (
 const isConflict = (error: unknown): boolean => error instanceof Failure && error.status === 409
 
 /** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */
-const reportApiFailure = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
+const refused = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
   if (!(error instanceof Failure)) return error
   const { reason, message, retryAfter } = error
-  const standing = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
-  const said = { standing, reason, message: `${message}; tried again` } as const
-  patch.status(buildSummaryStatus(object, said, clock.now()))
+  const type = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
+  const said = { type, reason, message: `${message}; tried again` } as const
+  patch.status(standingStatus(object, said, clock.now()))
   return new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
 }

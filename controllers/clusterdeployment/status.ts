@@ -1,25 +1,25 @@
 /** A decision as the status of its ClusterDeployment. Pure. */
 import type { ClusterDeployment, ClusterDeploymentStatus } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { type Condition, type ConditionClaim, standing, withConditions } from '#operator/model/conditions.ts'
+import { type Condition, type ConditionInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
 /** A merge patch of the status; null removes. */
-export const buildStatus = (
+export const statusOf = (
   { metadata, status }: ClusterDeployment,
   decision: Decision,
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
   const { record, installed, power, failed } = decision
-  const claims = buildConditions(decision, metadata.generation)
+  const claims = claimsOf(decision, metadata.generation)
   return {
     observedGeneration: metadata.generation ?? null,
-    conditions: mergeConditions(status?.conditions, claims, record, now),
+    conditions: conditionsAfter(status?.conditions, claims, record, now),
     installAttempts: failed,
     powerState: power ?? null,
-    ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
+    ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: secondsOf(now) }),
     ...(record !== undefined && {
       hyperfleet: { id: record.id, href: record.href, generation: record.generation },
     }),
@@ -27,21 +27,21 @@ export const buildStatus = (
 }
 
 /** A status that only says how it stands: what else was known stays. */
-export const buildSummaryStatus = (
+export const standingStatus = (
   { metadata, status }: ClusterDeployment,
   said: Decision['standing'],
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
-  const claims = standing({ ...said, observedGeneration: metadata.generation })
+  const claims = kstatusConditions({ ...said, observedGeneration: metadata.generation })
   return {
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
   }
 }
 
-const buildConditions = (decision: Decision, observedGeneration: number | undefined): readonly ConditionClaim[] => {
-  const { standing: said, installed, failing, stopped, power, hibernatesAt, record } = decision
-  const say = (type: string, status: ConditionClaim['status'], reason: string, message: string): ConditionClaim => ({
+const claimsOf = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
+  const { standing: said, installed, failing, stopped, power, sleepsAt, record } = decision
+  const say = (type: string, status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
     type,
     status,
     reason,
@@ -49,7 +49,7 @@ const buildConditions = (decision: Decision, observedGeneration: number | undefi
     ...(observedGeneration !== undefined && { observedGeneration }),
   })
   return [
-    ...standing({ ...said, observedGeneration }),
+    ...kstatusConditions({ ...said, observedGeneration }),
     installed
       ? say(PROVISIONED, 'True', 'Provisioned', 'the cluster was installed')
       : say(PROVISIONED, 'False', stopped?.reason ?? said.reason, stopped?.message ?? said.message),
@@ -59,34 +59,34 @@ const buildConditions = (decision: Decision, observedGeneration: number | undefi
     failing === undefined
       ? say(FAILING, 'False', 'NotFailing', '')
       : say(FAILING, 'True', 'AdapterReportedFailure', `attempt ${record?.attempt}: ${failing}`),
-    ...(power === undefined ? [] : [hibernatingCondition(power, hibernatesAt, say)]),
-    ...mirroredConditions(record),
+    ...(power === undefined ? [] : [hibernating(power, sleepsAt, say)]),
+    ...mirrored(record),
   ]
 }
 
 /** Hive's reasons: since when it resumes is since when this is False. */
-const hibernatingCondition = (
+const hibernating = (
   power: string,
   sleepsAt: number | undefined,
-  say: (type: string, status: 'True' | 'False', reason: string, message: string) => ConditionClaim,
-): ConditionClaim => {
-  const until = sleepsAt === undefined ? '' : `; put to sleep at ${formatSeconds(new Date(sleepsAt))} (hibernateAfter)`
+  say: (type: string, status: 'True' | 'False', reason: string, message: string) => ConditionInput,
+): ConditionInput => {
+  const until = sleepsAt === undefined ? '' : `; put to sleep at ${secondsOf(new Date(sleepsAt))} (hibernateAfter)`
   if (power === 'Running' || power === 'Resuming')
     return say(HIBERNATING, 'False', 'ResumingOrRunning', power === 'Running' ? `it runs${until}` : 'it wakes up')
   return say(HIBERNATING, 'True', 'HibernatingOrStopping', power === 'Hibernating' ? 'it sleeps' : 'it falls asleep')
 }
 
 /** What the API and its adapters say, in their words, about the generation of the record. */
-const mirroredConditions = (record: ClusterRecord | undefined): readonly ConditionClaim[] =>
+const mirrored = (record: ClusterRecord | undefined): readonly ConditionInput[] =>
   (record?.conditions ?? [])
     .filter(({ type }) => isMirrored(type))
     .map(({ type, status, reason, message }) => ({ type, status, reason: reason || 'Reported', message }))
 
 const isMirrored = (type: string): boolean => type === AVAILABLE || type.endsWith(ADAPTER_SUFFIX)
 
-const mergeConditions = (
+const conditionsAfter = (
   before: readonly Condition[] | undefined,
-  claims: readonly ConditionClaim[],
+  claims: readonly ConditionInput[],
   record: ClusterRecord | undefined,
   now: Date,
 ): ClusterDeploymentStatus['conditions'] & {} => {
@@ -96,4 +96,4 @@ const mergeConditions = (
   return withConditions(kept, claims, now) as ClusterDeploymentStatus['conditions'] & {}
 }
 
-const formatSeconds = (moment: Date): string => moment.toISOString().replace(/\.\d{3}Z$/, 'Z')
+const secondsOf = (moment: Date): string => moment.toISOString().replace(/\.\d{3}Z$/, 'Z')

@@ -1,15 +1,15 @@
 /** How a pool stands, in conditions. Anchors hive-clusterpool 1.1; Ready, Reconciling and Stalled as kstatus reads them. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
-import { type ConditionClaim, type StandingClaim, standing } from '#operator/model/conditions.ts'
+import { type ConditionInput, type KstatusInput, kstatusConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
 import type { Sizing } from './decide/sizing.ts'
 import type { Stale } from './decide/stale.ts'
 import type { Summary } from './inventory/summary.ts'
 import type { Cluster } from './model/observed.ts'
-import { compareText } from './model/order.ts'
+import { compare } from './model/order.ts'
 
-export interface ConditionsInput {
+export interface Situation {
   readonly generation: number | undefined
   readonly spec: ClusterPoolSpec
   /** Claims that this pass serves included. */
@@ -19,7 +19,7 @@ export interface ConditionsInput {
   readonly stale: readonly Stale[]
   readonly missing: readonly string[]
   /** Why no cluster can be made though nothing is missing; undefined when one can. */
-  readonly blockedReason: string | undefined
+  readonly refusal: string | undefined
   /** Undefined for a pool without inventory. */
   readonly summary: Summary | undefined
   /** How many clusters could be made soon: customizations that come back from deletions and pauses. */
@@ -36,22 +36,22 @@ export const POOL_CONDITIONS = [
 ] as const
 
 type PoolCondition = (typeof POOL_CONDITIONS)[number]
-type KstatusInput = Omit<StandingClaim, 'observedGeneration'>
+type Said = Omit<KstatusInput, 'observedGeneration'>
 
 /** What a pool's status says before anything was looked at. */
-export const initialConditions = (generation: number | undefined): readonly ConditionClaim[] => [
-  ...standing({
-    standing: 'Reconciling',
+export const initialConditions = (generation: number | undefined): readonly ConditionInput[] => [
+  ...kstatusConditions({
+    type: 'Reconciling',
     reason: 'Initialized',
     message: 'the pool was just seen',
     observedGeneration: generation,
   }),
-  ...POOL_CONDITIONS.map((type) => condition(generation, type, 'Unknown', 'Initialized', 'Condition Initialized')),
+  ...POOL_CONDITIONS.map((type) => claimed(generation, type, 'Unknown', 'Initialized', 'Condition Initialized')),
 ]
 
 /** What a pool's status says after a pass. */
-export const poolConditions = (now: ConditionsInput): readonly ConditionClaim[] => [
-  ...standing({ ...summarizePool(now), observedGeneration: now.generation }),
+export const poolConditions = (now: Situation): readonly ConditionInput[] => [
+  ...kstatusConditions({ ...standingOf(now), observedGeneration: now.generation }),
   dependencies(now),
   capacity(now),
   current(now),
@@ -63,28 +63,28 @@ export const deletionConditions = (
   generation: number | undefined,
   left: readonly Cluster[],
   leases: number,
-): readonly ConditionClaim[] => {
-  const names = joinNames(left)
+): readonly ConditionInput[] => {
+  const names = namesOf(left)
   return [
-    ...standing({
-      standing: 'Reconciling',
+    ...kstatusConditions({
+      type: 'Reconciling',
       reason: 'Deleting',
       message: `what is left: clusters ${left.length}, leases ${leases}`,
       observedGeneration: generation,
     }),
     left.length === 0
-      ? condition(generation, 'DeletionPossible', 'True', 'DeletionPossible', 'No ClusterDeployments pending cleanup')
-      : condition(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
+      ? claimed(generation, 'DeletionPossible', 'True', 'DeletionPossible', 'No ClusterDeployments pending cleanup')
+      : claimed(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
   ]
 }
 
-const condition = (
+const claimed = (
   observedGeneration: number | undefined,
   type: PoolCondition,
-  status: ConditionClaim['status'],
+  status: ConditionInput['status'],
   reason: string,
   message: string,
-): ConditionClaim => ({
+): ConditionInput => ({
   type,
   status,
   reason,
@@ -93,16 +93,16 @@ const condition = (
 })
 
 /** How the pool stands, the gravest first. */
-const summarizePool = (now: ConditionsInput): KstatusInput => {
+const standingOf = (now: Situation): Said => {
   const { sizing, buckets, spec, stale, waiting } = now
   const { installing, deleting, marked, broken, standby, assignable } = buckets
-  const stalled = (reason: string, message: string): KstatusInput => ({ standing: 'Stalled', reason, message })
-  const onTheWay = (reason: string, message: string): KstatusInput => ({ standing: 'Reconciling', reason, message })
+  const stalled = (reason: string, message: string): Said => ({ type: 'Stalled', reason, message })
+  const onTheWay = (reason: string, message: string): Said => ({ type: 'Reconciling', reason, message })
   const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
   const wanted = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
 
   if (now.missing.length > 0) return stalled('MissingDependencies', `add what is missing: ${now.missing.join('; ')}`)
-  if (now.blockedReason !== undefined) return stalled('BrokenByConfiguration', now.blockedReason)
+  if (now.refusal !== undefined) return stalled('BrokenByConfiguration', now.refusal)
   if (sizing.missing > 0 && !isBusy) {
     if (spec.maxConcurrent === 0) return stalled('Frozen', `${wanted}; raise maxConcurrent, which is 0`)
     if (sizing.capacity <= 0)
@@ -118,28 +118,24 @@ const summarizePool = (now: ConditionsInput): KstatusInput => {
     neverHibernatesOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
   if (assignable.length < running)
     return onTheWay('Resuming', `running clusters: ${assignable.length} of ${running} that should`)
-  return {
-    standing: 'Ready',
-    reason: 'Filled',
-    message: `${wanted}; running: ${assignable.length}${hibernationNote(spec)}`,
-  }
+  return { type: 'Ready', reason: 'Filled', message: `${wanted}; running: ${assignable.length}${sleepless(spec)}` }
 }
 
-const hibernationNote = (spec: ClusterPoolSpec): string => {
+const sleepless = (spec: ClusterPoolSpec): string => {
   const cloud = neverHibernatesOn(spec)
   if (cloud === undefined || spec.runningCount === spec.size) return ''
   return `; runningCount ${spec.runningCount} has no effect: clusters on ${cloud} can't hibernate`
 }
 
-const dependencies = ({ generation, missing }: ConditionsInput): ConditionClaim =>
+const dependencies = ({ generation, missing }: Situation): ConditionInput =>
   missing.length === 0
-    ? condition(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
-    : condition(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
+    ? claimed(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
+    : claimed(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
 
-const capacity = ({ generation, sizing, spec }: ConditionsInput): ConditionClaim =>
+const capacity = ({ generation, sizing, spec }: Situation): ConditionInput =>
   sizing.capacity > 0
-    ? condition(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
-    : condition(
+    ? claimed(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
+    : claimed(
         generation,
         'CapacityAvailable',
         'False',
@@ -147,27 +143,27 @@ const capacity = ({ generation, sizing, spec }: ConditionsInput): ConditionClaim
         `Pool is at maximum capacity of ${spec.maxSize} waiting and claimed clusters.`,
       )
 
-const current = ({ generation, stale }: ConditionsInput): ConditionClaim => {
+const current = ({ generation, stale }: Situation): ConditionInput => {
   const outdated = stale.filter(({ staleness }) => staleness !== 'UnknownVersion').map(({ cluster }) => cluster)
   const unknown = stale.filter(({ staleness }) => staleness === 'UnknownVersion').map(({ cluster }) => cluster)
-  const say = (status: ConditionClaim['status'], reason: string, message: string) =>
-    condition(generation, 'AllClustersCurrent', status, reason, message)
-  if (outdated.length > 0) return say('False', 'SomeClusterDeploymentsStale', joinNames(outdated))
-  if (unknown.length > 0) return say('Unknown', 'SomeClusterDeploymentsUnknown', joinNames(unknown))
+  const say = (status: ConditionInput['status'], reason: string, message: string) =>
+    claimed(generation, 'AllClustersCurrent', status, reason, message)
+  if (outdated.length > 0) return say('False', 'SomeClusterDeploymentsStale', namesOf(outdated))
+  if (unknown.length > 0) return say('Unknown', 'SomeClusterDeploymentsUnknown', namesOf(unknown))
   return say('True', 'ClusterDeploymentsCurrent', 'All unclaimed clusters are of the present pool version')
 }
 
-const inventory = ({ generation, summary }: ConditionsInput): ConditionClaim => {
+const inventory = ({ generation, summary }: Situation): ConditionInput => {
   if (summary === undefined)
-    return condition(generation, 'InventoryValid', 'Unknown', 'NoInventory', 'The pool has no inventory')
+    return claimed(generation, 'InventoryValid', 'Unknown', 'NoInventory', 'The pool has no inventory')
   const { isValid, sentence } = summary
-  return condition(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
+  return claimed(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
 }
 
 /** A condition's message has room for so many names. */
-const MAX_NAMES = 50
+const MOST_NAMES = 50
 
-const joinNames = (clusters: readonly Cluster[]): string => {
-  const names = clusters.map(({ name }) => name).toSorted(compareText)
-  return `${names.slice(0, MAX_NAMES).join(', ')}${names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''}`
+const namesOf = (clusters: readonly Cluster[]): string => {
+  const names = clusters.map(({ name }) => name).toSorted(compare)
+  return `${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''}`
 }

@@ -1,10 +1,10 @@
 /** What a pass tells people by events: what it did and why, and what became wrong with the inventory. */
 import type { ClusterPoolStatus, InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { ActionResult } from './execute.ts'
+import type { Result } from './execute.ts'
 import type { Action } from './model/plan.ts'
 
 /** One Kubernetes event about the pool. */
-export interface PoolEvent {
+export interface News {
   readonly type: 'normal' | 'warning'
   /** CamelCase, from a small set. */
   readonly reason: string
@@ -12,43 +12,29 @@ export interface PoolEvent {
 }
 
 /** Kubernetes: the note of an event has at most so many characters. */
-const MAX_NOTE_CHARS = 1_024
+const LONGEST_NOTE = 1_024
 
 /** @param before The status that the pass found. */
-export const buildEvents = (
-  results: readonly ActionResult[],
-  before: ClusterPoolStatus | undefined,
-): readonly PoolEvent[] =>
+export const newsOf = (results: readonly Result[], before: ClusterPoolStatus | undefined): readonly News[] =>
   results
-    .flatMap((result) => eventsOfResult(result, before))
-    .map((news) => ({ ...news, message: news.message.slice(0, MAX_NOTE_CHARS) }))
+    .flatMap((result) => newsOfOne(result, before))
+    .map((news) => ({ ...news, message: news.message.slice(0, LONGEST_NOTE) }))
 
-const eventsOfResult = (result: ActionResult, before: ClusterPoolStatus | undefined): readonly PoolEvent[] => {
+const newsOfOne = (result: Result, before: ClusterPoolStatus | undefined): readonly News[] => {
   const { action } = result
   switch (result.result) {
     case 'done':
-      return action.action === 'WriteStatus'
-        ? inventoryWarnings(before?.inventory, action.status.inventory)
-        : eventsOfAction(action)
-    case 'rejected':
+      return action.action === 'WriteStatus' ? troubles(before?.inventory, action.status.inventory) : told(action)
+    case 'refused':
     case 'failed':
-      return [{ type: 'warning', reason: failureReason(action), message: result.error.message }]
-    case 'conflict':
+      return [{ type: 'warning', reason: `${action.action}Failed`, message: result.error.message }]
+    case 'overtaken':
       return []
   }
 }
 
-/** Reasons of events stay what they were when an action gets another name: people filter by them. */
-const FORMER_NAMES: Partial<Readonly<Record<Action['action'], string>>> = {
-  RepairLease: 'HealLease',
-  RemoveClusterFinalizer: 'LetClusterGo',
-  RemovePoolFinalizer: 'LetPoolGo',
-}
-
-const failureReason = ({ action }: Action): string => `${FORMER_NAMES[action] ?? action}Failed`
-
-const eventsOfAction = (action: Action): readonly PoolEvent[] => {
-  const say = (type: PoolEvent['type'], reason: string, message: string): PoolEvent => ({ type, reason, message })
+const told = (action: Action): readonly News[] => {
+  const say = (type: News['type'], reason: string, message: string): News => ({ type, reason, message })
   switch (action.action) {
     case 'CreateCluster': {
       const { cluster, customization, documents, why } = action
@@ -60,11 +46,11 @@ const eventsOfAction = (action: Action): readonly PoolEvent[] => {
     }
     case 'DeleteCluster':
       return [say('normal', 'ClusterDeleted', `cluster ${action.cluster.name}: ${action.why}`)]
-    case 'RepairLease':
+    case 'HealLease':
       return [say('warning', 'LeaseHealed', `customization ${action.customization.name}: ${action.why}`)]
     case 'ReleaseLease':
       return [say('normal', 'LeaseReleased', `customization ${action.customization.name}: ${action.why}`)]
-    case 'RemoveClusterFinalizer':
+    case 'LetClusterGo':
       return [say('normal', 'ClusterGone', `cluster ${action.cluster.name}: ${action.why}`)]
     case 'AssignClaim':
       return [say('normal', 'ClaimAssigned', `claim ${action.claim.name} has cluster ${action.cluster.name}`)]
@@ -76,18 +62,14 @@ const eventsOfAction = (action: Action): readonly PoolEvent[] => {
 }
 
 /** Statuses of an entry that somebody should look at. Seed: "we log an error, along with status Missing". */
-const WARNING_STATUSES: ReadonlySet<InventoryEntry['status']> = new Set([
-  'Missing',
-  'BrokenByConfiguration',
-  'BrokenByCloud',
-])
+const TROUBLES: ReadonlySet<InventoryEntry['status']> = new Set(['Missing', 'BrokenByConfiguration', 'BrokenByCloud'])
 
-const inventoryWarnings = (
+const troubles = (
   before: ClusterPoolStatus['inventory'] = {},
   after: ClusterPoolStatus['inventory'] = {},
-): readonly PoolEvent[] =>
-  Object.entries(after).flatMap(([name, { status, message = '' }]): readonly PoolEvent[] => {
+): readonly News[] =>
+  Object.entries(after).flatMap(([name, { status, message = '' }]): readonly News[] => {
     const isNew = before[name]?.status !== status || before[name]?.message !== message
-    if (!isNew || !WARNING_STATUSES.has(status)) return []
+    if (!isNew || !TROUBLES.has(status)) return []
     return [{ type: 'warning', reason: `Customization${status}`, message: `customization ${name}: ${message}` }]
   })

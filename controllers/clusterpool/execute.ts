@@ -7,147 +7,138 @@ import { isConflict, isNotFound } from '#operator/index.ts'
 import { withConditions } from '#operator/model/conditions.ts'
 import { adminBindingManifest } from './cluster/manifests.ts'
 import { ADMIN_BINDING } from './decide/admin-bindings.ts'
-import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './execute/context.ts'
-import { ClusterRejectedError, createCluster, FIELD_MANAGER } from './execute/create-cluster.ts'
-import { deleteEmptyNamespace, removePoolFinalizer } from './execute/delete-empty.ts'
+import { Overtaken, patchSeen, type Work } from './execute/context.ts'
+import { createCluster, FIELD_MANAGER, RefusedError } from './execute/create-cluster.ts'
+import { deleteEmpty, letPoolGo } from './execute/delete-empty.ts'
 import { releaseLease, writeLease } from './lease/lease-writes.ts'
 import type { Action } from './model/plan.ts'
 
 /** What became of one action. */
-export type ActionResult =
+export type Result =
   | {
       readonly action: Action
-      /** Conflict: somebody else wrote first, or the world has changed; the next pass sees it. */
-      readonly result: 'done' | 'conflict'
+      /** Overtaken: somebody else wrote first, or the world has changed; the next pass sees it. */
+      readonly result: 'done' | 'overtaken'
     }
   | {
       readonly action: Action
-      /** Rejected: trying again at once changes nothing. */
-      readonly result: 'rejected' | 'failed'
+      /** Refused: trying again at once changes nothing. */
+      readonly result: 'refused' | 'failed'
       readonly error: Error
     }
 
 /** Clusters are made side by side: each takes half a dozen requests one after the other. */
-const MAX_PARALLEL_CREATIONS = 8
+const AT_ONCE = 8
 /** A pass that makes more would keep claims waiting; the rest is made in the next one. */
-const MAX_CREATIONS_PER_PASS = 40
+const MOST_CREATIONS = 40
 
 /** @param signal Ends between two actions: what was not begun is not in the results. */
-export const execute = async (
+export const carryOut = async (
   actions: readonly Action[],
-  context: ExecuteContext,
+  work: Work,
   signal: AbortSignal,
-): Promise<readonly ActionResult[]> => {
-  const results: ActionResult[] = []
+): Promise<readonly Result[]> => {
+  const results: Result[] = []
   const isCreation = ({ action }: Action) => action === 'CreateCluster'
   for (const action of actions) {
     if (signal.aborted) return results
-    if (!isCreation(action)) results.push(await tryAction(action, context))
+    if (!isCreation(action)) results.push(await attempt(action, work))
   }
-  const creations = actions.filter(isCreation).slice(0, MAX_CREATIONS_PER_PASS).values()
+  const creations = actions.filter(isCreation).slice(0, MOST_CREATIONS).values()
   const worker = async () => {
     for (const action of creations) {
       if (signal.aborted) return
-      results.push(await tryAction(action, context))
+      results.push(await attempt(action, work))
     }
   }
-  await Promise.all(Array.from({ length: MAX_PARALLEL_CREATIONS }, worker))
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
   return results
 }
 
-const tryAction = async (action: Action, context: ExecuteContext): Promise<ActionResult> => {
+const attempt = async (action: Action, work: Work): Promise<Result> => {
   try {
-    await executeAction(action, context)
+    await execute(action, work)
     return { action, result: 'done' }
   } catch (error) {
-    if (error instanceof StaleWriteError || isConflict(error) || isNotFound(error))
-      return { action, result: 'conflict' }
-    if (error instanceof ClusterRejectedError) return { action, result: 'rejected', error }
+    if (error instanceof Overtaken || isConflict(error) || isNotFound(error)) return { action, result: 'overtaken' }
+    if (error instanceof RefusedError) return { action, result: 'refused', error }
     return { action, result: 'failed', error: error instanceof Error ? error : new Error(String(error)) }
   }
 }
 
-const executeAction = async (action: Action, context: ExecuteContext): Promise<void> => {
-  const { api, pool } = context
+const execute = async (action: Action, work: Work): Promise<void> => {
+  const { api, pool } = work
   switch (action.action) {
     case 'WriteStatus':
-      return writeStatus(context, action.status)
+      return writeStatus(work, action.status)
     case 'CreateCluster':
-      return createCluster(context, action)
+      return createCluster(work, action)
     case 'DeleteCluster': {
       const { name, namespace, uid, resourceVersion } = action.cluster
       return api.delete(ClusterDeployment, name, namespace, { uid, resourceVersion })
     }
-    case 'RepairLease':
-      return writeLease(context, action.customization, action.cluster)
+    case 'HealLease':
+      return writeLease(work, action.customization, action.cluster)
     case 'ReleaseLease':
-      return releaseLease(context, action.customization)
-    case 'RemoveClusterFinalizer':
-      return removeClusterFinalizer(context, action)
+      return releaseLease(work, action.customization)
+    case 'LetClusterGo':
+      return letClusterGo(work, action)
     case 'AssignClaim':
-      return assignClaim(context, action)
+      return assignClaim(work, action)
     case 'ClearClaim':
-      await patchIfUnchanged(context, ClusterClaim, claimTarget(context, action.claim), { spec: { namespace: null } })
+      await patchSeen(work, ClusterClaim, inPoolsNamespace(work, action.claim), { spec: { namespace: null } })
       return
     case 'QueueClaim':
-      return queueClaim(context, action)
+      return queueClaim(work, action)
     case 'SetPower':
-      await patchIfUnchanged(context, ClusterDeployment, action.cluster, { spec: { powerState: action.power } })
+      await patchSeen(work, ClusterDeployment, action.cluster, { spec: { powerState: action.power } })
       return
     case 'BindAdmins':
       if (action.subjects.length === 0) return api.delete(RoleBinding, ADMIN_BINDING, action.namespace)
       await api.apply(RoleBinding, adminBindingManifest(pool, action), { fieldManager: FIELD_MANAGER, force: true })
       return
     case 'DeleteNamespace':
-      return deleteEmptyNamespace(context, action)
-    case 'RemovePoolFinalizer':
-      return removePoolFinalizer(context)
+      return deleteEmpty(work, action)
+    case 'LetPoolGo':
+      return letPoolGo(work)
     case 'Wait':
   }
 }
 
-type ActionOf<Name extends Action['action']> = Extract<Action, { readonly action: Name }>
+type Of<Name extends Action['action']> = Extract<Action, { readonly action: Name }>
 
 /** The whole of it: an entry of the inventory that is not in it goes. */
-const writeStatus = async (
-  { api, pool, writeCache, clock }: ExecuteContext,
-  status: ActionOf<'WriteStatus'>['status'],
-): Promise<void> => {
-  writeCache.record(ClusterPool, await api.replace(ClusterPool, { ...pool, status }, 'status'), clock.now())
+const writeStatus = async ({ api, pool, recent, clock }: Work, status: Of<'WriteStatus'>['status']): Promise<void> => {
+  recent.note(ClusterPool, await api.replace(ClusterPool, { ...pool, status }, 'status'), clock.now())
 }
 
 /** Seed: the finalizer "prevents it from getting deleted before releasing the lease". */
-const removeClusterFinalizer = async (
-  context: ExecuteContext,
-  { cluster, customization }: ActionOf<'RemoveClusterFinalizer'>,
-): Promise<void> => {
-  if (customization !== undefined) await releaseLease(context, customization)
+const letClusterGo = async (work: Work, { cluster, customization }: Of<'LetClusterGo'>): Promise<void> => {
+  if (customization !== undefined) await releaseLease(work, customization)
   // Nothing but the lease's finalizer is left on it: that is what the plan saw at this resourceVersion.
-  await patchIfUnchanged(context, ClusterDeployment, cluster, { metadata: { finalizers: [] } })
+  await patchSeen(work, ClusterDeployment, cluster, { metadata: { finalizers: [] } })
 }
 
 /** The claim's side first, because its namespace decides; the other side is written in the next pass when this one is cut off. */
-const assignClaim = async (context: ExecuteContext, { claim, cluster }: ActionOf<'AssignClaim'>): Promise<void> => {
+const assignClaim = async (work: Work, { claim, cluster }: Of<'AssignClaim'>): Promise<void> => {
   if (claim.namespace === undefined)
-    await patchIfUnchanged(context, ClusterClaim, claimTarget(context, claim), {
-      spec: { namespace: cluster.namespace },
-    })
+    await patchSeen(work, ClusterClaim, inPoolsNamespace(work, claim), { spec: { namespace: cluster.namespace } })
   if (cluster.claim !== undefined) return
-  const claimedTimestamp = context.clock.now().toISOString()
-  await patchIfUnchanged(context, ClusterDeployment, cluster, {
+  const claimedTimestamp = work.clock.now().toISOString()
+  await patchSeen(work, ClusterDeployment, cluster, {
     spec: { powerState: 'Running', clusterPoolRef: { claimName: claim.name, claimedTimestamp } },
   })
 }
 
-const queueClaim = async (context: ExecuteContext, { claim, position, why }: ActionOf<'QueueClaim'>): Promise<void> => {
-  const seen = context.objects.claims.find(({ metadata }) => metadata.name === claim.name)
+const queueClaim = async (work: Work, { claim, position, why }: Of<'QueueClaim'>): Promise<void> => {
+  const seen = work.read.claims.find(({ metadata }) => metadata.name === claim.name)
   const pending = { type: 'Pending', status: 'True', reason: 'NoClusters', message: why } as const
-  const conditions = withConditions(seen?.status?.conditions, [pending], context.clock.now())
+  const conditions = withConditions(seen?.status?.conditions, [pending], work.clock.now())
   const status = { queuePosition: position, conditions }
-  await patchIfUnchanged(context, ClusterClaim, claimTarget(context, claim), { status }, 'status')
+  await patchSeen(work, ClusterClaim, inPoolsNamespace(work, claim), { status }, 'status')
 }
 
-const claimTarget = ({ pool }: ExecuteContext, seen: { readonly name: string; readonly resourceVersion: string }) => ({
+const inPoolsNamespace = ({ pool }: Work, seen: { readonly name: string; readonly resourceVersion: string }) => ({
   ...seen,
   namespace: pool.metadata.namespace ?? '',
 })

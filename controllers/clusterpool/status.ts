@@ -1,23 +1,23 @@
 /** The status of a pool as one value, and whether it has to be written. */
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { type ConditionClaim, withConditions } from '#operator/model/conditions.ts'
+import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
 import type { Inventory } from './inventory/inventory.ts'
 import type { Summary } from './inventory/summary.ts'
 import type { Observed } from './model/observed.ts'
 import type { Action } from './model/plan.ts'
 
-export interface StatusInput {
+export interface Found {
   readonly buckets: Buckets
   readonly poolVersion: string
   readonly inventory: Inventory | undefined
   readonly summary: Summary | undefined
-  readonly conditions: readonly ConditionClaim[]
+  readonly conditions: readonly ConditionInput[]
 }
 
 /** Writes the status when it says something else than before; nothing otherwise. */
-export const statusActions = (observed: Observed, found: StatusInput, now: Date): readonly Action[] => {
+export const statusWrite = (observed: Observed, found: Found, now: Date): readonly Action[] => {
   const { pool } = observed
   const { assignable, standby, installing, broken, claimed } = found.buckets
   const { generation } = pool.metadata
@@ -40,9 +40,9 @@ export const statusActions = (observed: Observed, found: StatusInput, now: Date)
 }
 
 /** The first status: it says that nothing is known yet (anchors hive-clusterpool, scenario 1). */
-export const initialStatusActions = (
+export const firstStatus = (
   { pool }: Observed,
-  conditions: readonly ConditionClaim[],
+  conditions: readonly ConditionInput[],
   now: Date,
 ): readonly Action[] => [
   {

@@ -12,10 +12,10 @@ import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isAlreadyExists, messageOf } from '#operator/client/errors.ts'
-import { isLater } from '#operator/engine/revision.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
+import { isLater } from '#operator/model/resource-version.ts'
 import { SelectorError } from '#operator/model/selector.ts'
 import {
   ControllerRevision,

@@ -4,7 +4,7 @@ import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Desired } from '#operator/client/api.ts'
-import { type ConditionClaim, withConditions } from '#operator/model/conditions.ts'
+import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import { ownersOfDevice } from './owners.ts'
 import { UNREACHABLE, unreachableTaint } from './selection/taints.ts'
 import type { Contest } from './state/contests.ts'
@@ -100,7 +100,7 @@ const sameBut = (status: DeviceStatus, before: DeviceStatus | undefined): boolea
 }
 
 /** Ready is Unknown once the heartbeat expired: nobody knows how the device does. */
-const readiness = ({ isAlive, generation }: DeviceSituation): ConditionClaim => {
+const readiness = ({ isAlive, generation }: DeviceSituation): ConditionInput => {
   const said = generation === undefined ? {} : { observedGeneration: generation }
   return isAlive
     ? { type: 'Ready', status: 'True', reason: 'Heartbeat', message: 'its agent is heard', ...said }

@@ -10,7 +10,7 @@ import type { Registry } from 'prom-client'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import type { OutsideContext } from '#operator/engine/context.ts'
+import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { createMetrics } from './metrics.ts'
 import { FleetOperator } from './operator.ts'
@@ -43,7 +43,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   const metrics = createMetrics(deps.registry)
   let running: FleetOperator | undefined
 
-  deployments.outside('operator', async (context: OutsideContext) => {
+  deployments.source('operator', async (context: SourceContext) => {
     const { api, clock, log, signal, wake } = context
     const name = deps.namespace === undefined ? 'muster-fleet' : `muster-fleet-${deps.namespace}`
     running = new FleetOperator({

@@ -14,11 +14,11 @@ import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
 import { createEvents, type Events } from '#operator/client/events.ts'
-import { hold, type LeaseTimes } from '#operator/client/lease.ts'
-import { Bell } from '#operator/model/bell.ts'
+import { type LeaseTimes, runWithLease } from '#operator/client/lease.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { Deployments } from './deployments.ts'
 import { Devices } from './devices.ts'
 import { Lead } from './lead.ts'
@@ -66,7 +66,7 @@ export class FleetOperator {
   readonly #state = new FleetState()
   readonly #deployments: Deployments
   readonly #devices: Devices
-  readonly #bell: Bell
+  readonly #wakeSignal: WakeSignal
   readonly #listeners = new Set<() => void>()
   #latches: Latches
   #store: DesiredStore | undefined
@@ -78,7 +78,7 @@ export class FleetOperator {
     const { api, clock, log } = options
     this.#options = options
     this.#latches = latchesAt(clock.now())
-    this.#bell = new Bell(clock)
+    this.#wakeSignal = new WakeSignal(clock)
     this.#deployments = new Deployments({ state: this.#state, api, clock, log })
     this.#devices = new Devices(this.#state, clock, `${options.lease.namespace}/${options.lease.name}`)
     const shown: Shown = {
@@ -129,7 +129,7 @@ export class FleetOperator {
     const { access, namespace, api, metrics, clock, log } = this.#options
     const listener: SourceListener = {
       latch: (feed, event) => this.#latch(feed, event),
-      changed: () => this.#bell.ring(),
+      changed: () => this.#wakeSignal.wake(),
     }
     const [state, deployments, devices] = [this.#state, this.#deployments, this.#devices]
     const store = (to: DesiredStore | undefined) => {
@@ -146,7 +146,7 @@ export class FleetOperator {
     this.#latches = withEvent(this.#latches, feed, event, this.#options.clock.now())
     const { phase } = overall(this.#latches)
     if (phase !== before) this.#options.log.info('the fleet is in another phase', { phase, before, feed })
-    this.#bell.ring()
+    this.#wakeSignal.wake()
   }
 
   /** Everything was read once: what is not there does not exist. */
@@ -159,7 +159,7 @@ export class FleetOperator {
     const { clock, log } = this.#options
     let isFirst = true
     while (!signal.aborted) {
-      await this.#bell.wait(AGAIN, signal)
+      await this.#wakeSignal.wait(AGAIN, signal)
       if (signal.aborted || !this.#isRead()) continue
       if (isFirst) log.info('the fleet was read', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
       isFirst = false
@@ -192,7 +192,7 @@ export class FleetOperator {
 
   async #lead(events: Events, signal: AbortSignal): Promise<void> {
     const { api, clock, log, identity, lease, metrics } = this.#options
-    await hold({ api, ...lease, identity, clock, log, signal }, async (leading) => {
+    await runWithLease({ api, ...lease, identity, clock, log, signal }, async (leading) => {
       this.#isLeading = true
       const lead = new Lead({
         state: this.#state,
@@ -204,7 +204,7 @@ export class FleetOperator {
         brake: (brake) => {
           this.#brake = brake
         },
-        api: api.bound({ signal: leading }),
+        api: api.withLimits({ signal: leading }),
         events,
         lease,
         metrics,

@@ -2,7 +2,7 @@
  * The condition `MultipleOwners`: several Deployments want one slot of a device. Said by all of them and by the device, so that
  * whoever looks at one finds the others. Pure. Anchors fleet-gitops A4.13.
  */
-import { type Condition, type ConditionClaim, findCondition } from '#operator/model/conditions.ts'
+import { type Condition, type ConditionInput, findCondition } from '#operator/model/conditions.ts'
 import type { Contention, Contest } from './state/contests.ts'
 
 const TYPE = 'MultipleOwners'
@@ -19,7 +19,7 @@ export const ownersOfDeployment = (
   slot: string | undefined,
   contention: Contention | undefined,
   said: Said,
-): readonly ConditionClaim[] => {
+): readonly ConditionInput[] => {
   if (slot === undefined || contention === undefined) return over(said)
   const { lost, won } = contention
   const met = [
@@ -33,7 +33,7 @@ export const ownersOfDeployment = (
 }
 
 /** What a Device says of its slots. */
-export const ownersOfDevice = (contests: readonly Contest[], said: Said): readonly ConditionClaim[] => {
+export const ownersOfDevice = (contests: readonly Contest[], said: Said): readonly ConditionInput[] => {
   if (contests.length === 0) return over(said)
   const met = contests
     .toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
@@ -48,7 +48,7 @@ export const ownersOfDevice = (contests: readonly Contest[], said: Said): readon
 
 const ADVICE = 'A device runs one of them, by priority, then the oldest: change slot, priority or selector'
 
-const over = (said: Said): readonly ConditionClaim[] =>
+const over = (said: Said): readonly ConditionInput[] =>
   findCondition(said.before, TYPE) === undefined ? [] : claim('False', 'OneOwner', '', said)
 
 const claim = (
@@ -56,7 +56,7 @@ const claim = (
   reason: string,
   message: string,
   { generation }: Said,
-): readonly ConditionClaim[] => [
+): readonly ConditionInput[] => [
   { type: TYPE, status, reason, message, ...(generation !== undefined && { observedGeneration: generation }) },
 ]
 

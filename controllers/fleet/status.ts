@@ -1,7 +1,7 @@
 /** What is written into the status of a Deployment. Pure. Design page 60. */
 import type { Aggregate, Deployment, DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { type StandingClaim, standing, withConditions } from '#operator/model/conditions.ts'
+import { type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { Fault } from './deployments.ts'
 import { ownersOfDeployment } from './owners.ts'
 import type { Contention } from './state/contests.ts'
@@ -41,7 +41,7 @@ export const statusOf = (situation: Situation): DeploymentStatus => {
   const { generation } = object.metadata
   const before = object.status?.conditions
   const claims = [
-    ...standing({ ...standingOf(situation), observedGeneration: generation }),
+    ...kstatusConditions({ ...standingOf(situation), observedGeneration: generation }),
     ...ownersOfDeployment(object.spec.slot, contention, { before, generation }),
   ]
   return {
@@ -63,7 +63,7 @@ export const outdated = (
 ): DeploymentStatus => {
   const message = `NATS is away since ${since.toISOString()}, so the numbers are of before and nothing is rolled out: ${problem}`
   const observedGeneration = metadata.generation
-  const claims = standing({ standing: 'Reconciling', reason: 'NatsUnavailable', message, observedGeneration })
+  const claims = kstatusConditions({ type: 'Reconciling', reason: 'NatsUnavailable', message, observedGeneration })
   return {
     ...status,
     ...(observedGeneration !== undefined && { observedGeneration }),
@@ -71,24 +71,24 @@ export const outdated = (
   }
 }
 
-type Claimed = Pick<StandingClaim, 'standing' | 'reason' | 'message'>
+type Claimed = Pick<KstatusInput, 'type' | 'reason' | 'message'>
 
 const standingOf = ({ aggregate, rollout, isLate, fault }: Situation): Claimed => {
-  if (fault !== undefined) return { standing: 'Stalled', reason: fault.reason, message: fault.message }
+  if (fault !== undefined) return { type: 'Stalled', reason: fault.reason, message: fault.message }
   if (aggregate === undefined || rollout === undefined)
-    return { standing: 'Reconciling', reason: 'Beginning', message: 'its revision is being stored' }
+    return { type: 'Reconciling', reason: 'Beginning', message: 'its revision is being stored' }
   const { message = '' } = rollout
   switch (rollout.phase) {
     case 'Suspended':
-      return { standing: 'Stalled', reason: 'RolloutSuspended', message }
+      return { type: 'Stalled', reason: 'RolloutSuspended', message }
     case 'Paused':
-      return { standing: 'Reconciling', reason: 'RolloutPaused', message }
+      return { type: 'Reconciling', reason: 'RolloutPaused', message }
     case 'Waiting':
-      return { standing: 'Reconciling', reason: 'WaitingForApproval', message }
+      return { type: 'Reconciling', reason: 'WaitingForApproval', message }
     case 'Active':
       return isLate
-        ? { standing: 'Stalled', reason: 'ProgressDeadlineExceeded', message: `${counted(aggregate)}; it goes on` }
-        : { standing: 'Reconciling', reason: 'RollingOut', message: message === '' ? counted(aggregate) : message }
+        ? { type: 'Stalled', reason: 'ProgressDeadlineExceeded', message: `${counted(aggregate)}; it goes on` }
+        : { type: 'Reconciling', reason: 'RollingOut', message: message === '' ? counted(aggregate) : message }
     case 'Inactive':
       return doneOf(aggregate)
   }
@@ -97,11 +97,11 @@ const standingOf = ({ aggregate, rollout, isLate, fault }: Situation): Claimed =
 /** Devices that are offline are no reason not to be ready: some of a fleet always are. */
 const doneOf = (aggregate: Aggregate): Claimed => {
   const { matched, failed, pending, unreported, held, lastError } = aggregate
-  if (matched === 0) return { standing: 'Ready', reason: 'NoDevices', message: 'the selector matches no device' }
-  if (failed > 0) return { standing: 'Reconciling', reason: 'DevicesFailed', message: lastError ?? counted(aggregate) }
+  if (matched === 0) return { type: 'Ready', reason: 'NoDevices', message: 'the selector matches no device' }
+  if (failed > 0) return { type: 'Reconciling', reason: 'DevicesFailed', message: lastError ?? counted(aggregate) }
   const isSettled = pending + unreported + held === 0
   const reason = isSettled ? 'Deployed' : 'DevicesPending'
-  return { standing: isSettled ? 'Ready' : 'Reconciling', reason, message: counted(aggregate) }
+  return { type: isSettled ? 'Ready' : 'Reconciling', reason, message: counted(aggregate) }
 }
 
 /** `3 of 4 run it, 1 offline`. */

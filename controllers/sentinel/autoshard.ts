@@ -3,7 +3,7 @@
  * (shard.ts). A slot that comes or goes moves its own share and nothing else.
  */
 import type { Api } from '#operator/client/api.ts'
-import { hold } from '#operator/client/lease.ts'
+import { runWithLease } from '#operator/client/lease.ts'
 import { isFree, LEASES, type Observation, observe } from '#operator/client/lease-record.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -35,7 +35,7 @@ export const claimSlot = async (options: SlotOptions, signal: AbortSignal): Prom
     const both = AbortSignal.any([signal, round.signal])
     void endWhenResized(options, slots.length, both, round)
     await oneOf(slots, both, (slot, until, work) =>
-      hold({ ...options, name: slotLease(options.name, slot), signal: until }, work),
+      runWithLease({ ...options, name: slotLease(options.name, slot), signal: until }, work),
     )((slot, held) => follow(options, slots, slot, held))
     round.abort()
   }
@@ -107,7 +107,7 @@ const claimedSlots = async (
   seen: Map<number, Observation>,
   signal: AbortSignal,
 ): Promise<number[]> => {
-  const bounded = api.bound({ signal, timeout: LOOK_EVERY })
+  const bounded = api.withLimits({ signal, timeout: LOOK_EVERY })
   for (const slot of slots) {
     try {
       const lease = await bounded.get(LEASES, slotLease(name, slot), namespace)

@@ -3,9 +3,9 @@
  * never for the source: a slow poll delays no pulse.
  */
 
-import { Bell } from '#operator/model/bell.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { Failure } from '#services/hyperfleet-api/client/failure.ts'
 import type { ShardMetrics } from './metrics.ts'
 import { createPublisher } from './publish.ts'
@@ -42,7 +42,7 @@ const IDLE = 30_000
 
 export class Dispatcher {
   readonly #options: DispatcherOptions
-  readonly #bell: Bell
+  readonly #wakeSignal: WakeSignal
   /** Told by polls and not decided yet. */
   readonly #fresh = new Set<string>()
   #pulses: number
@@ -50,7 +50,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    this.#bell = new Bell(options.clock)
+    this.#wakeSignal = new WakeSignal(options.clock)
     this.#pulses = options.pulsesBefore
   }
 
@@ -76,7 +76,7 @@ export class Dispatcher {
 
   /** There is something new to look at. */
   wake(): void {
-    this.#bell.ring()
+    this.#wakeSignal.wake()
   }
 
   /** A poll told how these are now: the moment to decide about them. */
@@ -119,7 +119,7 @@ export class Dispatcher {
       this.#options.turned()
       const tick = dispatch?.pollInterval ?? IDLE
       const due = dispatch?.live && publisher.hasRoom ? dispatch.schedule.nextDue() : undefined
-      await this.#bell.wait(due === undefined ? tick : Math.min(Math.max(due - now, 0), tick), signal)
+      await this.#wakeSignal.wait(due === undefined ? tick : Math.min(Math.max(due - now, 0), tick), signal)
     }
   }
 

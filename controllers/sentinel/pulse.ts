@@ -1,9 +1,9 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
-import { Bell } from '#operator/model/bell.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
 import { claimSlot } from './autoshard.ts'
 import type { ClaimCheck } from './claims.ts'
@@ -43,7 +43,7 @@ export const pulse =
   async (context: DaemonContext<SentinelConfig>): Promise<void> => {
     const { uid, name } = context.object.metadata
     const { clock, metrics, version, loops } = deps
-    const bell = new Bell(context.clock)
+    const wakeSignal = new WakeSignal(context.clock)
     const { log, signal } = context
     // Not from the cache: what the Sentinel before us wrote last says what it has already pulsed.
     const before = (await context.api.get(SentinelConfig, name, context.namespace))?.status
@@ -61,7 +61,7 @@ export const pulse =
           tokenFile: deps.hyperfleetApiTokenFile,
           clock,
         }),
-      changed: () => bell.ring(),
+      changed: () => wakeSignal.wake(),
       completed: () => {
         deps
           .check(context.object, { log, signal })
@@ -77,7 +77,7 @@ export const pulse =
       await together(
         signal,
         (both) => loop.run(both),
-        (both) => report(context, clock, loop, bell, both),
+        (both) => report(context, clock, loop, wakeSignal, both),
         (both) => claim(context, deps, loop, both),
       )
     } finally {
@@ -118,7 +118,7 @@ const report = async (
   context: DaemonContext<SentinelConfig>,
   clock: Clock,
   loop: PulseLoop,
-  bell: Bell,
+  wakeSignal: WakeSignal,
   signal: AbortSignal,
 ): Promise<void> => {
   let written: Status | undefined
@@ -132,7 +132,7 @@ const report = async (
       notBefore = now + (problem === undefined ? 0 : RETRY)
       if (problem === undefined) written = status
       else if (!signal.aborted) context.log.warn('the status could not be written', { problem })
-    } else await bell.wait(Math.min(rest, WAIT.lastPollTime), signal)
+    } else await wakeSignal.wait(Math.min(rest, WAIT.lastPollTime), signal)
   }
 }
 

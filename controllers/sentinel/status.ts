@@ -2,9 +2,9 @@
 import type { SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import {
   type Condition,
-  type ConditionClaim,
-  type StandingClaim,
-  standing,
+  type ConditionInput,
+  type KstatusInput,
+  kstatusConditions,
   withConditions,
 } from '#operator/model/conditions.ts'
 import { formatDuration } from '#operator/model/duration.ts'
@@ -37,42 +37,41 @@ export interface Situation {
   readonly findings: Findings | undefined
 }
 
-type Said = Omit<StandingClaim, 'observedGeneration'>
+type Said = Omit<KstatusInput, 'observedGeneration'>
 
 /** How the Sentinel stands, the gravest first. */
 const standingOf = (now: Situation): Said => {
   const { specProblem, running, fetchFailure, eventFailure } = now
   if (specProblem !== undefined) {
     const instead = running === undefined ? 'nothing is pulsed until it is mended' : 'the last good spec keeps running'
-    return { standing: 'Stalled', reason: 'InvalidSpec', message: `${specProblem}; ${instead}` }
+    return { type: 'Stalled', reason: 'InvalidSpec', message: `${specProblem}; ${instead}` }
   }
   if (fetchFailure !== undefined) return failed(fetchFailure, running)
   if (eventFailure !== undefined)
     return {
-      standing: 'Reconciling',
+      type: 'Reconciling',
       reason: 'EventsRefused',
       message: `${eventFailure.message}; pulses are sent again`,
     }
-  if (!now.complete)
-    return { standing: 'Reconciling', reason: 'Starting', message: 'reading the resources of the shard' }
+  if (!now.complete) return { type: 'Reconciling', reason: 'Starting', message: 'reading the resources of the shard' }
   return now.source === 'Watch'
-    ? { standing: 'Ready', reason: 'Watching', message: 'follows the watch stream of the API' }
-    : { standing: 'Ready', reason: 'Polling', message: 'reads the API at every poll interval' }
+    ? { type: 'Ready', reason: 'Watching', message: 'follows the watch stream of the API' }
+    : { type: 'Ready', reason: 'Polling', message: 'reads the API at every poll interval' }
 }
 
 const failed = (failure: Failure, running: Situation['running']): Said => {
   const again = running === undefined ? 'soon' : `every ${formatDuration(running.pollInterval)}`
   if (failure.reason === 'UnknownResourceType')
     return {
-      standing: 'Stalled',
+      type: 'Stalled',
       reason: failure.reason,
       message: `the API serves no ${running?.resourceType}: correct spec.resourceType or the API's configuration (${failure.message})`,
     }
-  return { standing: 'Reconciling', reason: failure.reason, message: `${failure.message}; tried again ${again}` }
+  return { type: 'Reconciling', reason: failure.reason, message: `${failure.message}; tried again ${again}` }
 }
 
-const ownershipClaims = (findings: Findings, observedGeneration: number | undefined): ConditionClaim[] => {
-  const claim = (type: string, problem: string | undefined, yes: string, no: string): ConditionClaim => ({
+const ownershipClaims = (findings: Findings, observedGeneration: number | undefined): ConditionInput[] => {
+  const claim = (type: string, problem: string | undefined, yes: string, no: string): ConditionInput => ({
     type,
     status: problem === undefined ? 'False' : 'True',
     reason: problem === undefined ? no : yes,
@@ -92,7 +91,7 @@ export const statusOf = (
 ): DeepPartial<SentinelConfigStatus> => {
   const { generation, running, counts, coveredUntil, fetchFailure, eventFailure, findings } = situation
   const claims = [
-    ...standing({ ...standingOf(situation), observedGeneration: generation }),
+    ...kstatusConditions({ ...standingOf(situation), observedGeneration: generation }),
     ...(findings === undefined ? [] : ownershipClaims(findings, generation)),
   ]
   return {

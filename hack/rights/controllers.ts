@@ -46,7 +46,7 @@ const STANDING_BY = { leases: 'kustomize/components/ha/rbac.yaml' } as const
 
 const EVENTS = { events: 'What is done, and why, is also an event of the object; a repeated one is counted up.' }
 
-/** Our runtime reads an object anew when its write has lost (409): operator/engine/write.ts. Tests rarely meet that. */
+/** Our runtime reads an object anew when its write has lost (409): operator/engine/send-patch.ts. Tests rarely meet that. */
 const readAnew = (group: string, resource: string): RareRight => ({
   group,
   resource,

@@ -3,8 +3,8 @@ import type { Api } from '../client/api.ts'
 import type { Definition } from '../engine/definition.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Logger } from '../model/log.ts'
+import { rotateCertificates } from './cert-rotation.ts'
 import { createWebhookServer } from './server.ts'
-import { keepTrust } from './trust.ts'
 
 /**
  * Where and how validate and mutate handlers are served: `/validate/<controller>` and `/mutate/<controller>`.
@@ -38,8 +38,15 @@ export const serveAdmission = (
   const stopping = new AbortController()
   const { signal } = stopping
   const server = createWebhookServer(definitions, binding, log)
-  const bounded = api.bound({ signal })
-  const trust = keepTrust({ ...trusted, api: bounded, clock, log, signal, onLeaf: (leaf) => server.serve(leaf) })
+  const bounded = api.withLimits({ signal })
+  const trust = rotateCertificates({
+    ...trusted,
+    api: bounded,
+    clock,
+    log,
+    signal,
+    onLeaf: (leaf) => server.serve(leaf),
+  })
   return {
     serving: trust.established.then((established) => (established ? server.listening : undefined)),
     async stop() {

@@ -64,7 +64,7 @@ describe('a mutation', () => {
       ),
       handler(
         ({ patch }) =>
-          patch.transform((draft) => {
+          patch.edit((draft) => {
             const spec = draft.spec as { size: number; parts: string[] }
             spec.parts.push(`b${spec.size}`)
           }),

@@ -1,7 +1,7 @@
 import jsonPatch, { type Operation } from 'fast-json-patch'
+import { combine, isMap, type Json } from '#lib/json/merge-patch.ts'
 import type { AdmissionContext, Writable } from '../engine/context.ts'
 import type { AdmissionHandler } from '../engine/definition.ts'
-import { combine, isMap, type Json } from '../engine/mergepatch.ts'
 import { PermanentError, TemporaryError } from '../model/errors.ts'
 import { matches } from '../model/filters.ts'
 import type { Logger } from '../model/log.ts'
@@ -97,7 +97,7 @@ export const mutate = async (
         merge: (part) => {
           edits.push(() => mergeInto(draft as unknown as Json, part as Json))
         },
-        transform: (edit) => {
+        edit: (edit) => {
           edits.push(() => edit(draft))
         },
       }
@@ -156,7 +156,7 @@ const refusingPatch = (id: string): AdmissionContext<KubeObject>['patch'] => {
   const refuse = () => {
     throw new TypeError(`validate handler "${id}" must not change the object: declare it with on.mutate`)
   }
-  return { merge: refuse, transform: refuse }
+  return { merge: refuse, edit: refuse }
 }
 
 const named = async (id: string, run: () => void | Promise<void>): Promise<void> => {

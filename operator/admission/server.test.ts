@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Definition } from '../engine/definition.ts'
 import { lineLog } from '../linelog.ts'
-import { createAuthority, type KeyPair, signLeaf } from './authority.ts'
+import { createAuthority, type KeyPair, signLeaf } from './certificates.ts'
 import { createWebhookServer } from './server.ts'
 
 const log = lineLog(() => {})

@@ -3,11 +3,11 @@ import { createServer, type Server } from 'node:https'
 import { type Binding, listen } from '../binding.ts'
 import type { Definition } from '../engine/definition.ts'
 import type { Logger } from '../model/log.ts'
-import type { KeyPair } from './authority.ts'
+import type { KeyPair } from './certificates.ts'
 import { mutate, parseReview, ReviewError, reviewOf, validate } from './review.ts'
 
 /** An AdmissionReview holds an object and its old state, each of at most 1.5 MiB in etcd. */
-const LARGEST_BODY = 3 * 1024 * 1024
+const MAX_BODY_BYTES = 3 * 1024 * 1024
 
 /** Serves `/validate/<controller>` and `/mutate/<controller>` over HTTPS. */
 export interface WebhookServer {
@@ -79,18 +79,18 @@ export const createWebhookServer = (
 
 class BodyTooLargeError extends Error {
   constructor() {
-    super(`the body is larger than ${LARGEST_BODY} bytes`)
+    super(`the body is larger than ${MAX_BODY_BYTES} bytes`)
     this.name = 'BodyTooLargeError'
   }
 }
 
 const bodyOf = async (request: IncomingMessage): Promise<string> => {
-  if (Number(request.headers['content-length']) > LARGEST_BODY) throw new BodyTooLargeError()
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw new BodyTooLargeError()
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request) {
     size += chunk.length
-    if (size > LARGEST_BODY) throw new BodyTooLargeError()
+    if (size > MAX_BODY_BYTES) throw new BodyTooLargeError()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

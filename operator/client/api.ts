@@ -74,7 +74,7 @@ export interface Api {
     options?: DeleteOptions,
   ): Promise<void>
   /** The same Api, whose requests end when the signal aborts or the server is silent for longer than the timeout. */
-  bound(limits: RequestLimits): Api
+  withLimits(limits: RequestLimits): Api
 }
 
 export interface RequestLimits {
@@ -161,7 +161,7 @@ export const createApi = (transport: Transport, limits: RequestLimits = {}): Api
       }
     },
 
-    bound: (narrower) => createApi(transport, { ...limits, ...narrower }),
+    withLimits: (narrower) => createApi(transport, { ...limits, ...narrower }),
   }
 }
 

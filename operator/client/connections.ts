@@ -10,7 +10,7 @@ export interface Connections {
 /** Requests beyond this number wait for a free connection. */
 const REQUEST_CONNECTIONS = 64
 /** Shorter than the 90 s after which the API server closes an idle connection, so that we never write to a closing one. */
-const KEEP_ALIVE = 60_000
+const KEEP_ALIVE_MS = 60_000
 
 /** The connections that fit the TLS material in use. When a certificate changes new ones are made, and old streams may end. */
 export const connectionsTo = (proxyUrl: string | undefined) => {
@@ -18,7 +18,7 @@ export const connectionsTo = (proxyUrl: string | undefined) => {
 
   const pool = (tls: TlsMaterial, options: Agent.Options): Dispatcher => {
     // HTTP/2 stays off: undici would choose it with Go servers, and long watches over it leaked memory in pepr's soak.
-    const common = { ...options, allowH2: false, keepAliveTimeout: KEEP_ALIVE }
+    const common = { ...options, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS }
     const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 }
     return proxyUrl === undefined
       ? new Agent({ ...common, connect })

@@ -27,7 +27,7 @@ export interface CredentialSource {
 }
 
 /** Bound ServiceAccount tokens and certificates are rotated minutes before they expire, so this is early enough. */
-const REREAD_AFTER = 10_000
+const REREAD_AFTER_MS = 10_000
 
 /** Credentials of the current context of a kubeconfig, always fresh: tokens, CA and certificates may change while we run. */
 export const credentialsOf = (config: KubeConfig, clock: Clock): CredentialSource => {
@@ -57,13 +57,13 @@ export const credentialsOf = (config: KubeConfig, clock: Clock): CredentialSourc
   return {
     current() {
       const now = monotonic(clock)
-      if (latest === undefined || now - latest.readAt >= REREAD_AFTER) latest = { reading: read(), readAt: now }
+      if (latest === undefined || now - latest.readAt >= REREAD_AFTER_MS) latest = { reading: read(), readAt: now }
       return latest.reading
     },
     refresh(rejected) {
       if (rejected !== known) return true
       const now = monotonic(clock)
-      if (now - refreshedAt < REREAD_AFTER) return false
+      if (now - refreshedAt < REREAD_AFTER_MS) return false
       reader = readerOf(config)
       refreshedAt = now
       latest = undefined

@@ -1,6 +1,6 @@
 /** events.k8s.io/v1 Event: what is written and how it is named. */
 import type { KubeObject, Resource } from '../model/resource.ts'
-import type { Series } from './event-series.ts'
+import type { EventSeries } from './event-correlator.ts'
 import { microTime } from './lease-record.ts'
 
 /** core/v1 ObjectReference to the object that an event is about. */
@@ -54,24 +54,24 @@ export const referenceTo = ({ apiVersion, kind, metadata }: KubeObject): ObjectR
 export const eventNamespace = ({ namespace = 'default' }: ObjectReference): string => namespace
 
 /** The API server's limits, in bytes. */
-const LONGEST = { name: 253, instance: 128, reason: 128, note: 1024 }
+const MAX_BYTES = { name: 253, instance: 128, reason: 128, note: 1024 }
 
 /** @param suffix makes the name unique */
-export const eventOf = (series: Series, suffix: string, reporter: Reporter) => {
+export const eventOf = (series: EventSeries, suffix: string, reporter: Reporter) => {
   const { type, reason, note, regarding } = series.occurrence
   return {
     metadata: {
-      name: `${regarding.name.slice(0, LONGEST.name - suffix.length - 1)}.${suffix}`,
+      name: `${regarding.name.slice(0, MAX_BYTES.name - suffix.length - 1)}.${suffix}`,
       namespace: eventNamespace(regarding),
     },
     eventTime: microTime(new Date(series.firstAt)),
     reportingController: reporter.controller,
-    reportingInstance: reporter.instance.slice(0, LONGEST.instance),
-    action: reason.slice(0, LONGEST.reason), // required; we say what happened, not what was done about it
-    reason: reason.slice(0, LONGEST.reason),
+    reportingInstance: reporter.instance.slice(0, MAX_BYTES.instance),
+    action: reason.slice(0, MAX_BYTES.reason), // required; we say what happened, not what was done about it
+    reason: reason.slice(0, MAX_BYTES.reason),
     type,
     regarding,
-    note: cut(note, LONGEST.note),
+    note: cut(note, MAX_BYTES.note),
     // The API server takes a series of two or more.
     ...(series.count > 1 && { series: seriesOf(series) }),
   }
@@ -81,4 +81,4 @@ export const eventOf = (series: Series, suffix: string, reporter: Reporter) => {
 const cut = (text: string, bytes: number): string =>
   text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(bytes)).read)
 
-const seriesOf = ({ count, lastAt }: Series) => ({ count, lastObservedTime: microTime(new Date(lastAt)) })
+const seriesOf = ({ count, lastAt }: EventSeries) => ({ count, lastObservedTime: microTime(new Date(lastAt)) })

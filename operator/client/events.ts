@@ -5,8 +5,8 @@ import type { Logger } from '../model/log.ts'
 import type { KubeObject } from '../model/resource.ts'
 import type { Api } from './api.ts'
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts'
+import { createEventCorrelator, type EventSeries } from './event-correlator.ts'
 import { EVENTS, eventOf, type Reporter, referenceTo } from './event-object.ts'
-import { createSeriesBook, type Series } from './event-series.ts'
 
 /** Writes Kubernetes events about one object. Never throws and never waits. */
 export interface EventRecorder {
@@ -40,15 +40,15 @@ const RETRY_AFTER = '5s'
 
 export const createEvents = (options: EventsOptions): Events => {
   const { api, clock, log, suffix = () => randomBytes(8).toString('hex') } = options
-  const book = createSeriesBook()
-  const waiting = new Set<Series>()
-  const suffixes = new WeakMap<Series, string>()
+  const book = createEventCorrelator()
+  const waiting = new Set<EventSeries>()
+  const suffixes = new WeakMap<EventSeries, string>()
   const closing = new AbortController()
   const givenUp = new AbortController()
-  const bounded = api.bound({ signal: givenUp.signal })
+  const bounded = api.withLimits({ signal: givenUp.signal })
   let sending: Promise<void> | undefined
 
-  const enqueue = (series: Series): void => {
+  const enqueue = (series: EventSeries): void => {
     if (waiting.size >= QUEUE_LENGTH) {
       log.debug('an event is dropped, too many wait', { reason: series.occurrence.reason })
       return
@@ -66,7 +66,7 @@ export const createEvents = (options: EventsOptions): Events => {
     sending = undefined
   }
 
-  const send = async (series: Series): Promise<void> => {
+  const send = async (series: EventSeries): Promise<void> => {
     for (let attempt = 1; !givenUp.signal.aborted; attempt += 1) {
       try {
         return await write(series)
@@ -82,7 +82,7 @@ export const createEvents = (options: EventsOptions): Events => {
   }
 
   /** One name a series, so that a second try finds what the first one made. */
-  const suffixOf = (series: Series): string => {
+  const suffixOf = (series: EventSeries): string => {
     const known = suffixes.get(series) ?? suffix()
     suffixes.set(series, known)
     return known
@@ -99,7 +99,7 @@ export const createEvents = (options: EventsOptions): Events => {
     }
   }
 
-  const write = async (series: Series): Promise<void> => {
+  const write = async (series: EventSeries): Promise<void> => {
     const { count } = series
     // Asked for again while it was on its way.
     if (count === series.sentCount) return

@@ -3,7 +3,7 @@ import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import type { OwnerReference } from '../model/resource.ts'
 import type { Api } from './api.ts'
-import { createLeaseKeeper, type LeaseKeeper, LeaseLostError } from './lease-keeper.ts'
+import { createLeaderElector, type LeaderElector, LeaseLostError } from './leader-elector.ts'
 
 export { LeaseLostError }
 
@@ -44,22 +44,25 @@ export interface LeaseOptions {
  * @param work its signal aborts when the lease is lost (the reason is a LeaseLostError) or when `signal` aborts; it then
  *   has leaseDuration - renewDeadline (5 s) to stop before another may start
  * @throws what the work throws while its signal has not aborted
- * @example await hold({ api, name: 'muster', namespace, identity, clock, log, signal }, (leading) => run(leading))
+ * @example await runWithLease({ api, name: 'muster', namespace, identity, clock, log, signal }, (leading) => run(leading))
  */
-export const hold = async (options: LeaseOptions, work: (leading: AbortSignal) => Promise<void>): Promise<void> => {
+export const runWithLease = async (
+  options: LeaseOptions,
+  work: (leading: AbortSignal) => Promise<void>,
+): Promise<void> => {
   const { signal, name } = options
   const log = options.log.child({ lease: name })
-  const keeper = createLeaseKeeper({ ...options, log })
-  while (await keeper.acquire()) {
+  const elector = createLeaderElector({ ...options, log })
+  while (await elector.acquire()) {
     log.info('lease acquired')
-    const why = await workAndRenew(keeper, work, signal, log)
+    const why = await workAndRenew(elector, work, signal, log)
     if (!(why instanceof LeaseLostError)) return
   }
 }
 
 /** Runs the work and renews beside it. Comes back when the work has ended, with the reason it was stopped for, if it was. */
 const workAndRenew = async (
-  keeper: LeaseKeeper,
+  elector: LeaderElector,
   work: (leading: AbortSignal) => Promise<void>,
   signal: AbortSignal,
   log: Logger,
@@ -67,7 +70,7 @@ const workAndRenew = async (
   const lost = new AbortController()
   const leading = AbortSignal.any([signal, lost.signal])
   const ended = new AbortController()
-  const renewing = keeper.renew(AbortSignal.any([leading, ended.signal])).then((error) => {
+  const renewing = elector.renew(AbortSignal.any([leading, ended.signal])).then((error) => {
     if (error === undefined) return
     log.warn(error.message)
     lost.abort(error)
@@ -81,7 +84,7 @@ const workAndRenew = async (
   } finally {
     ended.abort()
     await renewing
-    await keeper.release()
+    await elector.release()
   }
   return leading.reason
 }

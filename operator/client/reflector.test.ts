@@ -119,7 +119,7 @@ test('WatchList: what is there is listed, then synced, then changes come on the 
 
 test('only what keep() leaves is stored, and managedFields never', async () => {
   const { reflector } = await watched([initial(event('ADDED', pod('a', 1))), quiet], {
-    keep: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata, spec: undefined }),
+    transform: ({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata, spec: undefined }),
   })
   await reflector.synced
   expect(reflector.store.get('n/a')).toEqual({

@@ -4,8 +4,8 @@ import type { Logger } from '../model/log.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/resource.ts'
 import type { Page } from './api.ts'
 import { ApiError } from './errors.ts'
-import { createMirror, type ReflectorEvent } from './mirror.ts'
 import type { Store } from './store.ts'
+import { createSyncedStore, type ReflectorEvent } from './synced-store.ts'
 import type { Transport } from './transport.ts'
 import {
   delayAfter,
@@ -30,7 +30,7 @@ export interface ReflectorOptions<O extends KubeObject> {
    * What of an object to keep in memory; all but `metadata.managedFields` by default. It must keep `metadata.name`,
    * `namespace`, `uid` and `resourceVersion`.
    */
-  readonly keep?: ((object: O) => O) | undefined
+  readonly transform?: ((object: O) => O) | undefined
   /** Called in order, one at a time, not awaited. What it throws is logged. */
   readonly onEvent: (event: ReflectorEvent<O>) => void
   /** Called whenever the server is heard or asked, for liveness checks. */
@@ -71,7 +71,7 @@ export const reflect = <O extends KubeObject>(
   options: ReflectorOptions<O>,
 ): Reflector<O> => {
   const { namespace, labelSelector, fieldSelector, clock, signal, inactivityTimeout, random = Math.random } = options
-  const { keep, onEvent, initialList = 'stream', serverTimeout = '290s', beat = () => {} } = options
+  const { transform, onEvent, initialList = 'stream', serverTimeout = '290s', beat = () => {} } = options
   const log = options.log.child({
     resource: `${resource.plural}.${apiVersionOf(resource)}`,
     ...(namespace && { namespace }),
@@ -80,8 +80,8 @@ export const reflect = <O extends KubeObject>(
   const selectors = { labelSelector, fieldSelector }
   const synced = Promise.withResolvers<boolean>()
 
-  const mirror = createMirror<O>({
-    keep,
+  const syncedStore = createSyncedStore<O>({
+    transform,
     log,
     onEvent: (event) => {
       if (event.type === 'synced') synced.resolve(true)
@@ -117,7 +117,7 @@ export const reflect = <O extends KubeObject>(
   }
 
   const listed = (resourceVersion: string): void => {
-    mirror.endList()
+    syncedStore.endList()
     state = { phase: 'watching', resourceVersion }
   }
 
@@ -131,10 +131,10 @@ export const reflect = <O extends KubeObject>(
       switch (message.type) {
         case 'ADDED':
         case 'MODIFIED':
-          mirror.put(message.object)
+          syncedStore.put(message.object)
           break
         case 'DELETED':
-          mirror.remove(message.object)
+          syncedStore.remove(message.object)
           break
         case 'BOOKMARK':
           if (endsInitialEvents(message.object.metadata)) listed(message.object.metadata.resourceVersion)
@@ -156,7 +156,8 @@ export const reflect = <O extends KubeObject>(
       const page = await transport.request<Page<O>>({ method: 'GET', path, query, signal })
       if (signal.aborted) return
       heard()
-      for (const item of page.items) mirror.put({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind })
+      for (const item of page.items)
+        syncedStore.put({ ...item, apiVersion: apiVersionOf(resource), kind: resource.kind })
       token = page.metadata.continue
       if (!token) listed(page.metadata.resourceVersion)
     } while (token)
@@ -168,7 +169,7 @@ export const reflect = <O extends KubeObject>(
     beat()
     idle += 1
     if (state.phase === 'empty') state = { phase: initialList === 'stream' ? 'streaming' : 'paging' }
-    if (state.phase !== 'watching') mirror.beginList()
+    if (state.phase !== 'watching') syncedStore.beginList()
     try {
       if (state.phase === 'paging') {
         await listPages()
@@ -194,5 +195,5 @@ export const reflect = <O extends KubeObject>(
     synced.resolve(false) // without effect when it was true
   }
 
-  return { store: mirror.store, synced: synced.promise, stopped: run() }
+  return { store: syncedStore.store, synced: synced.promise, stopped: run() }
 }

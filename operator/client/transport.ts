@@ -6,7 +6,7 @@ import { type Connections, connectionsTo } from './connections.ts'
 import { type Credentials, credentialsOf } from './credentials.ts'
 import { ApiError, NetworkError, type Status } from './errors.ts'
 import { KubeConfigError, type KubeConfigSource, loadKubeConfig } from './kubeconfig.ts'
-import { lines } from './lines.ts'
+import { lines } from './split-lines.ts'
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -72,7 +72,7 @@ export const loadTransport = async (options: KubeConfigSource & TransportOptions
 
 const REQUEST_TIMEOUT = '30s'
 /** A Retry-After of no time, or of a moment that has come by our clock, must not make a flood. Milliseconds. */
-const SHORTEST_REST = 100
+const MIN_RETRY_DELAY_MS = 100
 /** The API server sends a bookmark about once a minute on a quiet watch; a dead one is noticed soon after. */
 const INACTIVITY_TIMEOUT = '70s'
 
@@ -152,7 +152,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
         if (answer.statusCode < 400) return parse(await read(request, () => answer.body.text()), answer) as T
         const error = await errorOf(request, answer)
         if (!asksForRetry(error) || monotonic(clock) + error.retryAfter > deadline) throw error
-        await clock.sleep(Math.max(SHORTEST_REST, error.retryAfter), request.signal)
+        await clock.sleep(Math.max(MIN_RETRY_DELAY_MS, error.retryAfter), request.signal)
       }
     },
 

@@ -1,5 +1,5 @@
 /** The list and watch protocol of the API server as data: its states, its messages, its failures, and what follows on each. */
-import { type Growth, grownDelay } from '../model/outcome.ts'
+import { type ExponentialBackoff, exponentialDelay } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { ApiError, messageOf, type Status } from './errors.ts'
 import type { Query } from './transport.ts'
@@ -99,7 +99,7 @@ export const stateAfter = (failure: WatchFailure, state: WatchState): WatchState
   return state
 }
 
-const DELAY: Growth = { initial: 800, factor: 2, max: 30_000 }
+const DELAY: ExponentialBackoff = { initial: 800, factor: 2, max: 30_000 }
 
 /**
  * Milliseconds to wait before the next attempt: none after an orderly end or an expiry that followed on good events,
@@ -111,7 +111,7 @@ const DELAY: Growth = { initial: 800, factor: 2, max: 30_000 }
 export const delayAfter = (failure: WatchFailure, idle: number, random: number): number => {
   if (failure.cause === 'unsupported') return 0
   if (idle === 0 && failure.cause !== 'refused' && failure.cause !== 'broken') return 0
-  const backoff = grownDelay(DELAY, Math.max(1, idle)) * (1 - random / 2)
+  const backoff = exponentialDelay(DELAY, Math.max(1, idle)) * (1 - random / 2)
   return failure.cause === 'refused' ? Math.max(backoff, failure.error.retryAfter ?? 0) : backoff
 }
 

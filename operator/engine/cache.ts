@@ -1,5 +1,5 @@
 import type { KubeObject } from '../model/resource.ts'
-import type { Source } from './sources.ts'
+import type { Informer } from './informers.ts'
 
 /** The objects of a kind that a controller watches, as they are in memory. Readers must not change what they are given. */
 export interface Cache<O extends KubeObject = KubeObject> {
@@ -12,7 +12,7 @@ export interface Cache<O extends KubeObject = KubeObject> {
 }
 
 /** Several collections of one kind, such as one a namespace, as one. Undefined for none. */
-export const cacheOf = <O extends KubeObject>(sources: readonly Source<O>[]): Cache<O> | undefined =>
+export const cacheOf = <O extends KubeObject>(sources: readonly Informer<O>[]): Cache<O> | undefined =>
   sources.length === 0
     ? undefined
     : {

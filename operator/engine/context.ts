@@ -1,9 +1,9 @@
+import type { Diff } from '#lib/json/diff.ts'
 import type { Api } from '../client/api.ts'
 import type { EventRecorder } from '../client/events.ts'
 import type { Clock } from '../model/clock.ts'
-import type { Diff } from '../model/diff.ts'
+import type { DeclaredState } from '../model/declared-state.ts'
 import type { Duration } from '../model/duration.ts'
-import type { Essence } from '../model/essence.ts'
 import type { Logger } from '../model/log.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
 
@@ -17,7 +17,7 @@ export interface Patch<O extends KubeObject> {
    * An edit that depends on what is there, such as adding to a list. It is guarded by resourceVersion and made again
    * on a newer object when somebody else was faster, so it may run several times.
    */
-  transform(edit: (draft: Writable<O>) => void): void
+  edit(edit: (draft: Writable<O>) => void): void
 }
 
 /** The same object, writable at every depth. */
@@ -48,8 +48,8 @@ export interface Context<O extends KubeObject> {
 /** For handlers of a change: what it is. `object` is what is true now, which may already be newer. */
 export interface ChangeContext<O extends KubeObject> extends Context<O> {
   /** What was handled last; undefined when nothing was. */
-  readonly old: Essence<O> | undefined
-  readonly new: Essence<O>
+  readonly old: DeclaredState<O> | undefined
+  readonly new: DeclaredState<O>
   /** From `old` to `new`; for field handlers only what touches the field. */
   readonly diff: Diff
 }
@@ -66,7 +66,7 @@ export interface DaemonContext<O extends KubeObject> extends Context<O> {
 }
 
 /** For what wakes objects from outside of Kubernetes. */
-export interface OutsideContext {
+export interface SourceContext {
   /** Something happened that concerns this object; nothing is done when there is none. */
   wake(object: { readonly name: string; readonly namespace?: string | undefined }): void
   readonly log: Logger
@@ -87,7 +87,7 @@ export interface AdmissionContext<O extends KubeObject> {
   readonly user: { readonly username: string; readonly groups: readonly string[] }
   /** Shown to the person who made the request. */
   readonly warnings: string[]
-  readonly patch: Pick<Patch<O>, 'merge' | 'transform'>
+  readonly patch: Pick<Patch<O>, 'merge' | 'edit'>
   readonly log: Logger
 }
 

@@ -1,4 +1,4 @@
-import type { Essence } from '../model/essence.ts'
+import type { DeclaredState } from '../model/declared-state.ts'
 import type { Filters } from '../model/filters.ts'
 import type { RetryPolicy } from '../model/outcome.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
@@ -9,11 +9,11 @@ import type {
   DaemonContext,
   EventContext,
   MayWait,
-  OutsideContext,
+  SourceContext,
 } from './context.ts'
-import type { Cycle } from './cycle.ts'
 import type { DeclaredIndex } from './indexes.ts'
-import type { Memory, MemoryKind } from './memory.ts'
+import type { ChangeProgress } from './progress.ts'
+import type { ObjectStorage, StorageKind } from './storage.ts'
 
 /*
  * What a controller declares, as plain data for the engine. Functions are methods here, which makes a Definition of one
@@ -27,7 +27,7 @@ interface Registered<O extends KubeObject> {
 
 export interface ChangeHandler<O extends KubeObject = KubeObject> extends Registered<O> {
   readonly on: 'create' | 'update' | 'delete' | 'resume' | 'field'
-  /** For 'field' only: where in the essence. */
+  /** For 'field' only: where in the declared state. */
   readonly field: readonly string[]
   /** For 'delete' only: no finalizer is added for it. */
   readonly optional: boolean
@@ -61,9 +61,9 @@ export interface DaemonHandler<O extends KubeObject = KubeObject> extends Regist
 }
 
 /** Wakes objects for reasons that are not in Kubernetes. */
-export interface OutsideHandler {
+export interface SourceHandler {
   readonly id: string
-  run(context: OutsideContext): Promise<void> | void
+  run(context: SourceContext): Promise<void> | void
 }
 
 export interface AdmissionHandler<O extends KubeObject = KubeObject> extends Registered<O> {
@@ -76,7 +76,7 @@ export interface Watched<T extends KubeObject = KubeObject> {
   /** In all namespaces, whichever ones the controller's own kind is watched in. */
   readonly everywhere: boolean
   readonly indexes: readonly DeclaredIndex<T>[]
-  keep?(object: T): T
+  transform?(object: T): T
   map(object: T): Iterable<{ readonly name: string; readonly namespace?: string }>
 }
 
@@ -85,9 +85,9 @@ export interface Definition<O extends KubeObject = KubeObject> {
   readonly resource: Resource<O>
   readonly finalizer: string
   readonly concurrency: number | undefined
-  keep?(object: O): O
-  readonly progress: MemoryKind | Memory<Cycle>
-  readonly diffBase: MemoryKind | Memory<Essence>
+  transform?(object: O): O
+  readonly progress: StorageKind | ObjectStorage<ChangeProgress>
+  readonly diffBase: StorageKind | ObjectStorage<DeclaredState>
   readonly changes: readonly ChangeHandler<O>[]
   readonly events: readonly EventHandler<O>[]
   readonly reconcile: ReconcileHandler<O> | undefined
@@ -95,7 +95,7 @@ export interface Definition<O extends KubeObject = KubeObject> {
   readonly daemons: readonly DaemonHandler<O>[]
   readonly indexes: readonly DeclaredIndex<O>[]
   readonly watches: readonly Watched[]
-  readonly outside: readonly OutsideHandler[]
+  readonly sources: readonly SourceHandler[]
   readonly validators: readonly AdmissionHandler<O>[]
   readonly mutators: readonly AdmissionHandler<O>[]
 }

@@ -1,15 +1,15 @@
+import { combine, type Json } from '#lib/json/merge-patch.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
 import type { Patch, Writable } from './context.ts'
-import type { MemoryPatch } from './memory.ts'
-import { combine, type Json } from './mergepatch.ts'
+import type { StoragePatch } from './storage.ts'
 
 type FinalizerEdit = (finalizers: readonly string[], object: KubeObject) => readonly string[]
 
 /** What handlers recorded, until it is sent. */
-export interface PatchRecord<O extends KubeObject> extends Patch<O>, Pick<MemoryPatch, 'afterwards'> {
+export interface PatchRecord<O extends KubeObject> extends Patch<O>, Pick<StoragePatch, 'afterwards'> {
   readonly body: Json
   readonly statusBody: Json
-  readonly transforms: readonly ((draft: Writable<O>) => void)[]
+  readonly edits: readonly ((draft: Writable<O>) => void)[]
   readonly finalizerEdits: readonly FinalizerEdit[]
   readonly empty: boolean
   finalizers(edit: FinalizerEdit): void
@@ -20,21 +20,21 @@ export interface PatchRecord<O extends KubeObject> extends Patch<O>, Pick<Memory
 export const createPatch = <O extends KubeObject>(): PatchRecord<O> => {
   const body: Json = {}
   const statusBody: Json = {}
-  const transforms: ((draft: Writable<O>) => void)[] = []
+  const edits: ((draft: Writable<O>) => void)[] = []
   const finalizerEdits: FinalizerEdit[] = []
   const callbacks: (() => void)[] = []
   return {
     body,
     statusBody,
-    transforms,
+    edits,
     finalizerEdits,
     get empty() {
-      return isEmpty(body) && isEmpty(statusBody) && transforms.length === 0 && finalizerEdits.length === 0
+      return isEmpty(body) && isEmpty(statusBody) && edits.length === 0 && finalizerEdits.length === 0
     },
     merge: (part: DeepPartial<O>) => combine(body, part as Json),
     status: (part) => combine(statusBody, part as Json),
-    transform: (edit) => {
-      transforms.push(edit)
+    edit: (edit) => {
+      edits.push(edit)
     },
     finalizers: (edit) => {
       finalizerEdits.push(edit)

@@ -25,7 +25,7 @@ export interface Registration {
 }
 
 /** The checks of everything that is declared on one controller. */
-export const registration = (controller: string): Registration => {
+export const createRegistration = (controller: string): Registration => {
   const taken = new Map<string, string>()
 
   const fail = (problem: string): never => {

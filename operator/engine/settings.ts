@@ -51,7 +51,7 @@ const DEFAULTS: OperatorSettings = {
 }
 
 /** The given settings over the defaults. @throws DurationError, RangeError for what can't work, before anything starts */
-export const settle = (given: SettingsInput = {}): OperatorSettings => {
+export const withDefaults = (given: SettingsInput = {}): OperatorSettings => {
   const settings: OperatorSettings = {
     watching: { ...DEFAULTS.watching, ...given.watching },
     queueing: { ...DEFAULTS.queueing, ...given.queueing },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { detectCause } from './cause.ts'
-import { essenceOf } from './essence.ts'
+import { declaredStateOf } from './declared-state.ts'
 
 const finalizer = 'muster.dev/widgets'
 const widget = (size: number, metadata: { deletionTimestamp?: string; finalizers?: string[] } = {}) => ({
@@ -10,7 +10,7 @@ const widget = (size: number, metadata: { deletionTimestamp?: string; finalizers
   spec: { size },
 })
 const deletionTimestamp = '2026-01-01T00:00:00Z'
-const handled = essenceOf(widget(1))
+const handled = declaredStateOf(widget(1))
 
 describe('the cause', () => {
   it.each([

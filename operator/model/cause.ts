@@ -1,5 +1,5 @@
-import { type Diff, diff } from './diff.ts'
-import { type Essence, essenceOf } from './essence.ts'
+import { type Diff, diff } from '#lib/json/diff.ts'
+import { type DeclaredState, declaredStateOf } from './declared-state.ts'
 import type { KubeObject } from './resource.ts'
 
 /**
@@ -18,8 +18,8 @@ export type CauseType = 'gone' | 'free' | 'delete' | 'create' | 'resume' | 'noop
 export interface Cause<O extends KubeObject = KubeObject> {
   readonly type: CauseType
   /** What was handled last; undefined when the object is new to us. */
-  readonly old: Essence<O> | undefined
-  readonly new: Essence<O> | undefined
+  readonly old: DeclaredState<O> | undefined
+  readonly new: DeclaredState<O> | undefined
   /** From `old` to `new`; from nothing when there is no `old`. */
   readonly diff: Diff
 }
@@ -27,7 +27,7 @@ export interface Cause<O extends KubeObject = KubeObject> {
 export interface Observed<O extends KubeObject> {
   /** Undefined when it is gone. */
   readonly object: O | undefined
-  readonly handled: Essence<O> | undefined
+  readonly handled: DeclaredState<O> | undefined
   /** True until the object was handled once since this process (or its leadership) began. */
   readonly initial: boolean
   readonly finalizer: string
@@ -37,7 +37,7 @@ export interface Observed<O extends KubeObject> {
 export const detectCause = <O extends KubeObject>({ object, handled, initial, finalizer }: Observed<O>): Cause<O> => {
   if (object === undefined) return { type: 'gone', old: handled, new: undefined, diff: [] }
 
-  const essence = essenceOf(object)
+  const essence = declaredStateOf(object)
   const changes = diff(handled, essence)
   const because = (type: CauseType): Cause<O> => ({ type, old: handled, new: essence, diff: changes })
 

@@ -14,23 +14,23 @@ export interface Clock {
 export const monotonic = (clock: Clock): number => clock.monotonic?.() ?? clock.now().getTime()
 
 /** Longer timers of Node.js end at once. Milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Aborts when the milliseconds are over, by the machine's time. One of Node.js' own takes neither fractions nor more than
  * 49 days, and after more than 24 it is over at once; here the longest limit is 24 days.
  */
 export const timeLimit = (milliseconds: number): AbortSignal =>
-  AbortSignal.timeout(Math.min(Math.ceil(milliseconds), LONGEST_TIMER))
+  AbortSignal.timeout(Math.min(Math.ceil(milliseconds), MAX_TIMER_MS))
 
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonic: () => performance.now(),
   sleep: async (duration, signal) => {
     try {
-      for (let rest = toMilliseconds(duration); ; rest -= LONGEST_TIMER) {
-        await delay(Math.min(rest, LONGEST_TIMER), undefined, signal === undefined ? {} : { signal })
-        if (!(rest > LONGEST_TIMER)) return
+      for (let rest = toMilliseconds(duration); ; rest -= MAX_TIMER_MS) {
+        await delay(Math.min(rest, MAX_TIMER_MS), undefined, signal === undefined ? {} : { signal })
+        if (!(rest > MAX_TIMER_MS)) return
       }
     } catch (error) {
       if (!signal?.aborted) throw error

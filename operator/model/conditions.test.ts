@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
-import { type Condition, isTrue, sameConditions, standing, withConditions } from './conditions.ts'
+import { type Condition, isTrue, kstatusConditions, sameConditions, withConditions } from './conditions.ts'
 
 const noon = new Date('2026-01-01T12:00:00.123Z')
 const later = new Date('2026-01-01T12:05:00.456Z')
-const reconciling = standing({ standing: 'Reconciling', reason: 'Waiting', message: '1 of 3', observedGeneration: 4 })
+const reconciling = kstatusConditions({
+  type: 'Reconciling',
+  reason: 'Waiting',
+  message: '1 of 3',
+  observedGeneration: 4,
+})
 
 test('an object on its way says so in three conditions, in a fixed order', () => {
   expect(withConditions(undefined, reconciling, noon)).toMatchInlineSnapshot(`
@@ -38,13 +43,18 @@ test('an object on its way says so in three conditions, in a fixed order', () =>
 
 test('a new reason or message leaves the transition time, a new status moves it', () => {
   const before = withConditions([], reconciling, noon)
-  const ready = standing({ standing: 'Ready', reason: 'Done', message: '', observedGeneration: 4 })
+  const ready = kstatusConditions({ type: 'Ready', reason: 'Done', message: '', observedGeneration: 4 })
   expect(withConditions(before, ready, later).map((one) => [one.type, one.status, one.lastTransitionTime])).toEqual([
     ['Ready', 'True', '2026-01-01T12:05:00Z'],
     ['Reconciling', 'False', '2026-01-01T12:05:00Z'],
     ['Stalled', 'False', '2026-01-01T12:00:00Z'],
   ])
-  const still = standing({ standing: 'Reconciling', reason: 'Waiting', message: '2 of 3', observedGeneration: 5 })
+  const still = kstatusConditions({
+    type: 'Reconciling',
+    reason: 'Waiting',
+    message: '2 of 3',
+    observedGeneration: 5,
+  })
   const after = withConditions(before, still, later)
   expect(after.every((one) => one.lastTransitionTime === '2026-01-01T12:00:00Z')).toBe(true)
   expect(sameConditions(before, after)).toBe(false)

@@ -1,5 +1,5 @@
 /** Status conditions, as kstatus and `kubectl wait` read them. Pure: what time it is comes as a parameter. */
-import { beginningOf } from './beginning.ts'
+import { truncateText } from '#lib/text/truncate.ts'
 
 /** Kubernetes' `meta/v1 Condition`. */
 export interface Condition {
@@ -16,10 +16,10 @@ export interface Condition {
 }
 
 /** What a controller says; the transition time follows from what was said before. */
-export type ConditionClaim = Omit<Condition, 'lastTransitionTime'>
+export type ConditionInput = Omit<Condition, 'lastTransitionTime'>
 
 /** Kubernetes: meta/v1 Condition. A status with more is refused as a whole; what clouds and other programs say may be any length. */
-const LONGEST = { reason: 1_024, message: 32_768 }
+const MAX_CHARS = { reason: 1_024, message: 32_768 }
 
 /**
  * The conditions after some were claimed, their texts as long as they may be. Those not mentioned stay as they are.
@@ -27,7 +27,7 @@ const LONGEST = { reason: 1_024, message: 32_768 }
  */
 export const withConditions = (
   existing: readonly Condition[] | undefined,
-  claims: readonly ConditionClaim[],
+  claims: readonly ConditionInput[],
   now: Date,
 ): readonly Condition[] => {
   const conditions = new Map((existing ?? []).map((condition) => [condition.type, condition]))
@@ -36,8 +36,8 @@ export const withConditions = (
     const isSame = before?.status === claim.status
     conditions.set(claim.type, {
       ...claim,
-      reason: beginningOf(claim.reason, LONGEST.reason),
-      message: beginningOf(claim.message, LONGEST.message),
+      reason: truncateText(claim.reason, MAX_CHARS.reason),
+      message: truncateText(claim.message, MAX_CHARS.message),
       lastTransitionTime: isSame ? before.lastTransitionTime : timestamp(now),
     })
   }
@@ -45,7 +45,7 @@ export const withConditions = (
 }
 
 /** How an object stands, as kstatus knows it. */
-export type Standing =
+export type KstatusType =
   /** The goal of this generation is reached. */
   | 'Ready'
   /** On the way, or trying again after an error that may pass. */
@@ -53,8 +53,8 @@ export type Standing =
   /** It will not get there until somebody changes something. */
   | 'Stalled'
 
-export interface StandingClaim {
-  readonly standing: Standing
+export interface KstatusInput {
+  readonly type: KstatusType
   readonly reason: string
   readonly message: string
   /** `metadata.generation` of the object that was looked at. */
@@ -65,14 +65,14 @@ export interface StandingClaim {
  * The three kstatus conditions that say one thing: Ready is True, or one of Reconciling and Stalled is. All three are
  * always there, so that `kubectl wait --for=condition=Stalled=false` works on a ready object too.
  */
-export const standing = ({
-  standing,
+export const kstatusConditions = ({
+  type: active,
   reason,
   message,
   observedGeneration,
-}: StandingClaim): readonly ConditionClaim[] => {
-  const claim = (type: Standing): ConditionClaim => {
-    const is = type === standing
+}: KstatusInput): readonly ConditionInput[] => {
+  const claim = (type: KstatusType): ConditionInput => {
+    const is = type === active
     const said = is || type === 'Ready' ? { reason, message } : { reason: `Not${type}`, message: '' }
     return {
       type,
@@ -106,7 +106,7 @@ export const sameConditions = (a: readonly Condition[] = [], b: readonly Conditi
     )
   })
 
-const FIRST: readonly string[] = ['Ready', 'Reconciling', 'Stalled'] satisfies Standing[]
+const FIRST: readonly string[] = ['Ready', 'Reconciling', 'Stalled'] satisfies KstatusType[]
 
 const rank = ({ type }: Condition): number => {
   const place = FIRST.indexOf(type)

@@ -22,14 +22,14 @@ export interface Limits {
 }
 
 /** How delays grow, in milliseconds. */
-export interface Growth {
+export interface ExponentialBackoff {
   readonly initial: number
   readonly factor: number
   readonly max: number
 }
 
 /** `jitter` is the largest share by which a delay may differ, 0 for exact delays. */
-export interface Backoff extends Growth {
+export interface Backoff extends ExponentialBackoff {
   readonly jitter: number
 }
 
@@ -53,10 +53,10 @@ export interface Attempt {
 
 /** The delay before the next call after `failures` failed ones in a row, in milliseconds. `random` is in [0, 1). */
 export const backoffDelay = (backoff: Backoff, failures: number, random: number): number =>
-  Math.round(grownDelay(backoff, failures) * (1 + backoff.jitter * (2 * random - 1)))
+  Math.round(exponentialDelay(backoff, failures) * (1 + backoff.jitter * (2 * random - 1)))
 
 /** The delay after so many failures in a row, from 1 on, in milliseconds. */
-export const grownDelay = ({ initial, factor, max }: Growth, failures: number): number =>
+export const exponentialDelay = ({ initial, factor, max }: ExponentialBackoff, failures: number): number =>
   Math.min(max, initial * factor ** (failures - 1))
 
 /**

@@ -64,9 +64,9 @@ const dashboard = async (guard: Guard) => {
 
 test('a viewer who leaves while it is asked who it is keeps no stream', async () => {
   const asked = Promise.withResolvers<void>()
-  const answer = Promise.withResolvers<Awaited<ReturnType<Guard['judge']>>>()
+  const answer = Promise.withResolvers<Awaited<ReturnType<Guard['authorize']>>>()
   const { clock, open, watching, left } = await dashboard({
-    judge: () => {
+    authorize: () => {
       asked.resolve()
       return answer.promise
     },
@@ -82,19 +82,19 @@ test('a viewer who leaves while it is asked who it is keeps no stream', async ()
 })
 
 test('an open page ends within a minute after its viewer may not look any more, not while nobody can say', async () => {
-  let verdict: Awaited<ReturnType<Guard['judge']>> = { kind: 'allowed', user: 'viewer' }
-  const { clock, open } = await dashboard({ judge: async () => verdict })
+  let verdict: Awaited<ReturnType<Guard['authorize']>> = { kind: 'allowed', user: 'viewer' }
+  const { clock, open } = await dashboard({ authorize: async () => verdict })
   const [answer] = (await once(open(), 'response')) as [IncomingMessage]
   let isOver = false
   answer.resume().once('end', () => {
     isOver = true
   })
   await once(answer, 'data')
-  verdict = { kind: 'unsure', why: 'the API server is away' }
+  verdict = { kind: 'unavailable', reason: 'the API server is away' }
   await clock.advance('1m')
   expect(clock.sleepers()).toBe(2)
   expect(isOver).toBe(false)
-  verdict = { kind: 'unknown' }
+  verdict = { kind: 'unauthenticated' }
   await clock.advance('1m')
   await expect.poll(() => isOver).toBe(true)
   expect(clock.sleepers()).toBe(0)

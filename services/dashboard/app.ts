@@ -252,12 +252,12 @@ const whileWelcome = async (
 }
 
 const mustBeKnown = async (guard: Guard, token: string) => {
-  const verdict = await guard.judge(token)
-  if (verdict.kind === 'unknown') {
+  const verdict = await guard.authorize(token)
+  if (verdict.kind === 'unauthenticated') {
     const problem = 'the API server does not know this token: it is wrong, or has expired'
     throw new Refusal(401, 'Sign in', problem, signIn(problem))
   }
-  if (verdict.kind === 'unsure') throw new Refusal(503, 'Nobody can be let in', verdict.why)
+  if (verdict.kind === 'unavailable') throw new Refusal(503, 'Nobody can be let in', verdict.reason)
   return verdict
 }
 

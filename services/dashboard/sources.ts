@@ -1,5 +1,5 @@
 /** What the pages are made from. Each part is there when this process runs the controller that knows it. */
-import type { AdapterRuns } from '#controllers/adapter/runs/runs.ts'
+import type { AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
 import type { FleetView } from '#controllers/fleet/view.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import type { Cache } from '#operator/operator.ts'

@@ -32,18 +32,14 @@ export interface Customized<Document> {
 export const customizeInstallConfig = (
   config: InstallConfig,
   customizations: readonly Customization[],
-): Customized<InstallConfig> => applyCustomizations(config, customizations, 'installConfigPatches')
+): Customized<InstallConfig> => customize(config, customizations, 'installConfigPatches')
 
 /** The spec of the ClusterDeployment after the customizations, in their order. @throws CustomizationError */
 export const customizeSpec = <Spec extends object>(
   spec: Spec,
   customizations: readonly Customization[],
 ): Customized<Spec> => {
-  const { document, notices } = applyCustomizations(
-    spec as InstallConfig,
-    customizations,
-    'clusterDeploymentSpecPatches',
-  )
+  const { document, notices } = customize(spec as InstallConfig, customizations, 'clusterDeploymentSpecPatches')
   return { document: document as Spec, notices }
 }
 
@@ -51,12 +47,11 @@ const FIELDS = ['installConfigPatches', 'clusterDeploymentSpecPatches'] as const
 type Field = (typeof FIELDS)[number]
 
 /** Reads the patches without a document: what can be known of them whichever pool lists them. @throws CustomizationError */
-export const validateCustomization = (customization: Customization): void => {
-  for (const field of FIELDS)
-    withPatchLocation(customization, field, () => readPatches(readPatchField(customization, field)))
+export const readCustomization = (customization: Customization): void => {
+  for (const field of FIELDS) naming(customization, field, () => readPatches(patchesOf(customization, field)))
 }
 
-const applyCustomizations = (
+const customize = (
   document: InstallConfig,
   customizations: readonly Customization[],
   field: Field,
@@ -64,7 +59,7 @@ const applyCustomizations = (
   let customized: Json = document
   const notices: string[] = []
   for (const customization of customizations) {
-    const patched = applyPatchField(customized, customization, field)
+    const patched = patch(customized, customization, field)
     customized = patched.document
     notices.push(...patched.notices.map((notice) => `${customization.name}: ${field}: ${notice}`))
   }
@@ -72,14 +67,14 @@ const applyCustomizations = (
   return { document: customized, notices }
 }
 
-const applyPatchField = (document: Json, customization: Customization, field: Field) =>
-  withPatchLocation(customization, field, () => applyPatches(document, readPatchField(customization, field)))
+const patch = (document: Json, customization: Customization, field: Field) =>
+  naming(customization, field, () => applyPatches(document, patchesOf(customization, field)))
 
-const readPatchField = (customization: Customization, field: Field): readonly object[] =>
-  (customization[field] ?? []).map(decodeValueJson)
+const patchesOf = (customization: Customization, field: Field): readonly object[] =>
+  (customization[field] ?? []).map(readValue)
 
 /** An error of the work says where the operation stands. */
-const withPatchLocation = <Result>(customization: Customization, field: Field, work: () => Result): Result => {
+const naming = <Result>(customization: Customization, field: Field, work: () => Result): Result => {
   try {
     return work()
   } catch (error) {
@@ -90,7 +85,7 @@ const withPatchLocation = <Result>(customization: Customization, field: Field, w
 }
 
 /** Hive writes a value as JSON text; it wins over `value` there, so it does here. */
-const decodeValueJson = ({ valueJSON, ...operation }: Patch, index: number): object => {
+const readValue = ({ valueJSON, ...operation }: Patch, index: number): object => {
   if (valueJSON === undefined || valueJSON === '') return operation
   try {
     return { ...operation, value: JSON.parse(valueJSON) as Json }

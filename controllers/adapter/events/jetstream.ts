@@ -13,9 +13,9 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { serverOf } from '#lib/nats/url.ts'
-import { grownDelay } from '#operator/model/outcome.ts'
-import { NotAnEventError, parseEventText } from '../event.ts'
+import { exponentialDelay } from '#operator/model/outcome.ts'
 import { REPLAY, setAside } from './dead-letters.ts'
+import { NotAnEventError, parseEventText } from './reconcile-event.ts'
 import { type Delivery, type EventSource, LETTER_LENGTH, type SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
@@ -97,7 +97,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
         giveBack: async (delay) => {
           if (delay > 0 && deliveryCount >= deliveries)
             await giveUp(connection, message, `its run could not be told to the API, ${deliveryCount} times`)
-          else message.nak(grownDelay({ initial: delay, factor: 2, max: LONGEST_PAUSE }, deliveryCount))
+          else message.nak(exponentialDelay({ initial: delay, factor: 2, max: LONGEST_PAUSE }, deliveryCount))
         },
       }
     } catch (error) {

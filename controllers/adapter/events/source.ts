@@ -1,5 +1,5 @@
 /** Where events come from, one interface for the API's queue and for JetStream. Delivery is at least once. */
-import type { ReconcileEvent } from '../event.ts'
+import type { ReconcileEvent } from './reconcile-event.ts'
 
 /** An event that was handed to us, and to nobody else for a while. */
 export interface Delivery {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { apiPath } from './address.ts'
+import { apiPath } from './api-path.ts'
 import { delayAfter, isWorthRetrying } from './retry.ts'
 
 test.for([

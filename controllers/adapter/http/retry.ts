@@ -1,5 +1,5 @@
 /** When a request is tried again, and after how long. The peer's rules. */
-import type { Retry } from '../task/form.ts'
+import type { Retry } from '../task/task.ts'
 
 /** Answers that may be another one next time; every other 4xx stays what it is. */
 export const isWorthRetrying = (status: number): boolean => status >= 500 || status === 408 || status === 429

@@ -2,12 +2,13 @@
  * Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes. Seed: pulses-and-status, other
  * APIs. Where they may lead: ./http-targets.ts.
  */
-import { type FailureReason, TaskError } from '../failure.ts'
-import { type Caller, RequestError, type Taken } from '../http/caller.ts'
-import type { Request } from '../http/exchange.ts'
-import type { Json, JsonObject, Retry } from '../task/form.ts'
-import { explaining } from './explained.ts'
-import type { HttpTargets } from './http-targets.ts'
+
+import { type Caller, RequestError, type Taken } from '../http/client.ts'
+import type { Request } from '../http/connection.ts'
+import { type FailureReason, TaskError } from '../run/task-error.ts'
+import type { Json, JsonObject, Retry } from '../task/task.ts'
+import { explaining } from './explain-errors.ts'
+import type { HttpTargets } from './http-allowlist.ts'
 import type { Sought, Target, Transport } from './transport.ts'
 
 const RETRY: Retry = { attempts: 3, backoff: 'exponential', baseDelay: 500, maxDelay: 10_000, timeout: undefined }

@@ -1,20 +1,20 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { createApi } from '#operator/client/api.ts'
 import { ApiError, isConflict, NetworkError } from '#operator/client/errors.ts'
-import { type Kinds, UnknownKindError } from '#operator/client/kinds.ts'
+import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
-import { TaskError } from '../failure.ts'
-import { apiVersionOf, describe, kindOf, metadataOf } from '../object.ts'
-import type { JsonObject } from '../task/form.ts'
-import { explaining } from './explained.ts'
+import { apiVersionOf, describe, kindOf, metadataOf } from '../run/resources/object.ts'
+import { TaskError } from '../run/task-error.ts'
+import type { JsonObject } from '../task/task.ts'
+import { explaining } from './explain-errors.ts'
 import { type Sought, selectorText, type Target, type Transport } from './transport.ts'
 
 export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
   readonly transport: ApiTransport
-  readonly kinds: Kinds
+  readonly kinds: RestMapper
   /** Owns the fields that are applied. */
   readonly fieldManager: string
   /** Told where objects of which kind are applied or looked for, before it is done; undefined: everywhere, or the kind has no namespaces. */
@@ -61,7 +61,7 @@ export const kubernetesTransport = ({
     const resource = await resourceOf(outline, signal)
     const namespace = resource.scope === 'Namespaced' ? finding.namespace : undefined
     onUse?.(resource, namespace)
-    const bound = api.bound({ signal })
+    const bound = api.withLimits({ signal })
     if (finding.kind === 'labels')
       return filtered(bound.list(resource, { namespace, labelSelector: selectorText(finding.labels) }))
     if (resource.scope === 'Namespaced' && namespace === undefined)
@@ -82,7 +82,7 @@ export const kubernetesTransport = ({
         const resource = await resourceOf(sought.outline, signal)
         const { name = '', namespace, uid } = metadataOf(object)
         try {
-          await api.bound({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
+          await api.withLimits({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
         } catch (error) {
           // Another object of the same name by now: the one that was to go is gone.
           if (!isConflict(error)) throw error

@@ -1,6 +1,6 @@
 /** Resources that exist only in a dry run: what is applied is there, what is deleted is gone, unless a file says otherwise. */
-import { kindOf, metadataOf } from '../object.ts'
-import type { Json, JsonObject } from '../task/form.ts'
+import { kindOf, metadataOf } from '../run/resources/object.ts'
+import type { Json, JsonObject } from '../task/task.ts'
 import { objectText, type Sought, type Transport } from './transport.ts'
 
 /** Something that was done, for the trace of a dry run. */

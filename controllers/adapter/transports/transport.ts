@@ -1,6 +1,6 @@
 /** How resources are reached: one interface for the Kubernetes API, for HTTP services and for dry runs. */
-import { kindOf } from '../object.ts'
-import type { JsonObject, PropagationPolicy } from '../task/form.ts'
+import { kindOf } from '../run/resources/object.ts'
+import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 
 /** A resource of a task, rendered for one HyperFleet resource as far as it takes to find and delete it. */
 export interface Sought {

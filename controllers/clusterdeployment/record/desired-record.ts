@@ -10,19 +10,17 @@ const HASH_DIGITS = 5
 
 /** The ClusterDeployment's own name where the API takes it. */
 export const recordName = (name: string, registration: string): string =>
-  name.length >= NAME.least && name.length <= NAME.most && NAME.form.test(name)
-    ? name
-    : fallbackName(name, registration)
+  name.length >= NAME.least && name.length <= NAME.most && NAME.form.test(name) ? name : otherName(name, registration)
 
 /** A name of its own for one whose name somebody else has: always the same for one registration. */
-export const fallbackName = (name: string, registration: string): string => {
+export const otherName = (name: string, registration: string): string => {
   const hash = createHash('sha256').update(registration).digest('hex').slice(0, HASH_DIGITS)
   const begin = name.replaceAll('.', '-').slice(0, NAME.most - HASH_DIGITS - 1)
   return `${begin.replace(/-+$/, '')}-${hash}`
 }
 
 /** The ClusterDeployment's labels and nothing else: what is declared holds, also when somebody labels the record. */
-export const desiredLabels = (
+export const wantedLabels = (
   { metadata }: ClusterDeployment,
   registration: string,
 ): Readonly<Record<string, string>> => ({
@@ -31,7 +29,7 @@ export const desiredLabels = (
 })
 
 /** The spec without the install-config. @param attempt which try at the installation is asked for, from 1 */
-export const desiredSpec = (
+export const wantedSpec = (
   { metadata, spec }: ClusterDeployment,
   attempt: number,
 ): Readonly<Record<string, unknown>> => {

@@ -6,16 +6,13 @@ import type { Json } from '#lib/json-patch/json.ts'
 import { isObject } from '#lib/json-patch/pointer.ts'
 
 /** What a pool says of all its clusters. */
-export interface InstallConfigInput {
+export interface Common {
   readonly platform: Platform
   readonly baseDomain: string
 }
 
 /** The install-config when the pool names no template. */
-export const defaultInstallConfig = (
-  { platform, baseDomain }: InstallConfigInput,
-  clusterName: string,
-): InstallConfig => ({
+export const defaultInstallConfig = ({ platform, baseDomain }: Common, clusterName: string): InstallConfig => ({
   apiVersion: 'v1',
   baseDomain,
   metadata: { name: clusterName },
@@ -33,7 +30,7 @@ export const defaultInstallConfig = (
 /** A template, with the cluster's own name and the pool's domain in it. */
 export const fromTemplate = (
   template: InstallConfig,
-  { baseDomain }: Pick<InstallConfigInput, 'baseDomain'>,
+  { baseDomain }: Pick<Common, 'baseDomain'>,
   clusterName: string,
 ): InstallConfig => ({
   ...template,

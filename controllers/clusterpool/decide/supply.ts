@@ -1,17 +1,10 @@
 /** What new clusters can be made of. */
-import { coolOffEnd } from '../inventory/attempts.ts'
-import {
-  type Candidate,
-  type NameGenerator,
-  render,
-  renderCandidates,
-  renderWithoutLease,
-  sortCandidates,
-} from '../inventory/candidates.ts'
-import { buildInventory, type Inventory } from '../inventory/inventory.ts'
+import { coolsOffUntil } from '../inventory/attempts.ts'
+import { type Candidate, candidatesOf, type Namer, render, renderAll, unleased } from '../inventory/candidates.ts'
+import { type Inventory, nextInventory } from '../inventory/inventory.ts'
 import type { Lease } from '../lease/lease.ts'
 import { type Cluster, keyOf, type Observed } from '../model/observed.ts'
-import { activeRejection } from '../observe/rejections.ts'
+import { holding } from '../observe/refusals.ts'
 import type { Buckets } from './buckets.ts'
 
 export interface Supply {
@@ -25,46 +18,48 @@ export interface Supply {
   /** Could a cluster be made in the place of this one, with what it leaves behind or with what is free? */
   readonly replaces: (cluster: Cluster) => boolean
   /** Why no cluster at all can be made; undefined when that is a matter of single customizations. */
-  readonly blockedReason: string | undefined
+  readonly refusal: string | undefined
   /** When one is tried again though the API server refused the last one, in milliseconds since the epoch. */
-  readonly retryAt: number | undefined
+  readonly triedAgainAt: number | undefined
 }
 
 /** Renders what could be made now, and says what each customization is to the pool. */
-export const computeSupply = (
+export const supplyOf = (
   observed: Observed,
   leases: ReadonlyMap<string, Lease>,
   version: string,
   missing: readonly string[],
-  name: NameGenerator,
+  name: Namer,
   now: Date,
 ): Supply => {
-  const renderings = renderCandidates(observed, leases, name)
-  const inventory = buildInventory(observed, { poolVersion: version, leases, problems: renderings.problems }, now)
+  const renderings = renderAll(observed, leases, name)
+  const inventory = nextInventory(observed, { poolVersion: version, leases, refusals: renderings.refusals }, now)
   if (observed.pool.spec.inventory === undefined) {
-    const first = renderWithoutLease(observed, name())
-    const refused = activeRejection(observed)
-    const blockedReason =
+    const first = unleased(observed, name())
+    const refused = holding(observed)
+    const refusal =
       typeof first === 'string' ? first : refused && `the API server refuses its clusters: ${refused.message}`
     const isDue = typeof first !== 'string' && refused !== undefined && refused.until <= now.getTime()
     const there = new Set(observed.clusters.map(keyOf))
-    const begun = observed.unfinishedClusters.filter((cluster) => !there.has(keyOf(cluster)))
+    const begun = observed.begun.filter((cluster) => !there.has(keyOf(cluster)))
     return {
       inventory,
-      free: missing.length > 0 ? 0 : blockedReason === undefined ? Number.POSITIVE_INFINITY : Number(isDue),
+      free: missing.length > 0 ? 0 : refusal === undefined ? Number.POSITIVE_INFINITY : Number(isDue),
       candidate: (index) => {
-        const next = renderWithoutLease(observed, begun[index] ?? name())
+        const next = unleased(observed, begun[index] ?? name())
         return typeof next === 'string' ? undefined : next
       },
       returning: () => 0,
-      replaces: () => blockedReason === undefined && missing.length === 0,
-      blockedReason,
-      retryAt: refused?.until,
+      replaces: () => refusal === undefined && missing.length === 0,
+      refusal,
+      triedAgainAt: refused?.until,
     }
   }
-  const candidates = sortCandidates(observed, renderings, inventory, now)
+  const candidates = candidatesOf(observed, renderings, inventory, now)
   const entries = Object.values(inventory ?? {})
-  const cooling = entries.filter((entry) => entry.status === 'Available' && coolOffEnd(entry, now) !== undefined).length
+  const cooling = entries.filter(
+    (entry) => entry.status === 'Available' && coolsOffUntil(entry, now) !== undefined,
+  ).length
   return {
     inventory,
     free: missing.length === 0 ? candidates.length : 0,
@@ -74,8 +69,8 @@ export const computeSupply = (
       return cooling + going.filter((status) => status === 'Reserved' || status === 'ToBeUpdated').length
     },
     replaces: (cluster) => missing.length === 0 && (candidates.length > 0 || canBeUsedAgain(cluster, observed)),
-    blockedReason: undefined,
-    retryAt: undefined,
+    refusal: undefined,
+    triedAgainAt: undefined,
   }
 }
 

@@ -1,32 +1,32 @@
 /** Which customizations the next clusters would lease, each with the cluster that it would make. */
 
 import { type Customization, CustomizationError } from '#apis/hive.openshift.io/model/customization.ts'
-import { buildClusterName } from '../cluster/cluster-name.ts'
+import { clusterName } from '../cluster/cluster-name.ts'
 import { type ClusterDocuments, renderCluster } from '../cluster/render.ts'
 import { type Lease, listedNames, poolOf } from '../lease/lease.ts'
-import { type CustomizationState, keyOf, type NamespacedName, type Observed } from '../model/observed.ts'
-import { coolOffEnd } from './attempts.ts'
+import { keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
+import { coolsOffUntil } from './attempts.ts'
 import type { Inventory } from './inventory.ts'
 
 /** A cluster that could be made. */
 export interface Candidate {
   readonly cluster: NamespacedName
   /** What it leases; undefined in a pool without inventory. */
-  readonly customization: CustomizationState | undefined
+  readonly customization: Leasable | undefined
   /** Held: the lease was taken in an earlier pass, for a cluster of this name. */
   readonly lease: 'take' | 'held' | 'none'
   readonly documents: ClusterDocuments
 }
 
 /** Gives names that no cluster and no lease of the pool has. */
-export type NameGenerator = () => NamespacedName
+export type Namer = () => NamespacedName
 
 /** @param suffix A few random characters, fit for a name; another one at every call. */
-export const createNameGenerator = (observed: Observed, suffix: () => string): NameGenerator => {
+export const namer = (observed: Observed, suffix: () => string): Namer => {
   const taken = new Set(observed.clusters.map(keyOf))
   for (const { cluster } of observed.customizations.values()) if (cluster !== undefined) taken.add(keyOf(cluster))
   const next = (): NamespacedName => {
-    const name = buildClusterName(observed.pool.metadata.name, suffix())
+    const name = clusterName(observed.pool.metadata.name, suffix())
     const cluster = { namespace: name, name }
     if (taken.has(keyOf(cluster))) return next()
     taken.add(keyOf(cluster))
@@ -36,51 +36,47 @@ export const createNameGenerator = (observed: Observed, suffix: () => string): N
 }
 
 /** What rendering every customization that nobody uses gave. */
-export interface RenderedCandidates {
+export interface Renderings {
   readonly rendered: ReadonlyMap<string, Candidate>
   /** Why one can't be rendered, by its name: seed, "malformed": noted, and on to the next. */
-  readonly problems: ReadonlyMap<string, string>
+  readonly refusals: ReadonlyMap<string, string>
 }
 
 /** Renders all listed customizations that are free or taken for a cluster that was not made yet. */
-export const renderCandidates = (
-  observed: Observed,
-  leases: ReadonlyMap<string, Lease>,
-  name: NameGenerator,
-): RenderedCandidates => {
+export const renderAll = (observed: Observed, leases: ReadonlyMap<string, Lease>, name: Namer): Renderings => {
   const rendered = new Map<string, Candidate>()
-  const problems = new Map<string, string>()
+  const refusals = new Map<string, string>()
   for (const listed of listedNames(observed)) {
     const lease = leases.get(listed)
     const customization = observed.customizations.get(listed)
     if (customization === undefined || customization.deleting) continue
     if (lease?.state !== 'Free' && lease?.state !== 'Taken') continue
-    const refused = observed.rejectedCustomizations.get(listed)
+    const refused = observed.refused.get(listed)
     if (refused?.version === customization.version) {
-      problems.set(listed, `the API server refuses its cluster: ${refused.message}`)
+      refusals.set(listed, `the API server refuses its cluster: ${refused.message}`)
       continue
     }
     const held = lease.state === 'Taken'
     const result = render(observed, held ? lease.cluster : name(), customization.patches)
-    if (typeof result === 'string') problems.set(listed, result)
+    if (typeof result === 'string') refusals.set(listed, result)
     else rendered.set(listed, { ...result, customization, lease: held ? 'held' : 'take' })
   }
-  return { rendered, problems }
+  return { rendered, refusals }
 }
 
 /**
  * The candidates in the order in which they are used: clusters begun in an earlier pass, then those that never failed, then
  * those that did; each in the order of the list. Seed: "the first ClusterDeploymentCustomization that is available".
  */
-export const sortCandidates = (
+export const candidatesOf = (
   observed: Observed,
-  { rendered }: RenderedCandidates,
+  { rendered }: Renderings,
   inventory: Inventory | undefined,
   now: Date,
 ): readonly Candidate[] => {
   const usable = [...rendered].filter(([name]) => {
     const entry = inventory?.[name]
-    return entry !== undefined && isUsable(entry.status) && coolOffEnd(entry, now) === undefined
+    return entry !== undefined && isUsable(entry.status) && coolsOffUntil(entry, now) === undefined
   })
   const rank = ([name, { lease }]: readonly [string, Candidate]) =>
     lease === 'held' ? 0 : 1 + Number(inventory?.[name]?.failure !== undefined)
@@ -93,7 +89,7 @@ export const sortCandidates = (
 const isUsable = (status: string): boolean => status === 'Available' || status === 'Reserved'
 
 /** A cluster without a lease, for a pool without inventory; a text says why there can't be one. */
-export const renderWithoutLease = (observed: Observed, cluster: NamespacedName): Candidate | string => {
+export const unleased = (observed: Observed, cluster: NamespacedName): Candidate | string => {
   const result = render(observed, cluster, undefined)
   return typeof result === 'string' ? result : { ...result, customization: undefined, lease: 'none' }
 }
@@ -105,8 +101,8 @@ export const render = (
   leased: Customization | undefined,
 ): Pick<Candidate, 'cluster' | 'documents'> | string => {
   const { pool, template } = observed
-  const shared = observed.customizations.get(pool.spec.customizationRef?.name ?? '')?.patches
-  const recipe = { pool: poolOf(observed), poolSpec: pool.spec, template, name: cluster.name, shared, leased }
+  const forAll = observed.customizations.get(pool.spec.customizationRef?.name ?? '')?.patches
+  const recipe = { pool: poolOf(observed), poolSpec: pool.spec, template, name: cluster.name, forAll, leased }
   try {
     return { cluster, documents: renderCluster(recipe) }
   } catch (error) {

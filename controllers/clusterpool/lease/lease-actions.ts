@@ -1,37 +1,36 @@
 /** What is done about leases besides taking them for new clusters. Anchors hive-clusterpool W3, W5, W10; scenarios 10 to 18. */
 
 import { isSame, keyOf, type Observed } from '../model/observed.ts'
-import { compareText } from '../model/order.ts'
+import { compare } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 import type { Lease } from './lease.ts'
 
-export interface LeaseActions {
+export interface LeaseCare {
   readonly actions: readonly Action[]
   /** When an abandoned lease may be released; milliseconds since the epoch. */
-  readonly recheckTimes: readonly number[]
+  readonly times: readonly number[]
 }
 
 /** @param inUse Customizations for which this pass makes clusters: their lease is written there. */
-export const leaseActions = (
+export const leaseCare = (
   observed: Observed,
   leases: ReadonlyMap<string, Lease>,
   inUse: ReadonlySet<string>,
   now: Date,
-): LeaseActions => {
-  const actions: Action[] = clusterFinalizerActions(observed)
-  const recheckTimes: number[] = []
-  for (const [name, lease] of [...leases].toSorted(([a], [b]) => compareText(a, b))) {
+): LeaseCare => {
+  const actions: Action[] = clustersToLetGo(observed)
+  const times: number[] = []
+  for (const [name, lease] of [...leases].toSorted(([a], [b]) => compare(a, b))) {
     const customization = observed.customizations.get(name)
     if (customization === undefined || inUse.has(name)) continue
     switch (lease.state) {
       case 'Free':
-        if (!lease.clean)
-          actions.push({ action: 'ReleaseLease', customization, why: releaseReason(customization.available) })
+        if (!lease.clean) actions.push({ action: 'ReleaseLease', customization, why: whyFree(customization.available) })
         break
       case 'Used':
         if (!lease.written && !lease.cluster.deprovisioned)
           actions.push({
-            action: 'RepairLease',
+            action: 'HealLease',
             customization,
             cluster: lease.cluster,
             why: `cluster ${lease.cluster.name} uses it, and its lease does not say so`,
@@ -45,7 +44,7 @@ export const leaseActions = (
             why: `it was taken for cluster ${lease.cluster.name}, which was never made and is not wanted any more`,
           })
         else {
-          recheckTimes.push(lease.abandonedAt)
+          times.push(lease.abandonedAt)
           actions.push({
             action: 'Wait',
             about: name,
@@ -61,7 +60,7 @@ export const leaseActions = (
         })
         break
       case 'Elsewhere':
-        if (lease.freeAt !== undefined) recheckTimes.push(lease.freeAt)
+        if (lease.freeAt !== undefined) times.push(lease.freeAt)
         break
       case 'Contested':
         actions.push({
@@ -72,23 +71,23 @@ export const leaseActions = (
         break
     }
   }
-  return { actions, recheckTimes }
+  return { actions, times }
 }
 
 /** Seed: the lease is released before the cluster goes. */
-const clusterFinalizerActions = ({ clusters, customizations }: Observed): Action[] =>
+const clustersToLetGo = ({ clusters, customizations }: Observed): Action[] =>
   clusters
     .filter(({ deprovisioned }) => deprovisioned)
     .map((cluster) => {
       const leased = customizations.get(cluster.customization ?? '')
       const isItsOwn = leased?.cluster !== undefined && isSame(leased.cluster, cluster)
       return {
-        action: 'RemoveClusterFinalizer',
+        action: 'LetClusterGo',
         cluster,
         customization: isItsOwn ? leased : undefined,
         why: isItsOwn ? `its lease of ${leased.name} is all that is left of it` : 'nothing is left of it',
       }
     })
 
-const releaseReason = (available: boolean | undefined): string =>
+const whyFree = (available: boolean | undefined): string =>
   available === undefined ? 'nobody said yet that it is available' : 'nobody uses it, and it says otherwise'

@@ -5,17 +5,10 @@
  * holder releases it, or anyone after a GET proved that the named cluster is gone and its maker had time enough to make it.
  * Seed: clusterpool-inventory, Maintaining the lease; design page 40.
  */
-import {
-  type Cluster,
-  type CustomizationState,
-  isSame,
-  keyOf,
-  type NamespacedName,
-  type Observed,
-} from '../model/observed.ts'
+import { type Cluster, isSame, keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
 
 /** How long a lease may be without its cluster before it counts as left behind, in milliseconds. */
-export const LEASE_GRACE_MS = 5 * 60_000
+export const LEASE_GRACE = 5 * 60_000
 
 export type Lease =
   /** Nobody holds it. Not clean: what is written on it says otherwise and is wrong. */
@@ -42,8 +35,8 @@ export type Lease =
     }
 
 /** The leases that concern the pool, by the name of the customization: listed, used by its clusters, or taken by it. */
-export const findLeases = (observed: Observed, now: Date): ReadonlyMap<string, Lease> => {
-  const users = clustersByCustomization(observed.clusters)
+export const leasesOf = (observed: Observed, now: Date): ReadonlyMap<string, Lease> => {
+  const users = usersOf(observed.clusters)
   const names = new Set([...listedNames(observed), ...users.keys()])
   for (const { name, pool } of observed.customizations.values())
     if (pool !== undefined && isSame(pool, poolOf(observed))) names.add(name)
@@ -52,7 +45,7 @@ export const findLeases = (observed: Observed, now: Date): ReadonlyMap<string, L
 }
 
 /** Clusters that refer to a customization which another cluster of the pool uses: they lost it. */
-export const findLosers = (observed: Observed, leases: ReadonlyMap<string, Lease>): ReadonlySet<Cluster> =>
+export const losersOf = (observed: Observed, leases: ReadonlyMap<string, Lease>): ReadonlySet<Cluster> =>
   new Set(
     observed.clusters.filter((cluster) => {
       if (cluster.customization === undefined) return false
@@ -68,7 +61,7 @@ export const listedNames = ({ pool }: Observed): readonly string[] =>
 
 export const poolOf = ({ pool, namespace }: Observed): NamespacedName => ({ namespace, name: pool.metadata.name })
 
-interface LeaseInput {
+interface Looked {
   readonly observed: Observed
   readonly users: ReadonlyMap<string, readonly Cluster[]>
   /** The clusters of the pool, by their keys. */
@@ -76,28 +69,23 @@ interface LeaseInput {
   readonly now: Date
 }
 
-const leaseOf = (name: string, input: LeaseInput): Lease => {
-  const { observed, users } = input
-  const customization = observed.customizations.get(name)
+const leaseOf = (name: string, looked: Looked): Lease => {
+  const { observed, users } = looked
+  const leasable = observed.customizations.get(name)
   const using = users.get(name) ?? []
-  const named = customization?.cluster
+  const named = leasable?.cluster
   const user = using.find((cluster) => named !== undefined && isSame(cluster, named)) ?? using[0]
-  const holder = customization === undefined ? undefined : holderOf(customization, input)
-  if (user === undefined)
-    return holder ?? { state: 'Free', clean: customization === undefined || isMarkedFree(customization) }
+  const holder = leasable === undefined ? undefined : holderOf(leasable, looked)
+  if (user === undefined) return holder ?? { state: 'Free', clean: leasable === undefined || isClean(leasable) }
   if (holder?.state === 'Elsewhere')
     return { state: 'Contested', cluster: user, holder: holder.cluster, pool: holder.pool }
-  return {
-    state: 'Used',
-    cluster: user,
-    written: customization === undefined || isMarkedUsed(customization, user, observed),
-  }
+  return { state: 'Used', cluster: user, written: leasable === undefined || isWritten(leasable, user, observed) }
 }
 
 /** Who is written on it and not refuted; undefined when nobody is. Clusters of the pool that use it are another matter. */
 const holderOf = (
-  { cluster, pool, available, since }: CustomizationState,
-  { observed, there, now }: LeaseInput,
+  { cluster, pool, available, since }: Leasable,
+  { observed, there, now }: Looked,
 ): Lease | undefined => {
   if (cluster === undefined) return undefined
   // It is there and uses something else, or nothing: nobody can be about to make it.
@@ -105,18 +93,18 @@ const holderOf = (
   const isGone = observed.absent.has(keyOf(cluster))
   // The write that takes a lease says both. A name on one that is available was left behind (anchors hive-clusterpool, W5).
   if (isGone && available !== false) return undefined
-  const abandonedAt = (since ?? 0) + LEASE_GRACE_MS
+  const abandonedAt = (since ?? 0) + LEASE_GRACE
   if (pool !== undefined && isSame(pool, poolOf(observed)))
     return isGone ? { state: 'Taken', cluster, abandonedAt } : { state: 'Unseen', cluster }
   if (isGone && now.getTime() >= abandonedAt) return undefined
   return { state: 'Elsewhere', cluster, pool, freeAt: isGone ? abandonedAt : undefined }
 }
 
-const isMarkedFree = ({ cluster, pool, available, protected: isProtected }: CustomizationState): boolean =>
+const isClean = ({ cluster, pool, available, protected: isProtected }: Leasable): boolean =>
   available === true && cluster === undefined && pool === undefined && !isProtected
 
-const isMarkedUsed = (customization: CustomizationState, user: Cluster, observed: Observed): boolean => {
-  const { cluster, pool, available, deleting } = customization
+const isWritten = (leasable: Leasable, user: Cluster, observed: Observed): boolean => {
+  const { cluster, pool, available, deleting } = leasable
   const saysSo =
     available === false &&
     cluster !== undefined &&
@@ -124,11 +112,11 @@ const isMarkedUsed = (customization: CustomizationState, user: Cluster, observed
     pool !== undefined &&
     isSame(pool, poolOf(observed))
   // No finalizer can be added to what is being deleted.
-  return saysSo && (customization.protected || deleting)
+  return saysSo && (leasable.protected || deleting)
 }
 
 /** The clusters that refer to each customization, oldest first. One that nothing but its lease holds comes last. */
-const clustersByCustomization = (clusters: readonly Cluster[]): ReadonlyMap<string, readonly Cluster[]> => {
+const usersOf = (clusters: readonly Cluster[]): ReadonlyMap<string, readonly Cluster[]> => {
   const users = new Map<string, Cluster[]>()
   for (const cluster of clusters.toSorted((a, b) => Number(a.deprovisioned) - Number(b.deprovisioned))) {
     if (cluster.customization === undefined) continue

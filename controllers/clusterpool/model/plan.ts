@@ -2,14 +2,14 @@
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { AdminBinding } from '../decide/admin-bindings.ts'
 import type { Candidate } from '../inventory/candidates.ts'
-import type { Claim, Cluster, CustomizationState, NamespacedName, PowerState } from './observed.ts'
+import type { Claim, Cluster, Leasable, NamespacedName, PowerState } from './observed.ts'
 
 /** Every action says why, in one sentence for people. */
-interface WithReason {
+interface Reasoned {
   readonly why: string
 }
 
-export type Action = WithReason &
+export type Action = Reasoned &
   (
     | {
         /** Write the whole status; an entry of the inventory that is not in it goes. */
@@ -29,20 +29,20 @@ export type Action = WithReason &
       }
     | {
         /** Write the lease as it is: a cluster uses the customization, and what stands there says otherwise. */
-        readonly action: 'RepairLease'
-        readonly customization: CustomizationState
+        readonly action: 'HealLease'
+        readonly customization: Leasable
         readonly cluster: NamespacedName
       }
     | {
         /** Write that the customization is available, then take the lease's finalizer off. */
         readonly action: 'ReleaseLease'
-        readonly customization: CustomizationState
+        readonly customization: Leasable
       }
     | {
         /** Release the lease when there is one, then take its finalizer off the cluster, which goes. */
-        readonly action: 'RemoveClusterFinalizer'
+        readonly action: 'LetClusterGo'
         readonly cluster: Cluster
-        readonly customization: CustomizationState | undefined
+        readonly customization: Leasable | undefined
       }
     | {
         /** Write what is missing of: the claim's namespace, the claim's status, the cluster's claim with the time and power. */
@@ -65,7 +65,7 @@ export type Action = WithReason &
     | { readonly action: 'SetPower'; readonly cluster: Cluster; readonly power: PowerState }
     | ({ readonly action: 'BindAdmins' } & AdminBinding)
     | { readonly action: 'DeleteNamespace'; readonly name: string; readonly uid: string }
-    | { readonly action: 'RemovePoolFinalizer' }
+    | { readonly action: 'LetPoolGo' }
     | {
         /** Something that could be expected is not done. */
         readonly action: 'Wait'
@@ -94,6 +94,6 @@ export interface Plan {
   readonly pool: NamespacedName
   readonly actions: readonly Action[]
   /** When time alone will change the plan; undefined when it won't. */
-  readonly recheckAt: Date | undefined
+  readonly lookAgainAt: Date | undefined
   readonly counts: Counts
 }

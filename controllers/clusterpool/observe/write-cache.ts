@@ -2,8 +2,9 @@
  * What the API server has answered to this process, mostly to its own writes, and the watch has not shown yet. Caches lag behind, and a
  * pass that does not know its own last writes would do them again.
  */
-import { isLater } from '#operator/engine/revision.ts'
+
 import { type KubeObject, keyOf, type Resource } from '#operator/model/resource.ts'
+import { isLater } from '#operator/model/resource-version.ts'
 
 interface Entry {
   readonly object: KubeObject
@@ -14,13 +15,13 @@ interface Entry {
 }
 
 /** How long the watch may take before it is doubted, in milliseconds. */
-const WATCH_GRACE_MS = 5_000
+const PATIENCE = 5_000
 
-export class WriteCache {
+export class Recent {
   readonly #kinds = new Map<string, Map<string, Entry>>()
 
   /** The API server answered a write with this object. */
-  record<O extends KubeObject>(resource: Resource<O>, object: O, now: Date, isNew = false): void {
+  note<O extends KubeObject>(resource: Resource<O>, object: O, now: Date, isNew = false): void {
     const key = keyOf(object.metadata)
     const entries = this.#entries(resource)
     entries.set(key, { object, isNew: isNew || entries.get(key)?.isNew === true, at: now.getTime() })
@@ -38,7 +39,7 @@ export class WriteCache {
   }
 
   /** The objects of a cache in their newest states, and those that it has not seen yet. */
-  merge<O extends KubeObject>(resource: Resource<O>, cached: readonly O[]): readonly O[] {
+  merged<O extends KubeObject>(resource: Resource<O>, cached: readonly O[]): readonly O[] {
     const seen = new Set(cached.map(({ metadata }) => keyOf(metadata)))
     const known = cached.map((object) => this.latest(resource, object))
     const unseen: O[] = []
@@ -53,7 +54,7 @@ export class WriteCache {
   /** Objects that a cache should have shown by now. */
   overdue<O extends KubeObject>(resource: Resource<O>, now: Date): readonly O[] {
     return [...this.#entries(resource).values()]
-      .filter(({ isNew, at }) => isNew && now.getTime() - at > WATCH_GRACE_MS)
+      .filter(({ isNew, at }) => isNew && now.getTime() - at > PATIENCE)
       .map(({ object }) => object as O)
   }
 
@@ -63,7 +64,7 @@ export class WriteCache {
    */
   overdueAt(): number | undefined {
     const made = [...this.#kinds.values()].flatMap((entries) => [...entries.values()].filter(({ isNew }) => isNew))
-    return made.length === 0 ? undefined : Math.min(...made.map(({ at }) => at)) + WATCH_GRACE_MS + 1
+    return made.length === 0 ? undefined : Math.min(...made.map(({ at }) => at)) + PATIENCE + 1
   }
 
   forget<O extends KubeObject>(resource: Resource<O>, object: O): void {

@@ -1,6 +1,6 @@
 /** Objects of any kind on one API server, in the name of one Deployment. */
 import { createApi } from '#operator/client/api.ts'
-import { Kinds } from '#operator/client/kinds.ts'
+import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
@@ -26,7 +26,7 @@ export interface ObjectsApi {
 }
 
 export const objectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
-  const kinds = new Kinds(transport, clock)
+  const kinds = new RestMapper(transport, clock)
   const api = createApi(transport)
 
   const placed = async (name: ObjectName, signal: AbortSignal): Promise<{ resource: Resource; namespace?: string }> => {
@@ -38,7 +38,7 @@ export const objectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
 
   const read = async (name: ObjectName, signal: AbortSignal): Promise<KubeObject | undefined> => {
     const { resource, namespace } = await placed(name, signal)
-    const found = await api.bound({ signal }).get(resource, name.name, namespace)
+    const found = await api.withLimits({ signal }).get(resource, name.name, namespace)
     return found && { ...found, apiVersion: name.apiVersion, kind: name.kind }
   }
 
@@ -61,7 +61,7 @@ export const objectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
       const { uid, deletionTimestamp } = found.metadata
       if (deletionTimestamp === undefined) {
         const { resource, namespace } = await placed(name, signal)
-        await api.bound({ signal }).delete(resource, name.name, namespace, { uid, propagation: 'Background' })
+        await api.withLimits({ signal }).delete(resource, name.name, namespace, { uid, propagation: 'Background' })
       }
       return (await read(name, signal)) === undefined
     },

@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { messageOf } from '#operator/client/errors.ts'
-import { UnknownKindError } from '#operator/client/kinds.ts'
+import { UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { Logger } from '#operator/model/log.ts'

@@ -1,6 +1,7 @@
 /** One run of an adapter task, step by step: what was decided, what was done, and what it took. */
-import type { AdapterRun, AdapterRuns } from '#controllers/adapter/runs/runs.ts'
-import type { Trace } from '#controllers/adapter/trace.ts'
+
+import type { Trace } from '#controllers/adapter/run/trace.ts'
+import type { AdapterRun, AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
 import { html, type Markup } from '#lib/markup/markup.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'

@@ -82,9 +82,9 @@ const ConfigMap = defineResource<never>({
 })
 
 /** Gadgets are looked up by it and handled by nobody, as with controller-runtime's informer alone. */
-const caching = (keep?: (object: GadgetObject) => GadgetObject): AnyController => {
+const caching = (transform?: (object: GadgetObject) => GadgetObject): AnyController => {
   const maps = controller(ConfigMap)
-  maps.watches(Gadget, () => [], keep === undefined ? {} : { keep })
+  maps.watches(Gadget, () => [], transform === undefined ? {} : { transform })
   return maps
 }
 

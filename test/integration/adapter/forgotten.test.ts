@@ -2,15 +2,15 @@
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { accessTo } from '#controllers/adapter/access.ts'
-import { queueSource } from '#controllers/adapter/events/queue.ts'
-import { Caller } from '#controllers/adapter/http/caller.ts'
-import { type OpenExchange, openExchange } from '#controllers/adapter/http/exchange.ts'
-import { taskLanguages } from '#controllers/adapter/languages.ts'
-import { Ledger } from '#controllers/adapter/ledger.ts'
+import { Ledger } from '#controllers/adapter/daemon/task-stats.ts'
+import { Worker, type WorkerOptions } from '#controllers/adapter/daemon/worker.ts'
+import { queueSource } from '#controllers/adapter/events/api-queue.ts'
+import { Caller } from '#controllers/adapter/http/client.ts'
+import { type OpenExchange, openExchange } from '#controllers/adapter/http/connection.ts'
+import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { createMetrics } from '#controllers/adapter/metrics.ts'
-import { loadTask } from '#controllers/adapter/task/load.ts'
-import { Worker, type WorkerOptions } from '#controllers/adapter/worker.ts'
-import { Kinds } from '#operator/client/kinds.ts'
+import { loadTask } from '#controllers/adapter/task/load-task.ts'
+import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { selectorOf } from '#operator/model/selector.ts'
@@ -54,7 +54,7 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
     caller,
     otherCaller: caller,
     transport,
-    kinds: new Kinds(transport, clock),
+    kinds: new RestMapper(transport, clock),
     access: accessTo({ variables: [], files: [], targets: [], env: {} }),
     config: {},
     maxConcurrent: 4,

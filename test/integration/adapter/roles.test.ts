@@ -1,6 +1,6 @@
 /** Tasks whose ServiceAccount may do things in some namespaces only: changes of what they applied are seen all the same. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { Watches } from '#controllers/adapter/watches.ts'
+import { Watches } from '#controllers/adapter/watch/namespace-watches.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { loadTransport } from '#operator/client/transport.ts'

@@ -142,7 +142,7 @@ test('a suspended task begins nothing; what waited is done when it goes on', asy
 })
 
 test('a task file of the peer runs unchanged out of a ConfigMap: created, reported by itself, deleted by its own gates', async () => {
-  await declareFile('peer', 'peer-lifecycle')
+  await declareFile('peer', 'go-adapter-lifecycle')
   const { id } = await world.create('peer')
   await world.pulse(id)
   await vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
@@ -204,7 +204,7 @@ const MANIFEST_WORK_CRD = {
 test('the peer’s task file with a ManifestWork runs unchanged: what its status says of the objects inside is reported', async () => {
   await world.plane.rest('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', MANIFEST_WORK_CRD)
   const target = await world.plane.namespace('target')
-  await declareFile('work', 'peer-work')
+  await declareFile('work', 'go-adapter-manifestwork')
   const { id } = await world.create('work', { placement: target })
   await world.pulse(id)
   const work = `/apis/work.open-cluster-management.io/v1/namespaces/${target}/manifestworks/work-${id}`

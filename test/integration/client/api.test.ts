@@ -183,7 +183,7 @@ test('many requests may share one signal', async () => {
   onTestFinished(() => {
     process.off('warning', note)
   })
-  const bound = api.bound({ signal: new AbortController().signal })
+  const bound = api.withLimits({ signal: new AbortController().signal })
   await Promise.all(Array.from({ length: 200 }, () => bound.get(CONFIG_MAPS, 'a', namespace)))
   expect(warnings).toEqual([])
 })
@@ -191,6 +191,8 @@ test('many requests may share one signal', async () => {
 test('a bound Api ends its requests with its signal', async () => {
   const { namespace, api } = await world()
   const reason = new Error('enough')
-  expect(await failure(api.bound({ signal: AbortSignal.abort(reason) }).get(CONFIG_MAPS, 'a', namespace))).toBe(reason)
+  expect(await failure(api.withLimits({ signal: AbortSignal.abort(reason) }).get(CONFIG_MAPS, 'a', namespace))).toBe(
+    reason,
+  )
   expect(await api.get(CONFIG_MAPS, 'a', namespace)).toBeUndefined()
 })

@@ -1,7 +1,7 @@
 /** A process that wants a lease and writes what becomes of it: `leading`, `stopped`, `done`. Arguments: kubeconfig, namespace, name, identity. */
 import { once } from 'node:events'
 import { createApi } from '#operator/client/api.ts'
-import { hold } from '#operator/client/lease.ts'
+import { runWithLease } from '#operator/client/lease.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -15,7 +15,7 @@ const transport = await loadTransport({ kubeconfig })
 const times = { leaseDuration: '3s', renewDeadline: '2s', retryPeriod: '500ms' } as const
 const contender = { api: createApi(transport), namespace, name, identity, times, clock: systemClock, log }
 console.log('waiting')
-await hold({ ...contender, signal: stop.signal }, async (leading) => {
+await runWithLease({ ...contender, signal: stop.signal }, async (leading) => {
   console.log('leading')
   await once(leading, 'abort')
   console.log('stopped')

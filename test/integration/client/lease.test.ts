@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
-import { hold, LeaseLostError, type LeaseOptions } from '#operator/client/lease.ts'
+import { LeaseLostError, type LeaseOptions, runWithLease } from '#operator/client/lease.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import { silent } from '#operator/model/log.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
@@ -44,7 +44,7 @@ const contend = (options: Omit<LeaseOptions, 'name' | 'log' | 'signal'>): Conten
     random: () => 0,
     onHolder: (holder: string) => holders.push(holder),
   }
-  const done = hold(wanted, async (leading) => {
+  const done = runWithLease(wanted, async (leading) => {
     isLeading = true
     await once(leading, 'abort')
     isLeading = false
@@ -216,10 +216,10 @@ test('work that ends by itself releases the lease, work that throws does too and
     log: silent,
     signal: new AbortController().signal,
   }
-  await hold(options, async () => expect((await spec())?.holderIdentity).toBe('a'))
+  await runWithLease(options, async () => expect((await spec())?.holderIdentity).toBe('a'))
   expect((await spec())?.holderIdentity).toBe('')
   const boom = new Error('boom')
-  await expect(hold(options, () => Promise.reject(boom))).rejects.toBe(boom)
+  await expect(runWithLease(options, () => Promise.reject(boom))).rejects.toBe(boom)
   expect((await spec())?.holderIdentity).toBe('')
 })
 
@@ -249,7 +249,7 @@ test('times with which two could work at once are refused', async () => {
     log: silent,
     signal: AbortSignal.abort(),
   }
-  await expect(hold({ ...options, times: { leaseDuration: '5s' } }, () => Promise.resolve())).rejects.toThrow(
+  await expect(runWithLease({ ...options, times: { leaseDuration: '5s' } }, () => Promise.resolve())).rejects.toThrow(
     'lease times must satisfy leaseDuration > renewDeadline > 1.2 × retryPeriod',
   )
 })

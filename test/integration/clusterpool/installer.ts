@@ -27,7 +27,7 @@ export const startInstaller = async (transport: Transport, namespace: string): P
   const nameOf = ({ spec }: ClusterDeployment) => spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? ''
   const isSlow = (cluster: ClusterDeployment) => slow.has('*') || slow.has(nameOf(cluster))
 
-  clusters.outside('wake', async ({ wake, signal }) => {
+  clusters.source('wake', async ({ wake, signal }) => {
     const again = () => {
       for (const metadata of all.get('all')) wake(metadata)
     }

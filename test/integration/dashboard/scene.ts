@@ -4,8 +4,8 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import type { AdapterRun } from '#controllers/adapter/runs/runs.ts'
-import type { Trace } from '#controllers/adapter/trace.ts'
+import type { Trace } from '#controllers/adapter/run/trace.ts'
+import type { AdapterRun } from '#controllers/adapter/runs/run-history.ts'
 import type { World } from './world.ts'
 
 const ago = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString()

@@ -1,6 +1,6 @@
 /** A dashboard on a port of its own, over objects that the test puts into its caches and a fleet in this process. */
 
-import { RunBook } from '#controllers/adapter/runs/runs.ts'
+import { RunBook } from '#controllers/adapter/runs/run-history.ts'
 import { createStore, type WritableStore } from '#operator/client/store.ts'
 import { type Clock, systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'

@@ -29,7 +29,9 @@ describe('docs/troubleshoot.md', () => {
 function filesWithConditions(): readonly string[] {
   return globSync('controllers/**/*.ts', { cwd: REPOSITORY })
     .filter((path) => !/\.(test|world|builders)\.ts$/.test(path))
-    .filter((path) => /ConditionClaim|StandingClaim|export type FailureReason/.test(read(path)))
+    .filter((path) =>
+      /ConditionInput|KstatusInput|ConditionInput|KstatusInput|export type FailureReason/.test(read(path)),
+    )
     .sort()
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
-import { keepTrust } from '#operator/admission/trust.ts'
+import { rotateCertificates } from '#operator/admission/cert-rotation.ts'
 import { type AdmissionOptions, ApiError, controller, operator, PermanentError } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
@@ -120,7 +120,7 @@ describe('admission', () => {
       if (object.spec.color === undefined) patch.merge({ spec: { color: 'grey' } })
     })
     widgets.on.mutate('label', ({ object, patch }) => {
-      patch.transform((draft) => {
+      patch.edit((draft) => {
         draft.metadata.labels = { ...draft.metadata.labels, color: object.spec.color ?? 'none' }
       })
     })
@@ -185,7 +185,7 @@ describe('admission', () => {
     const clock = manualClock()
     const stop = new AbortController()
     let leaves = 0
-    const trust = keepTrust({
+    const trust = rotateCertificates({
       api: the.api,
       secret: { name: 'slept', namespace: the.namespace },
       hosts: ['127.0.0.1'],

@@ -45,7 +45,7 @@ describe('a daemon', () => {
   it('sees the object as it is now, and sends its status when it says so', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'live' })
-    widgets.daemon('mirror', async (context) => {
+    widgets.daemon('syncedStore', async (context) => {
       while (!context.signal.aborted) {
         context.patch.status({ seen: context.spec.size })
         await context.send()

@@ -2,7 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { ControllerHost, type HostOptions, hosted, type ResourceEvent, ResourceEventType } from '#operator/host.ts'
+import {
+  ControllerHost,
+  type HostOptions,
+  hostedOperator,
+  type ResourceEvent,
+  ResourceEventType,
+} from '#operator/host.ts'
 import { controller } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { type RequestProxy, sharedControlPlane, startControlPlane } from '#test/harness/index.ts'
@@ -244,7 +250,7 @@ describe('our own controllers in the host', () => {
       widgets.reconcile(({ name: widget }) => void calls.push(`${name} ${widget}`))
       return widgets
     })
-    const one = hosted({ controllers, transport: the.transport, namespaces: [the.namespace], log: silent })
+    const one = hostedOperator({ controllers, transport: the.transport, namespaces: [the.namespace], log: silent })
     const stop = new AbortController()
     const running = one.start(stop.signal)
     await one.ready

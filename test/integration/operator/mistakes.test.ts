@@ -58,12 +58,12 @@ describe('a request that fails in the middle', () => {
     const widgets = controller(Widget, { name: 'lossy' })
     widgets.on.create('make', ({ patch }) => {
       patch.status({ phase: 'made' })
-      patch.transform((draft) => {
+      patch.edit((draft) => {
         draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), 'test.muster.dev/extra'])]
       })
     })
     widgets.on.delete('unmake', ({ patch }) =>
-      patch.transform((draft) => {
+      patch.edit((draft) => {
         draft.metadata.finalizers = draft.metadata.finalizers?.filter((one) => one !== 'test.muster.dev/extra') ?? []
       }),
     )

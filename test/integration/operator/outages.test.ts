@@ -117,7 +117,7 @@ describe('the operator is not ready, says why and how to mend it, and goes on by
     const seen: string[] = []
     const late = controller(Late, { name: 'late' })
     late.on.event('see', ({ name }) => void seen.push(name))
-    const running = the.run([late], { log, mend: ({ resource }) => `install ${resource.plural}` })
+    const running = the.run([late], { log, remedy: ({ resource }) => `install ${resource.plural}` })
     await eventually(() => expect(log.lines).toHaveLength(1))
     expect(log.lines).toEqual([
       `warn ${plural}.test.muster.dev: the API server does not know ${kind} (test.muster.dev/v1): install ${plural}`,
@@ -174,7 +174,10 @@ describe('many objects', () => {
     }
     await Promise.all(Array.from({ length: 24 }, make))
 
-    const parts = controller(ConfigMap, { name: 'parts', keep: ({ metadata, ...rest }) => ({ ...rest, metadata }) })
+    const parts = controller(ConfigMap, {
+      name: 'parts',
+      transform: ({ metadata, ...rest }) => ({ ...rest, metadata }),
+    })
     const byShard = parts.index('shard', ({ metadata: { labels } }) =>
       labels?.shard === undefined ? [] : [[labels.shard, 1]],
     )

@@ -57,7 +57,7 @@ describe('reconcile', () => {
     widgets.reconcile(() => {
       calls += 1
     })
-    widgets.outside('bell', async ({ wake, signal }) => {
+    widgets.source('bell', async ({ wake, signal }) => {
       wake({ name: 'never-there', namespace: the.namespace })
       ring.resolve(() => wake({ name: 'one', namespace: the.namespace }))
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -78,7 +78,7 @@ describe('reconcile', () => {
     const clock = manualClock()
     let begun = 0
     const widgets = controller(Widget, { name: 'outside-broken' })
-    widgets.outside('bell', () => {
+    widgets.source('bell', () => {
       begun += 1
       throw new Error('no')
     })
@@ -165,7 +165,7 @@ describe('reconcile', () => {
       const { status: _, ...rest } = widget
       return rest
     }
-    const widgets = controller(Widget, { name: 'overtaken', keep: withoutStatus })
+    const widgets = controller(Widget, { name: 'overtaken', transform: withoutStatus })
     widgets.reconcile(async ({ spec, name, patch }) => {
       calls.push(spec.size)
       patch.status({ phase: 'bad' })

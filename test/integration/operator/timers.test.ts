@@ -69,7 +69,7 @@ describe('a timer', () => {
     await transport.close()
   })
 
-  it('with idle waits until the essence has been quiet, and its own writes are no noise', async () => {
+  it('with idle waits until the declared state has been quiet, and its own writes are no noise', async () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []

@@ -35,7 +35,7 @@ describe('what handlers record', () => {
       calls.push(spec.size)
       patch.merge({ spec: { color: 'red' }, metadata: { labels: { gone: null } } })
       patch.status({ phase: 'set' })
-      patch.transform((draft) => {
+      patch.edit((draft) => {
         draft.spec.color = 'red'
       })
     })
@@ -61,7 +61,7 @@ describe('what handlers record', () => {
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const widgets = controller(Widget, { name: 'edits' })
     widgets.on.create('claim', ({ patch }) =>
-      patch.transform((draft) => {
+      patch.edit((draft) => {
         draft.metadata.finalizers = [...(draft.metadata.finalizers ?? []), 'test.muster.dev/ours']
       }),
     )

@@ -1,5 +1,5 @@
 import { CelCompileError, CelEvaluationError, environment, type Program } from '#lib/cel/index.ts'
-import { beginningOf } from '#operator/model/beginning.ts'
+import { truncateText } from '#lib/text/truncate.ts'
 import type { ConditionRule, EntityConfig } from '../entity.ts'
 import { EntityError } from '../entity-check.ts'
 import type { Condition } from '../resource.ts'
@@ -107,7 +107,7 @@ const messageOf = (value: unknown): string => {
 /** What CEL can make and a database can't take is left out. */
 const stored = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
-const cut = (text: string): string => beginningOf(text, LONGEST_MESSAGE)
+const cut = (text: string): string => truncateText(text, LONGEST_MESSAGE)
 
 const shown = (value: unknown): string => {
   const text = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'nothing')

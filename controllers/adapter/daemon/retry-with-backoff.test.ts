@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { manualClock } from '#test/harness/clock.ts'
+import { beginAgain } from './retry-with-backoff.ts'
+
+const breaking = (clock = manualClock()) => {
+  const stop = new AbortController()
+  const pauses: number[] = []
+  const onBreak = (_error: unknown, pause: number) => void pauses.push(pause)
+  return { clock, stop, pauses, options: { clock, signal: stop.signal, onBreak } }
+}
+
+test('work that breaks off begins again by itself, later each time, until it ends', async () => {
+  const { clock, pauses, options } = breaking()
+  let begun = 0
+  const ended = beginAgain(async () => {
+    if (++begun <= 10) throw new Error('no')
+  }, options)
+  await clock.advance('1h')
+  await ended
+  expect([begun, pauses.map((pause) => pause / 1_000)]).toEqual([11, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]])
+})
+
+test('work that went on for long begins again soon', async () => {
+  const { clock, stop, pauses, options } = breaking()
+  const ended = beginAgain(async () => {
+    await clock.sleep(pauses.length === 3 ? '10m' : 0)
+    throw new Error('no')
+  }, options)
+  await clock.advance('11m')
+  expect(pauses.slice(0, 5)).toEqual([1_000, 2_000, 4_000, 1_000, 2_000])
+  stop.abort()
+  await ended
+})
+
+test('work that is told to end does not begin again', async () => {
+  const { clock, stop, pauses, options } = breaking()
+  let begun = 0
+  const ended = beginAgain(async () => {
+    begun++
+    throw new Error('no')
+  }, options)
+  await clock.advance('0s')
+  stop.abort()
+  await ended
+  await clock.advance('1h')
+  expect([begun, pauses]).toEqual([1, [1_000]])
+})

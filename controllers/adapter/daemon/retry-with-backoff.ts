@@ -1,0 +1,33 @@
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
+
+/** Before work that broke off begins again, in milliseconds. */
+const PAUSE: ExponentialBackoff = { initial: 1_000, factor: 2, max: 300_000 }
+
+export interface BeginAgain {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Told what broke the work off, and after how many milliseconds it begins again. */
+  onBreak(error: unknown, pause: number): void
+}
+
+/**
+ * Does the work until it ends or the signal aborts. What breaks off begins again after a pause, twice as long each time, and
+ * short again once the work went on for longer than the longest.
+ * @throws what the work throws once the signal has aborted
+ */
+export const beginAgain = async (work: () => Promise<void>, { clock, signal, onBreak }: BeginAgain): Promise<void> => {
+  let failures = 0
+  while (!signal.aborted) {
+    const begun = monotonic(clock)
+    try {
+      return await work()
+    } catch (error) {
+      if (signal.aborted) throw error
+      failures = monotonic(clock) - begun > PAUSE.max ? 1 : failures + 1
+      const pause = exponentialDelay(PAUSE, failures)
+      onBreak(error, pause)
+      await clock.sleep(pause, signal)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/** Reads the task of an AdapterTask: out of its spec, or out of the ConfigMap that it refers to. */
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { createApi } from '#operator/client/api.ts'
+import { ApiError } from '#operator/client/errors.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import { defineResource, type KubeObject } from '#operator/model/resource.ts'
+import { SelectorError, selectorOf } from '#operator/model/selector.ts'
+import type { Access } from '../access.ts'
+import type { Languages } from '../task/compile/compiler.ts'
+import { type LoadOptions, loadTask, parseTaskFile } from '../task/load-task.ts'
+import type { Task } from '../task/task.ts'
+import { ofManifest, ofSpec } from '../task/task-document.ts'
+import { InvalidTaskError } from '../task/task-problems.ts'
+
+export interface Reading {
+  /** In the name of the task's ServiceAccount, which must be able to get the ConfigMap. */
+  readonly api: { readonly transport: Transport }
+  readonly namespace: string
+  readonly access: Access
+  readonly languages: Languages
+  readonly signal: AbortSignal
+}
+
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+const CONFIG_MAP = defineResource({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  scope: 'Namespaced',
+  subresources: [],
+})
+
+export interface ReadTask {
+  readonly task: Task
+  /** What of it is not in the spec. */
+  readonly text: string
+  /** Why it can't delete anything. */
+  readonly problem: InvalidTaskError | undefined
+}
+
+/** @throws InvalidTaskError for a task that can't be run at all, or what the API server failed with */
+export const readTask = async (spec: AdapterTaskSpec, reading: Reading): Promise<ReadTask> => {
+  const { access, languages } = reading
+  const problems = around(spec, access)
+  if (problems.length > 0) throw new InvalidTaskError(problems)
+  const { environment, httpTargets } = access
+  if (spec.taskRef === undefined) {
+    const { task, adapter } = ofSpec(spec)
+    return { ...runnable(task, { languages, adapter, environment, httpTargets }), text: '' }
+  }
+  const data = await configMapData(spec.taskRef.name, reading)
+  const { key } = spec.taskRef
+  const text = data[key]
+  if (text === undefined) {
+    const message = `the ConfigMap ${spec.taskRef.name} has no ${key}: it has ${Object.keys(data).join(', ') || 'nothing'}`
+    throw new InvalidTaskError([{ path: 'spec.taskRef.key', message }])
+  }
+  const files = (name: string) => data[name.replace(/^\.\//, '')]
+  const { task } = ofManifest(parseTaskFile(text))
+  return {
+    ...runnable(task, { languages, adapter: spec.adapter, environment, httpTargets, files }),
+    text: JSON.stringify(data),
+  }
+}
+
+/** Judges all that is in the spec, and looks nowhere else. @throws InvalidTaskError that holds everything that is wrong */
+export const checkSpec = (
+  spec: AdapterTaskSpec,
+  { access, languages }: Pick<Reading, 'access' | 'languages'>,
+): void => {
+  const problems = around(spec, access)
+  if (problems.length > 0) throw new InvalidTaskError(problems)
+  if (spec.taskRef !== undefined) return
+  const { task, adapter } = ofSpec(spec)
+  const { environment, httpTargets } = access
+  loadTask(task, { languages, adapter, environment, httpTargets })
+}
+
+/** @throws InvalidTaskError when there is nothing to run */
+const runnable = (written: unknown, options: LoadOptions): Omit<ReadTask, 'text'> => {
+  try {
+    return { task: loadTask(written, options), problem: undefined }
+  } catch (error) {
+    if (error instanceof InvalidTaskError && error.task !== undefined) return { task: error.task, problem: error }
+    throw error
+  }
+}
+
+/** What is wrong with the fields around the task. */
+const around = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access: Access) => {
+  const { tokenPath } = hyperfleetAPI
+  const token =
+    tokenPath === undefined || access.mayRead(tokenPath)
+      ? []
+      : [
+          {
+            path: 'spec.hyperfleetAPI.tokenPath',
+            message: `${tokenPath} is not among the files that tasks may read: start the manager with --adapter-files`,
+          },
+        ]
+  return [...token, ...selectorProblem(selector)]
+}
+
+const selectorProblem = (selector: AdapterTaskSpec['selector']) => {
+  try {
+    selectorOf(selector ?? {})
+    return []
+  } catch (error) {
+    if (error instanceof SelectorError) return [{ path: 'spec.selector', message: error.message }]
+    throw error
+  }
+}
+
+const configMapData = async (
+  name: string,
+  { api, namespace, signal }: Reading,
+): Promise<Readonly<Record<string, string>>> => {
+  const refused = (message: string) => new InvalidTaskError([{ path: 'spec.taskRef.name', message }])
+  try {
+    const found = (await createApi(api.transport, { signal }).get(CONFIG_MAP, name, namespace)) as ConfigMap | undefined
+    if (found === undefined) throw refused(`there is no ConfigMap ${name} in the namespace ${namespace}`)
+    return found.data ?? {}
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403)
+      throw refused(`the task's ServiceAccount may not get the ConfigMap ${name}: ${error.message}`)
+    throw error
+  }
+}

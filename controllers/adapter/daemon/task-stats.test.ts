@@ -1,0 +1,80 @@
+import { Registry } from 'prom-client'
+import { expect, test } from 'vitest'
+import { configMap, type RunWorld, runWorld } from '#test/worlds/adapter/run-world.ts'
+import { createMetrics } from '../metrics.ts'
+import { waitsOf } from './stuck-deletions.ts'
+import { Ledger } from './task-stats.ts'
+
+const MINUTE = 60_000
+
+/** A namespace and what is in it, applied once, and in deletion since. */
+const deleting = async (...resources: object[]): Promise<RunWorld> => {
+  const world = runWorld({ resources })
+  await world.run()
+  world.resource = { ...world.resource, deleted_time: '2026-01-31T12:00:00Z' }
+  return world
+}
+
+const ledgerOf = () => new Ledger({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
+
+/** Samples of the gauge as `resource cause count`. */
+const scraped = async (ledger: Ledger, now: () => number): Promise<string[]> => {
+  const registry = new Registry()
+  createMetrics(registry).stuck.set('one', () => ledger.stuck(now()))
+  const metric = registry.getSingleMetric('hyperfleet_adapter_resource_deletions_stuck')
+  const { values = [] } = (await metric?.get()) ?? {}
+  return values.map(({ labels, value }) => `${labels.adapter_name}: ${labels.resource_type} ${labels.cause} ${value}`)
+}
+
+test('edge case (3): behind a foreign finalizer a deletion is stuck after five minutes, by time alone, and says what holds it and what waits behind', async () => {
+  const world = await deleting(configMap('parent'), configMap('child'))
+  world.held.add('child')
+  const ledger = ledgerOf()
+  ledger.note('c1', await world.run(), 0)
+  expect(await scraped(ledger, () => 5 * MINUTE - 1)).toEqual([])
+  expect(await scraped(ledger, () => 5 * MINUTE)).toEqual(['one: parent Order 1', 'one: child Finalizer 1'])
+  expect(ledger.summary(5 * MINUTE)).toMatchObject({ deleting: 1, stuck: 1 })
+
+  world.release()
+  expect(ledger.note('c1', await world.run(), 6 * MINUTE)).toBe(6 * MINUTE)
+  expect(await scraped(ledger, () => 6 * MINUTE)).toEqual([])
+})
+
+test('a refused DELETE is counted by its reason, clusters that wait for the same together', async () => {
+  const ledger = ledgerOf()
+  for (const id of ['c1', 'c2']) {
+    const world = await deleting(configMap('config'))
+    world.refused.set('config', { operation: 'delete', reason: 'Forbidden' })
+    ledger.note(id, await world.run(), 0)
+  }
+  expect(await scraped(ledger, () => 5 * MINUTE)).toEqual(['one: config Forbidden 2'])
+})
+
+test('what was not looked at waits for what failed before it: a broken order holds up everything', () => {
+  const failure = { phase: 'resources', step: 'a', reason: 'InvalidDeletionOrder', message: '' } as const
+  expect(waitsOf({ resources: [], failures: [failure] }, ['a', 'b'])).toEqual([
+    { resource: 'a', cause: 'InvalidDeletionOrder' },
+    { resource: 'b', cause: 'InvalidDeletionOrder' },
+  ])
+})
+
+test('a run that fails before it looks neither ends a deletion nor makes it young again', async () => {
+  const world = runWorld({
+    params: [{ name: 'known', source: { expression: 'resource.name' }, required: true }],
+    resources: [configMap('config')],
+  })
+  await world.run()
+  const named = { ...world.resource, deleted_time: '2026-01-31T12:00:00Z' }
+  world.held.add('config')
+  const ledger = ledgerOf()
+  for (const [minute, resource] of [
+    [0, named],
+    [3, { id: 'c1' }],
+    [4, named],
+  ] as const) {
+    world.resource = resource
+    expect(ledger.note('c1', await world.run(), minute * MINUTE)).toBeUndefined()
+    expect(ledger.isDeleting('c1')).toBe(true)
+  }
+  expect(ledger.summary(5 * MINUTE)).toMatchObject({ failed: 1, stuck: 1 })
+})

@@ -1,0 +1,116 @@
+/** What a task knows of its resources so far: what its status and its metrics are made from. Its runs: runs/runs.ts. */
+import type { ReconcileEvent } from '../events/reconcile-event.ts'
+import type { RunResult } from '../run/run.ts'
+import type { RunStatus } from '../run/trace.ts'
+import { counted, type Stuck, type Wait, waitsOf } from './stuck-deletions.ts'
+
+/** A deletion that has waited for so long, in milliseconds, is stuck. */
+const STUCK = 300_000
+
+export interface Counts {
+  readonly processed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+export class Ledger {
+  #counts: Counts
+  /** Why the last run failed, by id of the resource. */
+  readonly #failing = new Map<string, string>()
+  /** Since when something is left of a resource in deletion, and what. */
+  readonly #deleting = new Map<string, { readonly since: number; readonly waits: readonly Wait[] }>()
+  /** The last event about each of these, and when its run ended. */
+  readonly #last = new Map<string, { readonly event: ReconcileEvent; readonly at: number }>()
+  deadLetters: number
+
+  /** @param before what earlier managers counted for this object */
+  constructor(before: Counts & { readonly deadLetters: number }) {
+    this.#counts = before
+    this.deadLetters = before.deadLetters
+  }
+
+  /**
+   * Notes how a run ended.
+   * @returns how long the deletion took, in milliseconds, when it has come to its end with this run
+   */
+  note(id: string, { trace, remaining, told }: RunResult, now: number): number | undefined {
+    this.#count(trace.status)
+    const [failure] = trace.failures
+    if (failure === undefined) this.#failing.delete(id)
+    else this.#failing.set(id, failure.message)
+    const before = this.#deleting.get(id)
+    // A run that failed before it looked says nothing of what is left.
+    if (trace.mode === undefined && trace.status === 'failed') return undefined
+    if (trace.mode === 'delete' && (remaining.length > 0 || !told)) {
+      this.#deleting.set(id, { since: before?.since ?? now, waits: waitsOf(trace, remaining) })
+      return undefined
+    }
+    this.#deleting.delete(id)
+    return before === undefined ? undefined : now - before.since
+  }
+
+  /** A run broke off without an outcome. */
+  broke(id: string, problem: string): void {
+    this.#count('failed')
+    this.#failing.set(id, problem)
+  }
+
+  /** The run that an event asked for has ended and is noted. @param now milliseconds since the epoch */
+  ran(event: ReconcileEvent, now: number): void {
+    const { id } = event.data
+    if (this.isFailing(id) || this.isDeleting(id)) this.#last.set(id, { event, at: now })
+    else this.#last.delete(id)
+  }
+
+  /** Of the resources that fail or are in deletion those about which nobody has asked since, by the last event about each. */
+  silentSince(moment: number): readonly ReconcileEvent[] {
+    return [...this.#last.values()].filter(({ at }) => at <= moment).map(({ event }) => event)
+  }
+
+  /** It is gone, or not the task's any more. */
+  forget(id: string): void {
+    this.#failing.delete(id)
+    this.#deleting.delete(id)
+    this.#last.delete(id)
+  }
+
+  isFailing(id: string): boolean {
+    return this.#failing.has(id)
+  }
+
+  isDeleting(id: string): boolean {
+    return this.#deleting.has(id)
+  }
+
+  /** @param now milliseconds since the epoch */
+  summary(now: number) {
+    return {
+      ...this.#counts,
+      failing: this.#failing.size,
+      deleting: this.#deleting.size,
+      stuck: this.#stuck(now).length,
+      deadLetters: this.deadLetters,
+      lastError: [...this.#failing.values()].at(-1),
+    }
+  }
+
+  /** What deletions are stuck behind. @param now milliseconds since the epoch */
+  stuck(now: number): readonly Stuck[] {
+    return counted(this.#stuck(now).flatMap(({ waits }) => waits))
+  }
+
+  #stuck(now: number) {
+    return [...this.#deleting.values()].filter(({ since }) => now - since >= STUCK)
+  }
+
+  #count(status: RunStatus): void {
+    const { processed, failed, skipped } = this.#counts
+    this.#counts = {
+      processed: processed + 1,
+      failed: failed + (status === 'failed' ? 1 : 0),
+      skipped: skipped + (status === 'skipped' ? 1 : 0),
+    }
+  }
+}
+
+export type Summary = ReturnType<Ledger['summary']>

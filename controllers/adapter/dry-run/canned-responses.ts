@@ -1,0 +1,63 @@
+/** The answers that a dry run gets from its API, in the peer's form: `{responses: [{match: {method, urlPattern}, responses: [{statusCode, headers, body}]}]}`. */
+import type { Answer, Exchange, Request } from '../http/connection.ts'
+import type { Json } from '../task/task.ts'
+
+export interface Response {
+  readonly statusCode?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Json
+}
+
+export interface ResponseRule {
+  readonly match: { readonly method?: string; readonly urlPattern: string }
+  readonly responses: readonly Response[]
+}
+
+/** What is wrong with a file of a dry run, and what to write. */
+export class DryRunFileError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DryRunFileError'
+  }
+}
+
+interface Rule {
+  readonly method: string
+  readonly pattern: RegExp
+  readonly responses: readonly Response[]
+}
+
+/** Answers in order, the last one again and again; what no rule matches is answered with 200 and {}. @throws DryRunFileError */
+export const scripted = (rules: readonly ResponseRule[], onRequest: (request: Request) => void): Exchange => {
+  const compiled = rules.map(compile)
+  const used = new Map<Rule, number>()
+  return async (request) => {
+    onRequest(request)
+    const rule = compiled.find(({ method, pattern }) => fits(method, request.method) && pattern.test(request.url))
+    if (rule === undefined) return answerOf({})
+    const at = used.get(rule) ?? 0
+    used.set(rule, at + 1)
+    return answerOf(rule.responses[Math.min(at, rule.responses.length - 1)] ?? {})
+  }
+}
+
+const fits = (wanted: string, method: string): boolean => wanted === '' || wanted === '*' || wanted === method
+
+const compile = ({ match, responses }: ResponseRule, at: number): Rule => {
+  const place = `responses[${at}]`
+  if (match === undefined || typeof match.urlPattern !== 'string')
+    throw new DryRunFileError(`${place}: write match: {method: GET, urlPattern: ".*/clusters/.*"}`)
+  if (!Array.isArray(responses)) throw new DryRunFileError(`${place}.responses: write a list of {statusCode, body}`)
+  try {
+    return { method: (match.method ?? '').toUpperCase(), pattern: new RegExp(match.urlPattern), responses }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new DryRunFileError(`${place}.match.urlPattern: ${why}`, { cause: error })
+  }
+}
+
+const answerOf = ({ statusCode = 200, headers = {}, body = {} }: Response): Answer => ({
+  status: statusCode,
+  headers,
+  text: typeof body === 'string' ? body : JSON.stringify(body),
+})

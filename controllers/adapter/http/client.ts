@@ -1,0 +1,166 @@
+/** Sends a task's requests: rendered, authorised, tried again, and noted in the trace. */
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '#operator/model/clock.ts'
+import { TaskError } from '../run/task-error.ts'
+import type { TracedRequest } from '../run/trace.ts'
+import type { ApiCall, Json, Retry, Scope } from '../task/task.ts'
+import { apiPath } from './api-path.ts'
+import type { Answer, Exchange, Request } from './connection.ts'
+import { delayAfter, isWorthRetrying } from './retry.ts'
+
+/** The answer to a request that was taken. */
+export interface Taken {
+  readonly status: number
+  /** Parsed JSON, the text where it is none, null when it is empty. */
+  readonly body: Json
+  /** Entity tag of what was answered. */
+  readonly etag: string | undefined
+}
+
+/** A request was refused, or nobody answered. */
+export class RequestError extends TaskError {
+  /** Of the last answer; undefined when there was none. */
+  readonly status: number | undefined
+  /** `code` of the problem document in the answer. */
+  readonly code: string | undefined
+  constructor(message: string, status: number | undefined, code: string | undefined, options?: ErrorOptions) {
+    super('RequestFailed', message, options)
+    this.name = 'RequestError'
+    this.status = status
+    this.code = code
+  }
+}
+
+export interface CallerOptions {
+  readonly exchange: Exchange
+  readonly clock: Clock
+  /** Of one try where the task says nothing, in milliseconds. */
+  readonly timeout: number
+  /** A file with the bearer token, read for every request: tokens are rotated under us. */
+  readonly tokenFile?: string | undefined
+  /** In [0, 1). */
+  readonly random?: () => number
+  /** W3C Trace Context, sent along. */
+  readonly traceparent?: string | undefined
+  /** Told about every request, once. */
+  readonly onRequest?: (request: TracedRequest) => void
+}
+
+export class Caller {
+  readonly #options: CallerOptions
+  constructor(options: CallerOptions) {
+    this.#options = options
+  }
+
+  /** The same caller for one run: tells about its requests, and carries the trace that the event began. */
+  tracing(onRequest: (request: TracedRequest) => void, traceparent: string | undefined): Caller {
+    return new Caller({ ...this.#options, onRequest, traceparent })
+  }
+
+  /** @throws TaskError from rendering, RequestError, or the signal's reason */
+  async call({ method, url, headers, body, retry }: ApiCall, scope: Scope, signal: AbortSignal): Promise<Taken> {
+    const rendered = headers.map(({ name, value }) => [name.toLowerCase(), value.render(scope)] as const)
+    return this.send(
+      {
+        method,
+        url: apiPath(url.render(scope)),
+        headers: { ...(body && { 'content-type': 'application/json' }), ...Object.fromEntries(rendered) },
+        body: body?.render(scope),
+      },
+      retry,
+      signal,
+    )
+  }
+
+  /** @throws RequestError, or the signal's reason */
+  async send(request: Request, retry: Retry, signal: AbortSignal): Promise<Taken> {
+    const { clock, random = Math.random, onRequest } = this.#options
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#try(request, retry, signal)
+      const isLast =
+        attempt >= retry.attempts || (outcome.answer !== undefined && !isWorthRetrying(outcome.answer.status))
+      if (isLast) {
+        onRequest?.({ method: request.method, url: request.url, status: outcome.answer?.status, attempts: attempt })
+        return taken(request, outcome, attempt)
+      }
+      const asked = retryAfterOf(outcome.answer)
+      await clock.sleep(Math.min(asked ?? delayAfter(retry, attempt, random()), retry.maxDelay), signal)
+      signal.throwIfAborted()
+    }
+  }
+
+  async #try(request: Request, retry: Retry, signal: AbortSignal): Promise<Outcome> {
+    const { exchange, timeout, tokenFile, traceparent } = this.#options
+    try {
+      const headers: Record<string, string> = { ...request.headers }
+      if (traceparent !== undefined) headers.traceparent = traceparent
+      if (tokenFile !== undefined) headers.authorization ??= `Bearer ${await tokenOf(tokenFile)}`
+      const sent = { ...request, headers }
+      return { answer: await exchange(sent, retry.timeout ?? timeout, signal), error: undefined }
+    } catch (error) {
+      signal.throwIfAborted()
+      return { answer: undefined, error }
+    }
+  }
+}
+
+type Outcome =
+  | { readonly answer: Answer; readonly error: undefined }
+  | { readonly answer: undefined; readonly error: unknown }
+
+const taken = ({ method, url }: Request, { answer, error }: Outcome, attempts: number): Taken => {
+  const tries = attempts === 1 ? '' : ` (${attempts} attempts)`
+  if (answer === undefined)
+    throw new RequestError(`${method} ${url} got no answer: ${messageOf(error)}${tries}`, undefined, undefined, {
+      cause: error,
+    })
+  const body = parsed(answer.text)
+  const { etag, location } = answer.headers
+  if (answer.status < 300) return { status: answer.status, body, etag: typeof etag === 'string' ? etag : undefined }
+  if (answer.status < 400)
+    throw new RequestError(
+      `${method} ${url} was answered with ${answer.status}${leading(location, url)}: redirects are not followed, write the URL that it leads to`,
+      answer.status,
+      undefined,
+    )
+  const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const said = problem.detail ?? problem.reason ?? problem.title ?? ''
+  const detail = typeof said === 'string' && said !== '' ? `: ${said.slice(0, 300)}` : ''
+  throw new RequestError(
+    `${method} ${url} was answered with ${answer.status}${detail}${tries}`,
+    answer.status,
+    typeof problem.code === 'string' ? problem.code : undefined,
+  )
+}
+
+/** Where a redirect leads, without its query, which may be secret. */
+const leading = (location: string | string[] | undefined, from: string): string => {
+  const url = typeof location === 'string' ? URL.parse(location, new URL(from, 'http://api').href) : null
+  return url === null ? '' : ` to ${url.origin}${url.pathname}`
+}
+
+const parsed = (text: string): Json => {
+  if (text.trim() === '') return null
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}
+
+/** Milliseconds of a Retry-After header in seconds. */
+const retryAfterOf = (answer: Answer | undefined): number | undefined => {
+  const header = answer?.headers['retry-after']
+  return typeof header === 'string' && /^\d+$/.test(header) ? Number(header) * 1_000 : undefined
+}
+
+const tokenOf = async (file: string): Promise<string> => {
+  const token = (await readFile(file, 'utf8')).trim()
+  if (token === '') throw new Error(`the token file ${file} is empty`)
+  return token
+}
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}

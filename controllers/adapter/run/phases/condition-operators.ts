@@ -1,0 +1,60 @@
+/** Whether a condition of a precondition holds, and what to say when it does not. The peer's operators. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Condition, Json, Scope } from '../../task/task.ts'
+
+/** Undefined when it holds; otherwise why not, as `generation greaterThan 30 (actual: 5)`. */
+export const unmet = ({ field, operator, value }: Condition, scope: Scope): string | undefined => {
+  const actual = field.take(scope) as Json | undefined
+  if (holds(operator, actual, value)) return undefined
+  const wanted = value === undefined ? '' : ` ${JSON.stringify(value)}`
+  return `${field.text} ${operator}${wanted} (actual: ${actual === undefined ? 'none' : JSON.stringify(actual)})`
+}
+
+const holds = (operator: Condition['operator'], actual: Json | undefined, wanted: Json | undefined): boolean => {
+  switch (operator) {
+    case 'exists':
+      return actual !== undefined && actual !== null
+    case 'notExists':
+      return actual === undefined || actual === null
+    case 'equals':
+      return equal(actual, wanted)
+    case 'notEquals':
+      return !equal(actual, wanted)
+    case 'in':
+      return Array.isArray(wanted) && wanted.some((one) => equal(actual, one))
+    case 'notIn':
+      return !Array.isArray(wanted) || !wanted.some((one) => equal(actual, one))
+    case 'contains':
+      return contains(actual, wanted)
+    case 'greaterThan':
+      return compare(actual, wanted, (difference) => difference > 0)
+    case 'greaterThanOrEqual':
+      return compare(actual, wanted, (difference) => difference >= 0)
+    case 'lessThan':
+      return compare(actual, wanted, (difference) => difference < 0)
+    case 'lessThanOrEqual':
+      return compare(actual, wanted, (difference) => difference <= 0)
+  }
+}
+
+/** Nothing and null are the same, as they are to `has()`. */
+const equal = (a: Json | undefined, b: Json | undefined): boolean => isDeepStrictEqual(a ?? null, b ?? null)
+
+const contains = (actual: Json | undefined, wanted: Json | undefined): boolean => {
+  if (typeof actual === 'string') return typeof wanted === 'string' && actual.includes(wanted)
+  if (Array.isArray(actual)) return actual.some((one) => equal(one, wanted))
+  return typeof actual === 'object' && actual !== null && typeof wanted === 'string' && Object.hasOwn(actual, wanted)
+}
+
+/** Numbers, and texts that are numbers; nothing else is greater or less. */
+const compare = (a: Json | undefined, b: Json | undefined, judge: (difference: number) => boolean): boolean => {
+  const [left, right] = [numberOf(a), numberOf(b)]
+  return left !== undefined && right !== undefined && judge(left - right)
+}
+
+const numberOf = (value: Json | undefined): number | undefined => {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string' || value.trim() === '') return undefined
+  const number = Number(value)
+  return Number.isFinite(number) ? number : undefined
+}

@@ -1,0 +1,17 @@
+/** Whether the run applies or deletes. Seed: adapter-deletion, `when_deleting` is evaluated after the preconditions. */
+import type { JsonObject } from '../../task/task.ts'
+import type { Progress } from '../run-state.ts'
+import type { Mode } from '../trace.ts'
+import { isTrue } from './preconditions.ts'
+
+/** @throws TaskError when `when_deleting` has no value: then nothing is applied and nothing deleted */
+export const modeOf = ({ task, resource, scope }: Progress): Mode => {
+  const { whenDeleting } = task
+  const isDeleting =
+    whenDeleting === undefined ? isMarked(resource) : isTrue(whenDeleting.text, whenDeleting.evaluate(scope))
+  return isDeleting ? 'delete' : 'apply'
+}
+
+/** `deleted_time`, or the seed's `deleted_at`; null is the same as nothing. */
+const isMarked = (resource: JsonObject | undefined): boolean =>
+  typeof (resource?.deleted_time ?? resource?.deleted_at) === 'string'

@@ -1,0 +1,50 @@
+/** Reads Kubernetes objects that come as plain JSON. */
+import type { JsonObject } from '../../task/task.ts'
+
+interface Metadata {
+  readonly name?: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly deletionTimestamp?: string
+  readonly finalizers?: readonly string[]
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Which generation of the HyperFleet resource an object was applied for; the peer's name. */
+export const GENERATION = 'hyperfleet.io/generation'
+
+/** Which task applied an object; watches select by it. The name of an adapter is its identity: tasks of one name would report over each other. */
+export const ADAPTER_LABEL = 'muster.dev/adapter'
+/** For which HyperFleet resource, for people. */
+export const RESOURCE_LABEL = 'muster.dev/resource-id'
+/** What an event about that resource would carry, so that a change of the object can ask for a run by itself. */
+export const EVENT_ANNOTATION = 'muster.dev/event'
+
+export const metadataOf = (object: JsonObject): Metadata => (object.metadata ?? {}) as Metadata
+
+/** '' when it does not say. */
+export const kindOf = ({ kind }: JsonObject): string => (typeof kind === 'string' ? kind : '')
+export const apiVersionOf = ({ apiVersion }: JsonObject): string => (typeof apiVersion === 'string' ? apiVersion : '')
+
+/** It was asked to go and waits for a finalizer. */
+export const isLeaving = (object: JsonObject): boolean => metadataOf(object).deletionTimestamp !== undefined
+
+/** The generation it was applied for; 0 when it does not say. */
+export const generationOf = (object: JsonObject): number => {
+  const generation = Number(metadataOf(object).annotations?.[GENERATION])
+  return Number.isFinite(generation) ? generation : 0
+}
+
+/** `ConfigMap default/c-1`, for people. */
+export const describe = (object: JsonObject): string => {
+  const { name = '', namespace } = metadataOf(object)
+  return `${kindOf(object) || 'object'} ${namespace === undefined ? name : `${namespace}/${name}`}`
+}
+
+/** Of several matches the one that speaks for the resource: the newest generation, then the first name. */
+export const foremost = (objects: readonly JsonObject[]): JsonObject | undefined =>
+  objects.toSorted(
+    (a, b) => generationOf(b) - generationOf(a) || (metadataOf(a).name ?? '').localeCompare(metadataOf(b).name ?? ''),
+  )[0]

@@ -1,0 +1,116 @@
+/**
+ * The standard report: what the API is told when a task has no post actions of its own, and when its own could not say it.
+ * Seed: pulses-and-status (Applied, Available, Health); adapter-deletion (the delete signal); peer: Finalized and its reasons.
+ */
+
+import { type Readiness, readinessOf } from '#operator/model/readiness.ts'
+import type { JsonObject } from '../task/task.ts'
+import type { Mode, TracedFailure } from './trace.ts'
+
+export interface Outcome {
+  readonly adapter: { readonly name: string; readonly version: string }
+  readonly generation: number
+  /** Undefined when the run did not get so far. */
+  readonly mode: Mode | undefined
+  readonly failures: readonly TracedFailure[]
+  /** Why nothing was applied or deleted. */
+  readonly skipReason: string | undefined
+  /** All resources of the task, and the objects of those that are there. */
+  readonly wanted: readonly string[]
+  readonly objects: Readonly<Record<string, JsonObject>>
+  /** Those that a deletion still waits for, and what each says about it. */
+  readonly remaining: readonly { readonly name: string; readonly message: string }[]
+}
+
+interface Said {
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly reason: string
+  readonly message: string
+}
+
+/** @param now when the run looked at things */
+export const standardReport = (outcome: Outcome, now: Date): JsonObject => {
+  const { adapter, generation } = outcome
+  const said = { Applied: applied(outcome), Available: available(outcome), Health: health(outcome) }
+  const conditions = { ...said, Finalized: finalized(outcome, said.Applied, said.Health) }
+  return {
+    adapter: adapter.name,
+    observed_generation: generation,
+    observed_time: now.toISOString(),
+    conditions: Object.entries(conditions).map(([type, { status, reason, message }]) => ({
+      type,
+      status,
+      reason,
+      message: message.slice(0, LONGEST),
+    })),
+  }
+}
+
+/** Characters of a message: it is for people, who find the rest in the trace. */
+const LONGEST = 1_000
+
+const health = ({ failures, skipReason, mode, remaining }: Outcome): Said => {
+  const [first] = failures
+  if (first !== undefined) {
+    const more = failures.length > 1 ? ` (and ${failures.length - 1} more)` : ''
+    const where = first.step === '' ? first.phase : `${first.phase}, ${first.step}`
+    return { status: 'False', reason: first.reason, message: `${where}: ${first.message}${more}` }
+  }
+  // Somebody has to know why a deletion does not go on.
+  if (mode === 'delete' && skipReason !== undefined && remaining.length > 0)
+    return { status: 'False', reason: 'PreconditionNotMet', message: skipReason }
+  return { status: 'True', reason: 'Healthy', message: 'the adapter did what it could' }
+}
+
+const applied = ({ mode, failures, skipReason, wanted, objects, remaining }: Outcome): Said => {
+  if (mode === undefined)
+    return {
+      status: 'Unknown',
+      reason: failures[0]?.reason ?? 'NotLooked',
+      message: 'the resources were not looked at',
+    }
+  if (mode === 'delete') {
+    if (remaining.length === 0) return { status: 'False', reason: 'Deleted', message: 'everything is deleted' }
+    const list = remaining.map(({ name, message }) => (message === '' ? name : `${name}: ${message}`))
+    return { status: 'True', reason: 'Deleting', message: `still there: ${list.join('; ')}` }
+  }
+  if (skipReason !== undefined) return { status: 'False', reason: 'PreconditionNotMet', message: skipReason }
+  const missing = wanted.filter((name) => objects[name] === undefined)
+  return missing.length === 0
+    ? { status: 'True', reason: 'Applied', message: 'everything is applied' }
+    : { status: 'False', reason: failures[0]?.reason ?? 'NotApplied', message: `not there: ${missing.join(', ')}` }
+}
+
+const available = ({ mode, failures, skipReason, objects, remaining }: Outcome): Said => {
+  if (mode === undefined)
+    return {
+      status: 'Unknown',
+      reason: failures[0]?.reason ?? 'NotLooked',
+      message: 'the resources were not looked at',
+    }
+  if (mode === 'delete') {
+    const reason = remaining.length === 0 ? 'Deleted' : 'Deleting'
+    return { status: 'False', reason, message: 'the resource is being deleted' }
+  }
+  if (skipReason !== undefined) return { status: 'Unknown', reason: 'PreconditionNotMet', message: skipReason }
+  const [failure] = failures
+  if (failure !== undefined) return { status: 'False', reason: failure.reason, message: failure.message }
+  return worst(Object.values(objects).map(readinessOf))
+}
+
+const worst = (all: readonly Readiness[]): Said => {
+  const one =
+    all.find(({ available: said }) => said === 'False') ?? all.find(({ available: said }) => said === 'Unknown')
+  return one === undefined
+    ? { status: 'True', reason: 'Available', message: 'everything is fit for use' }
+    : { status: one.available, reason: one.reason, message: one.message }
+}
+
+/** The peer's condition: may the record go? */
+const finalized = ({ mode }: Outcome, appliedSaid: Said, healthSaid: Said): Said => {
+  if (mode !== 'delete') return { status: 'False', reason: 'NotDeleting', message: 'the resource is not being deleted' }
+  if (healthSaid.status !== 'True') return { status: 'False', reason: 'AdapterUnhealthy', message: healthSaid.message }
+  return appliedSaid.status === 'False'
+    ? { status: 'True', reason: 'CleanupConfirmed', message: 'everything is deleted' }
+    : { status: 'False', reason: 'CleanupInProgress', message: appliedSaid.message }
+}

@@ -1,0 +1,92 @@
+/** The last runs of every task that this process works on: for `GET /adapter/runs`, for the status, and for others in the process. */
+import type { Trace } from '../run/trace.ts'
+import { shortened } from './truncate-trace.ts'
+
+/** A run that has ended. */
+export interface AdapterRun {
+  /** Tells it from all other runs of this process. */
+  readonly id: string
+  /** Of the AdapterTask. */
+  readonly namespace: string
+  readonly task: string
+  /** Under which it reports. */
+  readonly adapter: string
+  /** Id of the HyperFleet resource. */
+  readonly resource: string
+  /** Without secrets, and shortened where it is too large to be kept. */
+  readonly trace: Trace
+}
+
+/** Everything is compared as it stands; what is undefined is not compared. */
+export interface RunFilter {
+  readonly namespace?: string | undefined
+  readonly task?: string | undefined
+  readonly resource?: string | undefined
+  readonly status?: Trace['status'] | undefined
+}
+
+/** How others read runs. */
+export interface AdapterRuns {
+  /** The newest first. */
+  list(filter: RunFilter, limit: number): readonly AdapterRun[]
+  /** Calls back after a run has ended. @returns how to stop it */
+  onChange(listener: () => void): () => void
+}
+
+/** Runs of a task that are kept, whatever they came to. */
+const KEPT = 50
+/** Beyond them, of so many resources the last failure: other resources' runs must not push it out. */
+const FAILURES_KEPT = 50
+
+interface Shelf {
+  readonly last: AdapterRun[]
+  /** By resource, of those that still fail. */
+  readonly failed: Map<string, AdapterRun>
+}
+
+export class RunBook implements AdapterRuns {
+  readonly #shelves = new Map<string, Shelf>()
+  readonly #listeners = new Set<() => void>()
+  #count = 0
+
+  note(run: Omit<AdapterRun, 'id'>): void {
+    const key = keyOf(run)
+    const shelf: Shelf = this.#shelves.get(key) ?? { last: [], failed: new Map() }
+    this.#shelves.set(key, shelf)
+    const kept = { id: String(++this.#count), ...run, trace: shortened(run.trace) }
+    shelf.last.push(kept)
+    if (shelf.last.length > KEPT) shelf.last.shift()
+    shelf.failed.delete(run.resource)
+    if (run.trace.status === 'failed') {
+      shelf.failed.set(run.resource, kept)
+      const [oldest] = shelf.failed.keys()
+      if (shelf.failed.size > FAILURES_KEPT && oldest !== undefined) shelf.failed.delete(oldest)
+    }
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** The task is not ours any more: another process has its runs now, or nobody. */
+  forget(namespace: string, task: string): void {
+    this.#shelves.delete(keyOf({ namespace, task }))
+  }
+
+  list(filter: RunFilter, limit: number): readonly AdapterRun[] {
+    const found = new Map<string, AdapterRun>()
+    for (const { last, failed } of this.#shelves.values())
+      for (const run of [...failed.values(), ...last]) if (fits(run, filter)) found.set(run.id, run)
+    return [...found.values()].toSorted((a, b) => Number(b.id) - Number(a.id)).slice(0, limit)
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+const keyOf = ({ namespace, task }: Pick<AdapterRun, 'namespace' | 'task'>): string => `${namespace}/${task}`
+
+const fits = (run: AdapterRun, { namespace, task, resource, status }: RunFilter): boolean =>
+  (namespace === undefined || run.namespace === namespace) &&
+  (task === undefined || run.task === task) &&
+  (resource === undefined || run.resource === resource) &&
+  (status === undefined || run.trace.status === status)

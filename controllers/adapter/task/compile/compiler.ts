@@ -1,0 +1,156 @@
+/** Compiles the texts of a task: expressions, templates, paths, and documents made of templates. */
+import { CelError, type Environment, toJson } from '#lib/cel/index.ts'
+import { TaskError } from '../../run/task-error.ts'
+import type { Expression, FieldPath, Json, Scope, Template, Tree } from '../task.ts'
+import type { Problems } from '../task-problems.ts'
+import { FieldPathError, fieldPath } from './field-path.ts'
+import { isWordOfCel, type Names } from './variable-names.ts'
+
+/** A template engine, as much of it as tasks need. */
+export interface Templates {
+  /** @throws Error whose message says what to write */
+  compile(text: string): { readonly variables: readonly string[]; render(scope: Scope): string }
+}
+
+export interface Languages {
+  readonly templates: Templates
+  /** The environment of expressions that know these variables. */
+  expressions(names: readonly string[]): Environment
+}
+
+/** Words of an expression that may be variables: those of an answer are not known before it comes. */
+const WORD = /[A-Za-z_][A-Za-z0-9_]*/g
+
+export class Compiler {
+  readonly #languages: Languages
+  readonly #problems: Problems
+  /** Every name that the whole task gives, to tell a late one from an unknown one. */
+  readonly #all: Names
+  readonly #environment: Environment
+
+  constructor(languages: Languages, problems: Problems, all: Names) {
+    this.#languages = languages
+    this.#problems = problems
+    this.#all = all
+    this.#environment = this.#knowing(all.all)
+  }
+
+  /** @param options.condition it must give true or false */
+  expression(path: string, text: string, names: Names, options: { readonly condition?: boolean } = {}): Expression {
+    return this.#compiled(path, text, this.#environment, names, options.condition === true)
+  }
+
+  /** An expression about an answer, whose fields are variables: any name may be one. */
+  aboutAnswer(path: string, text: string, names: Names): Expression {
+    const words = [...text.matchAll(WORD)].map(([word]) => word)
+    return this.#compiled(path, text, this.#knowing([...new Set([...names.all, ...words])]), undefined, false)
+  }
+
+  template(path: string, text: string, names: Names): Template {
+    try {
+      const { variables, render } = this.#languages.templates.compile(text)
+      for (const name of variables) if (!names.has(name)) this.#problems.add(path, names.hint(name, this.#all))
+      return { text, variables, render: (scope) => rendered(text, () => render(scope)) }
+    } catch (error) {
+      this.#problems.add(path, error instanceof Error ? error.message : String(error))
+      return { text, variables: [], render: () => text }
+    }
+  }
+
+  /** A part of a text whose whole is compiled too; undefined when it means nothing without the rest. */
+  part(text: string): Template | undefined {
+    try {
+      const { variables, render } = this.#languages.templates.compile(text)
+      return { text, variables, render: (scope) => rendered(text, () => render(scope)) }
+    } catch {
+      return undefined
+    }
+  }
+
+  path(path: string, text: string): FieldPath {
+    try {
+      return fieldPath(text)
+    } catch (error) {
+      if (!(error instanceof FieldPathError)) throw error
+      this.#problems.add(path, error.message)
+      return { text, take: () => undefined }
+    }
+  }
+
+  /** A document; `leaf` may give meaning to an object inside it, and undefined to build it as it is. */
+  tree(path: string, value: unknown, names: Names, leaf: LeafReader = () => undefined): Tree {
+    if (typeof value === 'string') {
+      if (!value.includes('{{')) return { build: () => value }
+      const template = this.template(path, value, names)
+      return { build: (scope) => template.render(scope) }
+    }
+    if (Array.isArray(value)) {
+      const items = value.map((item, at) => this.tree(`${path}[${at}]`, item, names, leaf))
+      return { build: (scope) => items.map((item) => item.build(scope)) }
+    }
+    if (typeof value !== 'object' || value === null) return { build: () => (value ?? null) as Json }
+    const special = leaf(path, value as Readonly<Record<string, unknown>>)
+    if (special !== undefined) return special
+    const entries = Object.entries(value).map(
+      ([key, inner]) =>
+        [this.tree(`${path}.${key}`, key, names), this.tree(`${path}.${key}`, inner, names, leaf)] as const,
+    )
+    return {
+      build: (scope) => Object.fromEntries(entries.map(([key, inner]) => [key.build(scope), inner.build(scope)])),
+    }
+  }
+
+  /** Names that can be no variables are problems of the place that gives them. */
+  #knowing(names: readonly string[]): Environment {
+    return this.#languages.expressions(names.filter((name) => !isWordOfCel(name)))
+  }
+
+  #compiled(
+    path: string,
+    text: string,
+    where: Environment,
+    names: Names | undefined,
+    isCondition: boolean,
+  ): Expression {
+    try {
+      const program = where.compile(text, isCondition ? { result: 'bool' } : {})
+      for (const name of names === undefined ? [] : program.variables)
+        if (names?.has(name) === false) this.#problems.add(path, names.hint(name, this.#all))
+      return { text, evaluate: (scope) => evaluated(text, () => program.evaluate(scope)) }
+    } catch (error) {
+      if (!(error instanceof CelError)) throw error
+      this.#problems.add(path, error.message)
+      return { text, evaluate: () => null }
+    }
+  }
+}
+
+/** Gives an object inside a document its meaning; undefined when it has none of its own. */
+export type LeafReader = (path: string, object: Readonly<Record<string, unknown>>) => Tree | undefined
+
+const evaluated = (text: string, evaluate: () => unknown): Json => {
+  try {
+    return toJson(evaluate())
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error
+    throw new TaskError('ExpressionFailed', `the expression ${shortened(text)} has no value: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
+const rendered = (text: string, render: () => string): string => {
+  try {
+    return render()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new TaskError('TemplateFailed', `the template ${shortened(text)} can't be rendered: ${why}`, { cause: error })
+  }
+}
+
+const LONGEST = 80
+
+const shortened = (text: string): string => {
+  const line = text.trim().replaceAll(/\s+/g, ' ')
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
+}

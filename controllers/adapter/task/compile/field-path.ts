@@ -1,0 +1,45 @@
+/** Paths into values: `status.phase`, or JSONPath as kubectl writes it: `{.items[?(@.type=="Ready")].status}`. */
+import { compile } from 'json-p3'
+import type { FieldPath } from '../task.ts'
+
+/** A path that can't be read; the message says what to write. */
+export class FieldPathError extends Error {
+  constructor(text: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    super(`${JSON.stringify(text)} is no path (${why}): write status.phase or {.items[?(@.type=="Ready")].status}`)
+    this.name = 'FieldPathError'
+  }
+}
+
+const DOTTED = /^[A-Za-z_][\w-]*(\.([\w-]+|\d+))*$/
+
+/** @throws FieldPathError */
+export const fieldPath = (text: string): FieldPath => (DOTTED.test(text) ? dotted(text) : jsonPath(text))
+
+const dotted = (text: string): FieldPath => {
+  const keys = text.split('.')
+  return { text, take: (from) => keys.reduce<unknown>(step, from) }
+}
+
+/** The value under a key of an object or an index of a list; undefined when there is none, and for null. */
+const step = (value: unknown, key: string): unknown => {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+  return (value as Record<string, unknown>)[key] ?? undefined
+}
+
+const jsonPath = (text: string): FieldPath => {
+  const bare = text.trim().replace(/^\{(.*)\}$/s, '$1')
+  const absolute = bare.startsWith('$') ? bare : `$${/^[.[]/.test(bare) ? '' : '.'}${bare}`
+  try {
+    const query = compile(absolute)
+    return {
+      text,
+      take(from) {
+        const found = query.query(from as Parameters<typeof query.query>[0]).values()
+        return found.length > 1 ? found : (found[0] ?? undefined)
+      },
+    }
+  } catch (error) {
+    throw new FieldPathError(text, error)
+  }
+}

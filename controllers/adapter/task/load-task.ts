@@ -1,0 +1,108 @@
+/**
+ * From a task as it is written to one that can be run, or to everything that is wrong with it.
+ *
+ *   text ─► YAML ─► shape (unknown keys, types) ─► names, order, parents ─► every expression and template compiled
+ */
+import { load as parseYaml } from 'js-yaml'
+import { taskFile } from '#apis/hyperfleet.redhat.com/v1alpha1/task/task.ts'
+import type { HttpTargets } from '../transports/http-allowlist.ts'
+import { Compiler, type Languages } from './compile/compiler.ts'
+import { GIVEN, Names, RESOURCES } from './compile/variable-names.ts'
+import type { RawTask } from './raw-task.ts'
+import { Place } from './read/field-cursor.ts'
+import { readParams, readPreconditions } from './read/inputs.ts'
+import { readActions, readPayloads } from './read/post.ts'
+import { type Files, readResources } from './read/resources.ts'
+import type { Task } from './task.ts'
+import { InvalidTaskError, Problems } from './task-problems.ts'
+import { checkHttpResources } from './validate/http-resources.ts'
+import { checkNames, checkOrder, checkParents } from './validate/names-and-order.ts'
+import { shapeProblems } from './validate/schema.ts'
+
+export interface LoadOptions {
+  readonly languages: Languages
+  /** Who does the task; the file's own `adapter` when undefined. */
+  readonly adapter?: { readonly name: string; readonly version?: string | undefined } | undefined
+  readonly files?: Files
+  /** Environment variables that the task may read. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Where resources of HTTP services may lead; not judged when undefined. */
+  readonly httpTargets?: HttpTargets | undefined
+}
+
+/** A task file as an object, not judged yet. @throws InvalidTaskError when it is no YAML */
+export const parseTaskFile = (text: string): unknown => {
+  try {
+    return parseYaml(text)
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+    throw new InvalidTaskError([{ path: '', message: `the task is no YAML: ${why}` }])
+  }
+}
+
+/** @throws InvalidTaskError that holds everything that is wrong */
+export const loadTask = (value: unknown, options: LoadOptions): Task => {
+  const problems = new Problems()
+  for (const { path, message } of shapeProblems(value, taskFile())) problems.add(path, message)
+  problems.throwIfAny()
+  const raw = value as RawTask
+  checkNames(raw, problems)
+  checkParents(raw.resources ?? [], problems)
+  const task = read(raw, options, problems)
+  checkHttpResources(task, raw.resources ?? [], options.httpTargets, problems)
+  checkEnvironment(task, options.environment ?? {}, problems)
+  problems.throwIfAny()
+  checkOrder(task, problems)
+  problems.throwIfAny(task)
+  return task
+}
+
+const read = (raw: RawTask, options: LoadOptions, problems: Problems): Task => {
+  const { files = () => undefined, languages } = options
+  const names = new Names()
+  const place = new Place(new Compiler(languages, problems, everyName(raw)), problems, names)
+  const adapter = options.adapter ?? raw.adapter
+  if (adapter === undefined) problems.add('adapter', 'is missing: write adapter: {name: …}, under which it reports')
+
+  const params = readParams(place.at('params'), raw.params)
+  const preconditions = readPreconditions(place.at('preconditions'), raw.preconditions)
+  const whenDeleting =
+    raw.when_deleting === undefined ? undefined : place.at('when_deleting').condition(raw.when_deleting)
+  names.add(RESOURCES)
+  const resources = readResources(place.at('resources'), raw.resources, files)
+  const payloads = readPayloads(place.at('post.payloads'), raw.post?.payloads, files)
+  return {
+    adapter: { name: adapter?.name ?? '', version: adapter?.version ?? '' },
+    params,
+    preconditions,
+    whenDeleting,
+    resources,
+    payloads,
+    actions: readActions(place.at('post.post_actions'), raw.post?.post_actions, payloads),
+  }
+}
+
+/** Every name that is known at the end of the task. */
+const everyName = ({ params = [], preconditions = [], post }: RawTask): Names =>
+  new Names([
+    ...GIVEN,
+    RESOURCES,
+    ...params.map(({ name }) => name),
+    ...preconditions.flatMap(({ name, capture = [] }) => [name, ...capture.map((one) => one.name)]),
+    ...(post?.payloads ?? []).map(({ name }) => name),
+  ])
+
+const checkEnvironment = (
+  { params }: Task,
+  environment: Readonly<Record<string, string | undefined>>,
+  problems: Problems,
+): void => {
+  for (const [at, { source, required, default: fallback }] of params.entries()) {
+    if (source.kind !== 'env' || !required || fallback !== undefined) continue
+    if (environment[source.variable] === undefined)
+      problems.add(
+        `params[${at}].source`,
+        `the environment variable ${source.variable} is not set, or not among those that tasks may read`,
+      )
+  }
+}

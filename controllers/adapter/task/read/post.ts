@@ -1,0 +1,96 @@
+/** Reads payloads and post actions. */
+import { load as parseYaml } from 'js-yaml'
+import { TaskError } from '../../run/task-error.ts'
+import type { LeafReader } from '../compile/compiler.ts'
+import { nameProblem } from '../compile/variable-names.ts'
+import type { RawAction, RawPayload } from '../raw-task.ts'
+import type { Action, Json, Payload, Tree } from '../task.ts'
+import { readCall, readLog } from './calls.ts'
+import type { Place } from './field-cursor.ts'
+import type { Files } from './resources.ts'
+
+export const readPayloads = (place: Place, raw: readonly RawPayload[] = [], files: Files): readonly Payload[] =>
+  raw.map((payload, index) => {
+    const here = place.item(index)
+    const { name, build, build_ref, when_deleting } = payload
+    if ((build === undefined) === (build_ref === undefined)) here.problem('must have either build or build_ref')
+    const read: Payload = {
+      name,
+      when: here.at('when').when(payload.when),
+      build: build_ref === undefined ? readBuild(here.at('build'), build) : referred(here, build_ref, files),
+      whenDeleting: when_deleting === undefined ? undefined : readBuild(here.at('when_deleting'), when_deleting),
+    }
+    const problem = nameProblem(name)
+    if (problem !== undefined) here.at('name').problem(problem)
+    here.names.add(name)
+    return read
+  })
+
+const referred = (place: Place, file: string, files: Files): Tree => {
+  const text = files(file)
+  if (text === undefined) {
+    place.at('build_ref').problem(`there is no file ${file} beside the task`)
+    return place.tree({})
+  }
+  return readBuild(place.at('build_ref'), parsed(place.at('build_ref'), text))
+}
+
+const parsed = (place: Place, text: string): unknown => {
+  try {
+    return parseYaml(text)
+  } catch (error) {
+    place.problem(`is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`)
+    return {}
+  }
+}
+
+const readBuild = (place: Place, build: unknown): Tree => place.tree(build, computed(place))
+
+const FIELD = new Set(['field', 'default'])
+const EXPRESSION = new Set(['expression', 'default'])
+
+/** `{field, default}` and `{expression, default}` stand for the value that they give. */
+const computed =
+  (place: Place): LeafReader =>
+  (path, object) => {
+    const keys = Object.keys(object)
+    const { field, expression } = object
+    const fallback = object.default as Json | undefined
+    const here = place.elsewhere(path)
+    if (typeof field === 'string' && keys.every((key) => FIELD.has(key))) {
+      const taken = here.at('field').fieldPath(field)
+      return { build: (scope) => (taken.take(scope) as Json | undefined) ?? fallback ?? null }
+    }
+    if (typeof expression !== 'string' || !keys.every((key) => EXPRESSION.has(key))) return undefined
+    const compiled = here.at('expression').expression(expression)
+    return { build: (scope) => orDefault(() => compiled.evaluate(scope), fallback) }
+  }
+
+/** Nothing, or an error where a default says what to take then. An error without a default is an error. */
+const orDefault = (evaluate: () => Json, fallback: Json | undefined): Json => {
+  try {
+    return evaluate() ?? fallback ?? null
+  } catch (error) {
+    if (!(error instanceof TaskError) || fallback === undefined) throw error
+    return fallback
+  }
+}
+
+export const readActions = (
+  place: Place,
+  raw: readonly RawAction[] = [],
+  payloads: readonly Payload[],
+): readonly Action[] =>
+  raw.map((action, index) => {
+    const here = place.item(index)
+    const { name, api_call, log } = action
+    const call = api_call === undefined ? undefined : readCall(here.at('api_call'), api_call)
+    const used = call?.body?.variables ?? []
+    return {
+      name,
+      when: here.at('when').when(action.when),
+      log: readLog(here.at('log'), log),
+      call,
+      payloads: payloads.map((payload) => payload.name).filter((payload) => used.includes(payload)),
+    }
+  })

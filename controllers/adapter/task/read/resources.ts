@@ -1,0 +1,116 @@
+/** Reads what a task applies, finds and deletes. */
+import { load as parseYaml } from 'js-yaml'
+import { TaskError } from '../../run/task-error.ts'
+import { outlineOf, outlineOfText } from '../compile/manifest-identity.ts'
+import type { RawDiscovery, RawManifest, RawResource } from '../raw-task.ts'
+import type { Discovery, Json, Manifest, Reach, TaskResource, Template, Tree } from '../task.ts'
+import { readHeaders } from './calls.ts'
+import type { Place } from './field-cursor.ts'
+
+/** The files that a task file refers to: by name, relative to it. Undefined when there is none. */
+export type Files = (name: string) => string | undefined
+
+export const readResources = (place: Place, raw: readonly RawResource[] = [], files: Files): readonly TaskResource[] =>
+  raw.map((resource, index) => {
+    const here = place.item(index)
+    const { name, nested_discoveries = [], lifecycle, delete_options, recreate_on_change = false } = resource
+    const reach = readReach(here.at('transport'), resource.transport)
+    if (resource.discovery === undefined && reach.kind !== 'http')
+      here.at('discovery').problem('is missing: write by_name or by_selectors, by which the resource is found again')
+    const gate = lifecycle?.delete
+    return {
+      name,
+      reach,
+      manifest: readManifest(here.at('manifest'), resource.manifest as RawManifest, files),
+      discovery: resource.discovery && readDiscovery(here.at('discovery'), resource.discovery),
+      nested: nested_discoveries.map((nested, at) => ({
+        name: nested.name,
+        discovery: readDiscovery(here.at('nested_discoveries').item(at).at('discovery'), nested.discovery),
+      })),
+      recreateOnChange: recreate_on_change,
+      createWhen: here.at('lifecycle.create.when').when(lifecycle?.create?.when),
+      deleteWhen: here.at('lifecycle.delete.when').when(gate?.when),
+      policy: delete_options?.propagation_policy ?? gate?.propagation_policy ?? gate?.propagationPolicy ?? 'Background',
+      after: delete_options?.after,
+    }
+  })
+
+const readReach = (place: Place, raw: RawResource['transport']): Reach => {
+  const client = raw?.client ?? 'kubernetes'
+  switch (client) {
+    case 'kubernetes':
+      return { kind: 'kubernetes' }
+    case 'maestro': {
+      if (raw?.maestro === undefined) place.at('maestro').problem('is missing: write {target_cluster: …}')
+      return {
+        kind: 'maestro',
+        targetCluster: place.at('maestro.target_cluster').template(raw?.maestro?.target_cluster ?? ''),
+      }
+    }
+    case 'http': {
+      if (raw?.http === undefined) place.at('http').problem('is missing: write {url: …}')
+      const { url = '', create_url, headers } = raw?.http ?? {}
+      const here = place.at('http')
+      return {
+        kind: 'http',
+        url: here.at('url').template(url),
+        createUrl: create_url === undefined ? undefined : here.at('create_url').template(create_url),
+        headers: readHeaders(here.at('headers'), headers),
+      }
+    }
+  }
+}
+
+const readDiscovery = (place: Place, raw: RawDiscovery): Discovery => {
+  const { namespace, by_name, by_selectors } = raw
+  if ((by_name === undefined) === (by_selectors === undefined))
+    place.problem('must have either by_name or by_selectors')
+  if (by_selectors !== undefined && Object.keys(by_selectors.label_selector ?? {}).length === 0)
+    place.at('by_selectors.label_selector').problem('has no label, so it would find all there are: write at least one')
+  return {
+    namespace: namespace === undefined ? undefined : place.at('namespace').template(namespace),
+    by:
+      by_name === undefined
+        ? {
+            kind: 'labels',
+            labels: Object.fromEntries(
+              Object.entries(by_selectors?.label_selector ?? {}).map(([key, value]) => [
+                key,
+                place.at(`by_selectors.label_selector.${key}`).template(value),
+              ]),
+            ),
+          }
+        : { kind: 'name', name: place.at('by_name').template(by_name) },
+  }
+}
+
+const readManifest = (place: Place, raw: RawManifest, files: Files): Manifest => {
+  if (typeof raw === 'string') return readText(place, raw)
+  const { ref, ...rest } = raw as { ref?: unknown }
+  if (typeof ref !== 'string' || Object.keys(rest).length > 0)
+    return { ...place.tree(raw), outline: place.tree(outlineOf(raw as Readonly<Record<string, unknown>>)) }
+  const text = files(ref)
+  if (text !== undefined) return readText(place.at('ref'), text)
+  place.at('ref').problem(`there is no file ${ref} beside the task`)
+  return { ...place.tree({}), outline: place.tree({}) }
+}
+
+/** YAML with templates that may make structure: rendered first, parsed then. */
+const readText = (place: Place, text: string): Manifest => {
+  const whole = parsed(place, place.template(text))
+  const outline = outlineOfText(text)
+  const part = outline === undefined ? undefined : place.partOfTemplate(outline)
+  return { ...whole, outline: part === undefined ? whole : parsed(place, part) }
+}
+
+const parsed = (place: Place, template: Template): Tree => ({
+  build: (scope) => {
+    const yaml = template.render(scope)
+    try {
+      return parseYaml(yaml) as Json
+    } catch (error) {
+      const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
+      throw new TaskError('InvalidManifest', `${place.path} is no YAML once it is rendered: ${why}`, { cause: error })
+    }
+  },
+})

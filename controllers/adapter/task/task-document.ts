@@ -1,0 +1,40 @@
+import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { InvalidTaskError } from './task-problems.ts'
+
+/** A task in itself, and who does it where that is said beside it. */
+export interface Written {
+  readonly task: unknown
+  readonly adapter: { readonly name: string; readonly version?: string | undefined } | undefined
+}
+
+/** The fields of a spec that are no part of the task. */
+const AROUND = [
+  'adapter',
+  'resourceType',
+  'selector',
+  'hyperfleetAPI',
+  'events',
+  'serviceAccountName',
+  'suspend',
+  'taskRef',
+]
+
+/** The task in an AdapterTask's spec. */
+export const ofSpec = (spec: AdapterTaskSpec): Written => ({
+  task: Object.fromEntries(Object.entries(spec).filter(([key]) => !AROUND.includes(key))),
+  adapter: spec.adapter,
+})
+
+/**
+ * The task in a document, which is a task file or the manifest of an AdapterTask.
+ * @throws InvalidTaskError for a manifest whose task is elsewhere
+ */
+export const ofManifest = (document: unknown): Written => {
+  if (typeof document !== 'object' || document === null || !('kind' in document) || document.kind !== AdapterTask.kind)
+    return { task: document, adapter: undefined }
+  const { spec } = document as { readonly spec?: AdapterTaskSpec }
+  if (spec === undefined) throw new InvalidTaskError([{ path: 'spec', message: 'is missing: it is required here' }])
+  if (spec.taskRef !== undefined)
+    throw new InvalidTaskError([{ path: 'spec.taskRef', message: 'leads to a ConfigMap: give the task file itself' }])
+  return ofSpec(spec)
+}

@@ -1,0 +1,164 @@
+/**
+ * Watches the kinds that a task works with: in all namespaces at once where its ServiceAccount may, and otherwise in each namespace
+ * that the task works in, for which a Role is enough.
+ *
+ *   need(kind, namespace) ─► everywhere ──(403)──► in each namespace that was needed
+ *                                ▲                      │
+ *                                └──(allowed again)─────┘
+ */
+import { type Reflector, type ReflectorEvent, type ReflectorOptions, reflect } from '#operator/client/reflector.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import { monotonic } from '#operator/model/clock.ts'
+import { apiVersionOf, type KubeObject, type Resource } from '#operator/model/resource.ts'
+
+/** Namespaces of one kind that are watched one by one. Beyond, one watch for all of them is what the API server can bear. */
+const MOST = 100
+/** A namespace in which nothing is left is watched for so long after the task worked in it, in milliseconds. */
+const LINGER = 60_000
+
+export interface WatchesOptions
+  extends Pick<ReflectorOptions<KubeObject>, 'labelSelector' | 'transform' | 'clock' | 'log' | 'signal'> {
+  /** In the name of the task's ServiceAccount. */
+  readonly transport: Transport
+  readonly onEvent: (event: ReflectorEvent<KubeObject>) => void
+  /** Changes of a kind are not seen, with why; undefined when they are again. */
+  readonly trouble: (kind: string, problem: string | undefined) => void
+}
+
+/** A namespace that a task works in. */
+interface Place {
+  /** Monotonic milliseconds. */
+  usedAt: number
+  watch?: { readonly reflector: Reflector<KubeObject>; readonly end: AbortController; refusal: string | undefined }
+}
+
+interface Watched {
+  readonly resource: Resource
+  /** Why it can't be watched everywhere. */
+  refusal: { readonly isForbidden: boolean; readonly message: string } | undefined
+  /** It is looked for in all namespaces, or has none. */
+  isEverywhere: boolean
+  readonly places: Map<string, Place>
+}
+
+export class Watches {
+  readonly #options: WatchesOptions
+  readonly #kinds = new Map<string, Watched>()
+  readonly #running = new Set<Promise<void>>()
+
+  constructor(options: WatchesOptions) {
+    this.#options = options
+  }
+
+  /** The task is about to work with objects of this kind. @param namespace undefined: in all of them, or the kind has none */
+  need(resource: Resource, namespace: string | undefined): void {
+    const watched = this.#watched(resource)
+    if (namespace === undefined) {
+      watched.isEverywhere = true
+      return
+    }
+    const usedAt = monotonic(this.#options.clock)
+    const place = watched.places.get(namespace)
+    if (place !== undefined) place.usedAt = usedAt
+    else watched.places.set(namespace, { usedAt })
+    if (watched.refusal?.isForbidden === true) this.#spread(watched)
+  }
+
+  /** Ends the watches of namespaces where nothing is left. To be called now and then. */
+  tidy(): void {
+    const now = monotonic(this.#options.clock)
+    for (const watched of this.#kinds.values()) {
+      const left = [...watched.places].filter(
+        ([, { usedAt, watch }]) => now - usedAt >= LINGER && (watch?.reflector.store.size ?? 0) === 0,
+      )
+      for (const [namespace, { watch }] of left) {
+        watch?.end.abort(new Error('nothing is left there'))
+        watched.places.delete(namespace)
+      }
+      if (left.length > 0) this.#judge(watched)
+    }
+  }
+
+  /** Resolves when no watch goes on any more. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#running)
+  }
+
+  #watched(resource: Resource): Watched {
+    const key = `${apiVersionOf(resource)}/${resource.kind}`
+    const known = this.#kinds.get(key)
+    if (known !== undefined) return known
+    const watched: Watched = { resource, refusal: undefined, isEverywhere: false, places: new Map() }
+    this.#kinds.set(key, watched)
+    this.#reflect(resource, {}, (refusal) => {
+      watched.refusal = refusal
+      if (refusal === undefined) this.#gather(watched)
+      else if (refusal.isForbidden) this.#spread(watched)
+      this.#judge(watched)
+    })
+    return watched
+  }
+
+  #reflect(
+    resource: Resource,
+    where: { readonly namespace?: string; readonly signal?: AbortSignal },
+    onRefusal: (refusal: Watched['refusal']) => void,
+  ): Reflector<KubeObject> {
+    const { transport, labelSelector, transform, onEvent, clock, log, signal } = this.#options
+    const reflector = reflect<KubeObject>(transport, resource, {
+      labelSelector,
+      transform,
+      onEvent,
+      onHealth: (failure) => {
+        if (failure === undefined) onRefusal(undefined)
+        else if (failure.cause === 'refused')
+          onRefusal({ isForbidden: failure.error.status === 403, message: failure.error.message })
+      },
+      clock,
+      log,
+      signal,
+      ...where,
+    })
+    this.#running.add(reflector.stopped)
+    void reflector.stopped.then(() => this.#running.delete(reflector.stopped))
+    return reflector
+  }
+
+  /** Watches each namespace by itself. */
+  #spread(watched: Watched): void {
+    let open = [...watched.places.values()].filter(({ watch }) => watch !== undefined).length
+    for (const [namespace, place] of watched.places) {
+      if (place.watch !== undefined || open >= MOST) continue
+      open++
+      const end = new AbortController()
+      const signal = AbortSignal.any([this.#options.signal, end.signal])
+      const reflector = this.#reflect(watched.resource, { namespace, signal }, (refusal) => {
+        if (place.watch !== undefined) place.watch.refusal = refusal?.message
+        this.#judge(watched)
+      })
+      place.watch = { reflector, end, refusal: undefined }
+    }
+  }
+
+  /** One watch sees all of it now. */
+  #gather({ places }: Watched): void {
+    for (const place of places.values()) {
+      place.watch?.end.abort(new Error('it is watched everywhere'))
+      delete place.watch
+    }
+  }
+
+  #judge(watched: Watched): void {
+    this.#options.trouble(watched.resource.kind, problemOf(watched))
+  }
+}
+
+/** Why changes of a kind are not seen; undefined when all of them are. */
+const problemOf = ({ resource, refusal, isEverywhere, places }: Watched): string | undefined => {
+  if (refusal === undefined) return undefined
+  if (!refusal.isForbidden || isEverywhere || resource.scope === 'Cluster') return refusal.message
+  const all = [...places.values()]
+  if (all.some(({ watch }) => watch === undefined))
+    return `${refusal.message}; in more than ${MOST} namespaces only that will do`
+  return all.find(({ watch }) => watch?.refusal !== undefined)?.watch?.refusal
+}

@@ -1,0 +1,103 @@
+import 'reflect-metadata'
+import { randomBytes, webcrypto } from 'node:crypto'
+import * as x509 from '@peculiar/x509'
+
+/** A certificate and its private key, PEM. */
+export interface KeyPair {
+  readonly certificate: string
+  readonly key: string
+}
+
+const DAY_MS = 24 * 3_600_000
+const CA_LIFETIME_MS = 365 * DAY_MS
+const LEAF_LIFETIME_MS = 7 * DAY_MS
+/** Machines disagree on the time. */
+const CLOCK_SKEW_MS = 5 * 60_000
+/** How long API servers may take to learn a new CA from the webhook configurations. */
+const CA_DISTRIBUTION_MS = 60_000
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+/** A new certificate authority, which signs for nobody but our webhooks. @param now milliseconds since the epoch */
+export const createAuthority = async (name: string, now: number): Promise<KeyPair> => {
+  const keys = await generateKeys()
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: `CN=${name}`,
+    notBefore: new Date(now - CLOCK_SKEW_MS),
+    notAfter: new Date(now + CA_LIFETIME_MS),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return pairOf(certificate, keys)
+}
+
+/** A server certificate for the hosts (names or IP addresses), signed by the authority. */
+export const signLeaf = async (authority: KeyPair, hosts: readonly string[], now: number): Promise<KeyPair> => {
+  const issuer = new x509.X509Certificate(authority.certificate)
+  const keys = await generateKeys()
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: `CN=${hosts[0] ?? 'webhook'}`,
+    issuer: issuer.subject,
+    notBefore: new Date(now - CLOCK_SKEW_MS),
+    notAfter: new Date(now + LEAF_LIFETIME_MS),
+    signingKey: await importKey(authority.key),
+    signingAlgorithm: ALGORITHM,
+    publicKey: keys.publicKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        hosts.map((value) => ({ type: isAddress(value) ? 'ip' : 'dns', value })),
+      ),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  })
+  return pairOf(certificate, keys)
+}
+
+/** When a certificate is to be replaced, milliseconds since the epoch: after two thirds of its life. */
+export const renewalOf = (certificate: string): number => {
+  const { notBefore, notAfter } = new x509.X509Certificate(certificate)
+  return notBefore.getTime() + ((notAfter.getTime() - notBefore.getTime()) * 2) / 3
+}
+
+/** Whether a certificate was signed by this authority, and is for these hosts. */
+export const isSignedBy = async (leaf: string, authority: string): Promise<boolean> => {
+  const issuer = new x509.X509Certificate(authority)
+  return new x509.X509Certificate(leaf).verify({ publicKey: issuer.publicKey, signatureOnly: true })
+}
+
+/** The authority that signs now, of those that are trusted, newest first: one that API servers had time to learn of. */
+export const signerOf = (authorities: readonly KeyPair[], now: number): KeyPair | undefined =>
+  authorities.find(({ certificate }) => {
+    const bornAt = new x509.X509Certificate(certificate).notBefore.getTime() + CLOCK_SKEW_MS
+    return now - bornAt >= CA_DISTRIBUTION_MS
+  }) ?? authorities.at(-1)
+
+/** PEMs need a newline in between. */
+export const bundleOf = (authorities: readonly KeyPair[]): string =>
+  authorities.map(({ certificate }) => `${certificate.trim()}\n`).join('')
+
+const generateKeys = (): Promise<CryptoKeyPair> => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+
+type CryptoKeyPair = webcrypto.CryptoKeyPair
+
+const importKey = (pem: string): Promise<webcrypto.CryptoKey> =>
+  webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign'])
+
+const pairOf = async (certificate: x509.X509Certificate, keys: CryptoKeyPair): Promise<KeyPair> => ({
+  certificate: certificate.toString('pem'),
+  key: x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY'),
+})
+
+/** Positive, as RFC 5280 asks. */
+const serialNumber = (): string => `00${randomBytes(16).toString('hex')}`
+
+const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':')

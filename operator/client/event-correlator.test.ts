@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { createEventCorrelator, type Occurrence } from './event-correlator.ts'
+
+const MINUTE = 60_000
+const said = (note: string, uid = 'u'): Occurrence => ({
+  type: 'Normal',
+  reason: 'R',
+  note,
+  regarding: { apiVersion: 'v1', kind: 'Pod', name: 'p', namespace: 'n', uid },
+})
+
+test('the same said again within six minutes counts up, later it is a new event', () => {
+  const book = createEventCorrelator()
+  const first = book.note(said('a'), 0)
+  expect(book.note(said('a'), 5 * MINUTE)).toBe(first)
+  expect(book.note(said('a'), 10 * MINUTE)).toBe(first)
+  expect(first).toMatchObject({ count: 3, firstAt: 0, lastAt: 10 * MINUTE })
+  expect(book.note(said('a'), 16 * MINUTE)).not.toBe(first)
+})
+
+test('another reason, type, note or object is another event', () => {
+  const book = createEventCorrelator()
+  const first = book.note(said('a'), 0)
+  expect(book.note(said('b'), 0)).not.toBe(first)
+  expect(book.note(said('a', 'other'), 0)).not.toBe(first)
+  expect(book.note({ ...said('a'), reason: 'S' }, 0)).not.toBe(first)
+  expect(book.note({ ...said('a'), type: 'Warning' }, 0)).not.toBe(first)
+})
+
+test('an object may say 25 different things at once, then one in five minutes; others are not held back', () => {
+  const book = createEventCorrelator()
+  const accepted = Array.from({ length: 30 }, (_, number) => book.note(said(`${number}`), 0)).filter(Boolean)
+  expect(accepted).toHaveLength(25)
+  expect(book.note(said('other', 'other'), 0)).toBeDefined()
+  expect(book.note(said('late'), 5 * MINUTE - 1)).toBeUndefined()
+  expect(book.note(said('late'), 5 * MINUTE)).toBeDefined()
+  expect(book.note(said('later'), 5 * MINUTE)).toBeUndefined()
+})
+
+test('what was not sent is known until it is forgotten', () => {
+  const book = createEventCorrelator()
+  const series = book.note(said('a'), 0)
+  expect(book.unsent()).toEqual([series])
+  if (series !== undefined) series.sentCount = 1
+  expect(book.unsent()).toEqual([])
+  book.note(said('a'), MINUTE)
+  expect(book.unsent()).toEqual([series])
+  book.forget(7 * MINUTE)
+  expect(book.unsent()).toEqual([])
+})

@@ -1,0 +1,107 @@
+import type { Logger } from '../model/log.ts'
+import { type KubeObject, keyOf } from '../model/resource.ts'
+import { createStore, type Store } from './store.ts'
+
+/**
+ * What changed. The store already shows it when the event is emitted.
+ * A change that happened while the watch was away is emitted once it is back; several to one object become one event.
+ */
+export type ReflectorEvent<O extends KubeObject> =
+  /** It was there before we looked: only before `synced`. */
+  | { readonly type: 'listed'; readonly object: O }
+  | { readonly type: 'added'; readonly object: O }
+  | { readonly type: 'modified'; readonly object: O; readonly old: O }
+  /** As the watch last saw it. */
+  | { readonly type: 'deleted'; readonly object: O }
+  /** The first list is complete. Emitted once. */
+  | { readonly type: 'synced' }
+
+/**
+ * A store that follows lists and changes, and tells what they changed. Lists are compared with what is there, so that
+ * one that repeats what is known tells nothing, and what it does not show any more is deleted.
+ */
+export interface SyncedStore<O extends KubeObject> {
+  readonly store: Store<O>
+  /** Until `endList`, `put` shows what exists. A list that is begun again forgets the one that was broken off. */
+  beginList(): void
+  /** The object exists as it is here. */
+  put(object: O): void
+  /** The object is gone. */
+  remove(object: O): void
+  /** The list is complete: what it has not shown is gone. */
+  endList(): void
+}
+
+export interface SyncedStoreOptions<O extends KubeObject> {
+  readonly transform?: ((object: O) => O) | undefined
+  readonly onEvent: (event: ReflectorEvent<O>) => void
+  readonly log: Logger
+}
+
+export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOptions<O>): SyncedStore<O> => {
+  const { transform = (object: O) => object, onEvent, log } = options
+  const store = createStore<O>((key, error) => log.error('an index function threw', { key, err: error }))
+  let isSynced = false
+  /** While listing: keys in the store that the list has not shown yet. */
+  let unseen = new Set<string>()
+
+  const emit = (event: ReflectorEvent<O>): void => {
+    try {
+      onEvent(event)
+    } catch (error) {
+      log.error('a watch handler threw', { event: event.type, err: error })
+    }
+  }
+
+  const drop = (key: string, object: O): void => {
+    unseen.delete(key)
+    store.delete(key)
+    emit({ type: 'deleted', object })
+  }
+
+  return {
+    store,
+
+    beginList() {
+      unseen = new Set(Iterator.from(store.values()).map(({ metadata }) => keyOf(metadata)))
+    },
+
+    put(received) {
+      const key = keyOf(received.metadata)
+      const known = store.get(key)
+      // Another object of the same name: the end of the old one was missed.
+      if (known !== undefined && !isSame(known, received)) drop(key, known)
+      const old = store.get(key)
+      unseen.delete(key)
+      if (old?.metadata.resourceVersion === received.metadata.resourceVersion) return
+      const object = transform(withoutManagedFields(received))
+      store.set(object)
+      if (old !== undefined) emit({ type: 'modified', object, old })
+      else emit({ type: isSynced ? 'added' : 'listed', object })
+    },
+
+    remove(received) {
+      const key = keyOf(received.metadata)
+      if (store.get(key) !== undefined) drop(key, transform(withoutManagedFields(received)))
+    },
+
+    endList() {
+      for (const key of unseen) {
+        const gone = store.get(key)
+        if (gone !== undefined) drop(key, gone)
+      }
+      if (isSynced) return
+      isSynced = true
+      log.debug('synced', { objects: store.size })
+      emit({ type: 'synced' })
+    },
+  }
+}
+
+const isSame = (a: KubeObject, b: KubeObject): boolean => a.metadata.uid === b.metadata.uid
+
+/** Who wrote which field is often a third of an object, and no controller reads it from a cache. */
+const withoutManagedFields = <O extends KubeObject>(object: O): O => {
+  const { managedFields: _, ...metadata } = object.metadata as O['metadata'] & { readonly managedFields?: unknown }
+  return { ...object, metadata }
+}

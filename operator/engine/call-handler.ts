@@ -1,0 +1,116 @@
+import { toMilliseconds } from '../model/duration.ts'
+import type { Filters } from '../model/filters.ts'
+import type { Ended, Outcome } from '../model/outcome.ts'
+import type { KubeObject } from '../model/resource.ts'
+import type { Context, MayWait, Patch } from './context.ts'
+import type { Environment } from './environment.ts'
+import type { HandlerScope } from './object-scope.ts'
+import type { ObjectState } from './object-state.ts'
+
+export interface ContextParts<O extends KubeObject> {
+  readonly id: string
+  readonly patch: Patch<O>
+  readonly handlerScope: Pick<HandlerScope, 'signal'>
+  readonly failures: number
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  object(): O
+}
+
+/** What a handler is given. What costs something is made when it is asked for. */
+export const buildContext = <O extends KubeObject>(
+  env: Environment<O>,
+  state: ObjectState<O>,
+  { id, patch, handlerScope, failures, startedAt, object }: ContextParts<O>,
+): Context<O> => {
+  const { name, namespace } = state.object.metadata
+  return {
+    get object() {
+      return object()
+    },
+    get spec() {
+      return object().spec
+    },
+    get status() {
+      return object().status
+    },
+    get signal() {
+      return handlerScope.signal
+    },
+    get log() {
+      return env.log.child({ object: state.key, handler: id })
+    },
+    get events() {
+      return env.events(object())
+    },
+    get retry() {
+      return { count: failures, startedAt: new Date(startedAt) }
+    },
+    get memo() {
+      state.memo ??= new Map()
+      return state.memo
+    },
+    name,
+    namespace,
+    patch,
+    api: env.api,
+    clock: env.clock,
+  }
+}
+
+interface Call<O extends KubeObject> extends Omit<ContextParts<O>, 'handlerScope' | 'object'> {
+  readonly filters: Filters<O>
+  readonly object: O
+  run(context: Context<O>): MayWait | Promise<MayWait>
+}
+
+/** Calls a handler once. 'interrupted': it threw after its signal had aborted, which says nothing about the object. */
+export const call = async <O extends KubeObject>(
+  env: Environment<O>,
+  state: ObjectState<O>,
+  { run, filters, object, ...parts }: Call<O>,
+): Promise<Ended | 'interrupted'> => {
+  const handlerScope = state.scope.enter(filters)
+  try {
+    const result = await run(buildContext(env, state, { ...parts, handlerScope, object: () => object }))
+    return { requeueAfter: result?.requeueAfter === undefined ? undefined : toMilliseconds(result.requeueAfter) }
+  } catch (error) {
+    return handlerScope.ended ? 'interrupted' : { error }
+  } finally {
+    handlerScope.leave()
+  }
+}
+
+/** Says what became of a call: in the log, in the pass at hand, and in an event when it is a failure for good. */
+export const report = <O extends KubeObject>(
+  env: Environment<O>,
+  state: ObjectState<O>,
+  id: string,
+  outcome: Outcome,
+): void => {
+  if (outcome.kind === 'temporary' || outcome.kind === 'permanent') state.handlerFailed = true
+  const about = { object: state.key, handler: id }
+  switch (outcome.kind) {
+    case 'success':
+      env.log.debug('handled', about)
+      return
+    case 'requeue':
+      env.log.debug('waiting', { ...about, delay: outcome.delay })
+      return
+    case 'ignored':
+      env.log.warn(`failed, and that is ignored: ${outcome.error.message}`, { ...about, err: outcome.error })
+      return
+    case 'temporary': {
+      const { error, delay } = outcome
+      env.log.warn(`failed, trying again: ${error.message}`, { ...about, err: error, delay })
+      return
+    }
+    case 'permanent':
+      env.log.error(`failed for good: ${outcome.error.message}`, {
+        ...about,
+        err: outcome.error,
+        reason: outcome.reason,
+      })
+      env.events(state.object).warning(outcome.reason, `${id}: ${outcome.error.message}`)
+  }
+}

@@ -1,0 +1,178 @@
+import { type ReflectorEvent, type ReflectorOptions, reflect } from '../client/reflector.ts'
+import type { Store } from '../client/store.ts'
+import type { Transport } from '../client/transport.ts'
+import type { WatchFailure } from '../client/watch.ts'
+import type { Clock } from '../model/clock.ts'
+import type { Duration } from '../model/duration.ts'
+import type { Logger } from '../model/log.ts'
+import { apiVersionOf, type KubeObject, type Resource } from '../model/resource.ts'
+
+/** Why objects of a kind can't be read at the moment. The operator keeps trying and is not ready meanwhile. */
+export interface WatchProblem {
+  readonly resource: Resource
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined
+  /** NotInstalled: the API server doesn't know the kind. Forbidden: RBAC refuses. Unreachable: anything else. */
+  readonly reason: 'NotInstalled' | 'Forbidden' | 'Unreachable'
+  readonly message: string
+}
+
+export interface InformerRequest<O extends KubeObject = KubeObject> {
+  readonly resource: Resource<O>
+  readonly namespace: string | undefined
+  readonly labelSelector?: string | undefined
+  transform?(object: O): O
+}
+
+type Listener<O extends KubeObject> = (event: ReflectorEvent<O>) => void
+
+/** One watched collection, however many controllers look at it. */
+export interface Informer<O extends KubeObject = KubeObject> {
+  readonly store: Store<O>
+  readonly synced: Promise<boolean>
+  /** @returns ends the subscription */
+  subscribe(listener: Listener<O>): () => void
+}
+
+/** The watches of one operator: each collection is watched once for the same namespace, selector and projection. */
+export interface Informers {
+  open<O extends KubeObject>(request: InformerRequest<O>): Informer<O>
+  /** What was opened of a kind without a selector, whole objects rather than projections; one for each namespace. */
+  find<O extends KubeObject>(resource: Resource<O>): readonly Informer<O>[]
+  /** True when every list is complete, false when stopped before. */
+  readonly synced: () => Promise<boolean>
+  problems(): readonly WatchProblem[]
+  /** Resolves when no watch is left, after the signal has aborted. */
+  stopped(): Promise<void>
+}
+
+export interface InformersOptions {
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+  readonly inactivityTimeout: Duration
+  readonly random: () => number
+  readonly beat?: (() => void) | undefined
+  /** What to do about a problem, for the log line. */
+  remedy(problem: WatchProblem): string | undefined
+}
+
+export const createInformers = (options: InformersOptions): Informers => {
+  const { transport, clock, log, signal, inactivityTimeout, random, beat } = options
+  const opened: { readonly request: InformerRequest; readonly source: Informer; readonly stopped: Promise<void> }[] = []
+  const problems = new Map<InformerRequest, WatchProblem>()
+
+  /** One line when a problem comes or turns into another, one when it is over: not one each try. */
+  const report = (request: InformerRequest, failure: WatchFailure | undefined) => {
+    const before = problems.get(request)
+    const problem = failure && problemOf(request, failure)
+    const kind = `${request.resource.plural}.${request.resource.group || 'core'}`
+    if (problem === undefined) {
+      if (before === undefined) return
+      problems.delete(request)
+      log.info(`${kind} can be watched again`)
+      return
+    }
+    problems.set(request, problem)
+    if (before?.reason === problem.reason && before.message === problem.message) return
+    const remedy = options.remedy(problem)
+    log.warn(remedy === undefined ? `${kind}: ${problem.message}` : `${kind}: ${problem.message}: ${remedy}`, {
+      reason: problem.reason,
+    })
+  }
+
+  const open = <O extends KubeObject>(request: InformerRequest<O>): Informer<O> => {
+    const same = opened.find((other) => isSame(other.request, request))
+    if (same !== undefined) return same.source as unknown as Informer<O>
+
+    const listeners = new Set<Listener<O>>()
+    const reflectorOptions: ReflectorOptions<O> = {
+      namespace: request.namespace,
+      labelSelector: request.labelSelector,
+      transform: request.transform,
+      clock,
+      log,
+      signal,
+      inactivityTimeout,
+      random,
+      beat,
+      onEvent: (event) => {
+        for (const listener of listeners) {
+          try {
+            listener(event)
+          } catch (error) {
+            // One controller's mistake must not keep the event from the others.
+            log.error('a function that maps watched objects threw', { event: event.type, err: error })
+          }
+        }
+      },
+      onHealth: (failure) => report(request, failure),
+    }
+    const { store, synced, stopped } = reflect(transport, request.resource, reflectorOptions)
+    const source: Informer<O> = {
+      store,
+      synced,
+      subscribe(listener) {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    }
+    opened.push({
+      request: request,
+      source: source as unknown as Informer,
+      stopped,
+    })
+    return source
+  }
+
+  const find = <O extends KubeObject>(resource: Resource<O>): readonly Informer<O>[] => {
+    const ofKind = opened.filter(
+      ({ request }) => isSameKind(request.resource, resource) && request.labelSelector === undefined,
+    )
+    const chosen = ofKind.toSorted((left, right) => rank(left.request) - rank(right.request))[0]?.request
+    return ofKind
+      .filter(({ request }) => request.transform === chosen?.transform)
+      .filter(({ request }) => (request.namespace === undefined) === (chosen?.namespace === undefined))
+      .map(({ source }) => source as unknown as Informer<O>)
+  }
+
+  return {
+    open,
+    find,
+    synced: async () => (await Promise.all(opened.map(({ source }) => source.synced))).every(Boolean),
+    problems: () => [...problems.values()],
+    stopped: async () => {
+      await Promise.all(opened.map(({ stopped }) => stopped))
+    },
+  }
+}
+
+/** All namespaces before single ones, whole objects before projections. */
+const rank = ({ namespace, transform }: InformerRequest): number =>
+  (namespace === undefined ? 0 : 2) + (transform === undefined ? 0 : 1)
+
+const isSameKind = (left: Resource, right: Resource): boolean =>
+  left.plural === right.plural && apiVersionOf(left) === apiVersionOf(right)
+
+const isSame = (left: InformerRequest, right: InformerRequest): boolean =>
+  isSameKind(left.resource, right.resource) &&
+  left.namespace === right.namespace &&
+  left.labelSelector === right.labelSelector &&
+  left.transform === right.transform
+
+/** Undefined for what heals by itself at once: an orderly end, an expired history, a server without WatchList. */
+const problemOf = ({ resource, namespace }: InformerRequest, failure: WatchFailure): WatchProblem | undefined => {
+  if (failure.cause !== 'refused' && failure.cause !== 'broken') return undefined
+  const { error } = failure
+  const message = error instanceof Error ? error.message : String(error)
+  const status = failure.cause === 'refused' ? failure.error.status : 0
+  const place = { resource: resource as Resource, namespace }
+  if (status === 404)
+    return {
+      ...place,
+      reason: 'NotInstalled',
+      message: `the API server does not know ${resource.kind} (${apiVersionOf(resource)})`,
+    }
+  return { ...place, reason: status === 403 || status === 401 ? 'Forbidden' : 'Unreachable', message }
+}

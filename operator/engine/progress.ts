@@ -1,0 +1,34 @@
+import { isMap } from '#lib/json/merge-patch.ts'
+import type { DeclaredState } from '../model/declared-state.ts'
+
+/** How far one handler got with the change at hand. Times are RFC 3339. */
+export interface HandlerProgress {
+  readonly startedAt: string
+  /** Failed calls so far. */
+  readonly failures: number
+  /** Not to be called before. Absent once the handler is finished. */
+  readonly delayedUntil?: string
+  /** True when `delayedUntil` is a wait (requeueAfter), which a foreign change ends; false for the backoff of an error. */
+  readonly waiting?: boolean
+  readonly finished?: 'success' | 'failure'
+  readonly message?: string
+}
+
+/**
+ * One change on its way through the handlers it concerns, kept while at least one of them is not finished.
+ * A cycle handles one essence. What is declared in the meantime is the next cycle's change, so no handler that is
+ * finished already misses it.
+ */
+export interface ChangeProgress {
+  readonly type: 'create' | 'update' | 'delete' | 'resume'
+  /** What the object was when the cycle began. */
+  readonly essence: DeclaredState
+  /** By handler id. */
+  readonly handlers: Readonly<Record<string, HandlerProgress>>
+}
+
+/** Whether a note can be gone on from: anybody can edit an annotation. */
+export const isChangeProgress = (note: unknown): note is ChangeProgress =>
+  isMap(note) &&
+  isMap(note.handlers) &&
+  Object.values(note.handlers).every((record) => isMap(record) && !Number.isNaN(Date.parse(String(record.startedAt))))

@@ -1,0 +1,209 @@
+import { type Cause, detectCause, hasFinalizer } from '../model/cause.ts'
+import { monotonic } from '../model/clock.ts'
+import { declaredStateOf } from '../model/declared-state.ts'
+import { matches } from '../model/filters.ts'
+import type { KubeObject } from '../model/resource.ts'
+import { isAtLeastAsNew } from '../model/resource-version.ts'
+import { call, report } from './call-handler.ts'
+import { runChanges, tracks } from './change-handlers.ts'
+import type { EventContext } from './context.ts'
+import { type DaemonEnvironment, startDaemons } from './daemons.ts'
+import { type ObjectState, recordChange } from './object-state.ts'
+import { createPatch, type PatchRecord } from './patch.ts'
+import { runReconcile, runTimer } from './recurring-handlers.ts'
+import { needsFinalizer } from './select-handlers.ts'
+
+/**
+ * Looks at one object once: event → cause → handlers → outcomes → patch.
+ * @returns milliseconds after which to look again by itself; undefined: when something happens
+ * @throws what the API server answers to our own writes; the queue backs off and tries again
+ */
+export const reconcileObject = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+): Promise<number | undefined> => {
+  const patch = createPatch<O>()
+  await callEventHandlers(env, state, patch)
+
+  const wait = consistencyDelay(env, state)
+  if (wait > 0) {
+    await env.write(state, state.object, patch)
+    return wait
+  }
+  state.awaitedWrite = undefined
+  const { pendingChanges, ownWriteSeen } = state
+  state.pendingChanges = undefined
+  state.ownWriteSeen = false
+  state.handlerFailed = false
+  const timers = state.timers && new Map(state.timers.entries().map(([id, schedule]) => [id, { ...schedule }]))
+  try {
+    return await handle(env, state, patch, { pendingChanges, ownWriteSeen })
+  } catch (error) {
+    // What was not answered for is still to be answered for.
+    for (const [mark, specChanged] of pendingChanges ?? []) recordChange(state, mark, specChanged)
+    recordChange(state, 'unanswered', false)
+    state.timers = timers
+    throw error
+  }
+}
+
+const handle = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+  patch: PatchRecord<O>,
+  { pendingChanges, ownWriteSeen }: Pick<ObjectState, 'pendingChanges' | 'ownWriteSeen'>,
+): Promise<number | undefined> => {
+  const object = await ensureFinalizer(env, state, state.object, patch)
+  if (object === undefined) return undefined
+  const { definition } = env
+  const deleting = object.metadata.deletionTimestamp !== undefined
+  const externalChange = pendingChanges !== undefined
+  const delays: (number | undefined)[] = []
+
+  const cause = causeOf(env, state, object)
+  const trigger = { externalChange, specChanged: pendingChanges?.values().some(Boolean) === true }
+  delays.push(await runChanges(env, state, { cause, object, trigger, patch }))
+  if (deleting) await callOptionalDeleteHandlers(env, state, object, patch)
+  const isLeftToDeleteHandlers =
+    deleting && definition.changes.some(({ on, filters }) => on === 'delete' && matches(filters, object))
+  if (definition.reconcile !== undefined && !isLeftToDeleteHandlers) {
+    const trigger = { externalChange, ownWriteSeen }
+    delays.push(await runReconcile(env, state, definition.reconcile, { object, trigger, patch }))
+  }
+  if (!deleting) {
+    for (const timer of definition.timers) delays.push(await runTimer(env, state, timer, { object, patch }))
+    startDaemons(env, state)
+  }
+  state.initial = false
+
+  await env.write(state, object, patch)
+  return earliest(delays)
+}
+
+/** The object is gone: the last events, and the deletion for those who did not ask to see it before. */
+export const finalizeDeleted = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+): Promise<void> => {
+  const patch = createPatch<O>()
+  await callEventHandlers(env, state, patch)
+  await callOptionalDeleteHandlers(env, state, state.object, patch)
+  env.progress.forget(state.object.metadata.uid)
+  env.handled.forget(state.object.metadata.uid)
+}
+
+/** Milliseconds until handlers may run, 0 for now: our last write must have come back, or its time must be over. */
+const consistencyDelay = <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  { awaitedWrite, object }: ObjectState<O>,
+): number => {
+  if (awaitedWrite === undefined || isAtLeastAsNew(object.metadata.resourceVersion, awaitedWrite.revision)) return 0
+  return Math.max(0, awaitedWrite.until - monotonic(env.clock))
+}
+
+/**
+ * Adds our finalizer before any handler runs, so that nothing a handler makes is ever left behind; takes it away, with
+ * the other changes, when no delete handler is for the object any more.
+ */
+const ensureFinalizer = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+  object: O,
+  patch: PatchRecord<O>,
+): Promise<O | undefined> => {
+  const { finalizer, changes } = env.definition
+  if (object.metadata.deletionTimestamp !== undefined) return object
+  const needed = needsFinalizer(changes, object)
+  const there = hasFinalizer(object, finalizer)
+  if (needed && !there) {
+    const first = createPatch<O>()
+    // Somebody may delete the object just now: then no finalizer can be added any more, and none is needed.
+    first.finalizers((list, { metadata }) =>
+      list.includes(finalizer) || metadata.deletionTimestamp !== undefined ? list : [...list, finalizer],
+    )
+    return env.write(state, object, first)
+  }
+  if (!needed && there) patch.finalizers((list) => list.filter((other) => other !== finalizer))
+  return object
+}
+
+const causeOf = <O extends KubeObject>(env: DaemonEnvironment<O>, state: ObjectState<O>, object: O): Cause<O> => {
+  const { changes, finalizer } = env.definition
+  const { initial } = state
+  if (!tracks(env.definition, object)) {
+    return detectCause({ object, handled: declaredStateOf(object), initial: false, finalizer })
+  }
+  const handled = env.handled.fetch(object) as Cause<O>['old']
+  // Nobody asks what changed, only whether it was handled at all: a change needs no new note on the object.
+  const known = handled !== undefined && !changes.some(({ on }) => on === 'update' || on === 'field')
+  return detectCause({ object, handled: known ? declaredStateOf(object) : handled, initial, finalizer })
+}
+
+const callEventHandlers = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+  patch: PatchRecord<O>,
+): Promise<void> => {
+  const events = state.pendingEvents ?? []
+  state.pendingEvents = undefined
+  for (const { type, object } of events) {
+    for (const handler of env.definition.events) {
+      if (!matches(handler.filters, object)) continue
+      await once(env, state, handler.id, () =>
+        call(env, state, {
+          ...handler,
+          object,
+          patch,
+          failures: 0,
+          startedAt: env.clock.now().getTime(),
+          run: (context) => handler.run(Object.assign(context, { type }) as EventContext<O>),
+        }),
+      )
+    }
+  }
+}
+
+/** Calls the optional delete handlers, once. */
+const callOptionalDeleteHandlers = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+  object: O,
+  patch: PatchRecord<O>,
+): Promise<void> => {
+  if (state.deletionHandled) return
+  state.deletionHandled = true
+  const essence = declaredStateOf(object)
+  for (const handler of env.definition.changes) {
+    if (handler.on !== 'delete' || !handler.optional || !matches(handler.filters, object)) continue
+    const change = { old: essence, new: essence, diff: [] }
+    await once(env, state, handler.id, () =>
+      call(env, state, {
+        id: handler.id,
+        filters: handler.filters,
+        object,
+        patch,
+        failures: 0,
+        startedAt: env.clock.now().getTime(),
+        run: (context) => handler.run(Object.assign(context, change)),
+      }),
+    )
+  }
+}
+
+/** For handlers that are not tried again: an error is only said. */
+const once = async <O extends KubeObject>(
+  env: DaemonEnvironment<O>,
+  state: ObjectState<O>,
+  id: string,
+  calling: () => ReturnType<typeof call>,
+): Promise<void> => {
+  const ended = await calling()
+  if (ended === 'interrupted' || !('error' in ended)) return
+  const error = ended.error instanceof Error ? ended.error : new Error(String(ended.error))
+  report(env, state, id, { kind: 'ignored', error })
+}
+
+const earliest = (delays: readonly (number | undefined)[]): number | undefined => {
+  const known = delays.filter((delay) => delay !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}

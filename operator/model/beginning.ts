@@ -1,3 +1,0 @@
-/** The beginning of a text that has room in so many UTF-16 units, without half a character at its end. */
-export const beginningOf = (text: string, room: number): string =>
-  text.length <= room ? text : text.slice(0, room).replace(/[\uD800-\uDBFF]$/, '')

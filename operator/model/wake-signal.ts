@@ -1,0 +1,24 @@
+import type { Clock } from './clock.ts'
+
+/** Wakes a loop before its time: a ring that nobody waits for is kept until somebody does. */
+export class WakeSignal {
+  readonly #clock: Clock
+  #isSet = false
+  #sleep = new AbortController()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  wake(): void {
+    this.#isSet = true
+    this.#sleep.abort()
+  }
+
+  /** Until it rings, the milliseconds have passed, or the signal aborts; never throws. */
+  async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isSet) await this.#clock.sleep(milliseconds, AbortSignal.any([signal, this.#sleep.signal]))
+    this.#isSet = false
+    this.#sleep = new AbortController()
+  }
+}
