@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
+import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { RunBook } from '#controllers/adapter/runs/run-history.ts'
-import type { FleetWindow } from '#controllers/fleet/view.ts'
 import type { AnyController } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { ControllerName } from './catalogue.ts'
@@ -11,7 +11,7 @@ export interface Deps {
   /** The last runs of adapter tasks, for those who read them in this process. */
   readonly runs: RunBook
   /** Where the fleet operator leaves its view, for the same. */
-  readonly fleet: FleetWindow
+  readonly fleet: FleetViewRef
   readonly clock: Clock
   readonly registry: Registry
   readonly version: string
@@ -56,10 +56,10 @@ const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyControl
     const { clusterclaim } = await import('#controllers/clusterclaim/index.ts')
     return clusterclaim()
   },
-  fleet: async ({ options: { natsUrl, natsCredentials, namespace }, home, fleet: window, ...deps }) => {
+  fleet: async ({ options: { natsUrl, natsCredentials, namespace }, home, fleet: viewRef, ...deps }) => {
     const { fleet } = await import('#controllers/fleet/index.ts')
     const nats = { url: natsUrl, credentials: natsCredentials }
-    return fleet({ ...deps, nats, namespace, leaseNamespace: home, window })
+    return fleet({ ...deps, nats, namespace, leaseNamespace: home, viewRef })
   },
 }
 

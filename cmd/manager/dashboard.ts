@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
-import type { FleetView } from '#controllers/fleet/view.ts'
+import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { AdapterRuns } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import { type Binding, BindingError, isLoopback } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'

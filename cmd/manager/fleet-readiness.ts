@@ -1,4 +1,4 @@
-import type { FleetWindow } from '#controllers/fleet/view.ts'
+import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { OperatorStatus } from '#operator/operator.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { OperatorStatus } from '#operator/operator.ts'
  * more and the dashboard, which tells of it, must stay in reach. Seed fleet-recovery, OperatorLiveness.
  */
 export const fleetUnready = (
-  { view }: FleetWindow,
+  { view }: { readonly view: Pick<FleetView, 'recovery'> | undefined },
   { leading }: Pick<OperatorStatus, 'leading'>,
 ): string | undefined => {
   // A replica that stands by reads nothing.
@@ -15,9 +15,9 @@ export const fleetUnready = (
   if (view === undefined) return 'the fleet operator has not begun'
   const { phase, sources } = view.recovery()
   if (phase !== 'Recovering') return undefined
-  const behind = Object.entries(sources).flatMap(([source, latch]) => {
-    if (latch.phase !== 'Recovering') return []
-    return latch.problem === undefined ? [source] : [`${source} (${latch.problem})`]
+  const behind = Object.entries(sources).flatMap(([source, sync]) => {
+    if (sync.phase !== 'Recovering') return []
+    return sync.problem === undefined ? [source] : [`${source} (${sync.problem})`]
   })
   return `the fleet is being read: ${behind.join(', ')}`
 }

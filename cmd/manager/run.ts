@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { RunBook } from '#controllers/adapter/runs/run-history.ts'
-import { FleetWindow } from '#controllers/fleet/view.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
 import { createRegistry, runtimeMetrics, serveMetrics } from '#operator/metrics.ts'
@@ -67,7 +67,7 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   }
   await preflight(transport, needsOf(options), signal)
 
-  const fleet = new FleetWindow()
+  const fleet: FleetViewRef = { view: undefined }
   const runs = new RunBook()
   if (options.adapterRunsBindAddress !== undefined && options.controllers.includes('adapter')) {
     const { serveRunsTo } = await import('./runs.ts')

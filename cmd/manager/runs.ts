@@ -1,4 +1,4 @@
-import type { AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
+import type { AdapterRuns } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import { serveRuns } from '#controllers/adapter/runs/runs-server.ts'
 import { type Binding, isLoopback } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'

@@ -1,7 +1,7 @@
 /** The metrics of adapter tasks: the peer's names, so that its dashboards show ours, and what it lacks. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Stuck } from './daemon/stuck-deletions.ts'
-import type { Trace } from './run/trace.ts'
 
 const ADAPTER = ['adapter_name'] as const
 

@@ -1,9 +1,10 @@
 /** What a task's worker knows of itself, as the status of its AdapterTask. Pure: the writer is tend.ts. */
+
+import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Condition, type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import type { Summary } from './daemon/task-stats.ts'
-import type { AdapterRun } from './runs/run-history.ts'
 
 export interface Situation {
   /** metadata.generation of the spec that was looked at last. */

@@ -1,5 +1,5 @@
 import type { Authenticator } from '@nats-io/transport-node'
-import { authenticatorOf } from '#services/agent/nats/credentials.ts'
+import { authenticatorOf } from '#services/agent/index.ts'
 import type { ClusterDeviceDeps } from './deps.ts'
 
 /** @throws CredentialsError */

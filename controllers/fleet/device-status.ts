@@ -1,5 +1,6 @@
 /** What is written of a Device: its labels and inventory as the agent tells them, and its status. Pure. Design page 60. */
 
+import { PLACEMENT_PHASES, type PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
@@ -8,7 +9,6 @@ import { type ConditionInput, withConditions } from '#operator/model/conditions.
 import { ownersOfDevice } from './owners.ts'
 import { UNREACHABLE, unreachableTaint } from './selection/taints.ts'
 import type { Contest } from './state/contests.ts'
-import { STANDINGS, type Standing } from './state/placement.ts'
 
 /** The digest of what the agent told that was written last: a restart writes nothing, and what people changed since stays. */
 export const INFO_ANNOTATION = 'fleet.nationtech.io/info'
@@ -53,14 +53,14 @@ export interface DeviceSituation {
   /** When its heartbeat expired; undefined when nobody saw that. */
   readonly offlineSince: Date | undefined
   /** What each of its Deployments counts as. */
-  readonly standings: readonly Standing[]
+  readonly standings: readonly PlacementPhase[]
   /** Its slots that several of them want. */
   readonly contests: readonly Contest[]
   readonly now: Date
 }
 
-export const countStandings = (standings: Iterable<Standing>): Record<Standing, number> => {
-  const counts = Object.fromEntries(STANDINGS.map((standing) => [standing, 0])) as Record<Standing, number>
+export const countStandings = (standings: Iterable<PlacementPhase>): Record<PlacementPhase, number> => {
+  const counts = Object.fromEntries(PLACEMENT_PHASES.map((standing) => [standing, 0])) as Record<PlacementPhase, number>
   for (const standing of standings) counts[standing] += 1
   return counts
 }

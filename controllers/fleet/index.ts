@@ -7,6 +7,7 @@
  * The operator watches the fleet as a whole, not one Deployment at a time. What it does, and how to read it: docs/fleet.md.
  */
 import type { Registry } from 'prom-client'
+import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import { type Controller, controller } from '#operator/controller.ts'
@@ -14,7 +15,6 @@ import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { createMetrics } from './metrics.ts'
 import { FleetOperator } from './operator.ts'
-import type { FleetWindow } from './view.ts'
 
 export interface FleetDeps {
   readonly nats: Omit<NatsAccess, 'name'>
@@ -25,7 +25,7 @@ export interface FleetDeps {
   readonly identity: string
   readonly registry: Registry
   /** Where others in this process find the view of the fleet. */
-  readonly window?: FleetWindow
+  readonly viewRef?: FleetViewRef
 }
 
 /** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
@@ -57,12 +57,12 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
       log,
       cleared: wake,
     })
-    if (deps.window !== undefined) deps.window.view = running.view
+    if (deps.viewRef !== undefined) deps.viewRef.view = running.view
     try {
       await running.run(signal)
     } finally {
       running = undefined
-      if (deps.window !== undefined) deps.window.view = undefined
+      if (deps.viewRef !== undefined) deps.viewRef.view = undefined
     }
   })
 

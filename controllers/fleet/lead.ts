@@ -9,6 +9,7 @@
  * A step counts only once it is stored in the status: what all replicas do then follows from it, and a crash loses nothing.
  */
 
+import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment, type DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
@@ -30,10 +31,9 @@ import { memberOf } from './rollout/member.ts'
 import { keptRevisions, restoration } from './rollout/revisions.ts'
 import { admitted, type Situation, type Step, step } from './rollout/step.ts'
 import type { FleetState } from './state/fleet-state.ts'
-import type { NatsLoss } from './state/latch.ts'
 import { RELEASE_ANNOTATION } from './state/orphans.ts'
+import type { NatsLoss } from './state/sync-state.ts'
 import { outdated, statusOf } from './status.ts'
-import type { Recovery } from './view.ts'
 
 export interface LeadOptions {
   readonly state: FleetState

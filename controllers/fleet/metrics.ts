@@ -1,6 +1,6 @@
 /** What is counted about the fleet. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import type { Recovery } from './view.ts'
+import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 
 /** What the gauges show; asked at every scrape. */
 export interface Measured {

@@ -10,6 +10,7 @@
  * Seed fleet-recovery, Architecture and Cold-start sequence.
  */
 
+import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
@@ -32,14 +33,13 @@ import { FleetState, type Write } from './state/fleet-state.ts'
 import {
   FEEDS,
   type Feed,
-  type LatchEvent,
-  type Latches,
   latchesAt,
   natsLossOf,
   overall,
+  type SyncEvent,
+  type SyncStates,
   withEvent,
-} from './state/latch.ts'
-import type { FleetView, Recovery } from './view.ts'
+} from './state/sync-state.ts'
 import { writeAll } from './writer.ts'
 
 export interface FleetOptions {
@@ -68,7 +68,7 @@ export class FleetOperator {
   readonly #devices: Devices
   readonly #wakeSignal: WakeSignal
   readonly #listeners = new Set<() => void>()
-  #latches: Latches
+  #latches: SyncStates
   #store: DesiredStore | undefined
   #isLeading = false
   #brake: Recovery['brake']
@@ -141,7 +141,7 @@ export class FleetOperator {
     ]
   }
 
-  #latch(feed: Feed, event: LatchEvent): void {
+  #latch(feed: Feed, event: SyncEvent): void {
     const before = overall(this.#latches).phase
     this.#latches = withEvent(this.#latches, feed, event, this.#options.clock.now())
     const { phase } = overall(this.#latches)

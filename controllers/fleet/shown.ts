@@ -1,10 +1,11 @@
 /** What the operator knows, as others in the process read it: the rows of `FleetView`. */
+
+import type { DeploymentRow, DeviceRow, FleetView, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { Deployments } from './deployments.ts'
 import { countStandings } from './device-status.ts'
 import type { Devices } from './devices.ts'
 import type { FleetState, Placed } from './state/fleet-state.ts'
 import { standingOf } from './state/placement.ts'
-import type { DeploymentRow, DeviceRow, FleetView, PlacementRow } from './view.ts'
 
 export interface Shown {
   readonly state: FleetState

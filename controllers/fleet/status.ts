@@ -5,7 +5,7 @@ import { type KstatusInput, kstatusConditions, withConditions } from '#operator/
 import type { Fault } from './deployments.ts'
 import { ownersOfDeployment } from './owners.ts'
 import type { Contention } from './state/contests.ts'
-import type { NatsLoss } from './state/latch.ts'
+import type { NatsLoss } from './state/sync-state.ts'
 
 export interface Situation {
   readonly object: Deployment

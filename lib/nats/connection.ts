@@ -11,7 +11,7 @@ import {
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
-import { NatsProblem } from '#controllers/fleet/nats/problem.ts'
+import { NatsProblem } from '#lib/nats/problem.ts'
 
 export interface NatsAccess {
   /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */

@@ -3,8 +3,8 @@
  * again every two seconds, and only then: once all is Converged the answer is empty, the banner is gone and so is its timer.
  * Seed fleet-recovery, Convergence banner.
  */
-import type { Latch, Source } from '#controllers/fleet/state/latch.ts'
-import type { FleetView, Recovery } from '#controllers/fleet/view.ts'
+
+import type { FleetView, Recovery, Source, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { html, type Markup } from '#lib/markup/markup.ts'
 import { age } from './parts/age.ts'
 import { number, state } from './parts/tone.ts'
@@ -19,7 +19,7 @@ export const isShown = (recovery: Recovery | undefined): boolean =>
 
 const SOURCES: Readonly<Record<Source, string>> = { deployments: 'Deployments', devices: 'Devices', states: 'States' }
 
-const HEADLINES: Readonly<Record<Exclude<Latch['phase'], 'Converged'>, readonly [string, string]>> = {
+const HEADLINES: Readonly<Record<Exclude<SyncState['phase'], 'Converged'>, readonly [string, string]>> = {
   Recovering: ['Rebuilding', 'What is shown of the fleet is partial until all three sources are read.'],
   Degraded: ['Degraded', 'What is shown of the fleet is of the moment before a source was lost.'],
 }
@@ -37,14 +37,14 @@ export const banner = (recovery: Recovery | undefined, now: Date): Markup | unde
 <ul>${sources}</ul></div>`
 }
 
-const progress = (latch: Latch, now: Date): Markup => {
-  switch (latch.phase) {
+const progress = (sync: SyncState, now: Date): Markup => {
+  switch (sync.phase) {
     case 'Converged':
       return state('good', 'ready')
     case 'Degraded':
-      return html`${state('bad', 'lost')} ${age(latch.since, now)} ago: ${latch.problem}`
+      return html`${state('bad', 'lost')} ${age(sync.since, now)} ago: ${sync.problem}`
     case 'Recovering': {
-      const { replayed, total, problem } = latch
+      const { replayed, total, problem } = sync
       const read =
         total === undefined
           ? replayed === 0

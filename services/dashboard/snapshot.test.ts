@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FleetView } from '#controllers/fleet/view.ts'
+import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { countedOnce } from './snapshot.ts'
 

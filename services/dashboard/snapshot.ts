@@ -2,7 +2,7 @@
  * One count of the fleet for all who look. A hundred Deployments on ten thousand devices are a million places to count: that is done
  * once after a change and not for every page, and takes a small share of the time however many changes there are.
  */
-import type { FleetView } from '#controllers/fleet/view.ts'
+import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Sources } from './sources.ts'
 

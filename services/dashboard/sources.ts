@@ -1,6 +1,7 @@
 /** What the pages are made from. Each part is there when this process runs the controller that knows it. */
-import type { AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
-import type { FleetView } from '#controllers/fleet/view.ts'
+
+import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { AdapterRuns } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import type { Cache } from '#operator/operator.ts'
 

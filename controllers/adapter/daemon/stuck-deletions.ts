@@ -1,5 +1,5 @@
 /** What a deletion waits for, and why: the labels by which stuck deletions are counted. */
-import type { Trace, TracedResource } from '../run/trace.ts'
+import type { Trace, TracedResource } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 
 export interface Wait {
   /** Name of the task's resource; '' when everything is gone and only the report of it was not taken. */

@@ -1,7 +1,8 @@
 /** What a task knows of its resources so far: what its status and its metrics are made from. Its runs: runs/runs.ts. */
+
+import type { RunStatus } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { RunResult } from '../run/run.ts'
-import type { RunStatus } from '../run/trace.ts'
 import { counted, type Stuck, type Wait, waitsOf } from './stuck-deletions.ts'
 
 /** A deletion that has waited for so long, in milliseconds, is stuck. */

@@ -6,6 +6,7 @@
  *   watch:  what was applied changes ─► lanes
  */
 
+import type { Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -22,7 +23,6 @@ import { ApiReader, NoConcernError } from '../run/api-reader.ts'
 import { Redactor } from '../run/redactor.ts'
 import { Outbox } from '../run/report-dedup.ts'
 import { type RunResult, run } from '../run/run.ts'
-import type { Trace, TracedRequest } from '../run/trace.ts'
 import type { JsonObject, Task } from '../task/task.ts'
 import { httpTransport } from '../transports/http.ts'
 import { kubernetesTransport } from '../transports/kubernetes.ts'

@@ -2,6 +2,8 @@
  * Runs a task with no cluster and no API: the same phases, over what the files say. Nothing leaves the process.
  * Waiting takes no time, and no value comes from the environment but the variables that the task names.
  */
+
+import type { Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
@@ -11,7 +13,6 @@ import { ApiReader } from '../run/api-reader.ts'
 import { Redactor } from '../run/redactor.ts'
 import { Outbox } from '../run/report-dedup.ts'
 import { run } from '../run/run.ts'
-import type { Trace, TracedRequest } from '../run/trace.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
 import { memoryTransport, type Operation } from '../transports/memory.ts'
 import { type ResponseRule, scripted } from './canned-responses.ts'

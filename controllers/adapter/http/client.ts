@@ -1,8 +1,8 @@
 /** Sends a task's requests: rendered, authorised, tried again, and noted in the trace. */
 import { readFile } from 'node:fs/promises'
+import type { TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { TaskError } from '../run/task-error.ts'
-import type { TracedRequest } from '../run/trace.ts'
 import type { ApiCall, Json, Retry, Scope } from '../task/task.ts'
 import { apiPath } from './api-path.ts'
 import type { Answer, Exchange, Request } from './connection.ts'

@@ -3,7 +3,7 @@
  * What a task sends on purpose (manifests, payloads, headers) goes out as it is.
  */
 import { Buffer } from 'node:buffer'
-import { HIDDEN } from './trace.ts'
+import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 
 /** Shorter values stand in too many texts by chance; a param that holds one is hidden all the same. */
 const SHORTEST = 4

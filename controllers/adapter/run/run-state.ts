@@ -1,8 +1,5 @@
 /** What a run knows so far. Each phase adds to it; expressions and templates see it as their variables. */
-import type { ReconcileEvent } from '../events/reconcile-event.ts'
-import type { Json, JsonObject, Scope, Task } from '../task/task.ts'
-import type { Redactor } from './redactor.ts'
-import { TaskError } from './task-error.ts'
+
 import type {
   Mode,
   Phase,
@@ -12,7 +9,11 @@ import type {
   TracedPayload,
   TracedPrecondition,
   TracedResource,
-} from './trace.ts'
+} from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import type { ReconcileEvent } from '../events/reconcile-event.ts'
+import type { Json, JsonObject, Scope, Task } from '../task/task.ts'
+import type { Redactor } from './redactor.ts'
+import { TaskError } from './task-error.ts'
 
 export interface ProgressOptions {
   readonly task: Task

@@ -7,6 +7,8 @@
  *
  * Design page 50, A run.
  */
+
+import type { ResourceAction, RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
 import { isGone, NoConcernError } from './api-reader.ts'
@@ -21,7 +23,6 @@ import { lookOnly, removeResources } from './resources/delete.ts'
 import type { Surroundings } from './run-context.ts'
 import { Progress } from './run-state.ts'
 import { standardReport } from './standard-report.ts'
-import type { ResourceAction, RunStatus, Trace, TracedRequest } from './trace.ts'
 
 export interface RunOptions {
   readonly task: Task

@@ -3,9 +3,9 @@
  * Seed: pulses-and-status (Applied, Available, Health); adapter-deletion (the delete signal); peer: Finalized and its reasons.
  */
 
+import type { Mode, TracedFailure } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { type Readiness, readinessOf } from '#operator/model/readiness.ts'
 import type { JsonObject } from '../task/task.ts'
-import type { Mode, TracedFailure } from './trace.ts'
 
 export interface Outcome {
   readonly adapter: { readonly name: string; readonly version: string }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Trace } from '../run/trace.ts'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { RunBook } from './run-history.ts'
 
 const trace = (status: Trace['status'] = 'success', more: Partial<Trace> = {}): Trace => ({

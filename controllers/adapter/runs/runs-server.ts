@@ -4,13 +4,14 @@
  * Bound to this machine alone, whoever is on it may read. Bound to anything else, TLS is served and the API server is asked about each
  * caller: `get` on `adaptertasks/runs`.
  */
+
+import type { AdapterRuns, RunFilter } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { nearest } from '#lib/text/nearest.ts'
 import { type AuthorizationResult, authorize } from '#operator/authorization.ts'
 import { type Binding, isLoopback, isLoopbackHost } from '#operator/binding.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { type Answer, type SideServer, serve } from '#operator/serve.ts'
-import type { AdapterRuns, RunFilter } from './run-history.ts'
 
 export interface RunsServerOptions {
   readonly runs: AdapterRuns

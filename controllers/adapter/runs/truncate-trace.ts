@@ -1,4 +1,4 @@
-import type { Trace } from '../run/trace.ts'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Json } from '../task/task.ts'
 
 /** Characters of a trace as JSON, and of a value in one that is larger. */

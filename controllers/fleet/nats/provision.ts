@@ -1,25 +1,18 @@
 /** Makes the buckets, and brings those that are there to the settings that the fleet needs, or says why it does not. */
-import {
-  JetStreamApiCodes,
-  JetStreamApiError,
-  type JetStreamManager,
-  StorageType,
-  type StreamConfig,
-  type StreamInfo,
-} from '@nats-io/jetstream'
+import { type JetStreamManager, StorageType, type StreamConfig, type StreamInfo } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import { type BucketSettings, compareBucket } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { type Connected, requestProblem } from '#lib/nats/connection.ts'
+import { findStream } from '#lib/nats/find-stream.ts'
+import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { NatsProblem } from './problem.ts'
 
 /** Which store a bucket is: one that was deleted and made anew has another. Anchors fleet-gitops 0.3. */
 export type Incarnation = string
 
 const NANOSECONDS = 1_000_000
-
-export const streamOf = (bucket: string): string => `KV_${bucket}`
 
 /** The bucket as it must be. @throws NatsProblem (BucketRefused, Refused, NoJetStream, Unreachable) */
 export const ensureBucket = async (
@@ -65,18 +58,8 @@ export const checkIncarnation = async (
 
 /** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */
 export const newestRevision = async (manager: JetStreamManager, bucket: string, keys: string): Promise<number> => {
-  const found = await manager.streams.getMessage(streamOf(bucket), { last_by_subj: `$KV.${bucket}.${keys}` })
+  const found = await manager.streams.getMessage(streamOf(bucket), { last_by_subj: subjectOf(bucket, keys) })
   return found?.seq ?? 0
-}
-
-/** Where the bucket is kept; undefined when there is none. @throws what NATS answers */
-export const findStream = async (manager: JetStreamManager, bucket: string): Promise<StreamInfo | undefined> => {
-  try {
-    return await manager.streams.info(streamOf(bucket))
-  } catch (error) {
-    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return undefined
-    throw error
-  }
 }
 
 const create = async (
@@ -113,7 +96,7 @@ const closeToRollups = async (
 
 /** A stream of the name of a bucket that is none. */
 const refuseForeign = ({ name }: BucketSettings, { config }: StreamInfo): void => {
-  const subject = `$KV.${name}.>`
+  const subject = subjectOf(name, '>')
   const isBucket = config.subjects?.length === 1 && config.subjects[0] === subject && config.mirror === undefined
   if (isBucket && !config.sealed) return
   const problem = config.sealed ? 'is sealed' : `does not hold the subjects ${subject} and nothing else`

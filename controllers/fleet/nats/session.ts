@@ -6,10 +6,10 @@
 import { type KV, Kvm } from '@nats-io/kv'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { type Connected, type NatsAccess, openConnection, requestProblem } from '#lib/nats/connection.ts'
+import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { type BucketListener, BucketMirror } from './mirror.ts'
-import { NatsProblem } from './problem.ts'
 import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
 
 export interface Followed {

@@ -10,7 +10,7 @@ import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import type { Deployments } from '../deployments.ts'
 import type { Devices } from '../devices.ts'
 import { ControllerRevision, REVISION_LABEL } from '../rollout/controllerrevision.ts'
-import type { Feed } from '../state/latch.ts'
+import type { Feed } from '../state/sync-state.ts'
 import type { SourceListener } from './listener.ts'
 
 export interface KubernetesSourceOptions {

@@ -1,9 +1,9 @@
-import type { Feed, LatchEvent } from '../state/latch.ts'
+import type { Feed, SyncEvent } from '../state/sync-state.ts'
 
 /** Who is told what the sources find. */
 export interface SourceListener {
   /** How a feed stands has changed. */
-  latch(feed: Feed, event: LatchEvent): void
+  latch(feed: Feed, event: SyncEvent): void
   /** Something is known now that was not known before. */
   changed(): void
 }

@@ -18,7 +18,7 @@ import { type DesiredStore, desiredStore } from '../nats/desired-store.ts'
 import type { BucketListener } from '../nats/mirror.ts'
 import { keepSession } from '../nats/session.ts'
 import type { FleetState, KeySeen } from '../state/fleet-state.ts'
-import { NATS_FEEDS, type NatsFeed } from '../state/latch.ts'
+import { NATS_FEEDS, type NatsFeed } from '../state/sync-state.ts'
 import type { SourceListener } from './listener.ts'
 
 export interface NatsSourceOptions {

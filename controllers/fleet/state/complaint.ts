@@ -1,15 +1,8 @@
 /** What a person would want to know of a device that is not as wanted. Pure. */
+import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { OVERRULE_ANNOTATION } from '../rollout/controls.ts'
 import { taintText } from '../selection/taints.ts'
-import {
-  type Hold,
-  holdOf,
-  type Known,
-  renderProblem,
-  type Standing,
-  unbornTaint,
-  unknownRevision,
-} from './placement.ts'
+import { type Hold, holdOf, type Known, renderProblem, unbornTaint, unknownRevision } from './placement.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 type KnownDevice = Known & { readonly device: DeviceView }
@@ -48,7 +41,11 @@ const conflictText = ({ target }: DeploymentView, unknown: number | undefined): 
   `from a backup. Nothing is written. To overwrite it, annotate the Deployment with ${OVERRULE_ANNOTATION}=${unknown}`
 
 /** Undefined when there is nothing to say. */
-export const complaint = (deployment: DeploymentView, known: KnownDevice, standing: Standing): string | undefined => {
+export const complaint = (
+  deployment: DeploymentView,
+  known: KnownDevice,
+  standing: PlacementPhase,
+): string | undefined => {
   const message = known.said?.state.message
   switch (standing) {
     case 'failed':

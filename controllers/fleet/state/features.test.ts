@@ -2,12 +2,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { PLACEMENT_PHASES } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { type Revision, revisionFor } from '../rollout/revisions.ts'
 import { deploymentOf, deviceOf, scoreOf, viewOf, World } from './fleet.builders.ts'
 import type { FleetState } from './fleet-state.ts'
-import { STANDINGS } from './placement.ts'
 import { deploymentView } from './views.ts'
 
 const keys = (world: World) => [...world.desired.values.keys()].toSorted()
@@ -486,7 +486,7 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
         for (const name of world.deployments.keys()) {
           const counts = operator.aggregate(`shop/${name}`)
           if (counts === undefined) throw new Error('a Deployment is not known')
-          expect(STANDINGS.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
+          expect(PLACEMENT_PHASES.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
         }
         const counted = contentions(world, operator)
         expect(counted).toEqual(contentions(world, world.operator()))

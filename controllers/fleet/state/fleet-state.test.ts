@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { PLACEMENT_PHASES } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { revisionFor } from '../rollout/revisions.ts'
 import { CREATED, deploymentOf, deviceOf, scoreOf, viewOf, World } from './fleet.builders.ts'
 import type { FleetState } from './fleet-state.ts'
-import { STANDINGS } from './placement.ts'
 import { deploymentView } from './views.ts'
 
 const eu = { matchLabels: { region: 'eu' } }
@@ -329,7 +329,7 @@ describe('under random events', () => {
             const matched = [...world.devices.values()].filter(
               ({ labels }) => labels.region === spec.targetSelector.matchLabels?.region,
             )
-            expect(STANDINGS.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
+            expect(PLACEMENT_PHASES.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
             expect(counts.matched).toBe(matched.length)
             expect(counts.updated).toBeLessThanOrEqual(counts.targeted)
             expect(counts.targeted).toBeLessThanOrEqual(counts.matched)

@@ -1,5 +1,6 @@
 /** What is known of one Deployment on one device, and what follows from it. Pure. */
 
+import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf, type Envelope } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import type { Desired, State } from '#apis/fleet.nationtech.io/kv/payload.ts'
@@ -218,10 +219,6 @@ const isEnough = (deployment: DeploymentView, device: DeviceView, known: Known):
   return revision !== deployment.target.revision || filled !== undefined
 }
 
-export const STANDINGS = ['succeeded', 'failed', 'pending', 'offline', 'unreported', 'held'] as const
-/** What a matched device counts as. */
-export type Standing = (typeof STANDINGS)[number]
-
 const PHASE = { Running: 'succeeded', Failed: 'failed', Pending: 'pending' } as const
 
 /** The entry that the device has answered; undefined when it answered another one, or none. */
@@ -231,7 +228,7 @@ const answered = (known: Known): State | undefined => {
 }
 
 /** What a matched device counts as. Exactly one, so that the counts sum up to all that match. */
-export const standingOf = (deployment: DeploymentView, device: DeviceView, known: Known): Standing => {
+export const standingOf = (deployment: DeploymentView, device: DeviceView, known: Known): PlacementPhase => {
   const state = answerOf(known)
   if (holdOf(deployment, device, known) !== undefined) return 'held'
   if (renderProblem(deployment, device) !== undefined && !isCurrent(deployment, device, known)) return 'failed'

@@ -3,7 +3,8 @@ import { DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream'
 import { createInbox, type NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { inboxOf, keyIn, streamOf, subjectOf } from './subjects.ts'
+import { keyIn, streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+import { inboxOf } from './inbox.ts'
 
 export interface DesiredListener {
   /** An entry as it is now, be it new or not. */

@@ -3,7 +3,7 @@ import { type Authenticator, AuthorizationError, connect, type NatsConnection } 
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { inboxOf } from './subjects.ts'
+import { inboxOf } from './inbox.ts'
 
 export interface LinkOptions {
   /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */

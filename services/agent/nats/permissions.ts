@@ -7,7 +7,8 @@
  */
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey, keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { inboxOf, streamOf, subjectOf } from './subjects.ts'
+import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+import { inboxOf } from './inbox.ts'
 
 /** Subjects as nats-server's configuration takes them. */
 export interface Permissions {

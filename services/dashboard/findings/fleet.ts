@@ -1,9 +1,10 @@
 /** What the fleet asks of people. Pure. */
+
+import type { DeploymentRow, DeviceRow, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { approvalOf, awaitsApproval } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import type { DeploymentRow, DeviceRow, Recovery } from '#controllers/fleet/view.ts'
 import { objectPath, withQuery } from '../parts/links.ts'
-import { deviceStateOf } from '../parts/standings.ts'
+import { deviceStateOf } from '../parts/placement-phases.ts'
 import { about, type Finding } from './finding.ts'
 import { standingFindings } from './standing.ts'
 
@@ -12,17 +13,17 @@ const KIND = `${Deployment.plural}.${Deployment.group}`
 /** What keeps the operator from knowing the fleet, and what it dares not do by itself. */
 export const recoveryFindings = ({ sources, brake }: Recovery): readonly Finding[] => {
   const subject = { kind: 'Fleet', path: '/deployments', kubectl: `kubectl get ${KIND} -A` }
-  const stale = Object.entries(sources).flatMap(([source, latch]): Finding[] => {
-    const problem = latch.phase === 'Converged' ? undefined : latch.problem
+  const stale = Object.entries(sources).flatMap(([source, sync]): Finding[] => {
+    const problem = sync.phase === 'Converged' ? undefined : sync.problem
     if (problem === undefined) return []
     return [
       {
         ...subject,
-        severity: latch.phase === 'Degraded' ? 'Act' : 'Look',
+        severity: sync.phase === 'Degraded' ? 'Act' : 'Look',
         subject: source,
-        reason: latch.phase,
-        message: `${problem}: what is shown is of ${latch.phase === 'Degraded' ? 'the moment before' : 'what was read so far'}`,
-        since: latch.since.toISOString(),
+        reason: sync.phase,
+        message: `${problem}: what is shown is of ${sync.phase === 'Degraded' ? 'the moment before' : 'what was read so far'}`,
+        since: sync.since.toISOString(),
       },
     ]
   })

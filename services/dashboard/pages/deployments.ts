@@ -1,8 +1,8 @@
 /** Deployments: how their devices do, where each rollout stands, and who holds it up. Design page 60. */
+
+import type { DeploymentRow, PlacementPhase, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import type { Standing } from '#controllers/fleet/state/placement.ts'
-import type { DeploymentRow, PlacementRow } from '#controllers/fleet/view.ts'
 import { html, type Markup } from '#lib/markup/markup.ts'
 import type { Condition } from '#operator/model/conditions.ts'
 import { formatSelector, selectorOf } from '#operator/model/selector.ts'
@@ -13,12 +13,12 @@ import { conditionTable } from '../parts/conditions.ts'
 import { objectPath, pathTo, withQuery } from '../parts/links.ts'
 import { filter, type Listing, matching, paged, pager } from '../parts/listing.ts'
 import { runsElsewhere } from '../parts/missing.ts'
-import { STANDING_TONES, standingParts } from '../parts/standings.ts'
+import { PLACEMENT_TONES, placementParts } from '../parts/placement-phases.ts'
 import { command, facts, table } from '../parts/table.ts'
 import { alarm, number, state, type Tone } from '../parts/tone.ts'
 
 const PHASES = ['Suspended', 'Waiting', 'Paused', 'Active', 'Inactive'] as const satisfies RolloutStatus['phase'][]
-const PHASE_TONES: Readonly<Record<RolloutStatus['phase'], Tone>> = {
+const ROLLOUT_TONES: Readonly<Record<RolloutStatus['phase'], Tone>> = {
   Suspended: 'bad',
   Waiting: 'warn',
   Paused: 'held',
@@ -41,7 +41,7 @@ const phase = (row: DeploymentRow): Markup =>
     ? state('held', 'Leaving')
     : row.rollout === undefined
       ? state('dim', 'Not begun')
-      : state(PHASE_TONES[phaseOf(row)], PHASE_WORDS[phaseOf(row)])
+      : state(ROLLOUT_TONES[phaseOf(row)], PHASE_WORDS[phaseOf(row)])
 
 /** The batches, as far as they are: done, having their turn, still to come. */
 export const batchCells = ({ phase: now, batch, batches }: RolloutStatus): readonly Cell[] =>
@@ -49,7 +49,7 @@ export const batchCells = ({ phase: now, batch, batches }: RolloutStatus): reado
     const place = at + 1
     if (now === 'Inactive' || place < batch) return { tone: 'good', word: 'done', size }
     if (place > batch) return { tone: 'dim', word: 'to come', size }
-    return { tone: PHASE_TONES[now], word: PHASE_WORDS[now].toLowerCase(), size }
+    return { tone: ROLLOUT_TONES[now], word: PHASE_WORDS[now].toLowerCase(), size }
   })
 
 interface Deployments {
@@ -113,7 +113,7 @@ export const deployments = page<Deployments | { readonly deployments: undefined 
             },
             { name: 'Failed', isNumber: true, cell: ({ aggregate }) => alarm(aggregate.failed) },
             { name: 'Offline', isNumber: true, cell: ({ aggregate }) => alarm(aggregate.offline, 'dim') },
-            { name: 'Devices', isWide: true, cell: ({ aggregate }) => bar(standingParts(aggregate)) },
+            { name: 'Devices', isWide: true, cell: ({ aggregate }) => bar(placementParts(aggregate)) },
             { name: 'Revision', isNumber: true, cell: ({ revision }) => revision },
           ],
           rows: model.deployments.rows,
@@ -134,7 +134,7 @@ const batches = (rollout: RolloutStatus | undefined): Markup | undefined =>
     ? html`<span class="dim">all at once</span>`
     : html`<span class="batch">${rollout.phase === 'Inactive' ? rollout.batches.length : rollout.batch}/${rollout.batches.length}</span>${strip(batchCells(rollout))}`
 
-const STANDINGS: readonly Standing[] = ['failed', 'offline', 'unreported', 'held', 'pending', 'succeeded']
+const WORST_FIRST: readonly PlacementPhase[] = ['failed', 'offline', 'unreported', 'held', 'pending', 'succeeded']
 
 interface DeploymentDetail extends DeploymentRow {
   /** As `kubectl -l` has it; undefined when the object is not in memory yet. */
@@ -165,7 +165,7 @@ export const deployment = page<DeploymentDetail>({
           fits(`${device} ${message ?? ''}`) && (wanted === null || standing === wanted),
       )
       .toSorted(
-        (a, b) => STANDINGS.indexOf(a.standing) - STANDINGS.indexOf(b.standing) || (a.device < b.device ? -1 : 1),
+        (a, b) => WORST_FIRST.indexOf(a.standing) - WORST_FIRST.indexOf(b.standing) || (a.device < b.device ? -1 : 1),
       )
     return {
       ...row,
@@ -186,7 +186,7 @@ export const deployment = page<DeploymentDetail>({
     return [
       {
         id: 'state',
-        body: html`${partial(model.isPartial)}${legended(standingParts(aggregate))}${facts([
+        body: html`${partial(model.isPartial)}${legended(placementParts(aggregate))}${facts([
           ['Rollout', html`${phase(model)} <span class="message">${rollout?.message}</span>`],
           [
             'Devices',
@@ -212,12 +212,12 @@ export const deployment = page<DeploymentDetail>({
           path,
           query,
           hint: 'device or message',
-          choices: STANDINGS.map((value) => ({ value, word: value, count: aggregate[value] })),
+          choices: WORST_FIRST.map((value) => ({ value, word: value, count: aggregate[value] })),
         })}${table<PlacementRow>({
           caption: 'Devices of this Deployment, the worst first',
           columns: [
             { name: 'Device', cell: ({ device }) => html`<a href="${pathTo('devices', device)}">${device}</a>` },
-            { name: 'State', cell: ({ standing }) => state(STANDING_TONES[standing], standing) },
+            { name: 'State', cell: ({ standing }) => state(PLACEMENT_TONES[standing], standing) },
             { name: 'Given', isNumber: true, cell: ({ given }) => given },
             { name: 'Has', isNumber: true, cell: ({ answered }) => answered },
             { name: 'Said', isNumber: true, cell: ({ at }) => age(at, now) },

@@ -1,6 +1,7 @@
 /** Devices: who is there, who is not, and what runs on each. */
+
+import type { DeviceRow, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import type { DeviceRow, PlacementRow } from '#controllers/fleet/view.ts'
 import { html } from '#lib/markup/markup.ts'
 import type { Condition } from '#operator/model/conditions.ts'
 import { page } from '../page.ts'
@@ -15,9 +16,9 @@ import {
   DEVICE_TONES,
   type DeviceState,
   deviceStateOf,
-  STANDING_TONES,
-  standingParts,
-} from '../parts/standings.ts'
+  PLACEMENT_TONES,
+  placementParts,
+} from '../parts/placement-phases.ts'
 import { command, facts, labels, table } from '../parts/table.ts'
 import { state } from '../parts/tone.ts'
 import { partial } from './deployments.ts'
@@ -82,7 +83,7 @@ export const devices = page<Devices | { readonly devices: undefined }>({
             { name: 'State', cell: (row) => state(DEVICE_TONES[row.state], row.state) },
             { name: 'Seen', isNumber: true, cell: ({ lastSeen }) => age(lastSeen, now) },
             { name: 'Agent', cell: ({ agentVersion }) => agentVersion },
-            { name: 'Deployments', cell: (row) => bar(standingParts(row.deployments)) },
+            { name: 'Deployments', cell: (row) => bar(placementParts(row.deployments)) },
             { name: 'Labels', isWide: true, cell: (row) => labels(row.labels) },
           ],
           rows: model.devices.rows,
@@ -147,7 +148,7 @@ export const device = page<DeviceDetail>({
             name: 'Deployment',
             cell: ({ deployment }) => html`<a href="${objectPath('deployments', deployment)}">${deployment}</a>`,
           },
-          { name: 'State', cell: ({ standing }) => state(STANDING_TONES[standing], standing) },
+          { name: 'State', cell: ({ standing }) => state(PLACEMENT_TONES[standing], standing) },
           { name: 'Given', isNumber: true, cell: ({ given }) => given },
           { name: 'Has', isNumber: true, cell: ({ answered }) => answered },
           { name: 'Said', isNumber: true, cell: ({ at }) => age(at, now) },

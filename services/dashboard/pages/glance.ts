@@ -5,7 +5,7 @@ import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import type { Part } from '../parts/chart.ts'
-import { DEVICE_STATES, DEVICE_TONES, deviceStateOf, standingParts } from '../parts/standings.ts'
+import { DEVICE_STATES, DEVICE_TONES, deviceStateOf, placementParts } from '../parts/placement-phases.ts'
 import { number } from '../parts/tone.ts'
 import type { Sources } from '../sources.ts'
 
@@ -118,7 +118,7 @@ const fleet = (sources: Sources): readonly Glance[] => {
       name: 'Deployments',
       figure: `${number(counts.succeeded)}/${number(matched)}`,
       of: `placements run, of ${number(deployments.length)} Deployments`,
-      parts: standingParts(counts),
+      parts: placementParts(counts),
     },
     {
       path: '/devices',

@@ -7,7 +7,7 @@ import { page } from '../page.ts'
 import { pathTo } from '../parts/links.ts'
 import { type Listing, paged, pager } from '../parts/listing.ts'
 import { runsElsewhere } from '../parts/missing.ts'
-import { DEVICE_TONES, type DeviceState, deviceStateOf } from '../parts/standings.ts'
+import { DEVICE_TONES, type DeviceState, deviceStateOf } from '../parts/placement-phases.ts'
 import { labels, table } from '../parts/table.ts'
 import { number, state } from '../parts/tone.ts'
 

@@ -1,7 +1,7 @@
 /** One run of an adapter task, step by step: what was decided, what was done, and what it took. */
 
-import type { Trace } from '#controllers/adapter/run/trace.ts'
-import type { AdapterRun, AdapterRuns } from '#controllers/adapter/runs/run-history.ts'
+import type { AdapterRun, AdapterRuns } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { html, type Markup } from '#lib/markup/markup.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'

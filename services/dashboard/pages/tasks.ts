@@ -1,7 +1,8 @@
 /** Adapter tasks, and the last runs of each. */
+
+import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import type { Trace } from '#controllers/adapter/run/trace.ts'
-import type { AdapterRun } from '#controllers/adapter/runs/run-history.ts'
 import { html } from '#lib/markup/markup.ts'
 import type { Condition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'

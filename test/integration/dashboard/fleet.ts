@@ -1,13 +1,20 @@
 /** A small fleet in this process: the real FleetState, filled as the operator fills it, and read as the dashboard reads it. */
 
+import {
+  type DeviceRow,
+  type FleetView,
+  PLACEMENT_PHASES,
+  type PlacementPhase,
+  type PlacementRow,
+  type Recovery,
+} from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { type Desired, heartbeatCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { Bucket, CREATED, deploymentOf, deviceOf, viewOf } from '#controllers/fleet/state/fleet.builders.ts'
 import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
-import { FEEDS, type Feed, type LatchEvent, latchesAt, overall, withEvent } from '#controllers/fleet/state/latch.ts'
-import { STANDINGS, type Standing, standingOf } from '#controllers/fleet/state/placement.ts'
-import type { DeviceRow, FleetView, PlacementRow, Recovery } from '#controllers/fleet/view.ts'
+import { standingOf } from '#controllers/fleet/state/placement.ts'
+import { FEEDS, type Feed, latchesAt, overall, type SyncEvent, withEvent } from '#controllers/fleet/state/sync-state.ts'
 import type { Clock } from '#operator/model/clock.ts'
 
 export class Fleet implements FleetView {
@@ -30,7 +37,7 @@ export class Fleet implements FleetView {
   }
 
   /** A latch is told something. */
-  tell(feed: Feed, event: LatchEvent): void {
+  tell(feed: Feed, event: SyncEvent): void {
     this.#latches = withEvent(this.#latches, feed, event, this.#clock.now())
     this.#changed()
   }
@@ -147,5 +154,5 @@ export class Fleet implements FleetView {
   }
 }
 
-const zeros = (): Record<Standing, number> =>
-  Object.fromEntries(STANDINGS.map((standing) => [standing, 0])) as Record<Standing, number>
+const zeros = (): Record<PlacementPhase, number> =>
+  Object.fromEntries(PLACEMENT_PHASES.map((standing) => [standing, 0])) as Record<PlacementPhase, number>

@@ -2,10 +2,10 @@
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import type { Trace } from '#controllers/adapter/run/trace.ts'
-import type { AdapterRun } from '#controllers/adapter/runs/run-history.ts'
 import type { World } from './world.ts'
 
 const ago = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString()

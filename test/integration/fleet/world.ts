@@ -3,6 +3,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { connect } from '@nats-io/transport-node'
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
+import type { FleetView, FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import {
   desiredCodec,
   heartbeatCodec,
@@ -13,7 +14,6 @@ import {
 import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { fleet } from '#controllers/fleet/index.ts'
-import { type FleetView, FleetWindow } from '#controllers/fleet/view.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { type DeepPartial, operator } from '#operator/index.ts'
@@ -126,7 +126,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       const own = await loadTransport({ kubeconfig: await account.kubeconfig(server) })
       const registry = new Registry()
       const lines: string[] = []
-      const window = new FleetWindow()
+      const viewRef: FleetViewRef = { view: undefined }
       const controllers = [
         fleet({
           nats: { url: natsUrl },
@@ -134,7 +134,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
           leaseNamespace: namespace,
           identity: `replica-${Math.random().toString(36).slice(2)}`,
           registry,
-          window,
+          viewRef,
         }),
       ]
       const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines) })
@@ -149,8 +149,8 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       running.add(handle)
       await manager.ready
       const view = await vi.waitFor(() => {
-        if (window.view === undefined) throw new Error('the operator has not begun')
-        return window.view
+        if (viewRef.view === undefined) throw new Error('the operator has not begun')
+        return viewRef.view
       }, PATIENCE)
       return { view, registry, lines, stop }
     },

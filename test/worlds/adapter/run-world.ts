@@ -1,5 +1,6 @@
 /** What tests of runs stand on: a task, the answers of an API, and a cluster in memory whose objects can be held, refused and broken. */
 
+import type { TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { type ResponseRule, scripted } from '#controllers/adapter/dry-run/canned-responses.ts'
 import { instant } from '#controllers/adapter/dry-run/dry-run.ts'
 import { hrefOf, parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
@@ -10,7 +11,6 @@ import { ApiReader } from '#controllers/adapter/run/api-reader.ts'
 import { Outbox } from '#controllers/adapter/run/report-dedup.ts'
 import { type RunResult, run } from '#controllers/adapter/run/run.ts'
 import { type FailureReason, TaskError } from '#controllers/adapter/run/task-error.ts'
-import type { TracedRequest } from '#controllers/adapter/run/trace.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import type { JsonObject } from '#controllers/adapter/task/task.ts'
 import type { Operation } from '#controllers/adapter/transports/memory.ts'

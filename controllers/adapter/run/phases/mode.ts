@@ -1,7 +1,8 @@
 /** Whether the run applies or deletes. Seed: adapter-deletion, `when_deleting` is evaluated after the preconditions. */
+
+import type { Mode } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { JsonObject } from '../../task/task.ts'
 import type { Progress } from '../run-state.ts'
-import type { Mode } from '../trace.ts'
 import { isTrue } from './preconditions.ts'
 
 /** @throws TaskError when `when_deleting` has no value: then nothing is applied and nothing deleted */

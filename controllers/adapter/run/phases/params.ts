@@ -1,11 +1,11 @@
 /** Phase 1: gives each param its value. A required one without a value ends the run, and is reported. */
 
+import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Json, Param, Source } from '../../task/task.ts'
 import { NoConcernError } from '../api-reader.ts'
 import type { Surroundings } from '../run-context.ts'
 import type { Progress } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { HIDDEN } from '../trace.ts'
 import { convert } from './convert-param.ts'
 
 /** Reads the resource and all params into the progress. @throws NoConcernError, or the signal's reason */

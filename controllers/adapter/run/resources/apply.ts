@@ -1,12 +1,12 @@
 /** Phase 3 while the resource lives: makes every resource of the task as its manifest says, in the order of the list. */
 
+import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
 import { objectText, type Sought, type Target, type Transport } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { Surroundings } from '../run-context.ts'
 import type { Progress } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import type { ResourceAction } from '../trace.ts'
 import { describe, foremost, generationOf, isLeaving } from './object.ts'
 import { know } from './record-found.ts'
 import { soughtOf, targetOf } from './render-resource.ts'

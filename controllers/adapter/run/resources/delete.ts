@@ -4,13 +4,13 @@
  * watch has seen it go.
  */
 
+import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
 import type { Sought } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { Surroundings } from '../run-context.ts'
 import type { Progress } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import type { ResourceAction } from '../trace.ts'
 import { messageOf, note } from './apply.ts'
 import {
   type DeletionOrder,

@@ -1,12 +1,11 @@
 /** What devices count as, in words and tones. Pure. */
 
-import type { Standing } from '#controllers/fleet/state/placement.ts'
-import type { DeviceRow } from '#controllers/fleet/view.ts'
+import type { DeviceRow, PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { Part } from './chart.ts'
 import type { Tone } from './tone.ts'
 
 /** In the order in which a bar shows them. */
-export const STANDING_TONES: Readonly<Record<Standing, Tone>> = {
+export const PLACEMENT_TONES: Readonly<Record<PlacementPhase, Tone>> = {
   succeeded: 'good',
   pending: 'busy',
   unreported: 'warn',
@@ -15,8 +14,8 @@ export const STANDING_TONES: Readonly<Record<Standing, Tone>> = {
   held: 'held',
 }
 
-export const standingParts = (counts: Readonly<Record<Standing, number>>): readonly Part[] =>
-  (Object.entries(STANDING_TONES) as [Standing, Tone][]).map(([standing, tone]) => ({
+export const placementParts = (counts: Readonly<Record<PlacementPhase, number>>): readonly Part[] =>
+  (Object.entries(PLACEMENT_TONES) as [PlacementPhase, Tone][]).map(([standing, tone]) => ({
     tone,
     word: standing,
     count: counts[standing],

@@ -1,5 +1,6 @@
 /** What a run did, as data: shown by a dry run, kept by the manager. Values from the environment and from files are left out. */
-import type { Json } from '../task/task.ts'
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
 export type RunStatus = 'success' | 'failed' | 'skipped'
 export type Mode = 'apply' | 'delete'

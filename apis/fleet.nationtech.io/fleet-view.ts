@@ -1,16 +1,35 @@
 /**
- * What the fleet operator knows, for whoever shows it in the same process: the dashboard, its JSON twin, tests. Read only.
- * Every answer is of one moment; while `recovery().phase` is Recovering the numbers are of what was read so far.
+ * What the fleet operator knows, in the form in which the dashboard and its JSON give it. Read only. Every answer is of one moment;
+ * while `recovery().phase` is Recovering the numbers are of what was read so far.
  */
-import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import type { Latch, Source } from './state/latch.ts'
-import type { Standing } from './state/placement.ts'
+import type { Aggregate } from './v1alpha1/deployment.ts'
+import type { RolloutStatus } from './v1alpha1/rollout.ts'
 
-/** How fresh all of it is. Seed fleet-recovery, Convergence banner. */
+/** The three sources of what the operator knows. */
+export type Source = 'deployments' | 'devices' | 'states'
+
+/** How complete what was read of a source is. Times are of the last change of the phase. */
+export type SyncState =
+  | {
+      readonly phase: 'Recovering'
+      readonly since: Date
+      readonly replayed: number
+      /** Undefined while it is not known. */
+      readonly total: number | undefined
+      /** Why reading makes no progress; undefined while it does. */
+      readonly problem: string | undefined
+    }
+  | { readonly phase: 'Converged'; readonly since: Date }
+  | { readonly phase: 'Degraded'; readonly since: Date; readonly problem: string }
+
+export const PLACEMENT_PHASES = ['succeeded', 'failed', 'pending', 'offline', 'unreported', 'held'] as const
+/** What a device that a Deployment matches counts as in `status.aggregate`. */
+export type PlacementPhase = (typeof PLACEMENT_PHASES)[number]
+
+/** How complete all of it is: what the banner of the dashboard shows. */
 export interface Recovery {
-  readonly phase: Latch['phase']
-  readonly sources: Readonly<Record<Source, Latch>>
+  readonly phase: SyncState['phase']
+  readonly sources: Readonly<Record<Source, SyncState>>
   /** This replica holds the Lease: it writes status, advances rollouts and collects orphans. */
   readonly isLeading: boolean
   /** Orphans that wait for a person; undefined when there are none. */
@@ -37,14 +56,14 @@ export interface DeviceRow {
   readonly agentVersion: string | undefined
   readonly isPinned: boolean
   /** Its Deployments by what they count as. */
-  readonly deployments: Readonly<Record<Standing, number>>
+  readonly deployments: Readonly<Record<PlacementPhase, number>>
 }
 
 /** A Deployment on a device. */
 export interface PlacementRow {
   readonly deployment: string
   readonly device: string
-  readonly standing: Standing
+  readonly standing: PlacementPhase
   /** What the device was given, and what it said that it has. */
   readonly given: number | undefined
   readonly answered: number | undefined
@@ -66,7 +85,7 @@ export interface FleetView {
   onChange(listener: () => void): () => void
 }
 
-/** Where the operator of this process leaves its view; empty when this process runs none. */
-export class FleetWindow {
+/** Where the operator of this process leaves its view; undefined while this process runs none. */
+export interface FleetViewRef {
   view: FleetView | undefined
 }

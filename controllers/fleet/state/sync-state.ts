@@ -8,6 +8,8 @@
  * Seed fleet-recovery, OperatorLiveness; anchors fleet-gitops A2.6, A4.3. Pure: what time it is comes as a parameter.
  */
 
+import type { Source, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'
+
 /** What is read until its end and then followed. */
 export const FEEDS = ['deployments', 'devices', 'infos', 'desired', 'states', 'heartbeats'] as const
 export type Feed = (typeof FEEDS)[number]
@@ -17,30 +19,17 @@ export const NATS_FEEDS = ['infos', 'desired', 'states', 'heartbeats'] as const 
 export type NatsFeed = (typeof NATS_FEEDS)[number]
 
 /**
- * The seed's three latches. Devices come from what agents tell of them. Without heartbeats and what was asked of devices, states
- * don't say whether their devices are there and what they answer.
+ * Devices come from what agents report of them. Without heartbeats and what was asked of devices, states don't say whether their
+ * devices are there and what they answer.
  */
-export const SOURCES = {
+const FEEDS_OF = {
   deployments: ['deployments'],
   devices: ['devices', 'infos'],
   states: ['states', 'heartbeats', 'desired'],
-} as const
-export type Source = keyof typeof SOURCES
+} as const satisfies Record<Source, readonly Feed[]>
 
-export type Latch =
-  | {
-      readonly phase: 'Recovering'
-      readonly since: Date
-      readonly replayed: number
-      /** Undefined while nobody said. */
-      readonly total: number | undefined
-      /** Why it does not get on; undefined while it does. */
-      readonly problem: string | undefined
-    }
-  | { readonly phase: 'Converged'; readonly since: Date }
-  | { readonly phase: 'Degraded'; readonly since: Date; readonly problem: string }
-
-export type LatchEvent =
+/** What a source tells of its reading. */
+export type SyncEvent =
   | { readonly type: 'Progress'; readonly replayed: number; readonly total?: number }
   /** The end of what was there is reached; for an empty bucket that is at once. */
   | { readonly type: 'Replayed' }
@@ -48,7 +37,7 @@ export type LatchEvent =
   /** The store was made anew: what is known of it holds no longer. */
   | { readonly type: 'Wiped' }
 
-const recovering = (since: Date, problem?: string): Latch => ({
+const recovering = (since: Date, problem?: string): SyncState => ({
   phase: 'Recovering',
   since,
   replayed: 0,
@@ -57,7 +46,7 @@ const recovering = (since: Date, problem?: string): Latch => ({
 })
 
 /** The latch after an event. `since` moves only when the phase does. */
-export const latched = (latch: Latch, event: LatchEvent, now: Date): Latch => {
+export const latched = (latch: SyncState, event: SyncEvent, now: Date): SyncState => {
   switch (event.type) {
     case 'Progress':
       if (latch.phase !== 'Recovering') return latch
@@ -73,10 +62,10 @@ export const latched = (latch: Latch, event: LatchEvent, now: Date): Latch => {
 }
 
 /** All feeds at once; a value, so that every reader sees one moment. */
-export type Latches = Readonly<Record<Feed, Latch>>
+export type SyncStates = Readonly<Record<Feed, SyncState>>
 
 /** As they are at the start. */
-export const latchesAt = (now: Date): Latches => ({
+export const latchesAt = (now: Date): SyncStates => ({
   deployments: recovering(now),
   devices: recovering(now),
   infos: recovering(now),
@@ -85,7 +74,7 @@ export const latchesAt = (now: Date): Latches => ({
   heartbeats: recovering(now),
 })
 
-export const withEvent = (latches: Latches, feed: Feed, event: LatchEvent, now: Date): Latches => ({
+export const withEvent = (latches: SyncStates, feed: Feed, event: SyncEvent, now: Date): SyncStates => ({
   ...latches,
   [feed]: latched(latches[feed], event, now),
 })
@@ -97,7 +86,7 @@ export interface NatsLoss {
 }
 
 /** Undefined while every bucket is read, or being read. */
-export const natsLossOf = (latches: Latches): NatsLoss | undefined => {
+export const natsLossOf = (latches: SyncStates): NatsLoss | undefined => {
   for (const feed of NATS_FEEDS) {
     const latch = latches[feed]
     if (latch.phase !== 'Converged' && latch.problem !== undefined)
@@ -109,7 +98,7 @@ export const natsLossOf = (latches: Latches): NatsLoss | undefined => {
 const GRAVITY = { Recovering: 2, Degraded: 1, Converged: 0 } as const
 
 /** The gravest; of several as grave the one that is so for longest, but converged is only what converged last. */
-const gravest = (latches: readonly Latch[]): Latch | undefined =>
+const gravest = (latches: readonly SyncState[]): SyncState | undefined =>
   latches.toSorted(
     (a, b) =>
       GRAVITY[b.phase] - GRAVITY[a.phase] ||
@@ -117,13 +106,13 @@ const gravest = (latches: readonly Latch[]): Latch | undefined =>
   )[0]
 
 /** How a source stands: as the gravest of its feeds. */
-export const latchOf = (latches: Latches, source: Source): Latch =>
-  gravest(SOURCES[source].map((feed) => latches[feed])) ?? latches[SOURCES[source][0]]
+export const latchOf = (latches: SyncStates, source: Source): SyncState =>
+  gravest(FEEDS_OF[source].map((feed) => latches[feed])) ?? latches[FEEDS_OF[source][0]]
 
 /** How all of it stands: what the banner shows, and readiness. */
 export const overall = (
-  latches: Latches,
-): { readonly phase: Latch['phase']; readonly sources: Record<Source, Latch> } => {
+  latches: SyncStates,
+): { readonly phase: SyncState['phase']; readonly sources: Record<Source, SyncState> } => {
   const sources = {
     deployments: latchOf(latches, 'deployments'),
     devices: latchOf(latches, 'devices'),

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { FEEDS, type Feed, type LatchEvent, latchesAt, overall, withEvent } from './latch.ts'
+import { FEEDS, type Feed, latchesAt, overall, type SyncEvent, withEvent } from './sync-state.ts'
 
 const at = (second: number) => new Date(second * 1_000)
-type Step = readonly [Feed, LatchEvent]
+type Step = readonly [Feed, SyncEvent]
 
 /** What there is after the steps, the first of which happens in second 1. */
 const having = (...steps: readonly Step[]) =>
