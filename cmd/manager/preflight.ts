@@ -17,7 +17,7 @@ export interface Needs {
 /**
  * Asks the API server whether everything that the controllers need is there, so that what is missing is one line at the
  * start and not an endless retry.
- * @throws Failure that says what is missing and how to mend it
+ * @throws Failure that says what is missing and how to remedy it
  */
 export const preflight = async (transport: Transport, needs: Needs, signal?: AbortSignal): Promise<void> => {
   const ask = asking(transport, signal)
@@ -39,12 +39,12 @@ const asking =
         throw new Failure(`the API server does not answer (${error.message}): ${choose}`, { cause: error })
       }
       if (error instanceof ApiError && error.status === 401) {
-        const mend = 'the token or certificate of the kubeconfig is wrong or has expired: get a new one'
-        throw new Failure(`the API server ${transport.server} does not know us: ${mend}`, { cause: error })
+        const remedy = 'the token or certificate of the kubeconfig is wrong or has expired: get a new one'
+        throw new Failure(`the API server ${transport.server} does not know us: ${remedy}`, { cause: error })
       }
       if (error instanceof ApiError && (error.status === 429 || error.status >= 500)) {
-        const mend = 'start the manager again when "kubectl get --raw /readyz" says ok'
-        throw new Failure(`the API server ${transport.server} can't serve now (${error.message}): ${mend}`, {
+        const remedy = 'start the manager again when "kubectl get --raw /readyz" says ok'
+        throw new Failure(`the API server ${transport.server} can't serve now (${error.message}): ${remedy}`, {
           cause: error,
         })
       }
@@ -91,8 +91,8 @@ const mustBeAllowed = async (ask: Ask, { permissions, namespace, home }: Needs):
   const lacks = [...Map.groupBy(missing, whereOf)].map(
     ([where, permissions]) => `${permissions.map(describePermission).join('; ')} in ${where}`,
   )
-  const mend = 'grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted'
-  throw new Failure(`${await whoWeAre(ask)} may not ${lacks.join('; nor ')}: ${mend}`)
+  const remedy = 'grant it as the Roles in kustomize/base/rbac do, or set --namespace to where it is granted'
+  throw new Failure(`${await whoWeAre(ask)} may not ${lacks.join('; nor ')}: ${remedy}`)
 }
 
 /** Kubernetes: SelfSubjectReview. `ServiceAccount ns/name`, or the user's name. */

@@ -4,7 +4,7 @@ import type { BuildInfo } from '#cmd/build-info.ts'
 import { billOf, lockedBill } from './bill.ts'
 import { type Bundle, bundle } from './bundle.ts'
 import { bundledPackages, runtimePackage } from './contents.ts'
-import { notices } from './notices.ts'
+import { notices } from './licence-notices.ts'
 
 const root = join(import.meta.dirname, '../..')
 

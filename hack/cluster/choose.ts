@@ -1,7 +1,7 @@
 import { CONTROL_PLANE } from '../controlplane/binaries.ts'
 import { isBuilt } from '../gobuild/build.ts'
 import { assets } from './assets.ts'
-import type { Cluster, ClusterProvider, Start, Wanted } from './cluster.ts'
+import type { Cluster, ClusterProvider, ClusterRequest, Start } from './cluster.ts'
 import { existing } from './existing.ts'
 import { kind } from './kind/provider.ts'
 import { local } from './local/provider.ts'
@@ -14,14 +14,14 @@ export class NoClusterError extends Error {
 
 export interface Candidate {
   readonly provider: ClusterProvider
-  readonly wanted: Wanted
+  readonly wanted: ClusterRequest
   /** Completes "Cluster: <title>, ". */
   readonly because: string
 }
 
 /** What a choice depends on. */
 export interface Facts {
-  readonly wanted: Wanted
+  readonly wanted: ClusterRequest
   /** `$MUSTER_CLUSTER`: kind, local, or the name of a context. */
   readonly forced: string | undefined
   /** `$KUBEBUILDER_ASSETS`. */

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { DEFAULT_NAME, standingOf, startNamed, stopNamed } from './named/named.ts'
+import { DEFAULT_NAME, readClusterState, startNamed, stopNamed } from './named/named.ts'
 import { layoutOfCluster } from './named/state.ts'
 
 /** `npm run cluster`: a local Kubernetes control plane that stays. Results go to stdout, progress to stderr. */
@@ -23,7 +23,7 @@ const interrupted = (): AbortSignal => {
 }
 
 const show = async (name: string): Promise<void> => {
-  const { state } = await standingOf(name)
+  const { state } = await readClusterState(name)
   console.log(`"${name}" runs at ${state?.server}`)
   console.log(`  kubeconfig  ${layoutOfCluster(name).kubeconfig('admin')}`)
   console.log(`  logs        ${layoutOfCluster(name).folder}/*.log`)
@@ -54,23 +54,23 @@ command('stop', 'end it and remove its data', async (name) => {
 })
 
 command('status', 'say how it is; exits 1 unless it runs', async (name) => {
-  const { standing, state, dead } = await standingOf(name)
-  if (standing === 'running') await show(name)
-  else if (standing === 'broken') {
+  const { phase, state, dead } = await readClusterState(name)
+  if (phase === 'running') await show(name)
+  else if (phase === 'broken') {
     console.log(
       `"${name}" is broken: ${dead.join(', ') || 'its start was interrupted'}. "npm run cluster -- start" mends it.`,
     )
   } else console.log(`"${name}" is not running. "npm run cluster -- start" starts it.`)
   for (const { part, pid } of state?.processes ?? [])
     console.log(`  ${dead.includes(part) ? 'dead' : 'runs'}  ${part} (${pid})`)
-  if (standing !== 'running') process.exitCode = 1
+  if (phase !== 'running') process.exitCode = 1
 })
 
 command('kubeconfig', 'print the path of its kubeconfig, for KUBECONFIG', async (name) => {
-  const { standing } = await standingOf(name)
-  if (standing === 'running') console.log(layoutOfCluster(name).kubeconfig('admin'))
+  const { phase } = await readClusterState(name)
+  if (phase === 'running') console.log(layoutOfCluster(name).kubeconfig('admin'))
   else {
-    say(`"${name}" is ${standing === 'broken' ? 'broken' : 'not running'}: start it with "npm run cluster -- start".`)
+    say(`"${name}" is ${phase === 'broken' ? 'broken' : 'not running'}: start it with "npm run cluster -- start".`)
     process.exitCode = 1
   }
 })

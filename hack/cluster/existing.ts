@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import type { ClusterProvider, Wanted } from './cluster.ts'
+import type { ClusterProvider, ClusterRequest } from './cluster.ts'
 import { contextsOf, currentContextOf, readKubeconfig } from './kubeconfig.ts'
 import { kubectl } from './kubectl.ts'
 import { findKubectl } from './programs.ts'
 
-const fileOf = ({ kubeconfig }: Wanted): string =>
+const fileOf = ({ kubeconfig }: ClusterRequest): string =>
   kubeconfig ?? process.env.KUBECONFIG?.split(delimiter)[0] ?? join(homedir(), '.kube', 'config')
 
 /** A cluster that somebody else runs: never chosen by chance, only by `--kubeconfig`, `--context` or `MUSTER_CLUSTER=<context>`. */

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../..')
 /** What the manifests call the image of a build. */
 export const imageOf = ({ version }: BuildInfo): string => `quay.io/hyperfleet/muster:v${version}`
 
-export interface Wish {
+export interface ImageRequest {
   readonly engine: Engine
   /** registry/name:tag */
   readonly tag: string
@@ -31,7 +31,7 @@ export interface Built {
  * Builds the image of this checkout; the engine's own lines go where ours go.
  * @throws EngineError when the engine fails
  */
-export const buildImage = async ({ engine, tag, bases, env }: Wish): Promise<Built> => {
+export const buildImage = async ({ engine, tag, bases, env }: ImageRequest): Promise<Built> => {
   const info = checkoutInfo(root)
   const folder = await temporaryFolder('image')
   const idFile = join(folder, 'id')

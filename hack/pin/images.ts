@@ -22,7 +22,7 @@ interface Image {
   readonly digest: string
 }
 
-const WANTED = 'write NAME=IMAGE@sha256:DIGEST, such as muster=registry.example.com/platform/muster@sha256:…'
+const EXPECTED_FORM = 'write NAME=IMAGE@sha256:DIGEST, such as muster=registry.example.com/platform/muster@sha256:…'
 
 /** A digest as OCI registries give it; zeros alone are the placeholder of the manifests. */
 const REFERENCE = /^(?<short>[a-z0-9._-]+)=(?<name>[a-z0-9][a-z0-9._:/-]*)@(?<digest>sha256:(?!0{64}$)[0-9a-f]{64})$/
@@ -31,7 +31,7 @@ const REFERENCE = /^(?<short>[a-z0-9._-]+)=(?<name>[a-z0-9][a-z0-9._:/-]*)@(?<di
 export const parsePin = (argument: string): Pin => {
   const { short, name, digest } = REFERENCE.exec(argument)?.groups ?? {}
   if (short === undefined || name === undefined || digest === undefined)
-    throw new PinError(`${argument}: ${WANTED}. A tag can be moved, so it is not enough`)
+    throw new PinError(`${argument}: ${EXPECTED_FORM}. A tag can be moved, so it is not enough`)
   return { short, name, digest }
 }
 

@@ -42,7 +42,7 @@ const ASKING_ABOUT_CALLERS = {
 } as const
 
 /** Only with --leader-elect. */
-const STANDING_BY = { leases: 'kustomize/components/ha/rbac.yaml' } as const
+const STANDBY_RIGHTS = { leases: 'kustomize/components/ha/rbac.yaml' } as const
 
 const EVENTS = { events: 'What is done, and why, is also an event of the object; a repeated one is counted up.' }
 
@@ -131,7 +131,7 @@ export const grants: Readonly<Record<ControllerName, Grant>> = {
         reason: 'No call of its own: nobody can hand out a role that he does not have, unless he may bind it.',
       },
     ],
-    optional: STANDING_BY,
+    optional: STANDBY_RIGHTS,
     tests: ['test/integration/clusterpool', 'test/integration/delivery/stand-by'],
   },
   clusterclaim: {
@@ -170,7 +170,7 @@ export const grants: Readonly<Record<ControllerName, Grant>> = {
       ...EVENTS,
     },
     rare: [],
-    optional: { ...ASKING_ABOUT_CALLERS, ...STANDING_BY },
+    optional: { ...ASKING_ABOUT_CALLERS, ...STANDBY_RIGHTS },
     tests: ['test/integration/clusterdeployment', 'test/integration/delivery/stand-by'],
   },
   clusterdevice: {

@@ -7,9 +7,9 @@ const REPOSITORY = join(import.meta.dirname, '..', '..')
 const SOURCES = '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test,examples}/**/*.ts'
 const PAGES = '{README.md,docs/**/*.md}'
 
-/** A banned word: in names (files, folders, what is declared) or in texts (comments, messages, pages). */
+/** A banned word: in names (files, folders, what is declared), as a whole name, or in texts (comments, messages, pages). */
 export interface BannedWord {
-  readonly where: 'name' | 'text'
+  readonly where: 'name' | 'whole' | 'text'
   /** Lower case; the words of a name are parted by dashes. */
   readonly word: string
 }
@@ -32,8 +32,8 @@ export const parseWords = (text: string): readonly BannedWord[] =>
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .map((line) => {
       const [where, ...words] = line.split(' ')
-      if (where !== 'name' && where !== 'text')
-        throw new Error(`hack/words.txt: "${line}" begins with neither name nor text`)
+      if (where !== 'name' && where !== 'whole' && where !== 'text')
+        throw new Error(`hack/words.txt: "${line}" begins with none of name, whole, text`)
       return { where, word: words.join(' ').toLowerCase() }
     })
 
@@ -49,15 +49,17 @@ const DECLARATION = /\b(?:const|let|function\*?|class|interface|type|enum)\s+([A
 
 /** Where a file uses banned words in its path, its declared names and its text. */
 export const usesIn = (file: string, text: string, banned: readonly BannedWord[]): readonly UseOfWord[] => {
-  const names = banned.filter(({ where }) => where === 'name')
-  const has = (name: string, word: string) => `-${wordsOf(name)}-`.includes(`-${word}-`)
+  const names = banned.filter(({ where }) => where !== 'text')
+  const has = (name: string, { where, word }: BannedWord) =>
+    where === 'whole' ? wordsOf(name) === word : `-${wordsOf(name)}-`.includes(`-${word}-`)
   const uses: UseOfWord[] = []
   for (const part of file.split('/'))
-    for (const { word } of names) if (has(part, word)) uses.push({ file, found: part, word })
+    for (const one of names)
+      if (has(part.replace(/(\.test)?\.ts$/, ''), one)) uses.push({ file, found: part, word: one.word })
   for (const [index, content] of text.split('\n').entries()) {
     const line = index + 1
     for (const [, name = ''] of file.endsWith('.ts') ? content.matchAll(DECLARATION) : [])
-      for (const { word } of names) if (has(name, word)) uses.push({ file, line, found: name, word })
+      for (const one of names) if (has(name, one)) uses.push({ file, line, found: name, word: one.word })
     for (const { where, word } of banned)
       if (where === 'text' && new RegExp(`\\b${word}\\b`, 'i').test(content))
         uses.push({ file, line, found: word, word })

@@ -31,7 +31,7 @@ export const isThere = ({ well }: FleetSighting): boolean => well === DEVICES.le
 export const isRolledOut = (sighting: FleetSighting): boolean => sighting.isRolledOut
 
 /** What has changed, a line each. */
-export const fleetNews = (before: FleetSighting | undefined, now: FleetSighting): readonly string[] => {
+export const describeFleetChanges = (before: FleetSighting | undefined, now: FleetSighting): readonly string[] => {
   const devices = [...now.devices].filter(([name, stands]) => before?.devices.get(name) !== stands)
   const isSame = now.deployment === undefined || now.deployment === before?.deployment
   return [...(isSame ? [] : [deploymentLine(now)]), ...devices.map(deviceLine)]
@@ -47,8 +47,8 @@ const deviceLine = ([name, stands]: readonly [string, string]): string => `devic
 const deploymentLine = ({ deployment }: FleetSighting): string =>
   `deployment.fleet.nationtech.io/${GREETER.name} is ${deployment ?? 'not there'}`
 
-/** How often the cluster is asked, in milliseconds. */
-const PACE = 300
+/** Between two looks at the cluster. */
+const POLL_INTERVAL_MS = 300
 
 /** Tells what becomes of the fleet until the goal is reached. @throws the signal's reason */
 export const followFleet = async (
@@ -62,11 +62,11 @@ export const followFleet = async (
   try {
     for (let before: FleetSighting | undefined; ; ) {
       const now = await look(api)
-      const news = fleetNews(before, now)
-      if (news.length > 0) onSighting(news, fleetPicture(now))
+      const lines = describeFleetChanges(before, now)
+      if (lines.length > 0) onSighting(lines, fleetPicture(now))
       if (isDone(now)) return
       before = now
-      await delay(PACE, undefined, { signal })
+      await delay(POLL_INTERVAL_MS, undefined, { signal })
     }
   } finally {
     await transport.close()

@@ -31,7 +31,7 @@ export const hints = ({ cluster, apiUrl, managers, runsUrl }: Up, logs: string, 
 }
 
 /** How the SentinelConfigs, the AdapterTasks, the pool and the fleet see it themselves; of what there is none, nothing. */
-export const standing = async ({ kubectl }: Cluster): Promise<string> => {
+export const tabulateObjects = async ({ kubectl }: Cluster): Promise<string> => {
   const tables = await Promise.all(
     ['sentinelconfigs', 'adaptertasks', 'clusterpools', 'fleetdep', 'fleetdev'].map((kind) =>
       kubectl(['get', kind, '-A']),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isFilled, isFree, isRefilled, type PoolSighting, poolNews, poolPicture } from './pool.ts'
+import { describePoolChanges, isFilled, isFree, isRefilled, type PoolSighting, poolPicture } from './pool.ts'
 
 const sighting = (over: Partial<PoolSighting>): PoolSighting => ({
   wanted: 3,
@@ -16,13 +16,13 @@ const FILLED = sighting({ ready: 3, clusters: new Map(['a', 'b', 'c'].map((name)
 test('only what has changed is told, what is gone too', () => {
   const before = sighting({ claim: 'ClusterClaimed', clusters: new Map([['edge-1', 'Provisioning (dallas)']]) })
   const now = sighting({ ready: 1, clusters: new Map([['edge-2', 'New (denver)']]) })
-  expect(poolNews(before, now)).toEqual([
+  expect(describePoolChanges(before, now)).toEqual([
     'clusterdeployment/edge-2 is New (denver)',
     'clusterdeployment/edge-1 is gone',
     'clusterclaim/demo is gone',
     'clusterpool/edge has 1 of 3 clusters ready, 0 claimed, inventory 4/4',
   ])
-  expect(poolNews(now, now)).toEqual([])
+  expect(describePoolChanges(now, now)).toEqual([])
 })
 
 test('the picture has a line for all there is', () => {

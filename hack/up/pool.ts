@@ -33,7 +33,7 @@ export const isFree = (sighting: PoolSighting): boolean =>
   isFilled(sighting) && sighting.claim === undefined && sighting.clusters.size === sighting.wanted
 
 /** What has changed, a line each. */
-export const poolNews = (before: PoolSighting | undefined, now: PoolSighting): readonly string[] => {
+export const describePoolChanges = (before: PoolSighting | undefined, now: PoolSighting): readonly string[] => {
   const lines: string[] = []
   for (const [name, stands] of now.clusters)
     if (before?.clusters.get(name) !== stands) lines.push(`clusterdeployment/${name} is ${stands}`)
@@ -55,8 +55,8 @@ const summary = (sighting: PoolSighting | undefined): string | undefined =>
   sighting &&
   `clusterpool/${POOL} has ${sighting.ready} of ${sighting.wanted} clusters ready, ${sighting.claimed} claimed, inventory ${sighting.inventory}`
 
-/** How often the cluster is asked, in milliseconds. */
-const PACE = 300
+/** Between two looks at the cluster. */
+const POLL_INTERVAL_MS = 300
 
 /** What is followed, and how it was when it was looked at last. */
 export interface Follow {
@@ -64,7 +64,7 @@ export interface Follow {
   readonly namespace: string
   readonly last: PoolSighting | undefined
   readonly signal: AbortSignal
-  onSighting(news: readonly string[], picture: readonly string[]): void
+  onSighting(lines: readonly string[], picture: readonly string[]): void
 }
 
 /** Tells what becomes of the pool until the goal is reached. @returns how it is then. @throws the signal's reason */
@@ -77,11 +77,11 @@ export const followPool = async (
   try {
     for (let before = last; ; ) {
       const now = await look(api, namespace)
-      const news = now === undefined ? [] : poolNews(before, now)
-      if (now !== undefined && news.length > 0) onSighting(news, poolPicture(now))
+      const lines = now === undefined ? [] : describePoolChanges(before, now)
+      if (now !== undefined && lines.length > 0) onSighting(lines, poolPicture(now))
       if (now !== undefined && isDone(now)) return now
       before = now ?? before
-      await delay(PACE, undefined, { signal })
+      await delay(POLL_INTERVAL_MS, undefined, { signal })
     }
   } finally {
     await transport.close()

@@ -9,8 +9,8 @@ export interface Sighting {
   readonly isGone: boolean
 }
 
-/** How often the API is asked, in milliseconds. */
-const PACE = 300
+/** Between two requests to the API. */
+const POLL_INTERVAL_MS = 300
 
 /** Tells how the resources get on, each time something about one has changed. Ends with the goal, or with the signal's reason. */
 export const follow = async (
@@ -22,7 +22,7 @@ export const follow = async (
 ): Promise<readonly Sighting[]> => {
   const seen = new Map(resources.map((resource) => [resource.id, { resource, isGone: false } as Sighting]))
   while (!isDone([...seen.values()])) {
-    await delay(PACE, undefined, { signal })
+    await delay(POLL_INTERVAL_MS, undefined, { signal })
     const found = new Map((await Promise.all(TYPES.map(api.list))).flat().map((resource) => [resource.id, resource]))
     for (const [id, before] of seen) {
       const now = found.get(id)
@@ -41,7 +41,7 @@ const SUFFIX = 'Successful'
 const adaptersOf = ({ status }: Resource): string =>
   status.conditions
     .filter(({ type }) => type.endsWith(SUFFIX))
-    .map(({ type, status: said }) => `${type.slice(0, -SUFFIX.length)}=${said}`)
+    .map(({ type, status: reported }) => `${type.slice(0, -SUFFIX.length)}=${reported}`)
     .join(' ')
 
 const phaseOf = ({ resource, isGone }: Sighting): string => (isGone ? 'gone' : resource.status.phase)
@@ -78,6 +78,6 @@ export const progressTable = (sightings: readonly Sighting[]): readonly string[]
 
 /** One sighting as a line, for output that can't be redrawn. */
 export const progressLine = (sighting: Sighting): string => {
-  const said = sighting.isGone ? '' : adaptersOf(sighting.resource)
-  return `${nameOf(sighting.resource)} is ${phaseOf(sighting)}${said && ` (${said})`}`
+  const reports = sighting.isGone ? '' : adaptersOf(sighting.resource)
+  return `${nameOf(sighting.resource)} is ${phaseOf(sighting)}${reports && ` (${reports})`}`
 }

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { startCluster } from '../cluster/choose.ts'
-import type { Cluster, Wanted } from '../cluster/cluster.ts'
+import type { Cluster, ClusterRequest } from '../cluster/cluster.ts'
 import { apiArgs, DEVELOPER } from '../muster/api.ts'
 import { ADAPTERS, CLUSTERS, FLEET, POOLS, SENTINELS } from '../muster/managers.ts'
 import { hyperfleetToken } from '../muster/tokens.ts'
@@ -35,7 +35,7 @@ export interface Up {
 }
 
 export interface Settings {
-  readonly wanted: Wanted
+  readonly wanted: ClusterRequest
   /** Where the logs go. */
   readonly logs: string
 }
@@ -45,7 +45,7 @@ export const NAMESPACE = 'hyperfleet-system'
 const KUSTOMIZE = join(import.meta.dirname, '..', '..', 'kustomize')
 
 /** How long the adapters may take to clean up at the end, in milliseconds. */
-const FAREWELL = 60_000
+const CLEANUP_TIMEOUT_MS = 60_000
 
 /** Everything that `npm run up` does, in order. Each step says how it is undone as soon as it has done something. */
 export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settings): Promise<Up> => {
@@ -244,7 +244,7 @@ const createSamples = async (api: Hyperfleet): Promise<readonly Resource[]> => {
 
 /** What the adapters have applied for them goes with them, so this needs the managers. */
 const deleteAll = async (apiUrl: string, token: string): Promise<void> => {
-  const signal = AbortSignal.timeout(FAREWELL)
+  const signal = AbortSignal.timeout(CLEANUP_TIMEOUT_MS)
   const api = hyperfleet(apiUrl, token, signal)
   // Those of the pool go with it.
   const left = (await Promise.all(TYPES.map(api.list)))

@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Identity, identify, isRunning } from '../process/identity.ts'
 
-/** Somebody else's turn has not ended. */
+/** Another npm run up has not ended. */
 export class TurnError extends Error {
   override readonly name = 'TurnError'
 }
@@ -18,8 +18,8 @@ export const takeTurn = async (file: string): Promise<() => Promise<void>> => {
   const holder = await readTurn(file)
   if (holder !== undefined) {
     if (await isRunning(holder)) {
-      const mend = `end it with Ctrl-C in its terminal, or with "kill -INT ${holder.pid}"`
-      throw new TurnError(`"npm run up" runs already as process ${holder.pid}: ${mend}`)
+      const remedy = `end it with Ctrl-C in its terminal, or with "kill -INT ${holder.pid}"`
+      throw new TurnError(`"npm run up" runs already as process ${holder.pid}: ${remedy}`)
     }
     await rm(file, { force: true })
   }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { stateFolder } from '../cluster/named/state.ts'
 import { findKubectl, onPath } from '../cluster/programs.ts'
-import { hints, standing } from './hints.ts'
+import { hints, tabulateObjects } from './hints.ts'
 import { progressTable } from './progress.ts'
 import { createRun, Interrupted } from './run.ts'
 import { screenFor } from './screen.ts'
@@ -73,7 +73,7 @@ const main = async (): Promise<number> => {
   await mkdir(logs, { recursive: true, mode: 0o700 })
 
   const up = await bringUp(run, screen, { wanted, logs })
-  screen.print('', ...progressTable(up.sightings), '', await standing(up.cluster))
+  screen.print('', ...progressTable(up.sightings), '', await tabulateObjects(up.cluster))
   if (once) return 0
   screen.print(...hints(up, logs, onPath('kubectl') === undefined ? (findKubectl() ?? 'kubectl') : 'kubectl'))
 

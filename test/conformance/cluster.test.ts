@@ -2,7 +2,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { assets } from '#hack/cluster/assets.ts'
-import type { Cluster, ClusterProvider, Wanted } from '#hack/cluster/cluster.ts'
+import type { Cluster, ClusterProvider, ClusterRequest } from '#hack/cluster/cluster.ts'
 import { existing } from '#hack/cluster/existing.ts'
 import { ImageError, kind } from '#hack/cluster/kind/provider.ts'
 import { local } from '#hack/cluster/local/provider.ts'
@@ -12,7 +12,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 
 interface Case {
   readonly provider: ClusterProvider
-  readonly wanted: Wanted
+  readonly wanted: ClusterRequest
   /** Why Jobs don't run, when they don't. */
   readonly noNodes?: string
 }

@@ -20,6 +20,6 @@ export const checkCalls = async (folder: string): Promise<void> => {
   }
   const refused = refusals(await readCalls(logs.map((log) => join(folder, log))), deliveredRules())
   if (refused.length === 0) return
-  const mend = 'take the call out, or record it with "npm run rights": docs/decisions/rights-from-calls.md'
-  throw new Error(`controllers called what no Role allows, ${mend}\n${refused.map((line) => `  ${line}`).join('\n')}`)
+  const remedy = 'take the call out, or record it with "npm run rights": docs/decisions/rights-from-calls.md'
+  throw new Error(`controllers called what no Role allows, ${remedy}\n${refused.map((line) => `  ${line}`).join('\n')}`)
 }

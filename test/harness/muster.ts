@@ -120,14 +120,14 @@ interface Lines {
 const readLog = (child: ChildProcess): Lines => {
   const log: LogLine[] = []
   const output: string[] = []
-  const news = new EventTarget()
+  const logLines = new EventTarget()
   let ended = false
   createInterface({ input: child.stdout as Readable }).on('line', (text) => output.push(text))
   createInterface({ input: child.stderr as Readable }).on('line', (text) => {
     const line = parse(text)
     if (line === undefined) output.push(text)
     else log.push(line)
-    news.dispatchEvent(new Event('news'))
+    logLines.dispatchEvent(new Event('logLines'))
   })
   return {
     log,
@@ -136,13 +136,13 @@ const readLog = (child: ChildProcess): Lines => {
       for (let seen = 0; ; ) {
         for (; seen < log.length; seen++) if (fits(log[seen] as LogLine)) return log[seen]
         if (ended) return undefined
-        await once(news, 'news')
+        await once(logLines, 'logLines')
       }
     },
     everything: () => [...log.map((line) => JSON.stringify(line)), ...output].join('\n'),
     end: () => {
       ended = true
-      news.dispatchEvent(new Event('news'))
+      logLines.dispatchEvent(new Event('logLines'))
     },
   }
 }

@@ -96,24 +96,23 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
 
   const processes = new Map<string, Supervised>()
   const add = (name: string, process: Supervised): void => void processes.set(name, stack.use(process))
-  const surroundings = {
+  const place = {
     cluster: await clusterOf(plane, proxy.kubeconfig),
     namespace: NAMESPACE,
     scratch,
     logs,
     natsUrl: nats.url,
   }
-  const { url: apiUrl, metricsUrl: apiMetricsUrl, process: api } = await superviseApi(surroundings, storage)
+  const { url: apiUrl, metricsUrl: apiMetricsUrl, process: api } = await superviseApi(place, storage)
   add('api', api)
   await api.ready()
   let tokenPath = ''
   for (const name of managers) {
-    const { process, tokenFile } = await superviseManager(surroundings, name, apiUrl)
+    const { process, tokenFile } = await superviseManager(place, name, apiUrl)
     add(name, process)
     if (name === 'adapters') tokenPath = tokenFile
   }
-  for (const [device, labels] of Object.entries(machines))
-    add(device, await superviseAgent(surroundings, device, labels))
+  for (const [device, labels] of Object.entries(machines)) add(device, await superviseAgent(place, device, labels))
   for (const process of processes.values()) await process.ready()
 
   const token = await hyperfleetToken(admin, DEVELOPER, NAMESPACE)

@@ -14,26 +14,26 @@ import { deadParts, layoutOfCluster, readState, removeState, type State, stateFo
 
 /** Local clusters that live until they are stopped, each with a name, for people who work with one for hours. */
 
-export type Standing = 'running' | 'broken' | 'absent'
+export type ClusterPhase = 'running' | 'broken' | 'absent'
 
 /** The one that is meant when no name is given. */
 export const DEFAULT_NAME = 'dev'
 
 /** How a cluster is, and what is remembered of it. */
-export const standingOf = async (
+export const readClusterState = async (
   name: string,
-): Promise<{ standing: Standing; state?: State; dead: readonly string[] }> => {
+): Promise<{ phase: ClusterPhase; state?: State; dead: readonly string[] }> => {
   const state = await readState(layoutOfCluster(name))
-  if (state === undefined) return { standing: 'absent', dead: [] }
+  if (state === undefined) return { phase: 'absent', dead: [] }
   const dead = await deadParts(state)
-  return { standing: state.complete && dead.length === 0 ? 'running' : 'broken', state, dead }
+  return { phase: state.complete && dead.length === 0 ? 'running' : 'broken', state, dead }
 }
 
 /** Starts it, or says that it runs already. What is left of a broken one is stopped first; its data stays. */
 export const startNamed = (name: string, say: Say, signal: AbortSignal): Promise<'started' | 'already running'> =>
   exclusively(async () => {
-    const { standing, state } = await standingOf(name)
-    if (standing === 'running') return 'already running'
+    const { phase, state } = await readClusterState(name)
+    if (phase === 'running') return 'already running'
     if (state !== undefined) {
       say(`Cleaning up what is left of "${name}" …`)
       await stopProcesses(state)

@@ -44,7 +44,7 @@ const measure = async (
   const { load, server } = ground
   const fleet = createFleet(load, context)
   await fleet.growTo(CLUSTERS)
-  await ground.settle()
+  await ground.vacuum()
   const figures: Figure[] = []
   for (const operation of OPERATIONS) {
     const figure = await load.measure((n) => operation.call(n, fleet))

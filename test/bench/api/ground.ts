@@ -10,7 +10,7 @@ export interface Ground extends AsyncDisposable {
   readonly server: MusterProcess
   readonly load: Load
   /** Does at once what the database does in the background after many writes. */
-  settle(): Promise<void>
+  vacuum(): Promise<void>
 }
 
 export const onPostgres = async (): Promise<Ground> => {
@@ -23,8 +23,8 @@ export const onPostgres = async (): Promise<Ground> => {
   const server = stack.use(await startApiProcess(folder, postgres.url))
   const load = openLoad(server.url, { api: () => server.usage().cpuMs, database: databaseCpu(client) })
   stack.defer(() => load.close())
-  const settle = async () => void (await client.query('vacuum analyze'))
-  return { server, load, settle, [Symbol.asyncDispose]: leave(stack.move()) }
+  const vacuum = async () => void (await client.query('vacuum analyze'))
+  return { server, load, vacuum, [Symbol.asyncDispose]: leave(stack.move()) }
 }
 
 /** The embedded database: its work is the API's. */
@@ -33,7 +33,7 @@ export const onSqlite = async (): Promise<Ground> => {
   const server = stack.use(await startApiProcess(await temporaryFolder('bench-api')))
   const load = openLoad(server.url, { api: () => server.usage().cpuMs })
   stack.defer(() => load.close())
-  return { server, load, settle: async () => {}, [Symbol.asyncDispose]: leave(stack.move()) }
+  return { server, load, vacuum: async () => {}, [Symbol.asyncDispose]: leave(stack.move()) }
 }
 
 const leave = (stack: AsyncDisposableStack) => () => stack.disposeAsync()

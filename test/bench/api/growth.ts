@@ -30,7 +30,7 @@ const grown = async (ground: Ground, database: string, context: BenchContext): P
   const figures: Figure[] = []
   for (const size of SIZES) {
     await fleet.growTo(size)
-    await ground.settle()
+    await ground.vacuum()
     const where = `${database}, ${size.toLocaleString('en')} clusters`
     for (const operation of OPERATIONS) {
       const figure = await load.measure((n) => operation.call(n, fleet))

@@ -50,7 +50,7 @@ export const track = async (server: ApiServer, collection: string, signal: Abort
   let lastEvent = moment()
   let failure: unknown
 
-  const settle = (name: string, at: number, isDone: (until: Waiter['until']) => boolean): void => {
+  const resolveWaiters = (name: string, at: number, isDone: (until: Waiter['until']) => boolean): void => {
     const waiting = waiters.get(name)
     if (waiting === undefined) return
     const left = waiting.filter((waiter) => {
@@ -72,13 +72,13 @@ export const track = async (server: ApiServer, collection: string, signal: Abort
     const { name } = object.metadata
     if (type === 'DELETED') {
       gadgets.delete(name)
-      settle(name, at, (until) => until === 'gone')
+      resolveWaiters(name, at, (until) => until === 'gone')
       return
     }
     const generation = readyGeneration(object)
     const before = gadgets.get(name)
     if (before === undefined || generation > before.generation) gadgets.set(name, { generation, at })
-    settle(name, at, (until) => until !== 'gone' && generation >= until)
+    resolveWaiters(name, at, (until) => until !== 'gone' && generation >= until)
   }
 
   const list = (await server.request('GET', `${collection}?limit=1`)) as { metadata: { resourceVersion: string } }

@@ -26,7 +26,7 @@ export interface Steady {
 
 /** The medians of many passes. @throws when the pool is not steady: something would be written, or asked for */
 export const steady = async (size: number, { inventory }: { readonly inventory: boolean }): Promise<Steady> => {
-  const { pool, view } = settled(size, inventory)
+  const { pool, view } = filledPool(size, inventory)
   const readNow = () =>
     readPool(
       pool,
@@ -48,11 +48,11 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
   for (const round of upTo(WARM_UP + ROUNDS)) {
     const began = moment()
     const again = await readNow()
-    const looked = moment()
+    const observed = moment()
     plan(again)
     const ended = moment()
     if (round < WARM_UP) continue
-    plans.push(ended - looked)
+    plans.push(ended - observed)
     passes.push(ended - began)
   }
   return { plan: median(plans), pass: median(passes) }
@@ -61,7 +61,7 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
 const plan = (read: Read) => planPool(observe(read), { now: NOW, suffix: () => 'never' })
 
 /** A pool that has written its status, and all that its caches show. */
-const settled = (size: number, hasInventory: boolean): { readonly pool: ClusterPool; readonly view: View } => {
+const filledPool = (size: number, hasInventory: boolean): { readonly pool: ClusterPool; readonly view: View } => {
   const names = upTo(size).map((index) => `c${String(index).padStart(4, '0')}`)
   const pool = aPool({ size, runningCount: size, ...(hasInventory && { inventory: names }) })
   const clusters = names.map((name) => aCluster(name, { pool, ...(hasInventory && { customization: name }) }))

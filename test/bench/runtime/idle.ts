@@ -7,7 +7,7 @@ import { moment } from '../load/moment.ts'
 import type { Load } from '../load/process.ts'
 import { readRequests, requestsBetween } from '../measure/apiserver.ts'
 import { openStage, type Stage } from '../stage.ts'
-import { settle } from './settle.ts'
+import { warmUp } from './warm-up.ts'
 
 const OBJECTS = 10_000
 /** Longer than a bookmark interval and than the inactivity timeout of a watch. */
@@ -20,10 +20,10 @@ export const idle: Bench = {
     await using stage = await openStage(context.say)
     const playing = await contestants('serve', context)
     await using load = await stage.load()
-    const settled = await settle(playing, OBJECTS, stage, load, context)
+    const warmedUp = await warmUp(playing, OBJECTS, stage, load, context)
     context.say('counting what the API server is asked without any operator')
     const baseline = total(await requestsDuring(stage, WINDOW_MS))
-    const compare = await compete(settled, context, {
+    const compare = await compete(warmedUp, context, {
       label: 'idle',
       rounds: 1,
       measure: (contestant) => idling(contestant, stage, load, baseline, context),

@@ -4,7 +4,7 @@ import { contestants } from '../contestants/index.ts'
 import type { Bench } from '../definition.ts'
 import type { Load } from '../load/process.ts'
 import { openStage, type Stage } from '../stage.ts'
-import { settle } from './settle.ts'
+import { warmUp } from './warm-up.ts'
 
 const OBJECTS = 10_000
 /** Spread over the collection, so that it does not matter in which order a contestant reads it. */
@@ -17,8 +17,8 @@ export const restart: Bench = {
     await using stage = await openStage(context.say)
     const playing = await contestants('serve', context)
     await using load = await stage.load()
-    const settled = await settle(playing, OBJECTS, stage, load, context)
-    const compare = await compete(settled, context, {
+    const warmedUp = await warmUp(playing, OBJECTS, stage, load, context)
+    const compare = await compete(warmedUp, context, {
       label: 'restart',
       rounds: 5,
       measure: (contestant) => restarted(contestant, stage, load),

@@ -11,7 +11,7 @@ const MANY = 50_000
 const CHANGES = 200
 const CHANGE_EVERY_MS = 50
 /** Status writes and garbage of the pulses before are over by then. */
-const SETTLE_MS = 10_000
+const QUIET_MS = 10_000
 const WINDOW_MS = 60_000
 
 export const sentinelStream: Bench = {
@@ -27,7 +27,7 @@ export const sentinelStream: Bench = {
     await using sentinel = await startSentinel(stage)
     say('waiting until each is pulsed once')
     await untilPulsed(stage, QUIET)
-    await sleep(SETTLE_MS)
+    await sleep(QUIET_MS)
 
     say(`nothing due for ${WINDOW_MS / 1000} s`)
     const before = sentinel.usage()
@@ -40,7 +40,7 @@ export const sentinelStream: Bench = {
     say(`creating ${MANY - QUIET} more clusters`)
     await clusters.create(MANY - QUIET)
     await untilPulsed(stage, MANY + CHANGES)
-    await sleep(SETTLE_MS)
+    await sleep(QUIET_MS)
     const large = sentinel.usage()
     await clusters.close()
     note('The latency ends when a consumer has claimed the event, a little after the event is stored.')

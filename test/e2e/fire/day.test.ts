@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dayOf, standingOf } from './day.ts'
+import { dayOf, declaredAfter } from './day.ts'
 import { manifestsOf } from './declared.ts'
 
 const options = { seed: 3, duration: 600_000, pace: 5_000, pools: ['north', 'south'] }
@@ -31,8 +31,8 @@ test('what stands at the end is what the last commit of each pool says', () => {
   const [first, second] = dayOf(options)
   if (first === undefined || second === undefined) throw new Error('the day has no commits')
   const gone = { ...first, at: 1, declared: undefined }
-  expect([...standingOf([first, second, gone]).keys()]).toEqual([second.pool])
-  expect(standingOf([gone, first]).get(first.pool)).toEqual(first.declared)
+  expect([...declaredAfter([first, second, gone]).keys()]).toEqual([second.pool])
+  expect(declaredAfter([gone, first]).get(first.pool)).toEqual(first.declared)
 })
 
 test('a pool is declared with its inventory, claims and rollouts', () => {

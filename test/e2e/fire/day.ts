@@ -114,7 +114,7 @@ const resize: Move = (now) => {
 const drop: Move = ({ name }) => ({ message: `Remove the pool ${name}`, declared: undefined })
 
 /** What is declared when all of these commits are there, by the pool's name. */
-export const standingOf = (changes: readonly Change[]): ReadonlyMap<string, DeclaredPool> =>
+export const declaredAfter = (changes: readonly Change[]): ReadonlyMap<string, DeclaredPool> =>
   new Map(
     [...new Map(changes.map(({ pool, declared }) => [pool, declared]))].filter(
       (entry): entry is [string, DeclaredPool] => entry[1] !== undefined,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest'
 import { redisMissing } from '#test/harness/argocd.ts'
 import { postgresMissing } from '#test/harness/index.ts'
+import { notYet } from './as-declared.ts'
 import { burn } from './burn.ts'
-import { dayOf, standingOf } from './day.ts'
+import { dayOf, declaredAfter } from './day.ts'
 import { type DeclaredPool, REMOTE } from './declared.ts'
 import { HASTE } from './installer.ts'
 import { seedOf } from './random.ts'
-import { notYet } from './standing.ts'
 import { SERVERS, strikesOf } from './strikes.ts'
 import { type FireWorld, fireWorld } from './world.ts'
 
@@ -101,9 +101,9 @@ describe.skipIf(redisMissing() !== undefined || postgresMissing() !== undefined)
     const isLost = () => observer.violations().length > 0
     await Promise.all([burn(world, strikes, isLost), world.live(day, isLost)])
     await world.tellArgo()
-    await untilNone(() => notYet(standingOf(day), observer.objects))
+    await untilNone(() => notYet(declaredAfter(day), observer.objects))
     timeline.note('everything is as Git declares')
-    for (const pool of standingOf(day).keys()) await world.commit(`Remove ${pool}`, pool, undefined)
+    for (const pool of declaredAfter(day).keys()) await world.commit(`Remove ${pool}`, pool, undefined)
     await untilNone(observer.remains)
     expect(observer.violations()).toEqual([])
     // Whoever saw nothing has proved nothing.

@@ -105,7 +105,7 @@ export const fireWorld = async (): Promise<FireWorld> => {
       ),
     givenUp: async () => {
       const metrics = await (await fetch(suite.apiMetricsUrl)).text()
-      return metrics.split('\n').filter((line) => GIVEN_UP.test(line) && !line.endsWith(' 0'))
+      return metrics.split('\n').filter((line) => DEAD_LETTERS.test(line) && !line.endsWith(' 0'))
     },
     lastStates: () => lastStates(cluster, suite),
     [Symbol.asyncDispose]: () => world.disposeAsync(),
@@ -164,13 +164,13 @@ const revive = async (argo: ArgoOnCluster, signal: AbortSignal): Promise<void> =
 }
 
 /** What adapters have not taken, or gave up, by their consumer groups; the observer's own is its own business. */
-const GIVEN_UP = /^hyperfleet_api_event_(queue_depth|dead_letters)\{(?!consumer="observer")/
+const DEAD_LETTERS = /^hyperfleet_api_event_(queue_depth|dead_letters)\{(?!consumer="observer")/
 
 const KINDS =
   'clusterpools,clusterclaims,clusterdeployments,clusterdeploymentcustomizations,fleetdep,fleetdev,sentinelconfigs,adaptertasks,applications'
 
 /** How many warnings and errors of each process are shown, the newest. */
-const WORDS = 6
+const MAX_LINES = 6
 
 const lastStates = async (cluster: OwnControlPlane, suite: Suite): Promise<string> => {
   const tables = await cluster.kubectl('get', KINDS, '--all-namespaces').catch(String)
@@ -179,7 +179,7 @@ const lastStates = async (cluster: OwnControlPlane, suite: Suite): Promise<strin
   return [tables, 'HyperFleet API:', records, '', 'Processes, with their last warnings:', ...processes].join('\n')
 }
 
-interface Told {
+interface ApiRecord {
   readonly name: string
   readonly id: string
   readonly generation: number
@@ -187,7 +187,7 @@ interface Told {
 }
 
 const recordsOf = async (suite: Suite): Promise<string> => {
-  const list = await suite.call<{ items: readonly Told[] }>('GET', '/api/hyperfleet/v1/clusters?size=100')
+  const list = await suite.call<{ items: readonly ApiRecord[] }>('GET', '/api/hyperfleet/v1/clusters?size=100')
   return (list?.items ?? [])
     .map(({ name, id, generation, status: { phase, awaited = [] } }) => {
       const waits = awaited.length === 0 ? '' : `, waits for ${awaited.join(', ')}`
@@ -197,7 +197,7 @@ const recordsOf = async (suite: Suite): Promise<string> => {
 }
 
 /** So much of each is shown, in characters. */
-const LONGEST_WORD = 300
+const MAX_LINE_CHARS = 300
 
 const wordsOf = async (name: string, { logFile, ends }: Supervised): Promise<string> => {
   const lines = (await readFile(logFile, 'utf8')).split('\n')
@@ -205,5 +205,5 @@ const wordsOf = async (name: string, { logFile, ends }: Supervised): Promise<str
   const alone = ends().filter(({ killed }) => !killed)
   const how = alone.length === 0 ? '' : `, ended by itself: ${alone.map((end) => end.how).join(', ')}`
   const title = `${name} (killed ${ends().length - alone.length} times${how})`
-  return [title, ...bad.slice(-WORDS).map((line) => line.slice(0, LONGEST_WORD))].join('\n  ')
+  return [title, ...bad.slice(-MAX_LINES).map((line) => line.slice(0, MAX_LINE_CHARS))].join('\n  ')
 }

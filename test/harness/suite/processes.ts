@@ -28,7 +28,7 @@ export const MANAGERS = {
 export type ManagerName = keyof typeof MANAGERS
 
 /** Where the processes of one suite find each other. */
-export interface Surroundings extends Home {
+export interface SuitePlace extends Home {
   /** Where logs go. */
   readonly logs: string
   readonly natsUrl: string
@@ -39,23 +39,23 @@ const ENVIRONMENT = { PATH: process.env.PATH, HOME: process.env.HOME }
 
 /** @param storage the flag that says where its database is */
 export const superviseApi = async (
-  surroundings: Surroundings,
+  place: SuitePlace,
   storage: string,
 ): Promise<{ readonly url: string; readonly metricsUrl: string; readonly process: Supervised }> => {
-  const { logs: folder, natsUrl } = surroundings
+  const { logs: folder, natsUrl } = place
   const port = await freePort()
-  const args = await apiArgs(surroundings, { port, storage, natsUrl })
+  const args = await apiArgs(place, { port, storage, natsUrl })
   const program = await servedProgram({ name: 'api', log: 'api', args, folder, env: ENVIRONMENT })
   const process = await supervise(program, () => saysReady(program.probe))
   return { url: `http://127.0.0.1:${port}`, metricsUrl: program.metricsUrl, process }
 }
 
 export const superviseManager = async (
-  surroundings: Surroundings,
+  place: SuitePlace,
   name: ManagerName,
   apiUrl: string,
 ): Promise<{ readonly tokenFile: string; readonly process: Supervised }> => {
-  const { logs: folder, scratch, natsUrl } = surroundings
+  const { logs: folder, scratch, natsUrl } = place
   const more: Readonly<Record<ManagerName, readonly string[]>> = {
     sentinels: [],
     adapters: [],
@@ -64,7 +64,7 @@ export const superviseManager = async (
     devices: [`--nats-url=${natsUrl}`, `--cluster-device-state-dir=${join(scratch, 'cluster-devices')}`],
     fleet: [`--nats-url=${natsUrl}`],
   }
-  const { args, env, tokenFile } = await settingOf(surroundings, MANAGERS[name], ...more[name])
+  const { args, env, tokenFile } = await settingOf(place, MANAGERS[name], ...more[name])
   const quiet = [...args.filter((arg) => !arg.startsWith('--dashboard-bind')), '--dashboard-bind=']
   const own = { ...ENVIRONMENT, ...env }
   const program = await servedProgram({ name: 'manager', log: name, args: quiet, folder, env: own })
@@ -73,7 +73,7 @@ export const superviseManager = async (
 
 /** A machine. Its programs end with it. @param labels as `--labels` takes them */
 export const superviseAgent = async (
-  { logs: folder, scratch, natsUrl }: Surroundings,
+  { logs: folder, scratch, natsUrl }: SuitePlace,
   device: string,
   labels: string,
 ): Promise<Supervised> => {

@@ -17,7 +17,7 @@ export interface HyperfleetSight {
 const BASE = '/api/hyperfleet/v1'
 const GROUP = `${BASE}/events/consumers/observer`
 /** Between two looks, in milliseconds. */
-const PACE = 300
+const POLL_INTERVAL_MS = 300
 
 interface Resource {
   readonly id: string
@@ -64,7 +64,7 @@ export const watchHyperfleet = async (call: Call): Promise<HyperfleetSight> => {
     while (!signal.aborted) {
       // The API is killed too: it answers again when it is back.
       await work().then(onChange, () => undefined)
-      await delay(PACE)
+      await delay(POLL_INTERVAL_MS)
     }
   }
   return {

@@ -63,7 +63,7 @@ const RESOURCE_LABEL = 'muster.dev/resource-id'
 const POOL_LABEL = 'hive.openshift.io/clusterpool-name'
 
 /** Between two looks at what goes on for a while, in milliseconds. */
-const PACE = 1_000
+const POLL_INTERVAL_MS = 1_000
 
 /**
  * How long something may belong to nothing, wait to be told or not go, in milliseconds: longer than any fire, then a Lease of 15 s that a
@@ -132,12 +132,12 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
     )
     found(overdue(going, now, BOUND))
   }
-  const lookAgain = async (): Promise<void> => {
+  const readAgain = async (): Promise<void> => {
     while (!ending.signal.aborted) {
       // NATS is killed too; its keys are still there when it is back.
       keys = await keysIn(natsUrl).catch(() => keys)
       lookAtWhatLasts()
-      await delay(PACE)
+      await delay(POLL_INTERVAL_MS)
     }
   }
 
@@ -145,7 +145,7 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
   const watches = stack.use(await kubernetesWatches(kubeconfig))
   for (const [kind, path] of Object.entries(KINDS) as [Kind, string][])
     watched.set(kind, await watches.kind(kind, path, kind === 'ClusterDeployment' ? lookAtClusters : undefined))
-  const following = Promise.all([hyperfleet.follow(ending.signal, lookAtRecords), lookAgain()])
+  const following = Promise.all([hyperfleet.follow(ending.signal, lookAtRecords), readAgain()])
   stack.defer(async () => {
     ending.abort()
     await following

@@ -15,9 +15,9 @@ interface Status {
   }[]
 }
 
-/** What is not as declared yet, a sentence each. @param standing what Git declares, by the pool's name */
-export const notYet = (standing: ReadonlyMap<string, DeclaredPool>, look: Look): readonly string[] => {
-  const pools = [...standing.values()]
+/** What is not as declared yet, a sentence each. @param declared what Git declares, by the pool's name */
+export const notYet = (declared: ReadonlyMap<string, DeclaredPool>, look: Look): readonly string[] => {
+  const pools = [...declared.values()]
   const wanted = {
     ClusterPool: pools.map(({ name }) => name),
     ClusterClaim: pools.flatMap(({ claims }) => claims),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
+import { type Look, notYet } from './as-declared.ts'
 import type { KubeSight } from './observer/sights.ts'
-import { type Look, notYet } from './standing.ts'
 
 const north = { name: 'north', size: 2, customizations: ['a'], claims: ['mine'], rollouts: { web: 'first' } }
-const standing = new Map([['north', north]])
+const declared = new Map([['north', north]])
 
 const object = (kind: string, name: string, more: object = {}, observedGeneration = 1): KubeSight => ({
   kind,
@@ -23,7 +23,7 @@ const lookAt =
     ({ ...good, ...objects })[kind]
 
 test('a world as declared lacks nothing', () => {
-  expect(notYet(standing, lookAt({}))).toEqual([])
+  expect(notYet(declared, lookAt({}))).toEqual([])
 })
 
 test('what is missing, too much, not ready, not seen or of an older text is told', () => {
@@ -33,7 +33,7 @@ test('what is missing, too much, not ready, not seen or of an older text is told
     ClusterClaim: [object('ClusterClaim', 'mine', { conditions }), object('ClusterClaim', 'old')],
     Deployment: [],
   })
-  expect(notYet(standing, now)).toEqual([
+  expect(notYet(declared, now)).toEqual([
     'ClusterPool north is not Ready: generation 1 has not been seen',
     'ClusterClaim mine is not Ready: Waiting: for a cluster',
     'ClusterClaim n/old is still there',

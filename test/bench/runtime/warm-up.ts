@@ -11,7 +11,7 @@ const QUIET_MS = 10_000
  * Fills the stage and lets every contestant run once until it writes nothing more, so that what each keeps on the objects
  * (kopf: the state handled last) is there. Returns the contestants that managed it.
  */
-export const settle = async (
+export const warmUp = async (
   playing: readonly Contestant[],
   count: number,
   stage: Stage,
@@ -20,18 +20,18 @@ export const settle = async (
 ): Promise<readonly Contestant[]> => {
   say(`creating ${count} objects`)
   await load.create(count, 0)
-  const settled: Contestant[] = []
+  const warmedUp: Contestant[] = []
   for (const contestant of playing) {
-    say(`settling: ${contestant.name}`)
+    say(`warming up: ${contestant.name}`)
     try {
       await withContestant(contestant, 'serve', stage, async () => {
         await load.served(count)
         await load.quiet(QUIET_MS)
       })
-      settled.push(contestant)
+      warmedUp.push(contestant)
     } catch (error) {
-      note(`${contestant.name} did not settle and is left out: ${asError(error).message}`)
+      note(`${contestant.name} did not come to rest and is left out: ${asError(error).message}`)
     }
   }
-  return settled
+  return warmedUp
 }

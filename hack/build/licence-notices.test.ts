@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../process/folder.ts'
 import type { Package } from './contents.ts'
-import { notices } from './notices.ts'
+import { notices } from './licence-notices.ts'
 
 /** Packages on disk: for each its name and its files. */
 const install = async (contents: Readonly<Record<string, Readonly<Record<string, string>>>>): Promise<Package[]> => {
