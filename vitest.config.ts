@@ -10,6 +10,7 @@ export default defineConfig({
     // Half of a test's time is waiting for servers, so two workers are worth it on two cores, where vitest would use one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     sequence: { sequencer: LongestFirst },
+    setupFiles: ['hack/testing/file-cost.ts'],
     // Where all tests share two cores, what is waited for comes late; vitest gives it one second, and a test five.
     expect: { poll: { timeout: 20_000 } },
     testTimeout: 60_000,

@@ -1,6 +1,6 @@
 /**
  * `npm test`: the checks, then every test, on real servers that are built or installed when they are missing.
- * Arguments are vitest's: `npm test -- controllers/sentinel`, `npm test -- --project unit -t backoff`.
+ * Arguments are vitest's (`npm test -- controllers/sentinel`, `npm test -- --project unit -t backoff`) and those of testing/arguments.ts.
  */
 import { parseCLI } from 'vitest/node'
 import { ARGOCD } from './argocd/binaries.ts'
@@ -12,21 +12,36 @@ import { PODMAN } from './podman/missing.ts'
 import { POSTGRES } from './postgres/missing.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
+import { parseTestArguments } from './testing/arguments.ts'
+import { affectedTests, changedPaths } from './testing/changed.ts'
 import { runChecks } from './testing/checks.ts'
+import { announce, type Preparation } from './testing/preparation.ts'
+import { describeProfile } from './testing/profile.ts'
 import { runTests } from './testing/run.ts'
 import { summary, total } from './testing/tally.ts'
 
 const say = (line: string) => console.log(line)
 
-const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+const { profile, install, changedSince, rest } = parseTestArguments(process.argv.slice(2))
+const { filter, options } = parseCLI(['vitest', 'run', ...rest])
+const everything = rest.length === 0 && changedSince === undefined
 
 /** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium or podman their tests skip. */
-const prepare = async (): Promise<readonly string[]> => {
-  try {
-    await ensureBinaries(CONTROL_PLANE, say)
+const preparation: Preparation = {
+  builds: [
+    { set: CONTROL_PLANE, seconds: 400 },
     // Minutes of building that only these tests need.
-    if (filter.length === 0 || filter.some((path) => /argocd|fire/.test(path))) await ensureBinaries(ARGOCD, say)
-    await ensureInstalled([POSTGRES, REDIS, CHROMIUM, PROMTOOL, ...PODMAN], say)
+    ...(filter.length === 0 || filter.some((path) => /argocd|fire/.test(path)) ? [{ set: ARGOCD, seconds: 320 }] : []),
+  ],
+  installs: [POSTGRES, REDIS, CHROMIUM, PROMTOOL, ...PODMAN],
+  install,
+}
+
+const prepare = async (): Promise<readonly string[]> => {
+  for (const line of announce(preparation)) say(line)
+  try {
+    for (const { set } of preparation.builds) await ensureBinaries(set, say)
+    if (install) await ensureInstalled(preparation.installs, say)
     return []
   } catch (error) {
     say(error instanceof BuildError ? error.message : String(error))
@@ -36,10 +51,28 @@ const prepare = async (): Promise<readonly string[]> => {
 
 const unprepared = await prepare()
 const failedChecks = await runChecks(say)
-// Two cores run hundreds of processes here, so a whole run gives what failed a second try; who asks for a test wants to see it fail.
-const again = process.argv.length === 2
-const { tally: tests, unsteady } = await runTests({ filter, options, again }, say)
+const {
+  tally: tests,
+  unsteady,
+  cost,
+} = await runTests(
+  {
+    filter,
+    options,
+    // Two cores run hundreds of processes here, so a whole run gives what failed a second try; who asks for a test wants to see it fail.
+    again: everything,
+    ...(changedSince !== undefined && {
+      select: async (vitest, files) => {
+        const chosen = await affectedTests(vitest, files, await changedPaths(changedSince))
+        say(`What differs from ${changedSince} can affect ${chosen.length} of ${files.length} test files.`)
+        return chosen
+      },
+    }),
+  },
+  say,
+)
 const tally = total([{ passed: 0, failed: [...unprepared, ...failedChecks], skipped: [] }, tests])
 console.log()
+if (profile || everything) for (const line of [...describeProfile(cost), '']) say(line)
 for (const line of summary(tally, unsteady)) console.log(line)
 process.exitCode = tally.failed.length === 0 ? 0 : 1

@@ -16,10 +16,13 @@ export interface Installable {
   missing(): string | undefined
 }
 
-/** Installs Debian's packages of what is missing when we may: as root on a machine with apt-get. */
+/** Whether we may install Debian's packages: as root on a machine with apt-get. */
+export const mayInstall = (): boolean => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
+
+/** Installs Debian's packages of what is missing when we may. */
 export const ensureInstalled = async (wanted: readonly Installable[], say: Say): Promise<void> => {
   const missing = wanted.filter((program) => program.missing() !== undefined)
-  if (missing.length === 0 || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
+  if (missing.length === 0 || !mayInstall()) return
   const packages = missing.map((program) => program.package)
   say(`Installing ${missing.map(({ title }) => title).join(', ')} (apt-get install ${packages.join(' ')}) …`)
   const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, maxBuffer: 64 * 1024 * 1024 }

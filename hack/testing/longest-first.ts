@@ -1,13 +1,13 @@
+import { relative } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { expectedSeconds, readDurations } from './durations.ts'
 
-/** Files whose tests take minutes: whole suites of processes. */
-const LONG = /\/test\/(e2e|integration\/docs)\//
-
-/** Long files begin first, so that at the end of a run no core waits for one of them. vitest goes by size, which says nothing of that. */
+/** Files that take longest begin first, so that at the end of a run no core waits for one of them. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files)
-    const { long = [], short = [] } = Object.groupBy(sorted, ({ moduleId }) => (LONG.test(moduleId) ? 'long' : 'short'))
-    return [...long, ...short]
+    const durations = readDurations()
+    const secondsOf = ({ moduleId }: TestSpecification): number =>
+      expectedSeconds(relative(this.ctx.config.root, moduleId), durations)
+    return files.toSorted((a, b) => secondsOf(b) - secondsOf(a))
   }
 }

@@ -1,11 +1,17 @@
-import { type CliOptions, createVitest, TestsNotFoundError, type Vitest } from 'vitest/node'
+import { type CliOptions, createVitest, type TestSpecification, TestsNotFoundError, type Vitest } from 'vitest/node'
+import { readDurations, writeDurations } from './durations.ts'
+import { processCosts } from './process-costs.ts'
+import type { RunCost } from './profile.ts'
 import { type Counted, type CountingReporter, countingReporter } from './reporter.ts'
+import { type RunReporter, runReporter } from './run-reporter.ts'
+import { showProgress } from './show-progress.ts'
 import { afterSecondTries, secondTries, type Tally, total } from './tally.ts'
 
-/** What a run of tests came to, and what failed in it only once. */
+/** What a run of tests came to, what failed in it only once, and what it took. */
 export interface RunEnd {
   readonly tally: Tally
   readonly unsteady: readonly string[]
+  readonly cost: RunCost
 }
 
 /** Which tests to run. */
@@ -16,32 +22,70 @@ export interface Wanted {
   readonly options: CliOptions
   /** Whether files that fail, should they be few, run a second time when all others have ended. */
   readonly again: boolean
+  /** Of the files that fit the filter, those to run; all when undefined. @param vitest knows what imports what */
+  select?(vitest: Vitest, files: readonly TestSpecification[]): Promise<readonly TestSpecification[]>
 }
 
-const NEVER_ENDED: RunEnd = {
+type Outcome = Pick<RunEnd, 'tally' | 'unsteady'>
+
+const NEVER_ENDED: Outcome = {
   tally: { passed: 0, failed: ['the test run did not come to its end'], skipped: [] },
   unsteady: [],
 }
 
+/** Milliseconds between two looks at what processes cost. */
+const LOOK_EVERY = 2_000
+
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
 export const runTests = async (wanted: Wanted, say: (line: string) => void): Promise<RunEnd> => {
-  const reporter = countingReporter()
-  const vitest = await createVitest('test', { ...wanted.options, watch: false, reporters: ['default', reporter] })
-  const { tally, unsteady } = await runs(vitest, reporter, wanted, say)
+  const startedAt = performance.now()
+  const counting = countingReporter()
+  const timing = runReporter(readDurations())
+  const vitest = await createVitest('test', {
+    ...wanted.options,
+    watch: false,
+    // Its summary would be a second live line.
+    reporters: [['default', { summary: false }], counting, timing],
+  })
+  const processes = processCosts()
+  const looking = setInterval(processes.look, LOOK_EVERY)
+  const { tally, unsteady } = await runs(vitest, counting, timing, wanted, say)
+  processes.look()
   await vitest.close()
-  // What is found when the servers have stopped (test/harness/calls.ts) fails no test: vitest tells it by the exit code alone.
+  clearInterval(looking)
+  // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
   const foundAtTheEnd = tally.failed.length === 0 && (process.exitCode ?? 0) !== 0
-  return { tally: foundAtTheEnd ? { ...tally, failed: ['the end of the run: see above'] } : tally, unsteady }
+  // A part of a file says nothing of how long the file takes.
+  const whole = wanted.options.testNamePattern === undefined
+  if (whole) writeDurations(Object.fromEntries(timing.costs().map(({ file, seconds }) => [file, seconds])))
+  return {
+    tally: foundAtTheEnd ? { ...tally, failed: ['the end of the run: see above'] } : tally,
+    unsteady,
+    cost: {
+      files: timing.costs(),
+      programs: processes.programs(),
+      total: processes.total(),
+      seconds: (performance.now() - startedAt) / 1000,
+    },
+  }
 }
 
 const runs = async (
   vitest: Vitest,
   reporter: CountingReporter,
-  { filter, again }: Wanted,
+  timing: RunReporter,
+  { filter, again, select }: Wanted,
   say: (line: string) => void,
-): Promise<RunEnd> => {
+): Promise<Outcome> => {
+  using _progress = showProgress(timing.progress, say)
   try {
-    await vitest.start([...filter])
+    if (select === undefined) {
+      await vitest.start([...filter])
+    } else {
+      const files = await select(vitest, await vitest.globTestSpecifications([...filter]))
+      if (files.length === 0) return { tally: total([]), unsteady: [] }
+      await vitest.runTestSpecifications([...files])
+    }
     const first = reporter.counted()
     if (first === undefined) return NEVER_ENDED
     const files = again ? secondTries(first.files) : []
@@ -58,7 +102,7 @@ const runs = async (
   }
 }
 
-const endOf = (first: Counted, second?: Counted): RunEnd => {
+const endOf = (first: Counted, second?: Counted): Outcome => {
   const { files, unsteady } = afterSecondTries(first.files, second?.files ?? [])
   const outside = [...first.outside, ...(second?.outside ?? [])]
   return { tally: total([{ passed: 0, failed: outside, skipped: [] }, ...files]), unsteady }

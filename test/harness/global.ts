@@ -4,6 +4,7 @@ import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { checkUncaught, uncaughtOptions } from '#hack/testing/uncaught.ts'
 import { checkCalls } from './calls.ts'
 import type { Connection } from './connection.ts'
 import { connectionOf } from './controlplane.ts'
@@ -17,9 +18,12 @@ declare module 'vitest' {
 
 /**
  * vitest's globalSetup: one control plane for all integration tests of a run, and one folder where Node.js keeps what it compiled:
- * tests start `muster` hundreds of times, and without it each start costs a core nearly a second more.
+ * tests start `muster` hundreds of times, and without it each start costs a core nearly a second more. No process of a test may end by
+ * an error that no code handled: the run fails at its end, also where the test went on because the process began again.
  */
 export default async (project: TestProject): Promise<() => Promise<void>> => {
+  const uncaught = await temporaryFolder('uncaught')
+  process.env.NODE_OPTIONS = [process.env.NODE_OPTIONS ?? '', uncaughtOptions(uncaught)].join(' ').trim()
   process.env.NODE_COMPILE_CACHE ??= await temporaryFolder('compiled')
   const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
   const folder = await temporaryFolder('controlplane')
@@ -37,5 +41,6 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
     await local.stop()
     await checkCalls(folder)
     await rm(folder, { recursive: true, force: true })
+    await checkUncaught(uncaught)
   }
 }

@@ -45,7 +45,7 @@ const CHECKOUT: Command = [process.execPath, '--disable-warning=ExperimentalWarn
 type Command = readonly [string, ...string[]]
 
 /**
- * Starts `muster` with these arguments; its environment has nothing of ours but PATH, HOME, where compiled code is kept (global.ts), and what is given.
+ * Starts `muster` with these arguments; its environment has nothing of ours but PATH, HOME, what global.ts gives to all processes, and what is given.
  * Stop it, or take it with `await using`.
  * @param command what stands before the arguments, where it is not the checkout that runs
  */
@@ -54,9 +54,9 @@ export const startMuster = async (
   env: NodeJS.ProcessEnv = {},
   [program, ...before]: Command = CHECKOUT,
 ): Promise<MusterProcess> => {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  const { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env
   const child = spawn(program, [...before, ...args], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

@@ -44,7 +44,7 @@ const sqliteGround = async (): Promise<Ground> => {
   return {
     start: (args) =>
       startMuster(['api', ...NOWHERE, `--data-dir=${folder}`, ...args], {
-        NODE_OPTIONS: `--import=${join(import.meta.dirname, 'sqlite-preload.ts')}`,
+        NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(import.meta.dirname, 'sqlite-preload.ts')}`,
         [PLAN_VARIABLE]: plan,
         [BACKGROUND_VARIABLE]: `^(${BACKGROUND})`,
       }),

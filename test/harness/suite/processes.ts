@@ -34,8 +34,9 @@ export interface SuitePlace extends Home {
   readonly natsUrl: string
 }
 
-/** Nothing of ours: a test's own environment must not reach what it tests. */
-const ENVIRONMENT = { PATH: process.env.PATH, HOME: process.env.HOME }
+/** A test's own environment must not reach what it tests, except for what global.ts gives to all processes. */
+const { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env
+const ENVIRONMENT = { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS }
 
 /** @param storage the flag that says where its database is */
 export const superviseApi = async (

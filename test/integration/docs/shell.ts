@@ -49,6 +49,9 @@ export const runPage = async (page: Page, surroundings: Surroundings): Promise<v
     PATH: path,
     HOME: process.env.HOME,
     LANG: 'C.UTF-8',
+    // What all processes of a test run share: test/harness/global.ts.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    NODE_OPTIONS: process.env.NODE_OPTIONS,
     XDG_STATE_HOME: join(folder, 'state'),
     ...(await ownKubeconfig(surroundings, folder)),
   }

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { parseTestArguments } from './arguments.ts'
+
+test('own arguments are taken out, and the others stay for vitest in their order', () => {
+  expect(parseTestArguments(['--no-install', 'controllers', '--changed=main', '-t', 'backoff', '--profile'])).toEqual({
+    profile: true,
+    install: false,
+    changedSince: 'main',
+    rest: ['controllers', '-t', 'backoff'],
+  })
+})
+
+test('without a commit, what is not committed is the change', () => {
+  expect(parseTestArguments(['--changed'])).toEqual({
+    profile: false,
+    install: true,
+    changedSince: 'HEAD',
+    rest: [],
+  })
+})
