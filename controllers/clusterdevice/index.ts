@@ -9,10 +9,10 @@
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import type { ClusterDeviceDeps } from './deps.ts'
+import { type Agents, serve } from './agent-daemon.ts'
 import { isServed, OPT_IN } from './device.ts'
-import { type Agents, serve } from './serve.ts'
-import { withdraw } from './withdraw.ts'
+import { withdraw } from './finalize.ts'
+import type { ClusterDeviceDeps } from './options.ts'
 
 /** After the Secret was not there, or the cluster, NATS or the API server did not answer. */
 const BACKOFF = { initial: '1s', factor: 2, max: '1m' } as const

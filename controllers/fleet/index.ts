@@ -13,8 +13,8 @@ import type { NatsAccess } from '#lib/nats/connection.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
+import { FleetOperator } from './fleet-operator.ts'
 import { createMetrics } from './metrics.ts'
-import { FleetOperator } from './operator.ts'
 
 export interface FleetDeps {
   readonly nats: Omit<NatsAccess, 'name'>

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { AT, deploymentOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
 import { isTroubled, preview, previewText } from './preview.ts'
-import { AT, deploymentOf, viewOf, World } from './state/fleet.builders.ts'
 import { deviceView } from './state/views.ts'
 
 const device = (name: string, labels: Record<string, string>, more: Partial<Device['spec']> = {}): Device => ({

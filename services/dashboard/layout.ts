@@ -2,9 +2,9 @@
 import { html, type Markup } from '#lib/markup/markup.ts'
 import type { Asset } from './assets.ts'
 import { banner, recoveryOf } from './banner.ts'
-import { digestOf } from './digest.ts'
 import type { Opened, PageRequest, Section } from './page.ts'
 import { MENU } from './pages/index.ts'
+import { digestOf } from './section-digest.ts'
 
 export interface Frame {
   readonly version: string

@@ -9,7 +9,7 @@ import { type Connected, type NatsAccess, openConnection, requestProblem } from 
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type BucketListener, BucketMirror } from './mirror.ts'
+import { type BucketListener, BucketMirror } from './bucket-watch.ts'
 import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
 
 export interface Followed {

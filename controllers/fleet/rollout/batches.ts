@@ -7,7 +7,7 @@
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import type { AmountOrShare } from '#apis/schema/amount-or-share.ts'
 import { type LabelSelector, type Labels, matches, selectorOf } from '#operator/model/selector.ts'
-import { placeOf } from './order.ts'
+import { placeOf } from './device-order.ts'
 
 export type FrozenBatch = RolloutStatus['batches'][number]
 

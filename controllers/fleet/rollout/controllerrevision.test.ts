@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { scoreOf } from '../state/fleet.builders.ts'
+import { scoreOf } from '#test/worlds/fleet/builders.ts'
 import { revisionIn, revisionName, revisionObject } from './controllerrevision.ts'
 import { revisionFor } from './revisions.ts'
 

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { State } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { deploymentOf, deviceOf, scoreOf, World } from '../state/fleet.builders.ts'
+import { deploymentOf, deviceOf, scoreOf, World } from '#test/worlds/fleet/builders.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import { deploymentView } from '../state/views.ts'
-import { controlsIn } from './controls.ts'
+import { admitted, type Situation, step } from './advance.ts'
+import { controlsIn } from './annotations.ts'
 import { memberOf } from './member.ts'
 import { type Revision, restoration, revisionFor } from './revisions.ts'
-import { admitted, type Situation, step } from './step.ts'
 
 const NOW = new Date(Date.UTC(2026, 5, 1))
 

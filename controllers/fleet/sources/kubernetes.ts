@@ -7,11 +7,11 @@ import { describe, type WatchFailure } from '#operator/client/watch.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
-import type { Deployments } from '../deployments.ts'
-import type { Devices } from '../devices.ts'
+import type { Deployments } from '../cache/deployments.ts'
+import type { Devices } from '../cache/devices.ts'
 import { ControllerRevision, REVISION_LABEL } from '../rollout/controllerrevision.ts'
 import type { Feed } from '../state/sync-state.ts'
-import type { SourceListener } from './listener.ts'
+import type { SourceListener } from './source-listener.ts'
 
 export interface KubernetesSourceOptions {
   /** The namespace whose Deployments it reads; all when undefined. */

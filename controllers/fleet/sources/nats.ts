@@ -12,14 +12,14 @@ import type { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { Devices } from '../devices.ts'
+import type { Devices } from '../cache/devices.ts'
 import type { Metrics } from '../metrics.ts'
+import type { BucketListener } from '../nats/bucket-watch.ts'
 import { type DesiredStore, desiredStore } from '../nats/desired-store.ts'
-import type { BucketListener } from '../nats/mirror.ts'
 import { keepSession } from '../nats/session.ts'
 import type { FleetState, KeySeen } from '../state/fleet-state.ts'
 import { NATS_FEEDS, type NatsFeed } from '../state/sync-state.ts'
-import type { SourceListener } from './listener.ts'
+import type { SourceListener } from './source-listener.ts'
 
 export interface NatsSourceOptions {
   readonly access: NatsAccess

@@ -2,7 +2,7 @@
 
 import { shortened } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { complaint } from './complaint.ts'
+import { complaint } from './explain-placement.ts'
 import { type Known, progressOf, standingOf } from './placement.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 

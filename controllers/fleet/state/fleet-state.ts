@@ -17,10 +17,10 @@ import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { aggregateOf } from './aggregate.ts'
-import { type Contention, type Contest, Contests, contestOf } from './contests.ts'
 import type { Orphan } from './orphans.ts'
 import { decide, type Entry, isMatched, type Known } from './placement.ts'
-import { type Slot, Slots } from './slot.ts'
+import { type Slot, Slots } from './placement-state.ts'
+import { type Contention, type Contest, Contests, contestOf } from './slot-conflicts.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 /** A key with its value as a bucket has it; no bytes: the key was deleted. */

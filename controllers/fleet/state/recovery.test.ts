@@ -1,7 +1,7 @@
 /** The five scenarios of the seed fleet-recovery, as far as they are decided without servers. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deploymentOf, deviceOf, World } from './fleet.builders.ts'
+import { deploymentOf, deviceOf, World } from '#test/worlds/fleet/builders.ts'
 import { collectable } from './orphans.ts'
 
 /** Two devices that run `web`. */

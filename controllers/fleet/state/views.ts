@@ -5,9 +5,9 @@ import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.t
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { controlsIn } from '../rollout/controls.ts'
+import { controlsIn } from '../rollout/annotations.ts'
+import { openingAt, windowsOf } from '../rollout/maintenance-windows.ts'
 import type { Revision } from '../rollout/revisions.ts'
-import { openingAt, windowsOf } from '../rollout/windows.ts'
 import { type Selectable, type Selection, selectionOf } from '../selection/selection.ts'
 import { type Workload, workloadOf } from '../workload/rendering.ts'
 

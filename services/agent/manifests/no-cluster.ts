@@ -1,4 +1,4 @@
-import type { Report, Runner } from '../runner.ts'
+import type { Report, Runner } from '../workload-runner.ts'
 import { readApplied } from './runner.ts'
 
 const NEEDS = 'this agent has no Kubernetes cluster: start it with --kubeconfig FILE'

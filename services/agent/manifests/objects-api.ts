@@ -4,7 +4,7 @@ import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
-import type { Manifest } from '../score.ts'
+import type { Manifest } from '../workload.ts'
 import { described, fieldManagerOf, nameOf, type ObjectName, OWNER_ANNOTATION, owned } from './objects.ts'
 
 /** An object of a namespace that does not say which. */

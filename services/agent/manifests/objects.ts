@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Phase } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { readinessOf } from '#operator/model/readiness.ts'
-import type { Manifest } from '../score.ts'
+import type { Manifest } from '../workload.ts'
 
 /** Which Deployment an object belongs to: `<namespace>/<name>`. Two of them that apply one object meet in a conflict by it. */
 export const OWNER_ANNOTATION = 'fleet.nationtech.io/deployment'

@@ -1,5 +1,5 @@
 /** The part of nats-server's configuration that says who may sign in, and what they may do. Pure. */
-import { type Permissions, permissionsOf } from './permissions.ts'
+import { type Permissions, permissionsOf } from './device-permissions.ts'
 
 /** Public nkeys: `U…`. */
 export interface Users {

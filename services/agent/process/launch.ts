@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Place } from '../runner.ts'
-import type { Program } from '../score.ts'
-import { MARK } from './table.ts'
+import type { Program } from '../workload.ts'
+import type { Place } from '../workload-runner.ts'
+import { MARK } from './process-table.ts'
 
 /** The program can't be started as it is written. */
 export class LaunchError extends Error {

@@ -1,4 +1,4 @@
-import type { Runner } from '../runner.ts'
+import type { Runner } from '../workload-runner.ts'
 
 const WHY = 'this device is a cluster, not a machine: give it KubernetesManifests'
 

@@ -16,13 +16,13 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { backoff } from '../backoff.ts'
-import { readIfThere, replaceFile } from '../ledger.ts'
-import type { Place, Report, Runner } from '../runner.ts'
-import { type Program, programOf, STOP_TIMEOUT, scoreDigest } from '../score.ts'
+import { readIfThere, replaceFile } from '../placement-store.ts'
+import { type Program, programOf, STOP_TIMEOUT, scoreDigest } from '../workload.ts'
+import type { Place, Report, Runner } from '../workload-runner.ts'
 import { launch, outputFile } from './launch.ts'
 import { keepShort } from './output.ts'
+import { type Identity, identityOf, isAlive, markedLeaders } from './process-table.ts'
 import { killGroup, stopGroup } from './stop.ts'
-import { type Identity, identityOf, isAlive, markedLeaders } from './table.ts'
 
 /** A program that lived so long counts as running. Milliseconds. */
 export const STEADY = 2_000

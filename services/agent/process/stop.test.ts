@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '#operator/model/clock.ts'
+import { type Identity, identityOf, isAlive } from './process-table.ts'
 import { killGroup, stopGroup } from './stop.ts'
-import { type Identity, identityOf, isAlive } from './table.ts'
 
 interface Group {
   readonly leader: Identity

@@ -1,5 +1,5 @@
 import type { Clock } from '#operator/model/clock.ts'
-import { type Identity, isAlive, ownsGroup } from './table.ts'
+import { type Identity, isAlive, ownsGroup } from './process-table.ts'
 
 const LOOK = 100
 

@@ -5,8 +5,8 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { approvalOf, awaitsApproval } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { objectPath, withQuery } from '../parts/links.ts'
 import { deviceStateOf } from '../parts/placement-phases.ts'
+import { standingFindings } from './condition-findings.ts'
 import { about, type Finding } from './finding.ts'
-import { standingFindings } from './standing.ts'
 
 const KIND = `${Deployment.plural}.${Deployment.group}`
 

@@ -4,8 +4,8 @@ import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelcon
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { objectPath } from '../parts/links.ts'
+import { standingFindings } from './condition-findings.ts'
 import { about, type Finding } from './finding.ts'
-import { standingFindings } from './standing.ts'
 
 export const sentinelFindings = (config: SentinelConfig, now: Date): readonly Finding[] => {
   const subject = about(SentinelConfig, config, objectPath('sentinels', keyOf(config.metadata)))

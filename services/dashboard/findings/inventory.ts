@@ -5,8 +5,8 @@ import { ClusterPool, type InventoryEntry } from '#apis/hive.openshift.io/v1/clu
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { objectPath } from '../parts/links.ts'
+import { PATIENCE, standingFindings } from './condition-findings.ts'
 import { about, type Finding } from './finding.ts'
-import { PATIENCE, standingFindings } from './standing.ts'
 
 const BROKEN: readonly InventoryEntry['status'][] = ['BrokenByConfiguration', 'BrokenByCloud', 'Missing']
 /** Named in one message. */

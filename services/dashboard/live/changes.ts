@@ -1,8 +1,8 @@
 /** What is to be sent to a page that shows something older. Pure. */
 import { html, type Markup } from '#lib/markup/markup.ts'
-import { sectionDigest } from '../digest.ts'
 import { section, sectionId } from '../layout.ts'
 import type { Opened } from '../page.ts'
+import { sectionDigest } from '../section-digest.ts'
 
 /** What a page shows, by section, in their order. */
 export type Shown = ReadonlyMap<string, string>

@@ -8,7 +8,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { silent } from '#operator/model/log.ts'
 import { runAgent } from '#services/agent/agent.ts'
-import { identify } from '#services/agent/process/table.ts'
+import { identify } from '#services/agent/process/process-table.ts'
 import { manualClock, startNats, tcpProxy } from '#test/harness/index.ts'
 import {
   type AgentUnderTest,

@@ -10,9 +10,9 @@ import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
-import { agentId } from '#services/agent/lock.ts'
+import { agentId } from '#services/agent/folder-lock.ts'
+import { markedLeaders } from '#services/agent/process/process-table.ts'
 import { killGroup } from '#services/agent/process/stop.ts'
-import { markedLeaders } from '#services/agent/process/table.ts'
 import { type MusterProcess, startMuster } from '#test/harness/index.ts'
 
 export interface Buckets {

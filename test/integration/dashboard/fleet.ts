@@ -11,11 +11,11 @@ import {
 import { type Desired, heartbeatCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { Bucket, CREATED, deploymentOf, deviceOf, viewOf } from '#controllers/fleet/state/fleet.builders.ts'
 import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
 import { standingOf } from '#controllers/fleet/state/placement.ts'
 import { FEEDS, type Feed, latchesAt, overall, type SyncEvent, withEvent } from '#controllers/fleet/state/sync-state.ts'
 import type { Clock } from '#operator/model/clock.ts'
+import { Bucket, CREATED, deploymentOf, deviceOf, viewOf } from '#test/worlds/fleet/builders.ts'
 
 export class Fleet implements FleetView {
   readonly state = new FleetState()

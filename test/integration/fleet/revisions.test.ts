@@ -1,7 +1,7 @@
 /** What a Deployment takes for its own revisions, on a real API server. The test says what the watches show, and when. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { Deployments } from '#controllers/fleet/deployments.ts'
+import { Deployments } from '#controllers/fleet/cache/deployments.ts'
 import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'

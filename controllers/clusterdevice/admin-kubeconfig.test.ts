@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { configOf } from './admin-kubeconfig.ts'
+
+const kubeconfig = (cluster: object, user: object, more: object = {}): string =>
+  JSON.stringify({
+    'current-context': 'a',
+    contexts: [{ name: 'a', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: 'https://cluster.example:6443', ...cluster } }],
+    users: [{ name: 'u', user }],
+    ...more,
+  })
+
+const read = (text: string) => configOf({ text, secret: 'n/admin' })
+
+test('a kubeconfig with everything in it is taken', () => {
+  const config = read(kubeconfig({ 'certificate-authority-data': 'YQ==' }, { token: 't' }))
+  expect(config.getCurrentCluster()?.server).toBe('https://cluster.example:6443')
+})
+
+test.each([
+  [
+    'exec',
+    {},
+    { exec: { command: 'sh', args: ['-c', 'touch /tmp/x'], apiVersion: 'client.authentication.k8s.io/v1' } },
+  ],
+  ['auth-provider', {}, { 'auth-provider': { name: 'gcp', config: { 'cmd-path': 'sh' } } }],
+  ['tokenFile', {}, { tokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token' }],
+  ['token-file', {}, { 'token-file': '/etc/passwd' }],
+  ['client-key', {}, { 'client-key': '/etc/key' }],
+  ['certificate-authority', { 'certificate-authority': '/etc/ca' }, { token: 't' }],
+])('one with %s is refused: it would have this process run programs or read its files', (field, cluster, user) => {
+  expect(() => read(kubeconfig(cluster, user))).toThrow(
+    `the kubeconfig in the Secret n/admin has ${field}: write in what it needs`,
+  )
+})
+
+test.each([
+  ['{', 'is no YAML'],
+  ['hello', 'has no current-context with a cluster and a user'],
+  [kubeconfig({}, {}, { 'current-context': 'b' }), 'has no current-context with a cluster and a user'],
+  [kubeconfig({ server: 'here' }, {}), 'has the server "here", which is no URL'],
+  [kubeconfig({}, {}, { users: 'none' }), 'in the Secret n/admin'],
+])('%s is refused with the reason', (text, reason) => {
+  expect(() => read(text)).toThrow(reason)
+})

@@ -1,0 +1,57 @@
+/** The connection to a cluster whose kubeconfig is read again when the cluster does not take it: keys are renewed, servers move. */
+import { ApiError, messageOf, NetworkError } from '#operator/client/errors.ts'
+import type { ApiRequest, Transport } from '#operator/client/transport.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { AdminKubeconfig } from './admin-kubeconfig.ts'
+
+export interface Renewing {
+  /** The kubeconfig as it is now. @throws when there is none */
+  read(): Promise<AdminKubeconfig>
+  /** @throws when it can't be used */
+  open(kubeconfig: AdminKubeconfig): Transport
+  readonly log: Logger
+}
+
+/** A request that fails is made once more where the kubeconfig is another one by then. @throws what `read` and `open` throw at the beginning */
+export const renewingTransport = async ({ read, open, log }: Renewing): Promise<Transport> => {
+  let kubeconfig = await read()
+  let current = open(kubeconfig)
+
+  /** Whether there is another one than was used. */
+  const isRenewed = async (used: Transport): Promise<boolean> => {
+    const found = await read()
+    if (used === current && found.text !== kubeconfig.text) {
+      current = open(found)
+      kubeconfig = found
+      log.info('the kubeconfig of the cluster is another one now', { secret: found.secret })
+      await used.close()
+    }
+    return used !== current
+  }
+
+  return {
+    get server() {
+      return current.server
+    },
+    async request<T>(request: ApiRequest): Promise<T> {
+      const used = current
+      try {
+        return await used.request<T>(request)
+      } catch (error) {
+        if (request.signal?.aborted || !(used !== current || isRefusal(error))) throw error
+        const renewed = await isRenewed(used).catch((problem: unknown) => {
+          log.warn('the kubeconfig of the cluster can’t be read again', { problem: messageOf(problem) })
+          return false
+        })
+        if (!renewed) throw error
+        return current.request<T>(request)
+      }
+    },
+    stream: (request) => current.stream(request),
+    close: () => current.close(),
+  }
+}
+
+/** What another kubeconfig may mend. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof NetworkError || (error instanceof ApiError && [401, 403].includes(error.status))

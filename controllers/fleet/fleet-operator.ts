@@ -1,0 +1,227 @@
+/**
+ * One run of the fleet operator, from its start to its stop. It keeps nothing: what it knows, it reads.
+ *
+ *   fleet-desired as it is at the start: the seed ─┐
+ *   Deployments, Devices, revisions ───────────────┼─► FleetState ─┬─► writes, as soon as all was read
+ *   fleet-state, fleet-heartbeat, fleet-info ──────┘               └─► lead: status, rollouts, orphans (one replica)
+ *
+ * All is read at once. Nothing is decided before the seed and all else was read to its end, so their order does not matter.
+ *
+ * Seed fleet-recovery, Architecture and Cold-start sequence.
+ */
+
+import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import type { NatsAccess } from '#lib/nats/connection.ts'
+import type { Api } from '#operator/client/api.ts'
+import { createEvents, type Events } from '#operator/client/events.ts'
+import { type LeaseTimes, runWithLease } from '#operator/client/lease.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { keyOf } from '#operator/model/resource.ts'
+import { WakeSignal } from '#operator/model/wake-signal.ts'
+import { Deployments } from './cache/deployments.ts'
+import { Devices } from './cache/devices.ts'
+import { writeAll } from './desired-writer.ts'
+import { type Shown, viewOf } from './fleet-view.ts'
+import { Lead } from './leader/leader.ts'
+import type { Metrics } from './metrics.ts'
+import type { DesiredStore } from './nats/desired-store.ts'
+import { followKubernetes } from './sources/kubernetes.ts'
+import { followNats } from './sources/nats.ts'
+import type { SourceListener } from './sources/source-listener.ts'
+import { FleetState, type Write } from './state/fleet-state.ts'
+import {
+  FEEDS,
+  type Feed,
+  latchesAt,
+  natsLossOf,
+  overall,
+  type SyncEvent,
+  type SyncStates,
+  withEvent,
+} from './state/sync-state.ts'
+
+export interface FleetOptions {
+  readonly access: NatsAccess
+  /** The namespace whose Deployments it works on; all when undefined. */
+  readonly namespace: string | undefined
+  /** Decides which replica leads. */
+  readonly lease: { readonly name: string; readonly namespace: string; readonly times?: LeaseTimes }
+  /** Of this process. */
+  readonly identity: string
+  readonly metrics: Metrics
+  readonly api: Api
+  readonly clock: Clock
+  readonly log: Logger
+  /** The last key of a Deployment that is being deleted is gone. */
+  cleared(deployment: { readonly name: string; readonly namespace: string }): void
+}
+
+/** Milliseconds after which what failed is tried again although nothing happened. */
+const AGAIN = 1_000
+
+export class FleetOperator {
+  readonly #options: FleetOptions
+  readonly #state = new FleetState()
+  readonly #deployments: Deployments
+  readonly #devices: Devices
+  readonly #wakeSignal: WakeSignal
+  readonly #listeners = new Set<() => void>()
+  #latches: SyncStates
+  #store: DesiredStore | undefined
+  #isLeading = false
+  #brake: Recovery['brake']
+  readonly view: FleetView
+
+  constructor(options: FleetOptions) {
+    const { api, clock, log } = options
+    this.#options = options
+    this.#latches = latchesAt(clock.now())
+    this.#wakeSignal = new WakeSignal(clock)
+    this.#deployments = new Deployments({ state: this.#state, api, clock, log })
+    this.#devices = new Devices(this.#state, clock, `${options.lease.namespace}/${options.lease.name}`)
+    const shown: Shown = {
+      state: this.#state,
+      deployments: this.#deployments,
+      devices: this.#devices,
+      recovery: () => this.recovery(),
+    }
+    this.view = viewOf(shown, (listener) => {
+      this.#listeners.add(listener)
+      return () => this.#listeners.delete(listener)
+    })
+  }
+
+  recovery(): Recovery {
+    return { ...overall(this.#latches), isLeading: this.#isLeading, brake: this.#brake }
+  }
+
+  /** The keys of a Deployment that is being deleted are gone. */
+  isCleared(key: string): boolean {
+    return this.#isRead() && !this.#state.hasKeys(key)
+  }
+
+  /**
+   * Until the signal aborts; then no timer, watch or connection is left.
+   * @throws what a part of it threw, after the others have ended: whoever runs it runs another one
+   */
+  async run(given: AbortSignal): Promise<void> {
+    const { api, clock, log, metrics, identity } = this.#options
+    const began = monotonic(clock)
+    const broken = new AbortController()
+    const signal = AbortSignal.any([given, broken.signal])
+    const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
+    metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
+    const parts = [...this.#follow(signal), this.#write(signal, began), this.#tell(signal), this.#lead(events, signal)]
+    try {
+      await Promise.all(parts)
+    } finally {
+      broken.abort(new Error('the fleet operator has ended'))
+      await Promise.allSettled(parts)
+      await this.#deployments.settled()
+      await events.close('1s')
+      metrics.measure(undefined)
+    }
+  }
+
+  #follow(signal: AbortSignal): readonly Promise<void>[] {
+    const { access, namespace, api, metrics, clock, log } = this.#options
+    const listener: SourceListener = {
+      latch: (feed, event) => this.#latch(feed, event),
+      changed: () => this.#wakeSignal.wake(),
+    }
+    const [state, deployments, devices] = [this.#state, this.#deployments, this.#devices]
+    const store = (to: DesiredStore | undefined) => {
+      this.#store = to
+    }
+    return [
+      followNats({ access, namespace, state, devices, listener, store, metrics, clock, log }, signal),
+      ...followKubernetes({ namespace, deployments, devices, listener, api, clock, log }, signal),
+    ]
+  }
+
+  #latch(feed: Feed, event: SyncEvent): void {
+    const before = overall(this.#latches).phase
+    this.#latches = withEvent(this.#latches, feed, event, this.#options.clock.now())
+    const { phase } = overall(this.#latches)
+    if (phase !== before) this.#options.log.info('the fleet is in another phase', { phase, before, feed })
+    this.#wakeSignal.wake()
+  }
+
+  /** Everything was read once: what is not there does not exist. */
+  #isRead(): boolean {
+    return FEEDS.every((feed) => this.#latches[feed].phase !== 'Recovering')
+  }
+
+  /** Stores what is to be stored, at once. */
+  async #write(signal: AbortSignal, began: number): Promise<void> {
+    const { clock, log } = this.#options
+    let isFirst = true
+    while (!signal.aborted) {
+      await this.#wakeSignal.wait(AGAIN, signal)
+      if (signal.aborted || !this.#isRead()) continue
+      if (isFirst) log.info('the fleet was read', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
+      isFirst = false
+      this.#deployments.again()
+      this.#devices.again()
+      await writeAll(
+        { state: this.#state, store: () => this.#store, stored: (write) => this.#stored(write), log },
+        signal,
+      )
+    }
+  }
+
+  #stored({ kind, key }: Write): void {
+    this.#options.metrics.writes.inc({ kind })
+    if (kind === 'Put') return
+    const { namespace, deployment: name } = parsePlacementKey(key)
+    const { metadata } = this.#deployments.object(keyOf({ namespace, name })) ?? {}
+    if (metadata?.deletionTimestamp !== undefined && !this.#state.hasKeys(keyOf({ namespace, name })))
+      this.#options.cleared({ namespace, name })
+  }
+
+  /** Tells those who show the fleet, at most once a second. */
+  async #tell(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    while (!signal.aborted) {
+      await clock.sleep(AGAIN, signal)
+      for (const listener of this.#listeners) listener()
+    }
+  }
+
+  async #lead(events: Events, signal: AbortSignal): Promise<void> {
+    const { api, clock, log, identity, lease, metrics } = this.#options
+    await runWithLease({ api, ...lease, identity, clock, log, signal }, async (leading) => {
+      this.#isLeading = true
+      const lead = new Lead({
+        state: this.#state,
+        deployments: this.#deployments,
+        devices: this.#devices,
+        isConverged: () => overall(this.#latches).phase === 'Converged',
+        natsLoss: () => (this.#latches.deployments.phase === 'Converged' ? natsLossOf(this.#latches) : undefined),
+        store: () => this.#store,
+        brake: (brake) => {
+          this.#brake = brake
+        },
+        api: api.withLimits({ signal: leading }),
+        events,
+        lease,
+        metrics,
+        clock,
+        log,
+      })
+      try {
+        await lead.run(leading)
+      } finally {
+        this.#isLeading = false
+      }
+    })
+  }
+
+  #counts() {
+    const names = [...this.#devices.names()]
+    const alive = names.filter((name) => this.#state.isAlive(name)).length
+    return { deployments: [...this.#deployments.keys()].length, devices: names.length, alive }
+  }
+}

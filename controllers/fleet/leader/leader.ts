@@ -1,0 +1,278 @@
+/**
+ * What only one replica does, the one that holds the Lease. Once a second, for what has changed:
+ *
+ *   Deployments ─► step of the rollout ─► status, at most once a second each
+ *   Devices ─────► labels and inventory as agents tell them, status
+ *   orphans ─────► collected, or held by the brake
+ *   NATS away ───► each Deployment says that its numbers are old; nothing else is done
+ *
+ * A step counts only once it is stored in the status: what all replicas do then follows from it, and a crash loses nothing.
+ */
+
+import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { Deployment, type DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import type { Api } from '#operator/client/api.ts'
+import { isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
+import type { Events } from '#operator/client/events.ts'
+import { LEASES } from '#operator/client/lease-record.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { Deployments, Rolled } from '../cache/deployments.ts'
+import type { Devices } from '../cache/devices.ts'
+import type { Metrics } from '../metrics.ts'
+import type { DesiredStore } from '../nats/desired-store.ts'
+import { admitted, type Situation, type Step, step } from '../rollout/advance.ts'
+import { controlsIn } from '../rollout/annotations.ts'
+import { memberOf } from '../rollout/member.ts'
+import { keptRevisions, restoration } from '../rollout/revisions.ts'
+import { isOfRollout } from '../rollout/rollout-plan.ts'
+import type { FleetState } from '../state/fleet-state.ts'
+import { RELEASE_ANNOTATION } from '../state/orphans.ts'
+import type { NatsLoss } from '../state/sync-state.ts'
+import { outdated, statusOf } from '../status/deployment-status.ts'
+import { DueDevices } from './device-queue.ts'
+import { type Collection, collect } from './orphan-collector.ts'
+import { noticesOf } from './rollout-events.ts'
+
+export interface LeadOptions {
+  readonly state: FleetState
+  readonly deployments: Deployments
+  readonly devices: Devices
+  /** Everything was read, and is followed. */
+  isConverged(): boolean
+  /** NATS is away, and the Deployments are known; else undefined. */
+  natsLoss(): NatsLoss | undefined
+  store(): DesiredStore | undefined
+  /** Tells who asks for the view. */
+  brake(braked: Recovery['brake']): void
+  readonly api: Api
+  readonly events: Events
+  readonly lease: { readonly name: string; readonly namespace: string }
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Milliseconds between two looks. Seed fleet-recovery: patch_tick (1 Hz). */
+const TICK = 1_000
+/** Requests on their way at once. */
+const AT_ONCE = 8
+/** Devices a tick: the first time there are thousands, and others want to be served as well. */
+const MOST_DEVICES = 500
+/** Milliseconds between two passes over orphans; the second while a person may release the brake. */
+const COLLECT = 60_000
+const COLLECT_BRAKED = 5_000
+/** Milliseconds that NATS may be away before it is written into every status: a restart of a server is over sooner. */
+const BLIP = 10_000
+
+export class Lead {
+  readonly #options: LeadOptions
+  readonly #dueDeployments = new Set<string>()
+  readonly #dueDevices = new DueDevices(MOST_DEVICES)
+  #collectAt = 0
+
+  constructor(options: LeadOptions) {
+    this.#options = options
+  }
+
+  /** Until the signal aborts. Never throws: what fails is done again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { deployments, devices, clock, log, isConverged } = this.#options
+    for (const key of deployments.keys()) this.#dueDeployments.add(key)
+    devices.touchAll()
+    while (!signal.aborted) {
+      const began = monotonic(clock)
+      const work = isConverged() ? this.#tick(signal) : this.#tickWithoutNats(signal)
+      await work.catch((error: unknown) => log.error('a tick of the fleet broke off', { err: error }))
+      await clock.sleep(Math.max(0, TICK - (monotonic(clock) - began)), signal)
+    }
+    deployments.withdraw()
+    this.#options.brake(undefined)
+  }
+
+  async #tick(signal: AbortSignal): Promise<void> {
+    const { state, deployments, devices } = this.#options
+    for (const key of [...state.dirty(), ...deployments.changed()]) this.#dueDeployments.add(key)
+    const { told, others } = devices.changed()
+    this.#dueDevices.tell(told)
+    for (const name of others) this.#dueDevices.add(name)
+    await Promise.all([
+      this.#each(this.#dueDeployments, [...this.#dueDeployments], signal, (key) => this.#deployment(key)),
+      this.#each(this.#dueDevices, this.#dueDevices.next(), signal, (name) => this.#device(name)),
+      this.#collect(),
+    ])
+  }
+
+  /** What is shown of a Deployment is old from now on: its status says so, and is brought up to date once NATS is back. */
+  async #tickWithoutNats(signal: AbortSignal): Promise<void> {
+    const { deployments, natsLoss, clock } = this.#options
+    const loss = natsLoss()
+    if (loss === undefined || clock.now().getTime() - loss.since.getTime() < BLIP) return
+    const keys = [...deployments.keys()]
+    await this.#each(new Set(keys), keys, signal, (key) => this.#outdated(key, loss))
+    for (const key of keys) this.#dueDeployments.add(key)
+  }
+
+  async #outdated(key: string, loss: NatsLoss): Promise<'Done'> {
+    const object = this.#options.deployments.object(key)
+    if (object !== undefined && object.metadata.deletionTimestamp === undefined)
+      await this.#store(object, outdated(object, loss, this.#options.clock.now()))
+    return 'Done'
+  }
+
+  /** @returns whether there was anything to write @throws ApiError, NetworkError */
+  async #store(object: Deployment, status: DeploymentStatus): Promise<boolean> {
+    const { deployments, api, metrics } = this.#options
+    if (object.status !== undefined && digestOf(object.status) === digestOf(status)) return false
+    const written = await api.replace(Deployment, { ...object, status }, 'status')
+    metrics.patches.inc({ kind: 'Deployment' })
+    deployments.written(written)
+    return true
+  }
+
+  /** Works on each; what fails, or wants to be looked at again, stays due. */
+  async #each(
+    due: { add(item: string): void; delete(item: string): void },
+    items: readonly string[],
+    signal: AbortSignal,
+    work: (item: string) => Promise<'Done' | 'Again'>,
+  ): Promise<void> {
+    const { log } = this.#options
+    const next = items.values()
+    const worker = async (): Promise<void> => {
+      for (const item of next) {
+        if (signal.aborted) return
+        due.delete(item)
+        try {
+          if ((await work(item)) === 'Again') due.add(item)
+        } catch (error) {
+          due.add(item)
+          // Somebody else wrote it, or deleted it: the watch tells, and then it is looked at again.
+          const level = isConflict(error) || isNotFound(error) ? 'debug' : 'warn'
+          log[level]('the status could not be written', { object: item, problem: messageOf(error) })
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  }
+
+  async #deployment(key: string): Promise<'Done' | 'Again'> {
+    const { state, deployments, events, clock } = this.#options
+    const rolled = deployments.rolled(key)
+    const object = deployments.object(key)
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return 'Done'
+    const now = clock.now()
+    const { advanced, fault } = await this.#advance(key, rolled, now)
+    const rollout = advanced?.status ?? object.status?.rollout
+    const status = statusOf({
+      object,
+      aggregate: state.aggregate(key),
+      contention: state.contention(key),
+      revision: rolled?.target.revision,
+      rollout,
+      isLate: advanced?.isLate ?? false,
+      fault,
+      now,
+    })
+    const isActive = rollout?.phase !== 'Inactive' || rolled === undefined
+    if (await this.#store(object, status)) {
+      for (const { type, reason, message } of noticesOf(object.status, status))
+        events.about(object)[type](reason, message)
+    } else if (rolled !== undefined && !isActive) await this.#forgetOld(key, rolled)
+    return isActive ? 'Again' : 'Done'
+  }
+
+  /** The rollout as it stands after this moment. @throws ApiError, NetworkError */
+  async #advance(key: string, rolled: Rolled | undefined, now: Date) {
+    const { deployments, events } = this.#options
+    const fault = deployments.fault(key)
+    if (rolled === undefined || fault !== undefined) return { advanced: undefined, fault }
+    const { object, target, history, isRestoring } = rolled
+    let situation: Situation
+    try {
+      situation = this.#situation(key, rolled, now)
+    } catch (error) {
+      return { advanced: undefined, fault: { reason: 'InvalidAnnotation' as const, message: messageOf(error) } }
+    }
+    const advanced: Step = step(situation)
+    if (object.spec.rollout.disruptionBudget !== undefined && isOfRollout(object.status?.rollout, situation))
+      deployments.admit(key, admitted(situation, object.status.rollout))
+    if (advanced.goBackTo === undefined) return { advanced, fault }
+    const back = restoration(history, advanced.goBackTo, object.metadata.generation ?? target.generation)
+    if (back !== undefined && !isRestoring) {
+      await deployments.store(object, back.revision)
+      const message = `revision ${target.revision} is taken back: revision ${back.revision.revision} has the workload of ${advanced.goBackTo}`
+      events.about(object).warning('RolledBack', message)
+    }
+    return { advanced, fault }
+  }
+
+  /** @throws ControlError */
+  #situation(key: string, { object, target, from, isRestoring }: Rolled, now: Date): Situation {
+    const { state, devices } = this.#options
+    const { metadata, spec, status } = object
+    const controls = controlsIn(metadata.annotations)
+    const { refused } = target
+    return {
+      spec: spec.rollout,
+      id: { uid: metadata.uid, revision: target.revision },
+      from,
+      isRestoring,
+      before: status?.rollout && { ...status.rollout, ...(refused !== undefined && { refused }) },
+      members: [...state.matched(key)].map((known) =>
+        memberOf(known.deployment, known, devices.offlineSince(known.device.name)),
+      ),
+      controls,
+      now,
+    }
+  }
+
+  /** Deletes revisions that nobody can go back to any more. */
+  async #forgetOld(key: string, { object, history, target, from }: Rolled): Promise<void> {
+    const { state, deployments } = this.#options
+    const inUse = new Set([...state.revisionsInUse(key), target.revision, ...(from === undefined ? [] : [from])])
+    const kept = keptRevisions(history, object.spec.revisionHistoryLimit, inUse)
+    if (kept.length < history.length) await deployments.keepOnly(object, kept)
+  }
+
+  async #device(name: string): Promise<'Done'> {
+    const { devices, api, clock, metrics } = this.#options
+    const requests = await devices.bring(api, name, clock.now())
+    if (requests > 0) metrics.patches.inc({ kind: 'Device' }, requests)
+    return 'Done'
+  }
+
+  async #collect(): Promise<void> {
+    const { state, api, store, clock, log, metrics, brake } = this.#options
+    const target = store()
+    const now = monotonic(clock)
+    if (target === undefined || now < this.#collectAt) return
+    try {
+      const { verdict, collected, spared } = await collect(state, api, target, await this.#release(), clock.now())
+      if (collected.length > 0) {
+        metrics.orphans.inc(collected.length)
+        const keys = collected.slice(0, 10).map(({ key }) => key)
+        log.info('keys that nothing wants were deleted', { count: collected.length, spared: spared.length, keys })
+      }
+      brake(verdict.verdict === 'Braked' ? verdict : undefined)
+      if (verdict.verdict === 'Braked') await this.#warn(verdict)
+      this.#collectAt = now + (verdict.verdict === 'Braked' ? COLLECT_BRAKED : COLLECT)
+    } catch (error) {
+      log.warn('keys that nothing wants could not be deleted', { problem: messageOf(error) })
+    }
+  }
+
+  /** What a person wrote on the Lease to release the brake. */
+  async #release(): Promise<string | undefined> {
+    const { api, lease } = this.#options
+    return (await api.get(LEASES, lease.name, lease.namespace))?.metadata.annotations?.[RELEASE_ANNOTATION]
+  }
+
+  async #warn({ message }: Extract<Collection['verdict'], { verdict: 'Braked' }>): Promise<void> {
+    const { api, lease, events, log } = this.#options
+    const found = await api.get(LEASES, lease.name, lease.namespace)
+    if (found !== undefined) events.about(found).warning('OrphansHeld', message)
+    log.warn(message, { lease: `${lease.namespace}/${lease.name}` })
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * One step of a rollout: from where it stood, and how its devices do, to where it stands. All that must survive a restart is in
+ * the status; asked again with the same, it says the same.
+ *
+ *   Active ── batch good, soaked ──► next batch … ──► Inactive (done)
+ *     │ └─── next needs approval ──► Waiting ── approved ──► Active
+ *     ├── all windows closed ──────► Waiting ── one opens ──► Active
+ *     ├── below the threshold ─────► Suspended ── resumed, or good again ──► Active
+ *     │                                  └── onFailure: Rollback, or aborted ──► the revision before, as a new one
+ *     └── spec.rollout.paused ─────► Paused ── no longer ──► Active
+ *
+ * Anchors fleet-gitops A4, 5 to 11. Pure.
+ */
+
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { approvalOf, type RolloutSpec, type RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
+import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
+import { APPROVE_ANNOTATION, type Controls } from './annotations.ts'
+import { judge, type Tally, tallyOf } from './batch-counts.ts'
+import { batchFinder, freeze, type RolloutId } from './batches.ts'
+import { placeOf } from './device-order.ts'
+import { withinBudget } from './disruption-budget.ts'
+import { type Opening, openingAt, windowsOf } from './maintenance-windows.ts'
+import type { Member } from './member.ts'
+
+export interface Situation {
+  readonly spec: RolloutSpec
+  readonly id: RolloutId
+  /** The revision before, which devices keep until their turn comes; undefined for the first one. */
+  readonly from: number | undefined
+  /** The revision brings back an older workload, because the one in the spec is refused: all at once, within the budget. */
+  readonly isRestoring: boolean
+  readonly before: RolloutStatus | undefined
+  readonly members: readonly Member[]
+  readonly controls: Controls
+  readonly now: Date
+}
+
+export interface Step {
+  readonly status: RolloutStatus
+  /**
+   * The revision is to be taken back, in favour of this one: `restoration` makes the next revision, which is stored together
+   * with what is `refused` in the status, and the next step begins it.
+   */
+  readonly goBackTo: number | undefined
+  /** The batch takes longer than progressDeadline. */
+  readonly isLate: boolean
+}
+
+/** What holds for a revision that brings back an older workload. It is never taken back itself: that would go to and fro. */
+export const effective = ({ spec, isRestoring }: Pick<Situation, 'spec' | 'isRestoring'>): RolloutSpec => {
+  if (!isRestoring) return spec
+  const { batches: _, soak: __, windows: ___, ...rest } = spec
+  return { ...rest, strategy: 'AllAtOnce', approval: 'Automatic', onFailure: 'Suspend' }
+}
+
+const begin = (
+  { id, from, before, members, now, isRestoring }: Situation,
+  spec: RolloutSpec,
+  policy: string,
+): RolloutStatus => {
+  const at = now.toISOString()
+  const drawn = drawnOf(id, before)
+  return {
+    phase: 'Active',
+    revision: id.revision,
+    ...(from !== undefined && { from }),
+    startedAt: at,
+    batch: 1,
+    batches: freeze(spec.batches ?? [], id, members),
+    policy,
+    ...(drawn > 1 && { drawn }),
+    batchStartedAt: at,
+    ...(before?.resumed !== undefined && { resumed: before.resumed }),
+    // Once something else is rolled out, the workload that was taken back may be asked for again.
+    ...(isRestoring && before?.refused !== undefined && { refused: before.refused }),
+  }
+}
+
+/**
+ * How many times the batches of the revision are drawn with this one. A person approved devices that others may stand for now,
+ * unless all batches had come already: then nobody is left to approve.
+ */
+const drawnOf = ({ revision }: RolloutId, before: RolloutStatus | undefined): number => {
+  if (before?.revision !== revision) return 1
+  const { drawn = 1, phase } = before
+  return phase === 'Inactive' ? drawn : drawn + 1
+}
+
+/** The batch of a device, counted from 1, in a rollout that has begun. @throws SelectorError */
+export const finderOf = (spec: RolloutSpec, id: RolloutId, { startedAt, batches }: RolloutStatus) =>
+  batchFinder(spec.batches ?? [], { ...id, startedAt: Date.parse(startedAt), batches })
+
+/** Names the batches of a spec: with others a rollout begins anew. @param spec What is `effective`. */
+export const policyOf = ({ batches = [] }: RolloutSpec): string => digestOf(batches)
+
+/** Where the rollout stands now. @throws SelectorError */
+export const step = (situation: Situation): Step => {
+  const { id, before, members, controls, now } = situation
+  const spec = effective(situation)
+  const policy = policyOf(spec)
+  const isSame = before?.revision === id.revision && before.policy === policy
+  let status = isSame ? before : begin(situation, spec, policy)
+  if (controls.abortedRevision === id.revision && status.from !== undefined && !situation.isRestoring)
+    return { status, goBackTo: status.from, isLate: false }
+  if (status.phase === 'Inactive') return { status, goBackTo: undefined, isLate: false }
+  if (spec.paused)
+    return { status: said(status, 'Paused', 'spec.rollout.paused is true'), goBackTo: undefined, isLate: false }
+
+  const batchOf = finderOf(spec, id, status)
+  for (;;) {
+    const { batch } = status
+    const next = advance(
+      status,
+      tallyIn(
+        members.filter((member) => batchOf(member) === batch),
+        spec,
+        status,
+        now,
+      ),
+      spec,
+      controls,
+      now,
+    )
+    status = next.status
+    if (next.isBad && spec.onFailure === 'Rollback' && status.from !== undefined)
+      return { status, goBackTo: status.from, isLate: false }
+    if (status.batch === batch) return { status, goBackTo: undefined, isLate: isLate(spec, status, now) }
+  }
+}
+
+const tallyIn = (members: readonly Member[], spec: RolloutSpec, { batchStartedAt }: RolloutStatus, now: Date): Tally =>
+  tallyOf(members, spec, Date.parse(batchStartedAt), now.getTime())
+
+/** A batch may take so long while it can get on: the clock starts anew with every window. */
+const isLate = (
+  { progressDeadline, windows }: RolloutSpec,
+  { phase, batchStartedAt }: RolloutStatus,
+  now: Date,
+): boolean => {
+  const opening = openingIn({ windows }, now)
+  if (progressDeadline === undefined || phase === 'Inactive' || !opening.isOpen) return false
+  const began = Math.max(Date.parse(batchStartedAt), opening.since?.getTime() ?? 0)
+  return now.getTime() - began >= toMilliseconds(progressDeadline)
+}
+
+/** @throws WindowError */
+const openingIn = ({ windows }: Pick<RolloutSpec, 'windows'>, now: Date): Opening =>
+  openingAt(windowsOf(windows, 'spec.rollout.windows'), now)
+
+/** The status with another phase; a batch that is not good loses its soak. */
+const said = (
+  status: RolloutStatus,
+  phase: RolloutStatus['phase'],
+  message?: string,
+  goodSince?: string,
+): RolloutStatus => {
+  const { message: _, goodSince: __, ...rest } = status
+  return { ...rest, phase, ...(goodSince !== undefined && { goodSince }), ...(message !== undefined && { message }) }
+}
+
+const nextBatch = (status: RolloutStatus, now: Date): RolloutStatus =>
+  status.batch >= status.batches.length
+    ? said(status, 'Inactive')
+    : { ...said(status, 'Active'), batch: status.batch + 1, batchStartedAt: now.toISOString() }
+
+const advance = (
+  status: RolloutStatus,
+  tally: Tally,
+  spec: RolloutSpec,
+  controls: Controls,
+  now: Date,
+): { status: RolloutStatus; isBad?: true } => {
+  switch (judge(tally, spec.successThreshold)) {
+    case 'Open':
+      return { status: tally.waiting === 0 ? said(status, 'Active') : opened(status, spec, now) }
+    case 'Absent':
+      return { status: nobodyIn(status, tally, now) }
+    case 'Bad': {
+      const isResumed = controls.resume !== undefined && controls.resume !== status.resumed
+      if (isResumed && status.phase === 'Suspended')
+        return { status: { ...nextBatch(status, now), resumed: controls.resume } }
+      // What stood there before the suspension is not about it.
+      const seen = isResumed ? { resumed: controls.resume } : {}
+      return { status: { ...said(status, 'Suspended', failureIn(status, tally, spec)), ...seen }, isBad: true }
+    }
+    case 'Good':
+      return { status: soaked(status, spec, controls, now) }
+  }
+}
+
+/** Of a batch that nobody counts in. Held devices catch up by themselves, so behind the last batch nobody has to wait for them. */
+const nobodyIn = (status: RolloutStatus, { absent, held }: Tally, now: Date): RolloutStatus => {
+  if (absent === 0 && status.batch >= status.batches.length) return nextBatch(status, now)
+  const why = held === 0 ? 'offline' : absent === 0 ? 'held' : 'offline or held'
+  return said(status, 'Active', `all ${absent + held} devices of the batch are ${why}`)
+}
+
+/** Of a batch in which devices wait for the change. */
+const opened = (status: RolloutStatus, spec: RolloutSpec, now: Date): RolloutStatus => {
+  const opening = openingIn(spec, now)
+  if (opening.isOpen) return said(status, 'Active')
+  return said(status, 'Waiting', `the next window opens at ${opening.opens?.toISOString() ?? 'no time'}`)
+}
+
+const failureIn = ({ batch }: RolloutStatus, tally: Tally, { successThreshold }: RolloutSpec): string => {
+  const { succeeded, failed, timedOut, open } = tally
+  const late = timedOut > 0 ? `, ${timedOut} of them by taking too long` : ''
+  return `of ${succeeded + failed + open} devices of batch ${batch} ${failed} failed${late}: fewer than ${successThreshold}% can succeed`
+}
+
+const soaked = (status: RolloutStatus, spec: RolloutSpec, controls: Controls, now: Date): RolloutStatus => {
+  const goodSince = status.goodSince ?? now.toISOString()
+  const soak = spec.soak === undefined ? 0 : toMilliseconds(spec.soak)
+  if (now.getTime() - Date.parse(goodSince) < soak)
+    return said(status, 'Active', `batch ${status.batch} is good and soaks for ${formatDuration(soak)}`, goodSince)
+  const next = status.batch + 1
+  if (next <= status.batches.length && spec.approval === 'Manual' && !isApproved(next, status, controls))
+    return said(
+      status,
+      'Waiting',
+      `batch ${next} waits for approval: ${APPROVE_ANNOTATION}=${approvalOf(next, status)}`,
+      goodSince,
+    )
+  return nextBatch(status, now)
+}
+
+const isApproved = (batch: number, { revision, drawn = 1 }: RolloutStatus, { approved }: Controls): boolean =>
+  approved?.revision === revision && approved.drawn === drawn && approved.batch >= batch
+
+/**
+ * The devices that may have the revision now. Who has it keeps it. With a budget, who is offline waits until it is back: else all
+ * that come back together would change together. @throws SelectorError
+ */
+export const admitted = (
+  situation: Pick<Situation, 'spec' | 'id' | 'isRestoring' | 'members' | 'now'>,
+  status: RolloutStatus,
+): ReadonlySet<string> => {
+  const spec = effective(situation)
+  const { id, members } = situation
+  const having = members.filter(({ stage }) => stage !== 'Waiting')
+  if (status.phase === 'Paused' || status.phase === 'Suspended') return namesOf(having)
+  if (!openingIn(spec, situation.now).isOpen) return namesOf(having)
+  const batchOf = finderOf(spec, id, status)
+  const budget = spec.disruptionBudget
+  const waiting = members
+    .filter((member) => member.stage === 'Waiting' && !member.isHeld && (budget === undefined || member.isAlive))
+    .map((member) => ({ ...budgeted(member), batch: batchOf(member), place: placeOf(id, member.name) }))
+    .filter(({ batch }) => batch <= status.batch)
+    .toSorted((a, b) => a.batch - b.batch || (a.place < b.place ? -1 : 1))
+  return namesOf([...having, ...withinBudget(budget, members.map(budgeted), waiting)])
+}
+
+const budgeted = ({ name, labels, isAlive, isWell }: Member) => ({ name, labels, isUnavailable: !isAlive || !isWell })
+
+const namesOf = (members: readonly { readonly name: string }[]): ReadonlySet<string> =>
+  new Set(members.map(({ name }) => name))

@@ -1,0 +1,66 @@
+/** What a person would want to know of a device that is not as wanted. Pure. */
+import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { OVERRULE_ANNOTATION } from '../rollout/annotations.ts'
+import { taintText } from '../selection/taints.ts'
+import { type Hold, holdOf, type Known, renderProblem, unbornTaint, unknownRevision } from './placement.ts'
+import type { DeploymentView, DeviceView } from './views.ts'
+
+type KnownDevice = Known & { readonly device: DeviceView }
+
+/** Why a device keeps what it has; undefined when that is as it should be while a rollout is under way. */
+export const holdText = (deployment: DeploymentView, known: KnownDevice, hold: Hold): string | undefined => {
+  const { device, rival } = known
+  switch (hold) {
+    case 'ConflictPaused':
+      return conflictText(deployment, unknownRevision(deployment, known))
+    case 'SlotTaken':
+      return `its slot ${deployment.slot} has ${rival?.key}, of priority ${rival?.priority} and made ${rival?.created}`
+    case 'SelectionUnknown': {
+      const selection = deployment.selects(device)
+      return selection.is === 'Selected' ? undefined : selection.why
+    }
+    case 'Pinned':
+      return 'it is pinned'
+    case 'OnHold':
+      return `a person holds changes back: ${device.hold || 'no reason is given'}`
+    case 'Tainted': {
+      const taint = unbornTaint(deployment, device)
+      return taint && `no toleration bears its taint ${taintText(taint)}`
+    }
+    case 'WindowClosed':
+      return device.opens instanceof Date
+        ? `its next window opens at ${device.opens.toISOString()}`
+        : 'none of its windows opens again'
+    case 'NotItsTurn':
+      return undefined
+  }
+}
+
+const conflictText = ({ target }: DeploymentView, unknown: number | undefined): string =>
+  `it has revision ${unknown}, and that is not the one of here, where ${target.revision} is the last: the cluster was restored ` +
+  `from a backup. Nothing is written. To overwrite it, annotate the Deployment with ${OVERRULE_ANNOTATION}=${unknown}`
+
+/** Undefined when there is nothing to say. */
+export const complaint = (
+  deployment: DeploymentView,
+  known: KnownDevice,
+  standing: PlacementPhase,
+): string | undefined => {
+  const message = known.said?.state.message
+  switch (standing) {
+    case 'failed':
+      return renderProblem(deployment, known.device) ?? message ?? 'it does not say why'
+    case 'offline':
+      return 'no heartbeat'
+    case 'unreported':
+      return 'online, but it has said nothing of this Deployment'
+    case 'held': {
+      const hold = holdOf(deployment, known.device, known)
+      return hold === undefined ? (message ?? 'it holds the update back') : holdText(deployment, known, hold)
+    }
+    case 'pending':
+      return known.isAlive ? undefined : 'no heartbeat, and it never said anything of this Deployment'
+    case 'succeeded':
+      return undefined
+  }
+}

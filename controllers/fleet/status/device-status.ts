@@ -1,0 +1,108 @@
+/** What is written of a Device: its labels and inventory as the agent tells them, and its status. Pure. Design page 60. */
+
+import { PLACEMENT_PHASES, type PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import type { Desired } from '#operator/client/api.ts'
+import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
+import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
+import type { Contest } from '../state/slot-conflicts.ts'
+import { ownersOfDevice } from './multiple-owners.ts'
+
+/** The digest of what the agent told that was written last: a restart writes nothing, and what people changed since stays. */
+export const INFO_ANNOTATION = 'fleet.nationtech.io/info'
+
+/** Which operator keeps a Device, as `<namespace>/<Lease>`: others, of other NATS servers, leave it alone. */
+export const KEEPER_ANNOTATION = 'fleet.nationtech.io/operator'
+
+/**
+ * What is applied for a device; undefined when that was done.
+ * @param present As it is; undefined when there is none yet.
+ */
+export const deviceFor = (
+  name: string,
+  info: Info,
+  keeper: string,
+  present: Device | undefined,
+): Desired<Device> | undefined => {
+  const { labels, inventory } = info
+  const digest = digestOf({ labels, inventory })
+  if (present?.metadata.annotations?.[INFO_ANNOTATION] === digest) return undefined
+  return {
+    metadata: { name, labels, annotations: { [INFO_ANNOTATION]: digest, [KEEPER_ANNOTATION]: keeper } },
+    spec: { inventory },
+  }
+}
+
+/** Leaves labels to the people who own them. @param fields Those in conflict, as the API server names them. */
+export const withoutLabels = (device: Desired<Device>, fields: readonly string[]): Desired<Device> => {
+  const isTheirs = (label: string) => fields.some((field) => field === `.metadata.labels.${label}`)
+  const labels = Object.entries(device.metadata.labels ?? {}).filter(([label]) => !isTheirs(label))
+  return { ...device, metadata: { ...device.metadata, labels: Object.fromEntries(labels) } }
+}
+
+export interface DeviceSituation {
+  readonly generation: number | undefined
+  readonly before: DeviceStatus | undefined
+  readonly isAlive: boolean
+  /** When its last heartbeat was written; undefined when none was seen. */
+  readonly lastSeen: Date | undefined
+  /** Undefined when the agent has told nothing. */
+  readonly agentVersion: string | undefined
+  /** When its heartbeat expired; undefined when nobody saw that. */
+  readonly offlineSince: Date | undefined
+  /** What each of its Deployments counts as. */
+  readonly standings: readonly PlacementPhase[]
+  /** Its slots that several of them want. */
+  readonly contests: readonly Contest[]
+  readonly now: Date
+}
+
+export const countStandings = (standings: Iterable<PlacementPhase>): Record<PlacementPhase, number> => {
+  const counts = Object.fromEntries(PLACEMENT_PHASES.map((standing) => [standing, 0])) as Record<PlacementPhase, number>
+  for (const standing of standings) counts[standing] += 1
+  return counts
+}
+
+/**
+ * The status after something has changed. While a device is there, each heartbeat is no news: `lastSeen` moves with the other
+ * fields, and when the heartbeats end.
+ */
+export const deviceStatusOf = (situation: DeviceSituation): DeviceStatus => {
+  const { generation, before, lastSeen, agentVersion, standings, now } = situation
+  const { succeeded, failed, held, pending, unreported, offline } = countStandings(standings)
+  const claims = [
+    readiness(situation),
+    ...ownersOfDevice(situation.contests, { before: before?.conditions, generation }),
+  ]
+  const status: DeviceStatus = {
+    ...(generation !== undefined && { observedGeneration: generation }),
+    conditions: [...withConditions(before?.conditions, claims, now)],
+    ...(agentVersion !== undefined && { agentVersion }),
+    ...(!situation.isAlive && { taints: [unreachable(situation)] }),
+    deployments: { succeeded, failed, pending: pending + unreported + offline, held },
+  }
+  const told = lastSeen?.toISOString() ?? before?.lastSeen
+  if (told === undefined) return status
+  const isNews = !sameBut(status, before)
+  return { ...status, lastSeen: isNews ? told : (before?.lastSeen ?? told) }
+}
+
+/** The taint keeps the time of its beginning: tolerations are counted from it. */
+const unreachable = ({ before, offlineSince, lastSeen, now }: DeviceSituation) =>
+  before?.taints?.find(({ key }) => key === UNREACHABLE) ?? unreachableTaint(offlineSince ?? lastSeen ?? now)
+
+/** Equal in all but `lastSeen`. */
+const sameBut = (status: DeviceStatus, before: DeviceStatus | undefined): boolean => {
+  const { lastSeen: _, ...rest } = before ?? {}
+  return digestOf(status) === digestOf(rest)
+}
+
+/** Ready is Unknown once the heartbeat expired: nobody knows how the device does. */
+const readiness = ({ isAlive, generation }: DeviceSituation): ConditionInput => {
+  const said = generation === undefined ? {} : { observedGeneration: generation }
+  return isAlive
+    ? { type: 'Ready', status: 'True', reason: 'Heartbeat', message: 'its agent is heard', ...said }
+    : { type: 'Ready', status: 'Unknown', reason: 'NoHeartbeat', message: 'its agent is not heard any more', ...said }
+}

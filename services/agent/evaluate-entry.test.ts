@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { type Accepted, judge } from './evaluate-entry.ts'
+
+const sleeps = (seconds: string): Score => ({ type: 'Process', data: { command: ['sleep', seconds] } })
+
+const entry = (score: Score, revision: number, uid = 'u-1', created = '2026-01-01T00:00:00Z'): Accepted => {
+  const bytes = desiredCodec.encode({ owner: { uid, created }, revision, score }, revision)
+  return { bytes, entry: desiredCodec.decode(bytes) }
+}
+
+const present = entry(sleeps('1'), 5)
+
+test.for<[string, Accepted, string]>([
+  ['the same bytes', present, 'Same'],
+  ['the same workload under a later number', entry(sleeps('1'), 6), 'Renumber'],
+  [
+    'the same workload of a Deployment that was made anew',
+    entry(sleeps('1'), 1, 'u-2', '2026-02-01T00:00:00Z'),
+    'Renumber',
+  ],
+  ['a later revision', entry(sleeps('2'), 6), 'Run'],
+  ['an earlier revision', entry(sleeps('2'), 4), 'Older'],
+  ['a Deployment that was made before', entry(sleeps('2'), 9, 'u-0', '2025-01-01T00:00:00Z'), 'Older'],
+])('%s', ([, { bytes }, verdict]) => {
+  expect(judge(bytes, present).verdict).toBe(verdict)
+})
+
+describe('what can’t be run', () => {
+  test('bytes that are no entry answer nobody', () => {
+    expect(judge(Buffer.from('{}'), present)).toEqual({
+      verdict: 'Refuse',
+      reason: "the entry in fleet-desired can't be read: schema is no whole number from 1 on",
+      answered: undefined,
+    })
+  })
+
+  test.for<[string, unknown, string]>([
+    ['an unknown type', { type: 'Virtual', data: {} }, 'can\'t run workloads of the type "Virtual"'],
+    ['no command', { type: 'Process', data: {} }, 'data.command must be a list of texts'],
+    ['an empty program', { type: 'Process', data: { command: [''] } }, 'data.command must be a list of texts'],
+    ['no span', { type: 'Process', data: { command: ['a'], stopTimeout: 'soon' } }, 'data.stopTimeout'],
+    ['a variable that is no text', { type: 'Process', data: { command: ['a'], env: { A: 1 } } }, 'data.env'],
+    ['no objects', { type: 'KubernetesManifests', data: { manifests: [] } }, 'data.manifests must be a list'],
+    [
+      'an object without a name',
+      { type: 'KubernetesManifests', data: { manifests: [{ apiVersion: 'v1', kind: 'A' }] } },
+      'manifests[0] has no metadata.name',
+    ],
+  ])('%s is said in the name of its revision', ([, score, reason]) => {
+    const { bytes } = entry(score as Score, 6)
+    expect(judge(bytes, present)).toEqual({
+      verdict: 'Refuse',
+      reason: expect.stringContaining(reason),
+      answered: { uid: 'u-1', revision: 6, generation: 6 },
+    })
+  })
+})

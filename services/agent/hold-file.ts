@@ -1,0 +1,17 @@
+/**
+ * The device says "not now": while the folder of a Deployment has the file `hold`, no other revision is taken there. Its text
+ * is the reason. Anchors fleet-gitops A4.14.
+ */
+import { join } from 'node:path'
+import { messageOf } from '#operator/client/errors.ts'
+import { readIfThere } from './placement-store.ts'
+
+/** Why changes are held back; undefined when they are not. What is there and can't be read holds as well. */
+export const holdIn = async (folder: string): Promise<string | undefined> => {
+  try {
+    const text = (await readIfThere(join(folder, 'hold')))?.toString().trim()
+    return text === '' ? 'no reason is given' : text
+  } catch (error) {
+    return messageOf(error)
+  }
+}

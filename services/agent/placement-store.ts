@@ -1,0 +1,110 @@
+/**
+ * What the device was last told, on its disk: it runs on without NATS, and a killed agent knows at its next start what is its
+ * own. A folder a Deployment:
+ *
+ *   <state>/<device>.<namespace>.<deployment>/
+ *     desired.json    the last entry that could be run, as it was written
+ *     removing        its key was deleted, and not everything is gone yet
+ *     hold            the device takes no other revision now: see `hold.ts`
+ *     …               what its runner remembers
+ */
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { Accepted } from './evaluate-entry.ts'
+
+/** What a folder says. */
+export interface Remembered {
+  readonly key: string
+  readonly accepted: Accepted | undefined
+  readonly isRemoving: boolean
+}
+
+export interface Ledger {
+  folderOf(key: string): string
+  read(): Promise<readonly Remembered[]>
+  accept(key: string, bytes: Uint8Array): Promise<void>
+  removing(key: string): Promise<void>
+  forget(key: string): Promise<void>
+}
+
+/** @param folder Made when it is not there. @throws the system's error */
+export const openLedger = async (folder: string, log: Logger): Promise<Ledger> => {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const folderOf = (key: string): string => join(folder, key)
+
+  const remembered = async (key: string): Promise<Remembered | undefined> => {
+    const isRemoving = (await readIfThere(join(folderOf(key), 'removing'))) !== undefined
+    const bytes = await readIfThere(join(folderOf(key), 'desired.json'))
+    if (bytes === undefined) return isRemoving ? { key, accepted: undefined, isRemoving } : undefined
+    try {
+      return { key, accepted: { bytes, entry: desiredCodec.decode(bytes) }, isRemoving }
+    } catch (error) {
+      log.error('what was remembered of a Deployment is spoilt: it waits for its entry in fleet-desired', {
+        key,
+        error,
+      })
+      return { key, accepted: undefined, isRemoving }
+    }
+  }
+
+  return {
+    folderOf,
+    async read() {
+      const names = (await readdir(folder, { withFileTypes: true })).filter((item) => item.isDirectory())
+      const all = await Promise.all(
+        names
+          .map(({ name }) => name)
+          .filter(isKey)
+          .map(remembered),
+      )
+      return all.filter((one) => one !== undefined)
+    },
+    async accept(key, bytes) {
+      await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
+      await replaceFile(join(folderOf(key), 'desired.json'), bytes)
+      await rm(join(folderOf(key), 'removing'), { force: true })
+    },
+    async removing(key) {
+      await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
+      await replaceFile(join(folderOf(key), 'removing'), new Uint8Array())
+    },
+    async forget(key) {
+      await rm(folderOf(key), { recursive: true, force: true })
+    },
+  }
+}
+
+const isKey = (name: string): boolean => {
+  try {
+    parsePlacementKey(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Undefined when there is no such file. */
+export const readIfThere = async (path: string): Promise<Buffer | undefined> => {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Whoever reads the file finds the old content or the new one, also after a power cut. Readable for its owner alone. */
+export const replaceFile = async (path: string, content: Uint8Array | string): Promise<void> => {
+  const next = `${path}.next`
+  const file = await open(next, 'w', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(next, path)
+}
