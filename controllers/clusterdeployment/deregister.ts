@@ -2,7 +2,7 @@
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { isOf, registrationOf } from './decide.ts'
 import { recordsOf } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
@@ -36,7 +36,7 @@ export const remove =
       const left = await askFor(deps, context)
       if (left.length > 0) return waitFor(context, left)
     } catch (error) {
-      if (!(error instanceof Failure)) throw error
+      if (!(error instanceof HyperFleetError)) throw error
       say(
         context,
         error.reason === 'APIUnreachable' ? error.reason : 'DeletionRefused',

@@ -13,7 +13,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
-import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { remove } from './deregister.ts'
 import { DEPROVISION_FINALIZER } from './labels.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
@@ -53,7 +53,7 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
     isTrue(one.status?.conditions, 'Ready') ? [] : [[true, ownerOf(one)]],
   )
   const records = new Records()
-  const hyperfleet = createHyperFleet({
+  const hyperfleet = createHyperFleetClient({
     url: deps.hyperfleetApiUrl,
     timeout: TIMEOUT,
     userAgent: `muster-clusterdeployment/${deps.version}`,

@@ -5,7 +5,7 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
-import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { isOf, type Observed, registrationOf } from './decide.ts'
 import { REGISTRATION } from './labels.ts'
 import { whyNotLeased } from './lease.ts'
@@ -16,7 +16,7 @@ const INSTALL_CONFIG = 'install-config.yaml'
 
 export interface Readers {
   readonly api: Api
-  readonly hyperfleet: HyperFleet
+  readonly hyperfleet: HyperFleetClient
   readonly signal: AbortSignal
 }
 
@@ -28,7 +28,7 @@ export interface Looked extends Observed {
 /**
  * Everything as it is now, not as caches have it.
  * @returns undefined when the ClusterDeployment is gone or going
- * @throws Failure, ApiError, NetworkError
+ * @throws HyperFleetError, ApiError, NetworkError
  */
 export const look = async (before: ClusterDeployment, readers: Readers): Promise<Looked | undefined> => {
   const { name, namespace, uid } = before.metadata
@@ -46,7 +46,7 @@ export const look = async (before: ClusterDeployment, readers: Readers): Promise
   }
 }
 
-/** Its records as the API has them now, the oldest first. @throws Failure */
+/** Its records as the API has them now, the oldest first. @throws HyperFleetError */
 export const recordsOf = async (
   deployment: ClusterDeployment,
   { hyperfleet, signal }: Pick<Readers, 'hyperfleet' | 'signal'>,

@@ -2,8 +2,8 @@
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { Context, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
-import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type Decision, decide, registrationOf, type Step } from './decide.ts'
 import { news } from './events.ts'
 import { putToSleep } from './hibernate.ts'
@@ -16,7 +16,7 @@ import type { Records } from './record/record-cache.ts'
 import { standingStatus, statusOf } from './status.ts'
 
 export interface ReconcileDeps {
-  readonly hyperfleet: HyperFleet
+  readonly hyperfleet: HyperFleetClient
   readonly records: Records
   readonly metrics: Metrics
 }
@@ -127,11 +127,11 @@ const carryOut = async (
   }
 }
 
-const isConflict = (error: unknown): boolean => error instanceof Failure && error.status === 409
+const isConflict = (error: unknown): boolean => error instanceof HyperFleetError && error.status === 409
 
 /** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */
 const refused = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
-  if (!(error instanceof Failure)) return error
+  if (!(error instanceof HyperFleetError)) return error
   const { reason, message, retryAfter } = error
   const type = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
   const said = { type, reason, message: `${message}; tried again` } as const

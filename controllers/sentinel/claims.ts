@@ -3,7 +3,7 @@ import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentin
 import type { Context } from '#operator/engine/context.ts'
 import type { Index } from '#operator/engine/indexes.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { findGap, type Gap, NO_GAP } from './gap.ts'
 import type { PulseLoop } from './loop.ts'
 import type { Metrics } from './metrics.ts'
@@ -60,7 +60,7 @@ export const claimCheck = ({ loops, siblings, metrics, clock }: ClaimDeps): Clai
       if (reportsGap(claimant, others)) gap = await gapOf(loop.listing, [claimant, ...others], signal)
     } catch (error) {
       if (signal.aborted) return
-      if (!(error instanceof Failure)) throw error
+      if (!(error instanceof HyperFleetError)) throw error
       log.debug('resources without an owner could not be looked for', { problem: error.message })
     }
     if (gap !== undefined) metrics.unownedResources.set({ resource_type: resourceType }, gap.unowned)

@@ -1,7 +1,7 @@
 /** What is open towards one API: a client, what it learned of the API, and the source that fits. */
 
 import type { Clock } from '#operator/model/clock.ts'
-import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import type { Config } from './config.ts'
 import type { DueQuestion } from './source/due.ts'
 import { Dialect, type Listing } from './source/pages.ts'
@@ -11,7 +11,7 @@ import type { Source } from './source/source.ts'
 import { watch } from './source/watch.ts'
 
 export interface Connection {
-  readonly api: HyperFleet
+  readonly api: HyperFleetClient
   readonly listing: Listing
   readonly source: Source
 }
@@ -24,9 +24,9 @@ export interface ConnectionOptions {
   question(since: number): DueQuestion | undefined
 }
 
-/** Asks the API what it can do, and takes the watch stream where there is one. The client is closed when that fails. @throws Failure */
+/** Asks the API what it can do, and takes the watch stream where there is one. The client is closed when that fails. @throws HyperFleetError */
 export const openConnection = async (
-  api: HyperFleet,
+  api: HyperFleetClient,
   { resourceType, selector }: Config,
   { clock, ...polling }: ConnectionOptions,
   signal: AbortSignal,

@@ -6,7 +6,7 @@
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { ShardMetrics } from './metrics.ts'
 import { createPublisher } from './publish.ts'
 import type { Due, Schedule } from './schedule.ts'
@@ -20,7 +20,7 @@ export interface Dispatch {
   /** The schedule's facts are true at any moment, so that time alone makes a pulse due. */
   readonly live: boolean
   readonly pollInterval: number
-  /** @throws Failure */
+  /** @throws HyperFleetError */
   send(due: Due, signal: AbortSignal): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export class Dispatcher {
   /** Told by polls and not decided yet. */
   readonly #fresh = new Set<string>()
   #pulses: number
-  #failure: Failure | undefined
+  #failure: HyperFleetError | undefined
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -60,7 +60,7 @@ export class Dispatcher {
   }
 
   /** What the last pulse failed with; undefined when it was taken, or nothing is owed any more. */
-  get failure(): Failure | undefined {
+  get failure(): HyperFleetError | undefined {
     return this.refused ? this.#failure : undefined
   }
 
@@ -149,7 +149,8 @@ export class Dispatcher {
 
   #failed(due: Due, error: unknown): void {
     const { log, changed, clock } = this.#options
-    const failure = error instanceof Failure ? error : new Failure('APIUnreachable', String(error), { cause: error })
+    const failure =
+      error instanceof HyperFleetError ? error : new HyperFleetError('APIUnreachable', String(error), { cause: error })
     if (this.failure?.message !== failure.message)
       log.warn('a pulse was not taken', { id: due.id, reason: due.reason, problem: failure.message })
     this.#failure = failure

@@ -11,7 +11,7 @@ export interface Gap {
 
 export const NO_GAP: Gap = { unowned: 0, problem: undefined }
 
-/** @throws Failure */
+/** @throws HyperFleetError */
 export const findGap = async (listing: Listing, claimants: readonly Claimant[], signal: AbortSignal): Promise<Gap> => {
   let unowned = 0
   let example: string | undefined

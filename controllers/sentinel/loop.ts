@@ -7,8 +7,8 @@
 import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { HyperFleet } from '#services/hyperfleet-api/client/client.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type Config, ConfigError, fixedPart, type Part, parseConfig, sameResources, shardText } from './config.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { type Dispatch, Dispatcher } from './dispatcher.ts'
@@ -34,7 +34,7 @@ export interface LoopOptions {
   readonly pulsesBefore: number
   /** Who asks for events, as they tell it. */
   readonly source: string
-  connect(config: Config): HyperFleet
+  connect(config: Config): HyperFleetClient
   /** Something that the status tells has changed. */
   changed(): void
   /** The whole shard was read for the first time with this spec. */
@@ -67,7 +67,7 @@ export class PulseLoop {
   #complete = false
   /** The facts in the schedule are true at any moment, not only when they are told. */
   #live = false
-  #fetchFailure: Failure | undefined
+  #fetchFailure: HyperFleetError | undefined
   #lookBegan = 0
   /** Until when an earlier Sentinel watched. */
   #coveredBefore: number | undefined
@@ -258,7 +258,7 @@ export class PulseLoop {
       return 0
     } catch (error) {
       if (signal.aborted) return 0
-      if (!(error instanceof Failure)) throw error
+      if (!(error instanceof HyperFleetError)) throw error
       this.#failedToFetch(error)
       return error.retryAfter ?? this.#pollInterval()
     }
@@ -311,7 +311,7 @@ export class PulseLoop {
     if (!this.#live) this.#pass(now)
   }
 
-  #failedToFetch(failure: Failure): void {
+  #failedToFetch(failure: HyperFleetError): void {
     this.#running?.metrics.error('fetch_resources')
     if (this.#fetchFailure?.message !== failure.message)
       this.#options.log.warn('resources could not be fetched', { reason: failure.reason, problem: failure.message })
@@ -337,7 +337,7 @@ export class PulseLoop {
   }
 
   async #send({ id, reason, generation }: Due, signal: AbortSignal): Promise<void> {
-    if (this.#connection === undefined) throw new Failure('APIUnreachable', 'the API is not connected')
+    if (this.#connection === undefined) throw new HyperFleetError('APIUnreachable', 'the API is not connected')
     const { resourceType, dialect, api } = this.#connection.listing
     const traceparent = newTraceparent()
     const source = dialect.features.has('events') ? { source: this.#options.source } : {}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { manualClock } from '#test/harness/clock.ts'
 import { createPublisher } from './publish.ts'
 import type { Due } from './schedule.ts'
@@ -43,7 +43,7 @@ test('there is room for eight pulses at a time', async () => {
 test('one that fails is reported as failed, and the others as sent', async () => {
   const { publisher, flying, outcomes, settle } = setUp()
   for (const id of ['a', 'b', 'c']) publisher.send(due(id))
-  flying.get('b')?.reject(new Failure('APIUnreachable', '500'))
+  flying.get('b')?.reject(new HyperFleetError('APIUnreachable', '500'))
   flying.get('c')?.resolve()
   flying.get('a')?.resolve()
   await settle()
@@ -54,7 +54,7 @@ describe('Retry-After', () => {
   test('closes for everyone until it is over', async () => {
     const { publisher, flying, clock, settle } = setUp()
     publisher.send(due('a'))
-    flying.get('a')?.reject(new Failure('APIUnreachable', '429', { status: 429, retryAfter: 7_000 }))
+    flying.get('a')?.reject(new HyperFleetError('APIUnreachable', '429', { status: 429, retryAfter: 7_000 }))
     await settle()
     expect(publisher.hasRoom).toBe(false)
     await clock.advance('6999ms')

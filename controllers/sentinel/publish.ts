@@ -4,14 +4,14 @@
  */
 
 import type { Clock } from '#operator/model/clock.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { Due } from './schedule.ts'
 
 /** Pulses on their way at the same time: enough to fill the API, few enough to be fair to others. */
 const CONCURRENCY = 8
 
 export interface Delivery {
-  /** @throws Failure */
+  /** @throws HyperFleetError */
   send(due: Due): Promise<void>
   sent(due: Due): void
   failed(due: Due, error: unknown): void
@@ -37,7 +37,7 @@ export const createPublisher = (delivery: Delivery, clock: Clock, signal: AbortS
     } catch (error) {
       if (signal.aborted) return
       delivery.failed(due, error)
-      if (error instanceof Failure && error.retryAfter !== undefined) void pause(error.retryAfter)
+      if (error instanceof HyperFleetError && error.retryAfter !== undefined) void pause(error.retryAfter)
     } finally {
       flying--
       delivery.room()

@@ -4,7 +4,7 @@ import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
-import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
+import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { claimSlot } from './autoshard.ts'
 import type { ClaimCheck } from './claims.ts'
 import type { Config } from './config.ts'
@@ -54,7 +54,7 @@ export const pulse =
       source: `hyperfleet-sentinel/${name}`,
       pulsesBefore: before?.pulses ?? 0,
       connect: (config: Config) =>
-        createHyperFleet({
+        createHyperFleetClient({
           url: config.url,
           timeout: config.timeout,
           userAgent: `muster-sentinel/${version} (${name})`,

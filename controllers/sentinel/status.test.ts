@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type Situation, statusOf } from './status.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
@@ -42,7 +42,7 @@ test('the whole status of a Sentinel at work', () => {
 })
 
 describe('how it stands', () => {
-  const unreachable = new Failure('APIUnreachable', 'GET http://api: connect ECONNREFUSED')
+  const unreachable = new HyperFleetError('APIUnreachable', 'GET http://api: connect ECONNREFUSED')
   test.for<[string, Partial<Situation>, string[]]>([
     ['following the stream', {}, ['Ready=True/Watching']],
     ['polling', { source: 'Poll' }, ['Ready=True/Polling']],
@@ -59,7 +59,7 @@ describe('how it stands', () => {
     ],
     [
       'asked for an unknown type',
-      { fetchFailure: new Failure('UnknownResourceType', '404') },
+      { fetchFailure: new HyperFleetError('UnknownResourceType', '404') },
       ['Ready=False/UnknownResourceType', 'Stalled=True/UnknownResourceType'],
     ],
     ['with an invalid spec', { specProblem: 'spec.x: wrong' }, ['Ready=False/InvalidSpec', 'Stalled=True/InvalidSpec']],
@@ -74,7 +74,7 @@ describe('how it stands', () => {
 })
 
 test('a failure says what happens next', () => {
-  const fetchFailure = new Failure('APIUnreachable', 'GET http://api: 503')
+  const fetchFailure = new HyperFleetError('APIUnreachable', 'GET http://api: 503')
   const { conditions, lastError } = statusOf(situation({ fetchFailure }), undefined, NOW)
   expect(conditions?.[0]?.message).toBe('GET http://api: 503; tried again every 5s')
   expect(lastError).toBe('GET http://api: 503')

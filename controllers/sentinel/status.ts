@@ -9,7 +9,7 @@ import {
 } from '#operator/model/conditions.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
-import type { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import type { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { Findings } from './ownership.ts'
 import type { Counts } from './schedule.ts'
 import type { Source } from './source/source.ts'
@@ -26,9 +26,9 @@ export interface Situation {
   /** The whole shard was read once. */
   readonly complete: boolean
   /** What the last request for resources failed with; undefined when it worked. */
-  readonly fetchFailure: Failure | undefined
+  readonly fetchFailure: HyperFleetError | undefined
   /** What the last pulse failed with; undefined when it was taken. */
-  readonly eventFailure: Failure | undefined
+  readonly eventFailure: HyperFleetError | undefined
   readonly counts: Counts
   readonly pulses: number
   /** Until when everything is known, in milliseconds since the epoch. */
@@ -59,7 +59,7 @@ const standingOf = (now: Situation): Said => {
     : { type: 'Ready', reason: 'Polling', message: 'reads the API at every poll interval' }
 }
 
-const failed = (failure: Failure, running: Situation['running']): Said => {
+const failed = (failure: HyperFleetError, running: Situation['running']): Said => {
   const again = running === undefined ? 'soon' : `every ${formatDuration(running.pollInterval)}`
   if (failure.reason === 'UnknownResourceType')
     return {

@@ -9,14 +9,14 @@
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
-import type { HyperFleet, WatchMessage } from '#services/hyperfleet-api/client/client.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import type { HyperFleetClient, WatchMessage } from '#services/hyperfleet-api/client/client.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { REGISTRATION } from '../labels.ts'
 import { type Owner, RECORD_FIELDS, recordOf } from './record.ts'
 import type { Records } from './record-cache.ts'
 
 export interface Following {
-  readonly api: HyperFleet
+  readonly api: HyperFleetClient
   readonly records: Records
   readonly clock: Clock
   readonly log: Logger
@@ -85,7 +85,7 @@ class Stream {
         this.#version = undefined
         return undefined
       }
-      if (!(error instanceof Failure)) throw error
+      if (!(error instanceof HyperFleetError)) throw error
       if (error.reason === 'WatchExpired') this.#version = undefined
       return error.message
     } finally {

@@ -5,8 +5,8 @@
  * which can say the same (`id > 'last'`). An API that ignores both is paged by number.
  */
 
-import type { HyperFleet, Query, ResourcePage } from '#services/hyperfleet-api/client/client.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import type { HyperFleetClient, Query, ResourcePage } from '#services/hyperfleet-api/client/client.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { Selection } from './selection.ts'
 
 export const PAGE_SIZE = 100
@@ -38,7 +38,7 @@ export class Dialect {
 }
 
 export interface Listing {
-  readonly api: HyperFleet
+  readonly api: HyperFleetClient
   readonly dialect: Dialect
   readonly resourceType: string
   readonly selection: Selection
@@ -46,7 +46,7 @@ export interface Listing {
   readonly where?: readonly string[]
 }
 
-/** Every page until the last; from the start again, and with items told twice, where the API turns out to know less. @throws Failure */
+/** Every page until the last; from the start again, and with items told twice, where the API turns out to know less. @throws HyperFleetError */
 export async function* pages(listing: Listing, signal: AbortSignal): AsyncGenerator<ResourcePage, void, undefined> {
   const { dialect } = listing
   let last = ''
@@ -88,7 +88,7 @@ const ask = async (listing: Listing, place: Place, signal: AbortSignal): Promise
   } catch (error) {
     // What is asked for with `where` can't be asked in a simpler way.
     const canBeSimpler = where === undefined && (dialect.searches || dialect.rich)
-    if (!(error instanceof Failure && error.status === 400 && canBeSimpler)) throw error
+    if (!(error instanceof HyperFleetError && error.status === 400 && canBeSimpler)) throw error
     if (dialect.searches) dialect.searches = false
     else dialect.rich = false
     return undefined

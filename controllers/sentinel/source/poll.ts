@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '#operator/model/clock.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type DueQuestion, dueSearches } from './due.ts'
 import { hasKeyset, type Listing, pages } from './pages.ts'
 import { type Change, type Source, SWEEP_EVERY } from './source.ts'
@@ -44,7 +44,7 @@ export const poll = ({ listing, clock, pollInterval, question }: PollOptions): S
         yield* dueOnly(asked, signal)
         return
       } catch (error) {
-        if (!(error instanceof Failure && error.status === 400)) throw error
+        if (!(error instanceof HyperFleetError && error.status === 400)) throw error
         answersQuestions = false
       }
     }

@@ -19,7 +19,7 @@ export interface Source {
   /** Watch: facts are always true, so time alone makes a pulse due. Poll: they are true when told, so pulses are decided then. */
   readonly kind: 'Watch' | 'Poll'
   /**
-   * Runs until the signal aborts; then it throws the signal's reason. After a Failure it may be called again and goes on
+   * Runs until the signal aborts; then it throws the signal's reason. After a HyperFleetError it may be called again and goes on
    * where it was, if it can.
    */
   changes(signal: AbortSignal): AsyncIterable<Change>

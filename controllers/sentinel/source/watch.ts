@@ -9,7 +9,7 @@
 
 import type { Clock } from '#operator/model/clock.ts'
 import type { WatchMessage } from '#services/hyperfleet-api/client/client.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { FIELDS, type Listing } from './pages.ts'
 import { type Change, type Source, SWEEP_EVERY } from './source.ts'
 
@@ -55,7 +55,7 @@ export const watch = ({ listing, clock }: { readonly listing: Listing; readonly 
     } catch (error) {
       signal.throwIfAborted()
       if (turn.signal.aborted) return
-      if (!(error instanceof Failure && error.reason === 'WatchExpired')) throw error
+      if (!(error instanceof HyperFleetError && error.reason === 'WatchExpired')) throw error
       version = undefined
     } finally {
       turn.abort()

@@ -4,8 +4,8 @@ import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/se
 import { parseConfig } from '#controllers/sentinel/config.ts'
 import { openConnection } from '#controllers/sentinel/connection.ts'
 import type { Change } from '#controllers/sentinel/source/source.ts'
-import { createHyperFleet } from '#services/hyperfleet-api/client/client.ts'
-import { Failure } from '#services/hyperfleet-api/client/failure.ts'
+import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
 import { startPeerDialect } from '#test/harness/peer-dialect.ts'
 import { startHyperFleet } from './hyperfleet.ts'
@@ -86,7 +86,7 @@ describe.for(CASES)('%s', ([, kind, start]) => {
   const follow = async () => {
     const spec = { resourceType: 'clusters', hyperfleetAPI: { url: backend.url } } as SentinelConfigSpec
     const config = parseConfig(spec)
-    const api = createHyperFleet({ url: config.url, timeout: 2_000, userAgent: 'test', clock })
+    const api = createHyperFleetClient({ url: config.url, timeout: 2_000, userAgent: 'test', clock })
     const polling = { clock, pollInterval: () => 5_000, question: () => undefined }
     const { source } = await openConnection(api, config, polling, stop.signal)
     const told = new Map<string, number>()
@@ -167,7 +167,7 @@ describe.for(CASES)('%s', ([, kind, start]) => {
   test('fails when the API is away, and tells what was missed when it is asked again', async () => {
     const first = await backend.create('first')
     const { told, read, sweeps } = await follow()
-    const broken = expect(read()).rejects.toBeInstanceOf(Failure)
+    const broken = expect(read()).rejects.toBeInstanceOf(HyperFleetError)
     await vi.waitFor(() => expect(sweeps()).toBe(1), PATIENCE)
     backend.break()
     await clock.advance('5s')

@@ -1,6 +1,6 @@
-/** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready. */
+/** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready (SENTINEL-40). */
 
-export type FailureReason =
+export type HyperFleetErrorReason =
   /** No answer in time, or one that says to come back: 5xx, 408, 429. */
   | 'APIUnreachable'
   /** 404: the API serves no such resource type. */
@@ -12,20 +12,20 @@ export type FailureReason =
   /** The answer is not what this API speaks. */
   | 'APIMalformed'
 
-export class Failure extends Error {
-  readonly reason: FailureReason
+export class HyperFleetError extends Error {
+  readonly reason: HyperFleetErrorReason
   /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined
   /** Milliseconds after which the API wants to be asked again. */
   readonly retryAfter: number | undefined
 
   constructor(
-    reason: FailureReason,
+    reason: HyperFleetErrorReason,
     message: string,
     options: ErrorOptions & { readonly status?: number; readonly retryAfter?: number | undefined } = {},
   ) {
     super(message, options)
-    this.name = 'Failure'
+    this.name = 'HyperFleetError'
     this.reason = reason
     this.status = options.status
     this.retryAfter = options.retryAfter
@@ -33,7 +33,7 @@ export class Failure extends Error {
 }
 
 /** The reason that an HTTP status stands for; statuses below 300 have none. */
-export const reasonOfStatus = (status: number): FailureReason => {
+export const reasonOfStatus = (status: number): HyperFleetErrorReason => {
   if (status === 404) return 'UnknownResourceType'
   if (status === 410) return 'WatchExpired'
   if (status >= 500 || status === 408 || status === 429) return 'APIUnreachable'
