@@ -15,12 +15,12 @@ export interface ImageContent {
   readonly folder: string
   /** Full names: docker.io/library/busybox:1.37.0 */
   readonly tags: readonly string[]
-  readonly entrypoint?: readonly string[]
+  readonly entrypoint?: readonly string[] | undefined
   /** uid:gid; root when undefined. */
-  readonly user?: string
+  readonly user?: string | undefined
   /** Beside PATH. */
-  readonly env?: Readonly<Record<string, string>>
-  readonly labels?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
 /** Where programs are looked for. */

@@ -1,15 +1,8 @@
 /** Base images from what this machine has: a registry is not to be had everywhere, and a stage needs little of its base. */
-import { execFile } from 'node:child_process'
 import { copyFile, cp, mkdir, realpath, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { onPath } from '#hack/cluster/programs.ts'
-
-const run = promisify(execFile)
-
-/** The libraries that a program loads, by their paths. */
-const librariesOf = async (program: string): Promise<readonly string[]> =>
-  (await run('ldd', [program])).stdout.match(/\/\S+/g) ?? []
+import { librariesOf } from '#hack/image/local/programs.ts'
 
 const put = async (folder: string, source: string, target = source): Promise<void> => {
   const path = join(folder, target)

@@ -5,11 +5,12 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { buildImage } from '#hack/image/build.ts'
+import type { Configuration } from '#hack/image/dockerfile.ts'
 import { findEngine } from '#hack/image/engine.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { startMuster } from '#test/harness/index.ts'
 import { layBuildBase, layRuntimeBase, TRUSTED } from './base.ts'
-import { type Configuration, digestsIn, type Place, type Run, without } from './place.ts'
+import { digestsIn, type Place, type Run, without } from './place.ts'
 import { ownPodman, type Podman } from './podman.ts'
 
 const run = promisify(execFile)

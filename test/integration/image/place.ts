@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Configuration } from '#hack/image/dockerfile.ts'
 import type { MusterProcess } from '#test/harness/index.ts'
 
 /** What is run in the image. */
@@ -11,13 +12,6 @@ export interface Run {
   readonly env?: Readonly<Record<string, string>>
   /** Folders of this machine, by their path in the image. Everything else can't be written. */
   readonly volumes?: Readonly<Record<string, string>>
-}
-
-/** What the image says of itself. */
-export interface Configuration {
-  readonly user: string
-  readonly entrypoint: readonly string[]
-  readonly labels: Readonly<Record<string, string>>
 }
 
 /** Where the image is run: in a container, or unpacked in a folder. */

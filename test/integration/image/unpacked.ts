@@ -1,10 +1,10 @@
 /** The image without a container engine: what its Dockerfile copies, laid over its base in a folder, and run in there. */
 import { chmod, cp, mkdir, realpath, rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { CHECKOUT, lastStage } from '#hack/image/dockerfile.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { startMuster } from '#test/harness/index.ts'
 import { layRuntimeBase } from './base.ts'
-import { CHECKOUT, lastStage } from './dockerfile.ts'
 import { digestsIn, type Place, without } from './place.ts'
 
 /** Where the Dockerfile's build stage has the checkout. */

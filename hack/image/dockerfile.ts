@@ -2,9 +2,15 @@
 import { readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { DockerfileParser, Label, User } from 'dockerfile-ast'
-import type { Configuration } from './place.ts'
 
-export const CHECKOUT = join(import.meta.dirname, '..', '..', '..')
+export const CHECKOUT = join(import.meta.dirname, '..', '..')
+
+/** What the image says of itself. */
+export interface Configuration {
+  readonly user: string
+  readonly entrypoint: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+}
 
 export interface Copied {
   /** In the build stage. */
@@ -28,7 +34,7 @@ export const lastStage = async (args: Readonly<Record<string, string>>): Promise
     const [source, target] = copy.getArguments().map((argument) => argument.getValue())
     if (copy.getFromFlag()?.getValue() !== 'build' || source === undefined || target === undefined)
       throw new Error(
-        `this test reads no other COPY than "--from=build SOURCE TARGET": ${copy.getRawArgumentsContent()}`,
+        `no other COPY can be read here than "--from=build SOURCE TARGET": ${copy.getRawArgumentsContent()}`,
       )
     return { source, target: posix.resolve('/', target) }
   })
