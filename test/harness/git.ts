@@ -21,11 +21,18 @@ export interface GitRepository {
   revert(): Promise<string>
   /** The last commit. */
   head(): Promise<string>
+  /**
+   * From now on everything that is committed or pushed to it is pushed to this other repository too.
+   * @param remote As git takes it; `ext::` is allowed.
+   */
+  mirror(remote: string): Promise<void>
   /** A clone that may push to it, with an author: its folder. */
   clone(): Promise<string>
 }
 
 const CHECKOUT = join(import.meta.dirname, '..', '..')
+
+const TO_MIRROR = ['push', '--quiet', 'mirror', 'main']
 
 /** An empty repository with the branch main. It goes with the test run. */
 export const gitRepository = async (): Promise<GitRepository> => {
@@ -35,6 +42,11 @@ export const gitRepository = async (): Promise<GitRepository> => {
     (await run('git', [...author, ...args], { cwd: folder })).stdout.trim()
   await git('init', '--quiet', '--initial-branch=main')
   await git('config', 'receive.denyCurrentBranch', 'updateInstead')
+  let isMirrored = false
+  const committed = async () => {
+    if (isMirrored) await git(...TO_MIRROR)
+    return git('rev-parse', 'HEAD')
+  }
   return {
     folder,
     url: `file://${folder}`,
@@ -54,7 +66,13 @@ export const gitRepository = async (): Promise<GitRepository> => {
       }
       await git('add', '--all')
       await git('commit', '--quiet', '--message', message)
-      return git('rev-parse', 'HEAD')
+      return committed()
+    },
+    mirror: async (remote) => {
+      await git('config', 'protocol.ext.allow', 'always')
+      await git('remote', 'add', 'mirror', remote)
+      await writeFile(join(folder, '.git/hooks/post-receive'), `#!/bin/sh\nexec git ${TO_MIRROR.join(' ')}\n`, { mode: 0o755 })
+      isMirrored = true
     },
     head: () => git('rev-parse', 'HEAD'),
     clone: async () => {
@@ -66,7 +84,7 @@ export const gitRepository = async (): Promise<GitRepository> => {
     },
     revert: async () => {
       await git('revert', '--no-edit', 'HEAD')
-      return git('rev-parse', 'HEAD')
+      return committed()
     },
   }
 }

@@ -63,10 +63,10 @@ export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
     await git.take('kustomize', 'manifests')
     const overlay = `kustomize/overlays/${ENVIRONMENT}`
     const settings = { resync: RESYNC, overlay, application: APPLICATION }
-    const { cluster, argo, suite } = stack.use(await ground().start(git, settings))
+    const { cluster, repoURL, argo, suite } = stack.use(await ground().start(git, settings))
     await register(cluster)
 
-    await begin(git)
+    await begin(git, repoURL)
 
     const application = (name: string) => argo.application(name)
     const world = stack.move()
@@ -115,10 +115,10 @@ export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
 }
 
 /** The first commit: this checkout as a fork has it, with nothing declared yet. */
-const begin = async (git: GitRepository): Promise<void> => {
+const begin = async (git: GitRepository, repoURL: string): Promise<void> => {
   await rm(join(git.folder, 'kustomize/declared'), { recursive: true })
   await git.commit('Begin', {
-    ...(await edited(git, 'kustomize/argocd/source.yaml', [/repoURL: .*/, `repoURL: ${git.url}`])),
+    ...(await edited(git, 'kustomize/argocd/source.yaml', [/repoURL: .*/, `repoURL: ${repoURL}`])),
     ...(await edited(git, 'kustomize/argocd/declared.yaml', [/requeueAfterSeconds: .*/, 'requeueAfterSeconds: 2'])),
   })
 }

@@ -12,6 +12,8 @@ import { localGround } from './local.ts'
 export interface Ground extends AsyncDisposable {
   /** All but faults: those are for the local control plane. */
   readonly cluster: Omit<ControlPlane, 'proxy'>
+  /** What Applications call the repository. */
+  readonly repoURL: string
   readonly argo: {
     /** Undefined when there is no Application of that name. */
     application(name: string): Promise<ApplicationStatus | undefined>

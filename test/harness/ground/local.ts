@@ -20,6 +20,7 @@ export const localGround: GroundProvider = {
     const own = stack.move()
     return {
       cluster,
+      repoURL: git.url,
       argo,
       suite: async (options) => {
         const suite = own.use(await startSuite({ cluster, applies: false, ...options }))
