@@ -1,25 +1,16 @@
-/** Argo CD as its own manifests install it, with what a test cluster without webhooks and a Git server wants otherwise. */
+/** Argo CD as its own manifests install it, with what a test cluster without webhooks wants otherwise. */
 import { dump } from 'js-yaml'
 
 export interface InCluster {
   /** Argo CD's manifests/core-install, from the folder of the kustomization: a path that begins with `..`. */
   readonly manifests: string
   readonly namespace: string
-  /** A folder of the node with Git repositories, which Applications name by `file://`. */
-  readonly repositories: string
   /** Seconds between two looks at Git. */
   readonly resync: number
 }
 
-/** Repositories belong to whoever made them, not to the repo-server's user; Git reads others' only when told to. */
-const GIT_TRUSTS_ALL = [
-  { name: 'GIT_CONFIG_COUNT', value: '1' },
-  { name: 'GIT_CONFIG_KEY_0', value: 'safe.directory' },
-  { name: 'GIT_CONFIG_VALUE_0', value: '*' },
-]
-
 /** The text of a kustomization.yaml. */
-export const inCluster = ({ manifests, namespace, repositories, resync }: InCluster): string =>
+export const inCluster = ({ manifests, namespace, resync }: InCluster): string =>
   dump({
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
@@ -29,18 +20,12 @@ export const inCluster = ({ manifests, namespace, repositories, resync }: InClus
       patch('ConfigMap', 'argocd-cm', {
         data: { 'timeout.reconciliation': `${resync}s`, 'timeout.reconciliation.jitter': '0s' },
       }),
+      // Our commits are not signed, and gpg is one program less.
       patch('Deployment', 'argocd-repo-server', {
         spec: {
           template: {
             spec: {
-              containers: [
-                {
-                  name: 'argocd-repo-server',
-                  env: [...GIT_TRUSTS_ALL, { name: 'ARGOCD_GPG_ENABLED', value: 'false' }],
-                  volumeMounts: [{ name: 'repositories', mountPath: repositories, readOnly: true }],
-                },
-              ],
-              volumes: [{ name: 'repositories', hostPath: { path: repositories, type: 'Directory' } }],
+              containers: [{ name: 'argocd-repo-server', env: [{ name: 'ARGOCD_GPG_ENABLED', value: 'false' }] }],
             },
           },
         },

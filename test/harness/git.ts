@@ -71,7 +71,9 @@ export const gitRepository = async (): Promise<GitRepository> => {
     mirror: async (remote) => {
       await git('config', 'protocol.ext.allow', 'always')
       await git('remote', 'add', 'mirror', remote)
-      await writeFile(join(folder, '.git/hooks/post-receive'), `#!/bin/sh\nexec git ${TO_MIRROR.join(' ')}\n`, { mode: 0o755 })
+      await writeFile(join(folder, '.git/hooks/post-receive'), `#!/bin/sh\nexec git ${TO_MIRROR.join(' ')}\n`, {
+        mode: 0o755,
+      })
       isMirrored = true
     },
     head: () => git('rev-parse', 'HEAD'),

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cacheFolder } from '../../gobuild/cache.ts'
+import { cacheFolder } from '../../cache/folder.ts'
 import { temporaryFolder } from '../../process/folder.ts'
 import { writeImageArchive } from '../archive.ts'
 import { digestOf, type ImageSource, layOut } from './source.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withManagers } from './managers.ts'
+import { withManagers, withVolumes } from './managers.ts'
 
 const OVERLAY = 'kind: Kustomization\nresources:\n  - ../../base\npatches:\n  - path: no-claim.yaml\n'
 
@@ -14,4 +14,19 @@ test('Sentinels get one Deployment for every shard', () => {
   const files = withManagers(OVERLAY, ['sentinels'])
   expect(files['kustomization.yaml']).toContain('  - sentinels\n')
   expect(files['sentinels/kustomization.yaml']).toContain('path: /spec/template/spec/containers/0/args/0')
+})
+
+test('an overlay that keeps its data in memory gets volumes, and the API a database', () => {
+  const overlay = `${OVERLAY}  - path: api-for-samples.yaml\n  - path: nats-on-memory.yaml\ncomponents:\n  - ../../components/argocd\n`
+  expect(withVolumes(overlay)).toMatchInlineSnapshot(`
+    "kind: Kustomization
+    resources:
+      - ../../base
+    patches:
+      - path: api-for-samples.yaml
+    components:
+      - ../../components/postgres
+      - ../../components/argocd
+    "
+  `)
 })

@@ -30,6 +30,25 @@ const EVERY_SENTINEL = {
   ],
 }
 
+interface Overlay {
+  readonly resources: readonly string[]
+  readonly components: readonly string[]
+  readonly patches: readonly { readonly path: string }[]
+}
+
+/** What the overlay of developers does for want of volumes. */
+const ON_MEMORY: readonly string[] = ['no-claim.yaml', 'api-on-memory.yaml', 'nats-on-memory.yaml']
+
+/** The text of an overlay's kustomization.yaml with data in volumes: NATS with a claim of its own, the API in PostgreSQL. */
+export const withVolumes = (kustomization: string): string => {
+  const overlay = load(kustomization) as Overlay
+  return dump({
+    ...overlay,
+    components: ['../../components/postgres', ...overlay.components],
+    patches: overlay.patches.filter(({ path }) => !ON_MEMORY.includes(path)),
+  })
+}
+
 /**
  * The files of a commit that gives an overlay these managers, by their paths below the overlay.
  * @param kustomization The text of its kustomization.yaml.
@@ -38,7 +57,7 @@ export const withManagers = (
   kustomization: string,
   managers: readonly ManagerName[],
 ): Readonly<Record<string, string>> => {
-  const overlay = load(kustomization) as { readonly resources: readonly string[] }
+  const overlay = load(kustomization) as Overlay
   const added = new Set(managers.map((name) => RESOURCES[name]))
   return {
     'kustomization.yaml': dump({ ...overlay, resources: [...overlay.resources, ...added] }),

@@ -1,0 +1,216 @@
+/** What stands beside the suite on kind, each as a pod that a restricted namespace would take: Git, PostgreSQL, devices. */
+import { GIT_IMAGE, POSTGRES_IMAGE } from '#hack/image/local/images.ts'
+
+type Manifest = Readonly<Record<string, unknown>>
+
+export const GIT_NAMESPACE = 'git'
+/** Of the bare repository, in its pod. */
+export const GIT_FOLDER = '/srv/git/muster.git'
+/** As pods read it. */
+export const GIT_URL = `git://git.${GIT_NAMESPACE}.svc.cluster.local/muster.git`
+
+export const DATABASE_NAMESPACE = 'database'
+export const DEVICE_NAMESPACE = 'devices'
+
+const NONROOT = 65_532
+/** Debian's own number for it, which the image has. */
+const POSTGRES_USER = 999
+
+/** One container in one pod. */
+interface Program {
+  readonly name: string
+  readonly namespace: string
+  readonly user: number
+  readonly container: Manifest
+  readonly initContainers?: readonly Manifest[]
+  readonly volumes: readonly Manifest[]
+}
+
+const NO_PRIVILEGES = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+}
+
+const namespace = (name: string): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+})
+
+const deployment = ({ name, namespace: where, user, container, initContainers = [], volumes }: Program): Manifest => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace: where },
+  spec: {
+    strategy: { type: 'Recreate' },
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: {
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: user,
+          runAsGroup: user,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+        initContainers: initContainers.map((one) => ({ ...one, securityContext: NO_PRIVILEGES })),
+        containers: [{ name, ...container, securityContext: NO_PRIVILEGES }],
+        volumes,
+      },
+    },
+  },
+})
+
+const service = (name: string, where: string, port: number): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: where },
+  spec: { selector: { app: name }, ports: [{ port }] },
+})
+
+const GIT_PORT = 9418
+
+/** A bare repository that everybody may read by Git's own protocol; it is written by `kubectl exec`. */
+export const gitServer = (): readonly Manifest[] => [
+  namespace(GIT_NAMESPACE),
+  service('git', GIT_NAMESPACE, GIT_PORT),
+  deployment({
+    name: 'git',
+    namespace: GIT_NAMESPACE,
+    user: NONROOT,
+    container: {
+      image: GIT_IMAGE,
+      command: [
+        'sh',
+        '-euc',
+        `git init --quiet --bare --initial-branch=main ${GIT_FOLDER}; exec git daemon --export-all --base-path=/srv/git`,
+      ],
+      env: [{ name: 'HOME', value: '/tmp' }],
+      ports: [{ containerPort: GIT_PORT }],
+      readinessProbe: { tcpSocket: { port: GIT_PORT }, periodSeconds: 1 },
+      volumeMounts: [
+        { name: 'repositories', mountPath: '/srv/git' },
+        { name: 'tmp', mountPath: '/tmp' },
+      ],
+    },
+    volumes: [
+      { name: 'repositories', emptyDir: {} },
+      { name: 'tmp', emptyDir: {} },
+    ],
+  }),
+]
+
+const POSTGRES_PORT = 5432
+const DATA = '/var/lib/postgresql/data'
+
+/** A PostgreSQL with a volume of its own. @param password of its user muster */
+export const postgresServer = (password: string): readonly Manifest[] => {
+  const container = {
+    image: POSTGRES_IMAGE,
+    volumeMounts: [
+      { name: 'data', mountPath: '/var/lib/postgresql' },
+      { name: 'password', mountPath: '/run/secrets/postgres', readOnly: true },
+      { name: 'tmp', mountPath: '/tmp' },
+    ],
+  }
+  const access = '--username=muster --auth=scram-sha-256 --pwfile=/run/secrets/postgres/password'
+  const listening = 'host all all all scram-sha-256'
+  return [
+    namespace(DATABASE_NAMESPACE),
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'postgres', namespace: DATABASE_NAMESPACE },
+      stringData: { password },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'postgres', namespace: DATABASE_NAMESPACE },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    },
+    service('postgres', DATABASE_NAMESPACE, POSTGRES_PORT),
+    deployment({
+      name: 'postgres',
+      namespace: DATABASE_NAMESPACE,
+      user: POSTGRES_USER,
+      initContainers: [
+        {
+          ...container,
+          name: 'initdb',
+          command: [
+            'sh',
+            '-euc',
+            `[ -s ${DATA}/PG_VERSION ] || { initdb -D ${DATA} --encoding=UTF8 --locale=C.UTF-8 ${access}; echo '${listening}' >> ${DATA}/pg_hba.conf; }`,
+          ],
+        },
+      ],
+      container: {
+        ...container,
+        command: ['postgres', '-D', DATA, '-h', '*', '-c', 'unix_socket_directories=/tmp'],
+        ports: [{ containerPort: POSTGRES_PORT }],
+        readinessProbe: { exec: { command: ['pg_isready', '-h', '127.0.0.1', '-q'] }, periodSeconds: 2 },
+      },
+      volumes: [
+        { name: 'data', persistentVolumeClaim: { claimName: 'postgres' } },
+        { name: 'password', secret: { secretName: 'postgres' } },
+        { name: 'tmp', emptyDir: {} },
+      ],
+    }),
+  ]
+}
+
+/** As the API in another namespace reaches it. */
+export const databaseUrl = (password: string): string =>
+  `postgres://muster:${password}@postgres.${DATABASE_NAMESPACE}.svc.cluster.local:${POSTGRES_PORT}/postgres`
+
+export interface DevicePods {
+  /** Our image. */
+  readonly image: string
+  readonly natsUrl: string
+  /** Labels of the Devices, as `--labels` takes them, by name. */
+  readonly devices: Readonly<Record<string, string>>
+}
+
+/** Machines of the fleet, each a pod with the agent and, from busybox, a shell for its programs. */
+export const devicePods = ({ image, natsUrl, devices }: DevicePods): readonly Manifest[] => [
+  namespace(DEVICE_NAMESPACE),
+  ...Object.entries(devices).map(([name, labels]) =>
+    deployment({
+      name,
+      namespace: DEVICE_NAMESPACE,
+      user: NONROOT,
+      initContainers: [
+        {
+          name: 'shell',
+          image: 'docker.io/library/busybox:1.37.0',
+          command: ['sh', '-euc', 'cp /bin/busybox /tools; /tools/busybox --install -s /tools'],
+          volumeMounts: [{ name: 'tools', mountPath: '/tools' }],
+        },
+      ],
+      container: {
+        image,
+        args: [
+          'agent',
+          `--device=${name}`,
+          `--labels=${labels}`,
+          `--nats-url=${natsUrl}`,
+          '--state-dir=/state',
+          '--stop-workloads',
+        ],
+        env: [{ name: 'PATH', value: '/usr/local/bin:/tools' }],
+        volumeMounts: [
+          { name: 'state', mountPath: '/state' },
+          { name: 'tools', mountPath: '/tools', readOnly: true },
+        ],
+      },
+      volumes: [
+        { name: 'state', emptyDir: {} },
+        { name: 'tools', emptyDir: {} },
+      ],
+    }),
+  ),
+]
