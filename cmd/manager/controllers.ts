@@ -48,13 +48,13 @@ const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyControl
     return clusterDevice({ nats: { url, credentials }, labels, stateDir: options.clusterDeviceStateDir, version })
   },
   clusterpool: async ({ clock, registry }) => {
-    const { clusterpool } = await import('#controllers/clusterpool/index.ts')
-    const { customizations } = await import('#controllers/clusterdeploymentcustomization/index.ts')
-    return [clusterpool({ clock, registry }), customizations()]
+    const { clusterPool } = await import('#controllers/clusterpool/index.ts')
+    const { clusterDeploymentCustomization } = await import('#controllers/clusterdeploymentcustomization/index.ts')
+    return [clusterPool({ clock, registry }), clusterDeploymentCustomization()]
   },
   clusterclaim: async () => {
-    const { clusterclaim } = await import('#controllers/clusterclaim/index.ts')
-    return clusterclaim()
+    const { clusterClaim } = await import('#controllers/clusterclaim/index.ts')
+    return clusterClaim()
   },
   fleet: async ({ options: { natsUrl, natsCredentials, namespace }, home, fleet: viewRef, ...deps }) => {
     const { fleet } = await import('#controllers/fleet/index.ts')

@@ -4,13 +4,13 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
-import { planPool } from '#controllers/clusterpool/decide.ts'
+import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain, explainText } from '#controllers/clusterpool/explain.ts'
-import { observe } from '#controllers/clusterpool/model/observed.ts'
+import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { readDependencies } from '#controllers/clusterpool/observe/dependencies.ts'
-import { entries, type Lookup, type View } from '#controllers/clusterpool/observe/indexes.ts'
-import { Recent } from '#controllers/clusterpool/observe/write-cache.ts'
-import { readPool } from '#controllers/clusterpool/observe.ts'
+import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
+import { readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { createStore } from '#operator/client/store.ts'
 import { loadTransport } from '#operator/client/transport.ts'
@@ -32,7 +32,7 @@ export interface PlanOptions {
 export const planOf = async ({ name, namespace, output, kubeconfig, context }: PlanOptions): Promise<string> => {
   const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
   try {
-    const plan = await decide(createApi(transport), name, namespace)
+    const plan = await readPlan(createApi(transport), name, namespace)
     return output === 'text' ? explainText(plan) : `${JSON.stringify(explain(plan), undefined, 2)}\n`
   } catch (error) {
     if (error instanceof NetworkError || error instanceof ApiError)
@@ -43,7 +43,7 @@ export const planOf = async ({ name, namespace, output, kubeconfig, context }: P
   }
 }
 
-const decide = async (api: Api, name: string, namespace: string) => {
+const readPlan = async (api: Api, name: string, namespace: string) => {
   const pool = await api.get(ClusterPool, name, namespace)
   if (pool === undefined)
     throw new Failure(
@@ -53,10 +53,10 @@ const decide = async (api: Api, name: string, namespace: string) => {
   const dependencies = await readDependencies(api, pool, now)
   const reading = {
     api,
-    view: await listed(api, pool),
-    recent: new Recent(),
-    refusals: { ofCustomizations: new Map(), ofPool: undefined },
-    begun: new Map(),
+    indexes: await listed(api, pool),
+    writeCache: new WriteCache(),
+    rejections: { ofCustomizations: new Map(), ofPool: undefined },
+    unfinishedClusters: new Map(),
     now,
   }
   let count = 0
@@ -65,26 +65,26 @@ const decide = async (api: Api, name: string, namespace: string) => {
     count += 1
     return `new${count}`
   }
-  return planPool(observe(await readPool(pool, dependencies, reading)), { now, suffix })
+  return decide(toObserved(await readPoolObjects(pool, dependencies, reading)), { now, suffix })
 }
 
 /** The same lookups as the controller's, over lists that are read once. */
-const listed = async (api: Api, { metadata: { namespace, uid } }: ClusterPool): Promise<View> => {
+const listed = async (api: Api, { metadata: { namespace, uid } }: ClusterPool): Promise<PoolIndexes> => {
   const clusters = await storeOf(api, ClusterDeployment, {})
   const claims = await storeOf(api, ClusterClaim, { namespace })
   const customizations = await storeOf(api, ClusterDeploymentCustomization, { namespace })
   const namespaces = await storeOf(api, Namespace, { labelSelector: `${POOL_LABELS.uid}=${uid}` })
   const bindings = await storeOf(api, RoleBinding, {})
   return {
-    clustersOfPool: clusters(entries.clustersOfPool),
-    cluster: clusters(entries.cluster),
-    clustersInNamespace: clusters(entries.clustersInNamespace),
-    claimsOfPool: claims(entries.claimsOfPool),
-    claim: claims(entries.claim),
-    customization: customizations(entries.customization),
-    customizationsHeldBy: customizations(entries.customizationsHeldBy),
-    namespacesOfPool: namespaces(entries.namespacesOfPool),
-    bindingsInNamespace: bindings(entries.bindingsInNamespace),
+    clustersOfPool: clusters(indexEntries.clustersOfPool),
+    cluster: clusters(indexEntries.cluster),
+    clustersInNamespace: clusters(indexEntries.clustersInNamespace),
+    claimsOfPool: claims(indexEntries.claimsOfPool),
+    claim: claims(indexEntries.claim),
+    customization: customizations(indexEntries.customization),
+    customizationsHeldBy: customizations(indexEntries.customizationsHeldBy),
+    namespacesOfPool: namespaces(indexEntries.namespacesOfPool),
+    bindingsInNamespace: bindings(indexEntries.bindingsInNamespace),
   }
 }
 

@@ -1,6 +1,6 @@
 /** K of the better scenarios of anchors hive-clusterpool, and what its claim controller is tested for (4.2). */
 import { describe, expect, test } from 'vitest'
-import { type ClaimedCluster, decideClaim, type Observed, withoutGrant } from './decide.ts'
+import { type ClaimedCluster, decide, type Observed, withGrantRejection } from './decide.ts'
 
 const NOW = new Date('2026-03-01T10:00:00Z')
 const HOUR = 3_600_000
@@ -11,7 +11,7 @@ const cluster = (says: Partial<ClaimedCluster> = {}): ClaimedCluster => ({
   deleting: false,
   marked: false,
   power: 'Running',
-  wantedAsleep: false,
+  hibernationDesired: false,
   ...says,
 })
 
@@ -25,14 +25,14 @@ const claim = (says: Partial<Observed> = {}): Observed => ({
 })
 
 const decided = (says: Partial<Observed>): string => {
-  const { action, conditions } = decideClaim(claim(says), NOW)
+  const { action, conditions } = decide(claim(says), NOW)
   return [action, ...conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)].join(', ')
 }
 
 const WAITS = { spec: { clusterPoolName: 'pool' }, cluster: undefined }
 
 test('K: a claim on a pool that does not exist says so', () => {
-  const [said] = decideClaim(claim({ ...WAITS, pool: undefined }), NOW).conditions
+  const [said] = decide(claim({ ...WAITS, pool: undefined }), NOW).conditions
   expect(said).toEqual({
     type: 'Pending',
     status: 'True',
@@ -72,17 +72,21 @@ test.each<[string, Partial<Observed>, string | undefined]>([
   ['its cluster wakes up', { cluster: cluster({ power: 'Resuming' }) }, 'Reconciling Resuming'],
   [
     'its cluster sleeps, as is wanted',
-    { cluster: cluster({ power: 'Hibernating', wantedAsleep: true }) },
+    { cluster: cluster({ power: 'Hibernating', hibernationDesired: true }) },
     'Ready Hibernating',
   ],
   ['its cluster sleeps and is to wake', { cluster: cluster({ power: 'Hibernating' }) }, 'Reconciling Resuming'],
-  ['its cluster is to sleep', { cluster: cluster({ power: 'Stopping', wantedAsleep: true }) }, 'Reconciling Resuming'],
+  [
+    'its cluster is to sleep',
+    { cluster: cluster({ power: 'Stopping', hibernationDesired: true }) },
+    'Reconciling Resuming',
+  ],
   ['its cluster is deleted', { cluster: cluster({ deleting: true }) }, 'Reconciling ClusterDeleting'],
   ['its cluster is gone', { cluster: undefined }, 'Stalled ClusterDeleted'],
   ['it goes with its cluster', { deleting: true }, 'Reconciling ClusterDeleting'],
   ['it goes, and its cluster is gone', { deleting: true, cluster: undefined }, undefined],
 ])('how a claim stands when %s', (_when, says, expected) => {
-  const said = decideClaim(claim(says), NOW).standing
+  const said = decide(claim(says), NOW).standing
   expect(said && `${said.type} ${said.reason}`).toBe(expected)
 })
 
@@ -100,19 +104,19 @@ describe('lifetime', () => {
   ] as const)('%s', (_what, own, byDefault, maximum, expected) => {
     const spec = { clusterPoolName: 'pool', namespace: 'pool-1', ...(own !== undefined && { lifetime: own as '1h' }) }
     const limits = { ...(byDefault && { default: byDefault }), ...(maximum && { maximum }) }
-    const decision = decideClaim(claim({ spec, pool: { limits, deleting: false } }), NOW)
+    const decision = decide(claim({ spec, pool: { limits, deleting: false } }), NOW)
     expect(decision.lifetime).toBe(expected)
   })
 
   const lasting = (lifetime: '1h' | '61m') =>
-    decideClaim(claim({ spec: { clusterPoolName: 'pool', namespace: 'pool-1', lifetime } }), NOW)
+    decide(claim({ spec: { clusterPoolName: 'pool', namespace: 'pool-1', lifetime } }), NOW)
 
   test('a claim whose time is over is deleted', () => expect(lasting('1h').action).toBe('DeleteClaim'))
 
   test('before that it says when to look again', () => {
     expect(lasting('61m')).toMatchObject({
       action: 'GrantSubjects',
-      lookAgainAt: new Date(NOW.getTime() + 60_000),
+      recheckAt: new Date(NOW.getTime() + 60_000),
     })
   })
 })
@@ -124,8 +128,8 @@ test.each([
 ] as const)(
   'a claim whose subjects could not be let in is not Ready, says what to do and goes on: %s',
   (_why, status, standing) => {
-    const decision = decideClaim(claim(), NOW)
-    expect(withoutGrant(decision, claim(), { status, message: 'the words of the API server' })).toEqual({
+    const decision = decide(claim(), NOW)
+    expect(withGrantRejection(decision, claim(), { status, message: 'the words of the API server' })).toEqual({
       ...decision,
       standing: {
         type: standing,

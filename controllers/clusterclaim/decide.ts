@@ -5,7 +5,7 @@
 import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { ConditionInput, KstatusInput } from '#operator/model/conditions.ts'
-import { endOf, lifetimeOf } from './lifetime.ts'
+import { effectiveLifetime, expiryOf } from './lifetime.ts'
 
 export interface Observed {
   readonly name: string
@@ -26,11 +26,11 @@ export interface ClaimedCluster {
   readonly marked: boolean
   readonly power: string | undefined
   /** Somebody, or its `hibernateAfter`, wants it to sleep. */
-  readonly wantedAsleep: boolean
+  readonly hibernationDesired: boolean
 }
 
 /** How the claim stands: it is Ready when its cluster can be used, or sleeps because that is wanted. */
-export type Said = Omit<KstatusInput, 'observedGeneration'>
+export type KstatusSummary = Omit<KstatusInput, 'observedGeneration'>
 
 export type ClaimAction =
   | 'None'
@@ -45,73 +45,86 @@ export type ClaimAction =
 
 export interface Decision {
   /** Undefined when the claim goes with this decision. */
-  readonly standing: Said | undefined
+  readonly standing: KstatusSummary | undefined
   readonly conditions: readonly ConditionInput[]
   /** The lifetime that holds; undefined: it lives until it is deleted. */
   readonly lifetime: ClusterClaimSpec['lifetime']
   readonly action: ClaimAction
   /** When time alone changes the decision. */
-  readonly lookAgainAt: Date | undefined
+  readonly recheckAt: Date | undefined
 }
 
 /** Decides about one claim. */
-export const decideClaim = (claim: Observed, now: Date): Decision => {
-  const lifetime = lifetimeOf(claim.spec.lifetime, claim.pool?.limits)
+export const decide = (claim: Observed, now: Date): Decision => {
+  const lifetime = effectiveLifetime(claim.spec.lifetime, claim.pool?.limits)
   const decide = (
     action: ClaimAction,
-    standing: Said | undefined,
+    standing: KstatusSummary | undefined,
     conditions: readonly ConditionInput[],
-    lookAgainAt?: Date,
-  ): Decision => ({ standing, conditions, lifetime, action, lookAgainAt })
+    recheckAt?: Date,
+  ): Decision => ({ standing, conditions, lifetime, action, recheckAt })
   const { cluster } = claim
   const isOurs = cluster?.claim === claim.name
   if (claim.deleting) {
     if (cluster === undefined || !isOurs) return decide('LetGo', undefined, [])
     const action = cluster.marked || cluster.deleting ? 'None' : 'MarkCluster'
-    return decide(action, DELETING, [running('False', 'ClusterDeleting')])
+    return decide(action, DELETING, [runningCondition('False', 'ClusterDeleting')])
   }
-  if (claim.spec.namespace === undefined) return waiting(claim, decide)
-  if (cluster === undefined) return decide('None', GONE, [running('False', GONE.reason, GONE.message)])
+  if (claim.spec.namespace === undefined) return decideWaiting(claim, decide)
+  if (cluster === undefined) return decide('None', GONE, [runningCondition('False', GONE.reason, GONE.message)])
   if (cluster.claim === undefined && !cluster.deleting && !cluster.marked)
-    return decide('None', ASSIGNED, [pending('True', ASSIGNED.reason, ASSIGNED.message)])
-  if (!isOurs) return decide('None', CONFLICT, [pending('True', CONFLICT.reason, CONFLICT.message)])
+    return decide('None', ASSIGNED, [pendingCondition('True', ASSIGNED.reason, ASSIGNED.message)])
+  if (!isOurs) return decide('None', CONFLICT, [pendingCondition('True', CONFLICT.reason, CONFLICT.message)])
   if (cluster.deleting || cluster.marked)
-    return decide('None', DELETING, [running('False', DELETING.reason, DELETING.message)])
+    return decide('None', DELETING, [runningCondition('False', DELETING.reason, DELETING.message)])
 
-  const conditions = [pending('False', 'ClusterClaimed', 'the cluster is claimed'), powerOf(cluster)]
-  const end = lifetime === undefined || cluster.claimedAt === undefined ? undefined : endOf(lifetime, cluster.claimedAt)
+  const conditions = [pendingCondition('False', 'ClusterClaimed', 'the cluster is claimed'), powerCondition(cluster)]
+  const end =
+    lifetime === undefined || cluster.claimedAt === undefined ? undefined : expiryOf(lifetime, cluster.claimedAt)
   const action = end !== undefined && end <= now ? 'DeleteClaim' : 'GrantSubjects'
-  return decide(action, usable(cluster), conditions, action === 'DeleteClaim' ? undefined : end)
+  return decide(action, summarizeCluster(cluster), conditions, action === 'DeleteClaim' ? undefined : end)
 }
 
 /** The API server did not take the Role or the RoleBinding of the subjects. */
-export interface Refusal {
+export interface GrantRejection {
   readonly status: number
   /** In the API server's words. */
   readonly message: string
 }
 
 /** 400 and 422: what was sent is wrong; 401 and 403: who sends it may not. Trying again alone changes neither. */
-const LASTING: ReadonlySet<number> = new Set([400, 401, 403, 422])
+const PERMANENT_STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
 /** The decision when its subjects could not be let in, or out again: the cluster is there, and whom the claim is for can't use it. */
-export const withoutGrant = (decision: Decision, { spec }: Observed, { status, message }: Refusal): Decision => ({
+export const withGrantRejection = (
+  decision: Decision,
+  { spec }: Observed,
+  { status, message }: GrantRejection,
+): Decision => ({
   ...decision,
   standing: {
-    type: LASTING.has(status) ? 'Stalled' : 'Reconciling',
+    type: PERMANENT_STATUSES.has(status) ? 'Stalled' : 'Reconciling',
     reason: 'SubjectsNotGranted',
     message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or mend spec.subjects: it is tried again`,
   },
 })
 
-const DELETING: Said = { type: 'Reconciling', reason: 'ClusterDeleting', message: 'the cluster is being deleted' }
-const GONE: Said = { type: 'Stalled', reason: 'ClusterDeleted', message: 'the cluster is gone: delete the claim' }
-const ASSIGNED: Said = {
+const DELETING: KstatusSummary = {
+  type: 'Reconciling',
+  reason: 'ClusterDeleting',
+  message: 'the cluster is being deleted',
+}
+const GONE: KstatusSummary = {
+  type: 'Stalled',
+  reason: 'ClusterDeleted',
+  message: 'the cluster is gone: delete the claim',
+}
+const ASSIGNED: KstatusSummary = {
   type: 'Reconciling',
   reason: 'ClusterAssigned',
   message: 'Cluster assigned to ClusterClaim, awaiting claim',
 }
-const CONFLICT: Said = {
+const CONFLICT: KstatusSummary = {
   type: 'Reconciling',
   reason: 'AssignmentConflict',
   message: 'the cluster is another claim’s; it is parted from this one',
@@ -121,39 +134,39 @@ const CONFLICT: Said = {
  * Without a pool nobody else would say anything; with one the pool itself says Pending, with the place in the queue, which only it
  * knows. Neither is Stalled: a claim may be declared before its pool.
  */
-const waiting = (
+const decideWaiting = (
   { spec, pool }: Observed,
-  decide: (action: ClaimAction, standing: Said, conditions: readonly ConditionInput[]) => Decision,
+  decide: (action: ClaimAction, standing: KstatusSummary, conditions: readonly ConditionInput[]) => Decision,
 ): Decision => {
   if (pool === undefined) {
     const message = `there is no ClusterPool ${spec.clusterPoolName} in this namespace: create it, or claim from another one`
     const reason = 'PoolNotFound'
-    return decide('None', { type: 'Reconciling', reason, message }, [pending('True', reason, message)])
+    return decide('None', { type: 'Reconciling', reason, message }, [pendingCondition('True', reason, message)])
   }
   const message = `waits for a cluster of the pool ${spec.clusterPoolName}; status.queuePosition is its place`
   return decide('None', { type: 'Reconciling', reason: 'NoClusters', message }, [])
 }
 
-const usable = (cluster: ClaimedCluster): Said => {
-  if (cluster.power === 'Hibernating' && cluster.wantedAsleep)
+const summarizeCluster = (cluster: ClaimedCluster): KstatusSummary => {
+  if (cluster.power === 'Hibernating' && cluster.hibernationDesired)
     return { type: 'Ready', reason: 'Hibernating', message: 'the cluster sleeps, as was wanted' }
-  const { status, reason, message } = powerOf(cluster)
+  const { status, reason, message } = powerCondition(cluster)
   return { type: status === 'True' ? 'Ready' : 'Reconciling', reason, message }
 }
 
-const powerOf = ({ power }: ClaimedCluster): ConditionInput =>
+const powerCondition = ({ power }: ClaimedCluster): ConditionInput =>
   power === 'Running'
-    ? running('True', 'Running', 'the cluster runs')
-    : running('False', 'Resuming', `the cluster is ${power ?? 'on the way'}`)
+    ? runningCondition('True', 'Running', 'the cluster runs')
+    : runningCondition('False', 'Resuming', `the cluster is ${power ?? 'on the way'}`)
 
-const pending = (status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
+const pendingCondition = (status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
   type: 'Pending',
   status,
   reason,
   message,
 })
 
-const running = (status: ConditionInput['status'], reason: string, message = ''): ConditionInput => ({
+const runningCondition = (status: ConditionInput['status'], reason: string, message = ''): ConditionInput => ({
   type: 'ClusterRunning',
   status,
   reason,

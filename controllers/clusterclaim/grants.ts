@@ -5,7 +5,7 @@ import { Role, RoleBinding } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 
 /** Of the Role and of its binding; Hive's name. */
-export const GRANT = 'hive-claim-owner'
+export const GRANT_NAME = 'hive-claim-owner'
 /** On both, with the uid of the claim: what another claim was granted is no concern of this one. */
 export const CLAIM_UID_LABEL = 'hive.openshift.io/clusterclaim-uid'
 
@@ -24,11 +24,11 @@ export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] =
 }
 
 /** The Role and the binding as they should be; undefined when the claim names no subjects. */
-export const grantsOf = (claim: ClusterClaim, cluster: ClusterDeployment) => {
+export const buildGrants = (claim: ClusterClaim, cluster: ClusterDeployment) => {
   const { subjects = [] } = claim.spec
   if (subjects.length === 0) return undefined
   const metadata = {
-    name: GRANT,
+    name: GRANT_NAME,
     namespace: cluster.metadata.namespace ?? '',
     labels: { [CLAIM_UID_LABEL]: claim.metadata.uid },
   }
@@ -53,7 +53,7 @@ export const grantsOf = (claim: ClusterClaim, cluster: ClusterDeployment) => {
     apiVersion: apiVersionOf(RoleBinding),
     kind: RoleBinding.kind,
     metadata,
-    roleRef: { apiGroup: Role.group, kind: Role.kind, name: GRANT },
+    roleRef: { apiGroup: Role.group, kind: Role.kind, name: GRANT_NAME },
     // As the API server would fill them in: what is compared later is the same.
     subjects: subjects.map((subject) =>
       subject.kind === 'ServiceAccount' ? subject : { apiGroup: Role.group, ...subject },

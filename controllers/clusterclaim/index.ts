@@ -16,7 +16,7 @@ import { keyOf } from '#operator/model/resource.ts'
 import { CLAIM_UID_LABEL } from './grants.ts'
 import { reconcile } from './reconcile.ts'
 
-export const clusterclaim = (): Controller<ClusterClaim> => {
+export const clusterClaim = (): Controller<ClusterClaim> => {
   const claims = controller(ClusterClaim, { name: 'clusterclaim' })
 
   const byPool = claims.index('pool', ({ metadata, spec }) => [

@@ -8,7 +8,7 @@ import { spanOf } from '#apis/schema/span.ts'
  * maximum. Undefined: it lives until it is deleted.
  * @param limits The pool's; undefined when there is no such pool.
  */
-export const lifetimeOf = (
+export const effectiveLifetime = (
   lifetime: ClusterClaimSpec['lifetime'],
   limits: ClusterPoolSpec['claimLifetime'],
 ): ClusterClaimSpec['lifetime'] => {
@@ -22,5 +22,5 @@ export const lifetimeOf = (
  * When a claim is over.
  * @param claimedAt When it got its cluster: waiting costs no lifetime. Milliseconds since the epoch.
  */
-export const endOf = (lifetime: NonNullable<ClusterClaimSpec['lifetime']>, claimedAt: number): Date =>
+export const expiryOf = (lifetime: NonNullable<ClusterClaimSpec['lifetime']>, claimedAt: number): Date =>
   new Date(claimedAt + spanOf(lifetime))

@@ -17,8 +17,8 @@ import {
   TemporaryError,
 } from '#operator/index.ts'
 import { kstatusConditions, withConditions } from '#operator/model/conditions.ts'
-import { type ClaimedCluster, type Decision, decideClaim, withoutGrant } from './decide.ts'
-import { CLAIM_UID_LABEL, GRANT, grantsOf } from './grants.ts'
+import { type ClaimedCluster, type Decision, decide, withGrantRejection } from './decide.ts'
+import { buildGrants, CLAIM_UID_LABEL, GRANT_NAME } from './grants.ts'
 
 /** Where a claim looks up what it is about. */
 export interface View {
@@ -58,14 +58,14 @@ const pass = async (view: View, context: Context<ClusterClaim>): Promise<MayWait
     pool: pool && { limits: pool.spec.claimLifetime, deleting: pool.metadata.deletionTimestamp !== undefined },
     cluster: cluster && claimedCluster(cluster),
   }
-  const decided = decideClaim(observed, now)
+  const decided = decide(observed, now)
   const refusal = decided.action === 'GrantSubjects' && cluster && (await grant(claim, cluster, view, context.api))
-  const decision = refusal ? withoutGrant(decided, observed, refusal) : decided
+  const decision = refusal ? withGrantRejection(decided, observed, refusal) : decided
   await writeStatus(claim, decision, context)
   await act(claim, cluster, decision, view, context)
   if (refusal) throw refusal
-  const { lookAgainAt } = decision
-  return lookAgainAt && { requeueAfter: Math.max(0, lookAgainAt.getTime() - now.getTime()) }
+  const { recheckAt } = decision
+  return recheckAt && { requeueAfter: Math.max(0, recheckAt.getTime() - now.getTime()) }
 }
 
 /** The pool's cluster in the namespace that the claim names; whose it is, its own reference says. */
@@ -85,7 +85,7 @@ const claimedCluster = ({ metadata, spec, status }: ClusterDeployment): ClaimedC
     deleting: metadata.deletionTimestamp !== undefined,
     marked: isMarked(metadata.annotations),
     power: status?.powerState,
-    wantedAsleep: spec.powerState === 'Hibernating',
+    hibernationDesired: spec.powerState === 'Hibernating',
   }
 }
 
@@ -199,13 +199,13 @@ const grant = async (
 
 /** Writes what was granted where it is not as it should be; without subjects nothing is. */
 const writeGrants = async (claim: ClusterClaim, cluster: ClusterDeployment, view: View, api: Api): Promise<void> => {
-  const wanted = grantsOf(claim, cluster)
+  const wanted = buildGrants(claim, cluster)
   if (wanted === undefined) return revoke(claim, view, api)
   const { role, binding } = wanted
   const { namespace } = binding.metadata
   const options = { fieldManager: FIELD_MANAGER, force: true }
   const isThere = ({ metadata }: KubeObject) =>
-    metadata.name === GRANT && metadata.labels?.[CLAIM_UID_LABEL] === claim.metadata.uid
+    metadata.name === GRANT_NAME && metadata.labels?.[CLAIM_UID_LABEL] === claim.metadata.uid
   const writtenRole = view.roles.get(namespace).find(isThere)
   if (!isDeepStrictEqual(writtenRole?.rules, role.rules)) await api.apply(Role, role, options)
   const writtenBinding = view.bindings.get(namespace).find(isThere)

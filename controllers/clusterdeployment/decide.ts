@@ -2,10 +2,10 @@
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition, type KstatusInput } from '#operator/model/conditions.ts'
 import { FAILING } from './conditions.ts'
-import { attemptsOf } from './install-attempts.ts'
+import { countAttempts } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
-import { type PowerNow, powerOf, sleepsAt } from './power.ts'
-import { recordName, wantedLabels, wantedSpec } from './record/desired-record.ts'
+import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
+import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
 import { type ClusterRecord, currentCondition, digestOf, isReady } from './record/record.ts'
 
 /** What was read; from caches first, and again from the API servers when something is to be done. */
@@ -14,9 +14,9 @@ export interface Observed {
   /** Records with its registration, and the one that its status names; the oldest first. */
   readonly records: readonly ClusterRecord[]
   /** Why the cluster must not be made with its customization; undefined when it may, or nobody has looked. */
-  readonly notLeased?: string | undefined
+  readonly readLeaseProblem?: string | undefined
   /** Why the install-config can't be read; undefined when it can, or nobody has looked. */
-  readonly noInstallConfig?: string | undefined
+  readonly installConfigProblem?: string | undefined
 }
 
 /** The one thing to do next. */
@@ -45,56 +45,56 @@ export interface Decision {
   readonly record: ClusterRecord | undefined
   readonly installed: boolean
   /** undefined before the installation. */
-  readonly power: PowerNow | undefined
+  readonly power: CurrentPower | undefined
   /** How many attempts at the installation have failed, and what is wrong with the present one. */
   readonly failed: number
   readonly failing: string | undefined
   /** Why there will be no cluster. */
   readonly stopped: { readonly reason: string; readonly message: string } | undefined
   /** When it has run for long enough, in milliseconds since the epoch; undefined when it need not be put to sleep. */
-  readonly sleepsAt: number | undefined
+  readonly hibernatesAt: number | undefined
   /** When time alone changes the decision, in milliseconds since the epoch. */
-  readonly lookAgainAt: number | undefined
+  readonly recheckAt: number | undefined
 }
 
-type Said = Decision['standing']
+type KstatusSummary = Decision['standing']
 
-const reconciling = (reason: string, message: string): Said => ({ type: 'Reconciling', reason, message })
-const stalled = (reason: string, message: string): Said => ({ type: 'Stalled', reason, message })
+const reconciling = (reason: string, message: string): KstatusSummary => ({ type: 'Reconciling', reason, message })
+const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'Stalled', reason, message })
 
 /** @param observed the oldest record counts */
 export const decide = (observed: Observed, now: Date): Decision => {
   const [record] = observed.records
-  const stranger = observed.records.find((one) => !isOf(observed.deployment, one))
-  if (stranger !== undefined) return copied(observed.deployment, stranger)
-  if (record === undefined) return unregistered(observed)
-  if (record.deleting) return deletedElsewhere(observed.deployment, record)
-  return registered(observed, record, now)
+  const stranger = observed.records.find((one) => !isRecordOf(observed.deployment, one))
+  if (stranger !== undefined) return decideCopied(observed.deployment, stranger)
+  if (record === undefined) return decideUnregistered(observed)
+  if (record.deleting) return decideDeletedElsewhere(observed.deployment, record)
+  return decideRegistered(observed, record, now)
 }
 
 /** Was the record made for this ClusterDeployment? One without an owner was: it had our registration once. */
-export const isOf = ({ metadata }: ClusterDeployment, { owner }: ClusterRecord): boolean =>
+export const isRecordOf = ({ metadata }: ClusterDeployment, { owner }: ClusterRecord): boolean =>
   owner === undefined || (owner.name === metadata.name && owner.namespace === metadata.namespace)
 
 /** The id of its registration, once it is written down. */
 export const registrationOf = ({ metadata }: ClusterDeployment): string | undefined =>
   metadata.annotations?.[REGISTRATION] || undefined
 
-const asItWas = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' | 'standing'> => ({
+const unchanged = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' | 'standing'> => ({
   record: undefined,
   installed: spec.installed,
-  power: status?.powerState as PowerNow | undefined,
+  power: status?.powerState as CurrentPower | undefined,
   failed: status?.installAttempts ?? 0,
   failing: undefined,
   stopped: undefined,
-  sleepsAt: undefined,
-  lookAgainAt: undefined,
+  hibernatesAt: undefined,
+  recheckAt: undefined,
 })
 
 const NOTHING = { do: 'Nothing' } as const
 
-const copied = (deployment: ClusterDeployment, { owner, id }: ClusterRecord): Decision => ({
-  ...asItWas(deployment),
+const decideCopied = (deployment: ClusterDeployment, { owner, id }: ClusterRecord): Decision => ({
+  ...unchanged(deployment),
   step: NOTHING,
   standing: stalled(
     'RegistrationConflict',
@@ -102,9 +102,9 @@ const copied = (deployment: ClusterDeployment, { owner, id }: ClusterRecord): De
   ),
 })
 
-const unregistered = ({ deployment, notLeased, noInstallConfig }: Observed): Decision => {
+const decideUnregistered = ({ deployment, readLeaseProblem, installConfigProblem }: Observed): Decision => {
   const { spec, status, metadata } = deployment
-  const was = asItWas(deployment)
+  const was = unchanged(deployment)
   const registration = registrationOf(deployment)
   if (spec.installed && status?.hyperfleet !== undefined) {
     const message = `the HyperFleet API has cluster ${status.hyperfleet.id} no more: somebody deleted it there. Delete this ClusterDeployment too, and make another one for a new cluster`
@@ -118,15 +118,15 @@ const unregistered = ({ deployment, notLeased, noInstallConfig }: Observed): Dec
   }
   const { installAttemptsLimit: limit } = spec
   if (limit !== undefined && was.failed >= limit)
-    return { ...was, step: NOTHING, ...givenUp(was.failed, limit, undefined) }
-  if (notLeased !== undefined)
+    return { ...was, step: NOTHING, ...attemptsExhausted(was.failed, limit, undefined) }
+  if (readLeaseProblem !== undefined)
     return {
       ...was,
       step: NOTHING,
-      standing: reconciling('WaitingForLease', `${notLeased}; registered when it is its own`),
+      standing: reconciling('WaitingForLease', `${readLeaseProblem}; registered when it is its own`),
     }
-  if (noInstallConfig !== undefined)
-    return { ...was, step: NOTHING, standing: reconciling('WaitingForInstallConfig', noInstallConfig) }
+  if (installConfigProblem !== undefined)
+    return { ...was, step: NOTHING, standing: reconciling('WaitingForInstallConfig', installConfigProblem) }
   if (registration === undefined)
     return {
       ...was,
@@ -141,11 +141,11 @@ const unregistered = ({ deployment, notLeased, noInstallConfig }: Observed): Dec
   }
 }
 
-const deletedElsewhere = (deployment: ClusterDeployment, record: ClusterRecord): Decision => {
+const decideDeletedElsewhere = (deployment: ClusterDeployment, record: ClusterRecord): Decision => {
   const then = deployment.spec.installed ? 'nothing is made in its place' : 'it is registered again when that is done'
   const progress = currentCondition(record, 'Ready')?.message ?? ''
   return {
-    ...asItWas(deployment),
+    ...unchanged(deployment),
     record,
     step: NOTHING,
     standing: reconciling(
@@ -155,11 +155,15 @@ const deletedElsewhere = (deployment: ClusterDeployment, record: ClusterRecord):
   }
 }
 
-const registered = ({ deployment, records, noInstallConfig }: Observed, record: ClusterRecord, now: Date): Decision => {
+const decideRegistered = (
+  { deployment, records, installConfigProblem }: Observed,
+  record: ClusterRecord,
+  now: Date,
+): Decision => {
   const { spec, status } = deployment
   const { installAttemptsLimit: limit } = spec
   const before = findCondition(status?.conditions, FAILING)
-  const attempts = attemptsOf(
+  const attempts = countAttempts(
     {
       record,
       installed: spec.installed,
@@ -171,59 +175,59 @@ const registered = ({ deployment, records, noInstallConfig }: Observed, record: 
   )
   const isThere = isReady(record)
   const installed = spec.installed || isThere
-  const asleepAt = sleepsAt(deployment)
+  const asleepAt = hibernateTime(deployment)
   const isOver = asleepAt !== undefined && asleepAt <= now.getTime()
   const next = nextStep(deployment, records, record, attempts)
-  const step = next.do === 'Nothing' && isOver ? hibernate(deployment) : next
+  const step = next.do === 'Nothing' && isOver ? hibernateStep(deployment) : next
   const inStep = step.do === 'Nothing' && spec.installed === installed
-  const power = spec.installed ? powerOf(spec.powerState, status?.powerState, isThere && inStep) : undefined
+  const power = spec.installed ? powerStateOf(spec.powerState, status?.powerState, isThere && inStep) : undefined
   const common: Omit<Decision, 'standing'> = {
-    step: step.do === 'Change' && step.anew && noInstallConfig !== undefined ? NOTHING : step,
+    step: step.do === 'Change' && step.anew && installConfigProblem !== undefined ? NOTHING : step,
     record,
     installed,
     power: installed && power === undefined ? 'Running' : power,
     failed: attempts.failed,
     failing: attempts.failing,
     stopped: undefined,
-    sleepsAt: asleepAt,
+    hibernatesAt: asleepAt,
     // Installations fail, and only what is installed is put to sleep.
-    lookAgainAt: attempts.failsAt ?? asleepAt,
+    recheckAt: attempts.failsAt ?? asleepAt,
   }
-  if (attempts.isStopped) return { ...common, ...givenUp(attempts.failed, limit ?? 0, attempts.failing) }
+  if (attempts.isStopped) return { ...common, ...attemptsExhausted(attempts.failed, limit ?? 0, attempts.failing) }
   if (step !== common.step)
-    return { ...common, standing: reconciling('WaitingForInstallConfig', noInstallConfig ?? '') }
-  return { ...common, standing: standingOf(common, deployment, record, inStep && isThere) }
+    return { ...common, standing: reconciling('WaitingForInstallConfig', installConfigProblem ?? '') }
+  return { ...common, standing: summarize(common, deployment, record, inStep && isThere) }
 }
 
 const nextStep = (
   deployment: ClusterDeployment,
   records: readonly ClusterRecord[],
   record: ClusterRecord,
-  attempts: { readonly failed: number; readonly wanted: number },
+  attempts: { readonly failed: number; readonly desired: number },
 ): Step => {
   const second = records.find((one) => one !== record && !one.deleting)
   if (second !== undefined) return { do: 'Withdraw', record: second }
   // A failure is written down before the next attempt begins.
   if (attempts.failed > (deployment.status?.installAttempts ?? 0)) return NOTHING
   const registration = registrationOf(deployment) ?? record.registration ?? deployment.metadata.uid
-  const labels = wantedLabels(deployment, registration)
-  const attempt = attempts.wanted
+  const labels = desiredLabels(deployment, registration)
+  const attempt = attempts.desired
   const isSame =
-    digestOf(wantedSpec(deployment, attempt)) === record.specDigest && digestOf(labels) === digestOf(record.labels)
+    digestOf(desiredSpec(deployment, attempt)) === record.specDigest && digestOf(labels) === digestOf(record.labels)
   return isSame ? NOTHING : { do: 'Change', record, labels, attempt, anew: attempt > record.attempt }
 }
 
-const hibernate = ({ spec }: ClusterDeployment): Step => ({
+const hibernateStep = ({ spec }: ClusterDeployment): Step => ({
   do: 'Hibernate',
   why: `it has run for ${spec.hibernateAfter} (hibernateAfter), and is put to sleep; set powerState to Running to wake it`,
 })
 
-const standingOf = (
-  { step, installed, failing, power, lookAgainAt }: Omit<Decision, 'standing'>,
+const summarize = (
+  { step, installed, failing, power, recheckAt }: Omit<Decision, 'standing'>,
   { spec }: ClusterDeployment,
   record: ClusterRecord,
   isDone: boolean,
-): Said => {
+): KstatusSummary => {
   if (isDone)
     return {
       type: 'Ready',
@@ -233,7 +237,7 @@ const standingOf = (
   if (step.do === 'Hibernate') return reconciling('Stopping', step.why)
   const progress = currentCondition(record, 'Ready')?.message ?? 'the HyperFleet API has not looked at it yet'
   if (failing !== undefined) {
-    const when = lookAgainAt === undefined ? '' : `; counts as failed at ${new Date(lookAgainAt).toISOString()}`
+    const when = recheckAt === undefined ? '' : `; counts as failed at ${new Date(recheckAt).toISOString()}`
     return reconciling('ProvisionFailing', `attempt ${record.attempt}: ${failing}${when}`)
   }
   if (!installed) return reconciling('Provisioning', progress)
@@ -241,7 +245,7 @@ const standingOf = (
   return reconciling(power === 'Resuming' || power === 'Stopping' ? power : 'Updating', progress)
 }
 
-const givenUp = (
+const attemptsExhausted = (
   failed: number,
   limit: number,
   failing: string | undefined,

@@ -3,18 +3,18 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { isOf, registrationOf } from './decide.ts'
-import { recordsOf } from './observe.ts'
+import { isRecordOf, registrationOf } from './decide.ts'
+import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
 import { type ClusterRecord, currentCondition, ownerOf } from './record/record.ts'
-import { standingStatus } from './status.ts'
+import { buildSummaryStatus } from './status.ts'
 
 /** The stream says when a record is gone; without it somebody looks so often. */
-const LOOK_AGAIN = '10m'
+const RECHECK_INTERVAL = '10m'
 /** A registration that nobody saw confirmed may still be on its way for so long: longer than any request lasts. Milliseconds. */
-const LANDING = 15_000
+const UNCONFIRMED_GRACE_MS = 15_000
 
-export const remove =
+export const deregister =
   (deps: ReconcileDeps) =>
   async (context: ChangeContext<ClusterDeployment>): Promise<MayWait> => {
     const { object, events, clock } = context
@@ -24,20 +24,20 @@ export const remove =
       events.normal('Preserved', `cluster ${object.status?.hyperfleet?.id ?? ''} stays in the HyperFleet API as it is`)
       return
     }
-    if (deps.records.trouble !== undefined) {
-      deps.records.awaitedBy(ownerOf(object))
-      say(context, 'APIUnreachable', `${deps.records.trouble}; the cluster is deleted when it answers`)
-      return { requeueAfter: LOOK_AGAIN }
+    if (deps.records.outage !== undefined) {
+      deps.records.addWaiting(ownerOf(object))
+      writeSummary(context, 'APIUnreachable', `${deps.records.outage}; the cluster is deleted when it answers`)
+      return { requeueAfter: RECHECK_INTERVAL }
     }
     const records = registration === undefined ? [] : deps.records.of(registration)
-    const known = records.filter((one) => isOf(object, one))
-    if (known.length > 0 && known.every(({ deleting }) => deleting)) return waitFor(context, known)
+    const known = records.filter((one) => isRecordOf(object, one))
+    if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
     try {
-      const left = await askFor(deps, context)
-      if (left.length > 0) return waitFor(context, left)
+      const left = await requestDeletion(deps, context)
+      if (left.length > 0) return reportProgress(context, left)
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
-      say(
+      writeSummary(
         context,
         error.reason === 'APIUnreachable' ? error.reason : 'DeletionRefused',
         `${error.message}; tried again`,
@@ -45,10 +45,14 @@ export const remove =
       const { message, retryAfter } = error
       throw new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
     }
-    const landed = Date.parse(object.metadata.deletionTimestamp ?? '') + LANDING - clock.now().getTime()
+    const landed = Date.parse(object.metadata.deletionTimestamp ?? '') + UNCONFIRMED_GRACE_MS - clock.now().getTime()
     // With somebody else's registration it never had one of its own.
     if (object.status?.hyperfleet === undefined && records.length === known.length && landed > 0) {
-      say(context, 'Deprovisioning', 'its registration was never confirmed: looked for once more before it goes')
+      writeSummary(
+        context,
+        'Deprovisioning',
+        'its registration was never confirmed: looked for once more before it goes',
+      )
       return { requeueAfter: landed }
     }
     deps.metrics.deprovisioned(object, clock.now())
@@ -56,24 +60,28 @@ export const remove =
   }
 
 /** Asks for the deletion of what is not going yet. @returns what is left */
-const askFor = async (
+const requestDeletion = async (
   { hyperfleet }: ReconcileDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
 ): Promise<readonly ClusterRecord[]> => {
-  const records = (await recordsOf(object, { hyperfleet, signal })).filter((record) => isOf(object, record))
+  const records = (await readRecords(object, { hyperfleet, signal })).filter((record) => isRecordOf(object, record))
   const living = records.filter(({ deleting }) => !deleting)
   for (const { id } of living) await hyperfleet.remove('clusters', id, signal)
   // What no adapter worked on went with the request.
-  return living.length === 0 ? records : recordsOf(object, { hyperfleet, signal })
+  return living.length === 0 ? records : readRecords(object, { hyperfleet, signal })
 }
 
-const waitFor = (context: ChangeContext<ClusterDeployment>, left: readonly ClusterRecord[]): MayWait => {
+const reportProgress = (context: ChangeContext<ClusterDeployment>, left: readonly ClusterRecord[]): MayWait => {
   const [record] = left
   const progress = record && (currentCondition(record, 'Ready')?.message ?? 'the HyperFleet API deletes it')
-  say(context, 'Deprovisioning', progress ?? '')
-  return { requeueAfter: LOOK_AGAIN }
+  writeSummary(context, 'Deprovisioning', progress ?? '')
+  return { requeueAfter: RECHECK_INTERVAL }
 }
 
-const say = ({ object, patch, clock }: ChangeContext<ClusterDeployment>, reason: string, message: string): void => {
-  patch.status(standingStatus(object, { type: 'Reconciling', reason, message }, clock.now()))
+const writeSummary = (
+  { object, patch, clock }: ChangeContext<ClusterDeployment>,
+  reason: string,
+  message: string,
+): void => {
+  patch.status(buildSummaryStatus(object, { type: 'Reconciling', reason, message }, clock.now()))
 }

@@ -3,30 +3,30 @@ import { findCondition, isTrue } from '#operator/model/conditions.ts'
 import { STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
 
-export interface News {
+export interface DeploymentEvent {
   readonly type: 'normal' | 'warning'
   readonly reason: string
   readonly message: string
 }
 
 /** What people should hear of: what the decision changes about the ClusterDeployment as it was. */
-export const news = ({ spec, status }: ClusterDeployment, decision: Decision): readonly News[] => {
+export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decision): readonly DeploymentEvent[] => {
   const { record, installed, stopped, failed, failing, standing } = decision
-  const told: News[] = []
-  const tell = (type: News['type'], reason: string, message: string) => told.push({ type, reason, message })
+  const events: DeploymentEvent[] = []
+  const add = (type: DeploymentEvent['type'], reason: string, message: string) => events.push({ type, reason, message })
   const before = status?.hyperfleet?.id
   if (record !== undefined && record.id !== before) {
-    if (before !== undefined) tell('warning', 'RecordLost', `cluster ${before} was deleted in the HyperFleet API`)
-    tell('normal', 'Registered', `cluster ${record.name} of the HyperFleet API, ${record.id}`)
+    if (before !== undefined) add('warning', 'RecordLost', `cluster ${before} was deleted in the HyperFleet API`)
+    add('normal', 'Registered', `cluster ${record.name} of the HyperFleet API, ${record.id}`)
   }
-  if (installed && !spec.installed) tell('normal', 'Installed', 'the cluster was installed')
-  if (failed > (status?.installAttempts ?? 0)) tell('warning', 'AttemptFailed', `attempt ${failed}: ${failing ?? ''}`)
-  if (stopped !== undefined && !isTrue(status?.conditions, STOPPED))
-    tell('warning', 'ProvisionStopped', stopped.message)
+  if (installed && !spec.installed) add('normal', 'Installed', 'the cluster was installed')
+  if (failed > (status?.installAttempts ?? 0)) add('warning', 'AttemptFailed', `attempt ${failed}: ${failing ?? ''}`)
+  if (stopped !== undefined && !isTrue(status?.conditions, STOPPED)) add('warning', 'ProvisionStopped', stopped.message)
   const was = findCondition(status?.conditions, 'Ready')?.reason
-  if (TROUBLE.includes(standing.reason) && was !== standing.reason) tell('warning', standing.reason, standing.message)
-  return told
+  if (WARNING_REASONS.includes(standing.reason) && was !== standing.reason)
+    add('warning', standing.reason, standing.message)
+  return events
 }
 
 /** Reasons that somebody should look into. */
-const TROUBLE: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere']
+const WARNING_REASONS: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere']

@@ -8,7 +8,7 @@ import type { Context } from '#operator/engine/context.ts'
  * @returns false when somebody has; his write wakes it again
  * @throws ApiError, NetworkError
  */
-export const putToSleep = async (
+export const hibernate = async (
   { api, events }: Pick<Context<ClusterDeployment>, 'api' | 'events'>,
   { metadata: { name, namespace, resourceVersion } }: ClusterDeployment,
   why: string,

@@ -14,13 +14,13 @@ import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { remove } from './deregister.ts'
+import { deregister } from './deregister.ts'
 import { DEPROVISION_FINALIZER } from './labels.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
 import { reconcile } from './reconcile.ts'
 import { type Owner, ownerOf } from './record/record.ts'
-import { Records } from './record/record-cache.ts'
-import { follow } from './record/record-stream.ts'
+import { RecordCache } from './record/record-cache.ts'
+import { followRecords } from './record/record-stream.ts'
 
 export interface ClusterDeploymentDeps {
   readonly clock: Clock
@@ -35,7 +35,7 @@ export interface ClusterDeploymentDeps {
 }
 
 /** Of one request to the HyperFleet API, in milliseconds. */
-const TIMEOUT = 10_000
+const REQUEST_TIMEOUT_MS = 10_000
 
 /** After the API refused something or did not answer. */
 const BACKOFF = { initial: '500ms', factor: 2, max: '1m' } as const
@@ -52,10 +52,10 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const unsettled = deployments.index<true, Owner>('unsettled', (one) =>
     isTrue(one.status?.conditions, 'Ready') ? [] : [[true, ownerOf(one)]],
   )
-  const records = new Records()
+  const records = new RecordCache()
   const hyperfleet = createHyperFleetClient({
     url: deps.hyperfleetApiUrl,
-    timeout: TIMEOUT,
+    timeout: REQUEST_TIMEOUT_MS,
     userAgent: `muster-clusterdeployment/${deps.version}`,
     tokenFile: deps.hyperfleetApiTokenFile,
     clock: deps.clock,
@@ -63,13 +63,16 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const doing = { hyperfleet, records, metrics: createMetrics(deps.registry, records, states) }
 
   deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
-  deployments.on.delete('withdraw', remove(doing), { backoff: BACKOFF })
+  deployments.on.delete('withdraw', deregister(doing), { backoff: BACKOFF })
   deployments.watches(ClusterDeploymentCustomization, ({ status }) =>
     status?.clusterDeploymentRef === undefined ? [] : [status.clusterDeploymentRef],
   )
   deployments.source('stream', ({ wake, log, signal }) => {
-    const turned = () => [...records.release(), ...unsettled.get(true)].forEach(wake)
-    return follow({ api: hyperfleet, records, clock: deps.clock, log, concern: wake, turned }, signal)
+    const onAvailabilityChange = () => [...records.takeWaiting(), ...unsettled.get(true)].forEach(wake)
+    return followRecords(
+      { api: hyperfleet, records, clock: deps.clock, log, onChange: wake, onAvailabilityChange },
+      signal,
+    )
   })
 
   return deployments

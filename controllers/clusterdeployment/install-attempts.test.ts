@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { attemptsOf, pauseAfter, type Tried } from './install-attempts.ts'
+import { type AttemptInput, countAttempts, failureGraceMs } from './install-attempts.ts'
 import { type ClusterRecord, type RecordCondition, recordOf } from './record/record.ts'
 
 const NOW = new Date('2026-01-01T12:00:00Z')
@@ -17,7 +17,7 @@ const dns = (status: 'True' | 'False', observedGeneration = 1): RecordCondition 
   message: 'no such zone',
   observedGeneration,
 })
-const tried = (over: Partial<Tried> & Pick<Tried, 'record'>): Tried => ({
+const tried = (over: Partial<AttemptInput> & Pick<AttemptInput, 'record'>): AttemptInput => ({
   installed: false,
   failed: 0,
   limit: undefined,
@@ -27,44 +27,44 @@ const tried = (over: Partial<Tried> & Pick<Tried, 'record'>): Tried => ({
 
 test('a failure counts when it lasts, not at once', () => {
   const failing = record(1, dns('False'))
-  expect(attemptsOf(tried({ record: failing }), NOW)).toEqual({
+  expect(countAttempts(tried({ record: failing }), NOW)).toEqual({
     failed: 0,
-    wanted: 1,
+    desired: 1,
     isStopped: false,
     failing: 'Dns: no such zone',
     failsAt: NOW.getTime() + MINUTE,
   })
-  expect(attemptsOf(tried({ record: failing, failingSince: NOW.getTime() - MINUTE }), NOW)).toMatchObject({
+  expect(countAttempts(tried({ record: failing, failingSince: NOW.getTime() - MINUTE }), NOW)).toMatchObject({
     failed: 1,
-    wanted: 2,
+    desired: 2,
     failsAt: undefined,
   })
 })
 
 test('the same failure is counted once, whoever looks and however often', () => {
   const failing = record(1, dns('False'))
-  const counted = attemptsOf(tried({ record: failing, failed: 1, failingSince: 0 }), NOW)
-  expect(counted).toMatchObject({ failed: 1, wanted: 2, failing: undefined })
+  const counted = countAttempts(tried({ record: failing, failed: 1, failingSince: 0 }), NOW)
+  expect(counted).toMatchObject({ failed: 1, desired: 2, failing: undefined })
 })
 
 test('what was said of an earlier generation, and what an installed cluster says, is no failure', () => {
-  expect(attemptsOf(tried({ record: record(1, dns('False', 0)), failingSince: 0 }), NOW).failing).toBeUndefined()
+  expect(countAttempts(tried({ record: record(1, dns('False', 0)), failingSince: 0 }), NOW).failing).toBeUndefined()
   const installed = tried({ record: record(1, dns('False')), installed: true, limit: 1, failingSince: 0 })
-  expect(attemptsOf(installed, NOW)).toMatchObject({ failed: 0, isStopped: false, failing: undefined })
+  expect(countAttempts(installed, NOW)).toMatchObject({ failed: 0, isStopped: false, failing: undefined })
 })
 
 test('the last attempt that may be made stops it, in the adapters’ words; a higher limit goes on', () => {
   const last = tried({ record: record(2, dns('False')), failed: 1, limit: 2, failingSince: 0 })
-  const stopped = { failed: 2, wanted: 2, isStopped: true, failing: 'Dns: no such zone' }
-  expect(attemptsOf(last, NOW)).toMatchObject(stopped)
-  expect(attemptsOf({ ...last, failed: 2 }, NOW)).toMatchObject(stopped)
-  expect(attemptsOf({ ...last, failed: 2, limit: 3 }, NOW)).toMatchObject({ wanted: 3, isStopped: false })
+  const stopped = { failed: 2, desired: 2, isStopped: true, failing: 'Dns: no such zone' }
+  expect(countAttempts(last, NOW)).toMatchObject(stopped)
+  expect(countAttempts({ ...last, failed: 2 }, NOW)).toMatchObject(stopped)
+  expect(countAttempts({ ...last, failed: 2, limit: 3 }, NOW)).toMatchObject({ desired: 3, isStopped: false })
 })
 
 test('a stale reader never takes an attempt back', () => {
-  expect(attemptsOf(tried({ record: record(3), failed: 0 }), NOW).wanted).toBe(3)
+  expect(countAttempts(tried({ record: record(3), failed: 0 }), NOW).desired).toBe(3)
 })
 
 test('pauses double up to an hour', () => {
-  expect([1, 2, 3, 7, 50].map((attempt) => pauseAfter(attempt) / MINUTE)).toEqual([1, 2, 4, 60, 60])
+  expect([1, 2, 3, 7, 50].map((attempt) => failureGraceMs(attempt) / MINUTE)).toEqual([1, 2, 4, 60, 60])
 })

@@ -9,7 +9,7 @@ export interface Attempts {
   /** How many have failed. */
   readonly failed: number
   /** Which one the record should ask for. */
-  readonly wanted: number
+  readonly desired: number
   /** No further one is made. */
   readonly isStopped: boolean
   /** What adapters say is wrong with the present one; undefined when nothing is. */
@@ -18,7 +18,7 @@ export interface Attempts {
   readonly failsAt: number | undefined
 }
 
-export interface Tried {
+export interface AttemptInput {
   readonly record: ClusterRecord
   readonly installed: boolean
   /** How many had failed before. */
@@ -29,20 +29,23 @@ export interface Tried {
   readonly failingSince: number | undefined
 }
 
-const PAUSE: ExponentialBackoff = { initial: 60_000, factor: 2, max: 3_600_000 }
+const FAILURE_GRACE: ExponentialBackoff = { initial: 60_000, factor: 2, max: 3_600_000 }
 
-export const attemptsOf = ({ record, installed, failed, limit, failingSince }: Tried, now: Date): Attempts => {
+export const countAttempts = (
+  { record, installed, failed, limit, failingSince }: AttemptInput,
+  now: Date,
+): Attempts => {
   const isOver = installed || isReady(record)
-  const said = isOver ? undefined : failuresOf(record)
+  const said = isOver ? undefined : adapterFailures(record)
   // A record that asks for an attempt that has failed is out of date: the next one is under way.
   const failing = record.attempt > failed ? said : undefined
-  const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + pauseAfter(record.attempt)
+  const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + failureGraceMs(record.attempt)
   const hasFailed = failsAt !== undefined && failsAt <= now.getTime()
   const counted = hasFailed ? record.attempt : failed
   const isStopped = !isOver && limit !== undefined && counted >= limit
   return {
     failed: counted,
-    wanted: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
+    desired: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
     isStopped,
     failing: isStopped ? said : failing,
     failsAt: hasFailed ? undefined : failsAt,
@@ -50,10 +53,10 @@ export const attemptsOf = ({ record, installed, failed, limit, failingSince }: T
 }
 
 /** How long an attempt may fail before it counts, in milliseconds: a hiccup is none, and a cloud that is down is not hurried. */
-export const pauseAfter = (attempt: number): number => exponentialDelay(PAUSE, attempt)
+export const failureGraceMs = (attempt: number): number => exponentialDelay(FAILURE_GRACE, attempt)
 
 /** In the adapters' words, about the present generation only. */
-const failuresOf = (record: ClusterRecord): string | undefined => {
+const adapterFailures = (record: ClusterRecord): string | undefined => {
   const said = record.conditions
     .filter(
       ({ type, status, observedGeneration }) =>

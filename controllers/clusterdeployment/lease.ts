@@ -8,7 +8,7 @@ import { findCondition } from '#operator/model/conditions.ts'
  * @param customization as it is now; undefined when there is none
  * @returns undefined when it holds the lease
  */
-export const whyNotLeased = (
+export const findLeaseProblem = (
   { metadata, spec }: ClusterDeployment,
   customization: ClusterDeploymentCustomization | undefined,
 ): string | undefined => {

@@ -4,7 +4,7 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import type { Index } from '#operator/client/store.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { STOPPED } from './conditions.ts'
-import type { Records } from './record/record-cache.ts'
+import type { RecordCache } from './record/record-cache.ts'
 
 const STATES = ['installing', 'installed', 'stopped', 'deleting'] as const
 export type State = (typeof STATES)[number]
@@ -19,7 +19,7 @@ export interface Metrics {
 const BUCKETS = [5, 15, 60, 300, 900, 1_800, 3_600, 7_200]
 
 /** Registers them; once per registry. */
-export const createMetrics = (registry: Registry, records: Records, states: Index<State, true>): Metrics => {
+export const createMetrics = (registry: Registry, records: RecordCache, states: Index<State, true>): Metrics => {
   const registers = [registry]
   const installs = new Histogram({
     name: 'muster_clusterdeployment_install_seconds',
@@ -52,7 +52,7 @@ export const createMetrics = (registry: Registry, records: Records, states: Inde
     help: '1 while the stream of the HyperFleet API shows what is true.',
     registers,
     collect() {
-      this.set(records.trouble === undefined ? 1 : 0)
+      this.set(records.outage === undefined ? 1 : 0)
     },
   })
   return {

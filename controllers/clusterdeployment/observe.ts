@@ -6,22 +6,22 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { isOf, type Observed, registrationOf } from './decide.ts'
+import { isRecordOf, type Observed, registrationOf } from './decide.ts'
 import { REGISTRATION } from './labels.ts'
-import { whyNotLeased } from './lease.ts'
+import { findLeaseProblem } from './lease.ts'
 import { type ClusterRecord, recordOf } from './record/record.ts'
 import { byAge } from './record/record-cache.ts'
 
 const INSTALL_CONFIG = 'install-config.yaml'
 
-export interface Readers {
+export interface ObserveSources {
   readonly api: Api
   readonly hyperfleet: HyperFleetClient
   readonly signal: AbortSignal
 }
 
 /** As `Observed`, and the install-config that was read; undefined where none is named. */
-export interface Looked extends Observed {
+export interface FreshObservation extends Observed {
   readonly installConfig: unknown
 }
 
@@ -30,26 +30,29 @@ export interface Looked extends Observed {
  * @returns undefined when the ClusterDeployment is gone or going
  * @throws HyperFleetError, ApiError, NetworkError
  */
-export const look = async (before: ClusterDeployment, readers: Readers): Promise<Looked | undefined> => {
+export const observe = async (
+  before: ClusterDeployment,
+  readers: ObserveSources,
+): Promise<FreshObservation | undefined> => {
   const { name, namespace, uid } = before.metadata
   const deployment = await readers.api.get(ClusterDeployment, name, namespace)
   if (deployment === undefined || deployment.metadata.uid !== uid) return undefined
   if (deployment.metadata.deletionTimestamp !== undefined) return undefined
-  const records = await recordsOf(deployment, readers)
-  const config = await installConfigOf(deployment, readers)
+  const records = await readRecords(deployment, readers)
+  const config = await readInstallConfig(deployment, readers)
   return {
     deployment,
     records,
-    notLeased: await leaseProblem(deployment, readers),
-    noInstallConfig: config.problem,
+    readLeaseProblem: await leaseProblem(deployment, readers),
+    installConfigProblem: config.problem,
     installConfig: config.document,
   }
 }
 
 /** Its records as the API has them now, the oldest first. @throws HyperFleetError */
-export const recordsOf = async (
+export const readRecords = async (
   deployment: ClusterDeployment,
-  { hyperfleet, signal }: Pick<Readers, 'hyperfleet' | 'signal'>,
+  { hyperfleet, signal }: Pick<ObserveSources, 'hyperfleet' | 'signal'>,
 ): Promise<readonly ClusterRecord[]> => {
   const registration = registrationOf(deployment)
   const records = new Map<string, ClusterRecord>()
@@ -65,21 +68,21 @@ export const recordsOf = async (
   if (known !== undefined && !records.has(known)) {
     // Somebody may have taken the label off.
     const record = recordOf(await hyperfleet.get('clusters', known, signal))
-    if (record !== undefined && isOf(deployment, record)) records.set(record.id, record)
+    if (record !== undefined && isRecordOf(deployment, record)) records.set(record.id, record)
   }
   return [...records.values()].toSorted(byAge)
 }
 
-const leaseProblem = async (deployment: ClusterDeployment, { api }: Readers): Promise<string | undefined> => {
+const leaseProblem = async (deployment: ClusterDeployment, { api }: ObserveSources): Promise<string | undefined> => {
   const { clusterPoolRef: pool } = deployment.spec
   const leased = pool?.clusterDeploymentCustomization?.name
   if (pool === undefined || leased === undefined) return undefined
-  return whyNotLeased(deployment, await api.get(ClusterDeploymentCustomization, leased, pool.namespace))
+  return findLeaseProblem(deployment, await api.get(ClusterDeploymentCustomization, leased, pool.namespace))
 }
 
-const installConfigOf = async (
+const readInstallConfig = async (
   { metadata: { namespace = '' }, spec }: ClusterDeployment,
-  { api }: Readers,
+  { api }: ObserveSources,
 ): Promise<{ readonly document?: unknown; readonly problem?: string }> => {
   const name = spec.provisioning?.installConfigSecretRef?.name
   if (name === undefined) return {}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { sleepsAt } from './power.ts'
+import { hibernateTime } from './power.ts'
 
 type Spec = Partial<ClusterDeployment['spec']>
 type Status = Partial<NonNullable<ClusterDeployment['status']>>
@@ -56,6 +56,6 @@ test.each<readonly [scenario: string, spec: Spec, status: Status, expected: stri
   ['nobody knows since when it runs', {}, { conditions: [] }, undefined],
   ['machines of its cloud can’t sleep', { platform: { openstack: { cloud: 'one' } } }, {}, undefined],
 ])('when it is put to sleep: %s', (_, spec, status, expected) => {
-  const at = sleepsAt(cluster(spec, status))
+  const at = hibernateTime(cluster(spec, status))
   expect(at === undefined ? undefined : new Date(at).toISOString()).toBe(expected)
 })

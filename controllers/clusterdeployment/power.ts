@@ -8,14 +8,14 @@ import { HIBERNATING } from './conditions.ts'
 export type Power = ClusterDeploymentSpec['powerState']
 
 /** As `status.powerState` says it. */
-export type PowerNow = Power | 'Resuming' | 'Stopping'
+export type CurrentPower = Power | 'Resuming' | 'Stopping'
 
 /**
  * Whether a cluster runs, as far as is known. A change of anything else leaves it as it was.
  * @param before what was known
  * @param isThere every adapter says that what is asked for, power included, is there
  */
-export const powerOf = (wanted: Power, before: string | undefined, isThere: boolean): PowerNow => {
+export const powerStateOf = (wanted: Power, before: string | undefined, isThere: boolean): CurrentPower => {
   if (isThere || before === wanted) return wanted
   return wanted === 'Running' ? 'Resuming' : 'Stopping'
 }
@@ -26,7 +26,7 @@ export const powerOf = (wanted: Power, before: string | undefined, isThere: bool
  * @returns milliseconds since the epoch; undefined while it need not be put to sleep: it does not run, it may run for ever, machines
  *   of its cloud can't sleep, or its pool switches it, because nobody has claimed it
  */
-export const sleepsAt = ({ spec, status }: ClusterDeployment): number | undefined => {
+export const hibernateTime = ({ spec, status }: ClusterDeployment): number | undefined => {
   const { hibernateAfter = '0s', clusterPoolRef: pool } = spec
   const mayRun = toMilliseconds(hibernateAfter)
   if (mayRun === 0 || neverHibernatesOn(spec) !== undefined) return undefined

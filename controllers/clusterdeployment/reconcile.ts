@@ -5,35 +5,35 @@ import { TemporaryError } from '#operator/model/errors.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type Decision, decide, registrationOf, type Step } from './decide.ts'
-import { news } from './events.ts'
-import { putToSleep } from './hibernate.ts'
+import { buildEvents } from './events.ts'
+import { hibernate } from './hibernate.ts'
 import { REGISTRATION } from './labels.ts'
 import type { Metrics } from './metrics.ts'
-import { type Looked, look, recordsOf } from './observe.ts'
-import { otherName, wantedLabels, wantedSpec, withInstallConfig } from './record/desired-record.ts'
+import { type FreshObservation, observe, readRecords } from './observe.ts'
+import { desiredLabels, desiredSpec, fallbackName, withInstallConfig } from './record/desired-record.ts'
 import { type ClusterRecord, ownerOf, recordOf } from './record/record.ts'
-import type { Records } from './record/record-cache.ts'
-import { standingStatus, statusOf } from './status.ts'
+import type { RecordCache } from './record/record-cache.ts'
+import { buildStatus, buildSummaryStatus } from './status.ts'
 
 export interface ReconcileDeps {
   readonly hyperfleet: HyperFleetClient
-  readonly records: Records
+  readonly records: RecordCache
   readonly metrics: Metrics
 }
 
 /** How often an install-config is looked for that is not there: Secrets are not watched. */
-const SECRET_RETRY = '5s'
+const SECRET_RECHECK_INTERVAL = '5s'
 
 export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterDeployment>): Promise<MayWait> => {
     const { records } = deps
     const { object, patch, clock } = context
-    if (records.trouble !== undefined) {
+    if (records.outage !== undefined) {
       // The stream wakes it as soon as it shows what is true.
-      records.awaitedBy(ownerOf(object))
-      const message = `${records.trouble}; all goes on when it answers`
-      patch.status(standingStatus(object, { type: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
+      records.addWaiting(ownerOf(object))
+      const message = `${records.outage}; all goes on when it answers`
+      patch.status(buildSummaryStatus(object, { type: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
       return
     }
     try {
@@ -41,47 +41,47 @@ export const reconcile =
       const known = registration === undefined ? [] : records.of(registration)
       const first = decide({ deployment: object, records: known }, clock.now())
       const isEnough = known.length > 0 && first.step.do === 'Nothing'
-      return isEnough ? conclude(deps, context, { object, decision: first }) : await settle(deps, context)
+      return isEnough ? report(deps, context, { object, decision: first }) : await observeAndAct(deps, context)
     } catch (error) {
-      throw refused(error, context)
+      throw reportApiFailure(error, context)
     }
   }
 
 /** Looks at everything anew, and does what is to be done. */
-const settle = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
+const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
   const { object, clock } = context
-  const looked = await look(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
+  const looked = await observe(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
   if (looked === undefined) return
   const next = decide(looked, clock.now())
-  if (next.step.do === 'Hibernate' && !(await putToSleep(context, looked.deployment, next.step.why))) return
-  const record = await carryOut(deps, context, looked, next.step)
+  if (next.step.do === 'Hibernate' && !(await hibernate(context, looked.deployment, next.step.why))) return
+  const record = await execute(deps, context, looked, next.step)
   const done = { ...next, record: record ?? next.record }
-  return conclude(deps, context, { object: looked.deployment, decision: done })
+  return report(deps, context, { object: looked.deployment, decision: done })
 }
 
 /** Says what was decided: in the status, on the object, and to people. */
-const conclude = (
+const report = (
   { metrics }: ReconcileDeps,
   { patch, clock, events }: Context<ClusterDeployment>,
   { object, decision }: { readonly object: ClusterDeployment; readonly decision: Decision },
 ): MayWait => {
   const now = clock.now()
-  for (const { type, reason, message } of news(object, decision)) events[type](reason, message)
-  patch.status(statusOf(object, decision, now))
+  for (const { type, reason, message } of buildEvents(object, decision)) events[type](reason, message)
+  patch.status(buildStatus(object, decision, now))
   if (decision.installed && !object.spec.installed) {
     patch.merge({ spec: { installed: true } })
     metrics.installed(object, now)
   }
   if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
-  if (decision.standing.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RETRY }
-  if (decision.lookAgainAt !== undefined) return { requeueAfter: Math.max(1, decision.lookAgainAt - now.getTime()) }
+  if (decision.standing.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
+  if (decision.recheckAt !== undefined) return { requeueAfter: Math.max(1, decision.recheckAt - now.getTime()) }
 }
 
 /** @returns the record as it is then; undefined when nothing was written there */
-const carryOut = async (
+const execute = async (
   { hyperfleet }: ReconcileDeps,
   { patch, signal, events }: Context<ClusterDeployment>,
-  looked: Looked,
+  looked: FreshObservation,
   step: Step,
 ): Promise<ClusterRecord | undefined> => {
   const { deployment, installConfig } = looked
@@ -96,8 +96,8 @@ const carryOut = async (
       return undefined
     case 'Register': {
       const draft = {
-        labels: wantedLabels(deployment, step.registration),
-        spec: withInstallConfig(wantedSpec(deployment, step.attempt), installConfig),
+        labels: desiredLabels(deployment, step.registration),
+        spec: withInstallConfig(desiredSpec(deployment, step.attempt), installConfig),
       }
       const create = async (name: string) => recordOf(await hyperfleet.create('clusters', { name, ...draft }, signal))
       try {
@@ -105,9 +105,9 @@ const carryOut = async (
       } catch (error) {
         if (!isConflict(error)) throw error
         // Another manager, or an answer that was lost, may have made it.
-        const [made] = await recordsOf(deployment, { hyperfleet, signal })
+        const [made] = await readRecords(deployment, { hyperfleet, signal })
         if (made !== undefined) return made
-        const name = otherName(deployment.metadata.name, step.registration)
+        const name = fallbackName(deployment.metadata.name, step.registration)
         events.warning(
           'NameTaken',
           `another cluster of the HyperFleet API is called ${step.name}: registered as ${name}`,
@@ -117,7 +117,7 @@ const carryOut = async (
     }
     case 'Change': {
       const config = step.anew ? withInstallConfig({}, installConfig).installConfig : step.record.installConfig
-      const spec = wantedSpec(deployment, step.attempt)
+      const spec = desiredSpec(deployment, step.attempt)
       const change = { labels: step.labels, spec: config === undefined ? spec : { ...spec, installConfig: config } }
       return recordOf(await hyperfleet.patch('clusters', step.record.id, change, signal))
     }
@@ -130,11 +130,11 @@ const carryOut = async (
 const isConflict = (error: unknown): boolean => error instanceof HyperFleetError && error.status === 409
 
 /** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */
-const refused = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
+const reportApiFailure = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
   if (!(error instanceof HyperFleetError)) return error
   const { reason, message, retryAfter } = error
   const type = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
   const said = { type, reason, message: `${message}; tried again` } as const
-  patch.status(standingStatus(object, said, clock.now()))
+  patch.status(buildSummaryStatus(object, said, clock.now()))
   return new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
 }

@@ -7,19 +7,19 @@ import type { Decision } from './decide.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
 /** A merge patch of the status; null removes. */
-export const statusOf = (
+export const buildStatus = (
   { metadata, status }: ClusterDeployment,
   decision: Decision,
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
   const { record, installed, power, failed } = decision
-  const claims = claimsOf(decision, metadata.generation)
+  const claims = buildConditions(decision, metadata.generation)
   return {
     observedGeneration: metadata.generation ?? null,
-    conditions: conditionsAfter(status?.conditions, claims, record, now),
+    conditions: mergeConditions(status?.conditions, claims, record, now),
     installAttempts: failed,
     powerState: power ?? null,
-    ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: secondsOf(now) }),
+    ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
     ...(record !== undefined && {
       hyperfleet: { id: record.id, href: record.href, generation: record.generation },
     }),
@@ -27,7 +27,7 @@ export const statusOf = (
 }
 
 /** A status that only says how it stands: what else was known stays. */
-export const standingStatus = (
+export const buildSummaryStatus = (
   { metadata, status }: ClusterDeployment,
   said: Decision['standing'],
   now: Date,
@@ -39,8 +39,8 @@ export const standingStatus = (
   }
 }
 
-const claimsOf = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
-  const { standing: said, installed, failing, stopped, power, sleepsAt, record } = decision
+const buildConditions = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
+  const { standing: said, installed, failing, stopped, power, hibernatesAt, record } = decision
   const say = (type: string, status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
     type,
     status,
@@ -59,32 +59,32 @@ const claimsOf = (decision: Decision, observedGeneration: number | undefined): r
     failing === undefined
       ? say(FAILING, 'False', 'NotFailing', '')
       : say(FAILING, 'True', 'AdapterReportedFailure', `attempt ${record?.attempt}: ${failing}`),
-    ...(power === undefined ? [] : [hibernating(power, sleepsAt, say)]),
-    ...mirrored(record),
+    ...(power === undefined ? [] : [hibernatingCondition(power, hibernatesAt, say)]),
+    ...mirroredConditions(record),
   ]
 }
 
 /** Hive's reasons: since when it resumes is since when this is False. */
-const hibernating = (
+const hibernatingCondition = (
   power: string,
   sleepsAt: number | undefined,
   say: (type: string, status: 'True' | 'False', reason: string, message: string) => ConditionInput,
 ): ConditionInput => {
-  const until = sleepsAt === undefined ? '' : `; put to sleep at ${secondsOf(new Date(sleepsAt))} (hibernateAfter)`
+  const until = sleepsAt === undefined ? '' : `; put to sleep at ${formatSeconds(new Date(sleepsAt))} (hibernateAfter)`
   if (power === 'Running' || power === 'Resuming')
     return say(HIBERNATING, 'False', 'ResumingOrRunning', power === 'Running' ? `it runs${until}` : 'it wakes up')
   return say(HIBERNATING, 'True', 'HibernatingOrStopping', power === 'Hibernating' ? 'it sleeps' : 'it falls asleep')
 }
 
 /** What the API and its adapters say, in their words, about the generation of the record. */
-const mirrored = (record: ClusterRecord | undefined): readonly ConditionInput[] =>
+const mirroredConditions = (record: ClusterRecord | undefined): readonly ConditionInput[] =>
   (record?.conditions ?? [])
     .filter(({ type }) => isMirrored(type))
     .map(({ type, status, reason, message }) => ({ type, status, reason: reason || 'Reported', message }))
 
 const isMirrored = (type: string): boolean => type === AVAILABLE || type.endsWith(ADAPTER_SUFFIX)
 
-const conditionsAfter = (
+const mergeConditions = (
   before: readonly Condition[] | undefined,
   claims: readonly ConditionInput[],
   record: ClusterRecord | undefined,
@@ -96,4 +96,4 @@ const conditionsAfter = (
   return withConditions(kept, claims, now) as ClusterDeploymentStatus['conditions'] & {}
 }
 
-const secondsOf = (moment: Date): string => moment.toISOString().replace(/\.\d{3}Z$/, 'Z')
+const formatSeconds = (moment: Date): string => moment.toISOString().replace(/\.\d{3}Z$/, 'Z')

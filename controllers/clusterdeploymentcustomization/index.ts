@@ -7,13 +7,13 @@
  * Pools write it with each lease (lease/leasewrites.ts), and say in their inventory what fits their own install-config.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { readability } from '#apis/hive.openshift.io/model/customization-conditions.ts'
+import { buildPatchConditions } from '#apis/hive.openshift.io/model/customization-conditions.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Context, type Controller, controller, isConflict, isNotFound, type MayWait } from '#operator/index.ts'
 import { withConditions } from '#operator/model/conditions.ts'
 
-export const customizations = (): Controller<ClusterDeploymentCustomization> => {
+export const clusterDeploymentCustomization = (): Controller<ClusterDeploymentCustomization> => {
   // One at a time: a pool that is being filled says it with each lease anyway.
   const all = controller(ClusterDeploymentCustomization, { name: 'clusterdeploymentcustomization', concurrency: 1 })
   all.reconcile(lookAfter)
@@ -55,7 +55,7 @@ const say = async ({ object, api, clock }: Context<ClusterDeploymentCustomizatio
   const { name, namespace, resourceVersion, generation } = metadata
   const said = {
     ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: withConditions(status?.conditions, readability(object), clock.now()),
+    conditions: withConditions(status?.conditions, buildPatchConditions(object), clock.now()),
   }
   if (isDeepStrictEqual({ ...status, ...said }, status)) return
   // Guarded: the conditions are one list, and a lease that was written since must not be lost.

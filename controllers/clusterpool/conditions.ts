@@ -7,9 +7,9 @@ import type { Sizing } from './decide/sizing.ts'
 import type { Stale } from './decide/stale.ts'
 import type { Summary } from './inventory/summary.ts'
 import type { Cluster } from './model/observed.ts'
-import { compare } from './model/order.ts'
+import { compareText } from './model/order.ts'
 
-export interface Situation {
+export interface ConditionsInput {
   readonly generation: number | undefined
   readonly spec: ClusterPoolSpec
   /** Claims that this pass serves included. */
@@ -19,7 +19,7 @@ export interface Situation {
   readonly stale: readonly Stale[]
   readonly missing: readonly string[]
   /** Why no cluster can be made though nothing is missing; undefined when one can. */
-  readonly refusal: string | undefined
+  readonly blockedReason: string | undefined
   /** Undefined for a pool without inventory. */
   readonly summary: Summary | undefined
   /** How many clusters could be made soon: customizations that come back from deletions and pauses. */
@@ -36,7 +36,7 @@ export const POOL_CONDITIONS = [
 ] as const
 
 type PoolCondition = (typeof POOL_CONDITIONS)[number]
-type Said = Omit<KstatusInput, 'observedGeneration'>
+type KstatusSummary = Omit<KstatusInput, 'observedGeneration'>
 
 /** What a pool's status says before anything was looked at. */
 export const initialConditions = (generation: number | undefined): readonly ConditionInput[] => [
@@ -46,12 +46,12 @@ export const initialConditions = (generation: number | undefined): readonly Cond
     message: 'the pool was just seen',
     observedGeneration: generation,
   }),
-  ...POOL_CONDITIONS.map((type) => claimed(generation, type, 'Unknown', 'Initialized', 'Condition Initialized')),
+  ...POOL_CONDITIONS.map((type) => condition(generation, type, 'Unknown', 'Initialized', 'Condition Initialized')),
 ]
 
 /** What a pool's status says after a pass. */
-export const poolConditions = (now: Situation): readonly ConditionInput[] => [
-  ...kstatusConditions({ ...standingOf(now), observedGeneration: now.generation }),
+export const poolConditions = (now: ConditionsInput): readonly ConditionInput[] => [
+  ...kstatusConditions({ ...summarizePool(now), observedGeneration: now.generation }),
   dependencies(now),
   capacity(now),
   current(now),
@@ -64,7 +64,7 @@ export const deletionConditions = (
   left: readonly Cluster[],
   leases: number,
 ): readonly ConditionInput[] => {
-  const names = namesOf(left)
+  const names = joinNames(left)
   return [
     ...kstatusConditions({
       type: 'Reconciling',
@@ -73,12 +73,12 @@ export const deletionConditions = (
       observedGeneration: generation,
     }),
     left.length === 0
-      ? claimed(generation, 'DeletionPossible', 'True', 'DeletionPossible', 'No ClusterDeployments pending cleanup')
-      : claimed(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
+      ? condition(generation, 'DeletionPossible', 'True', 'DeletionPossible', 'No ClusterDeployments pending cleanup')
+      : condition(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
   ]
 }
 
-const claimed = (
+const condition = (
   observedGeneration: number | undefined,
   type: PoolCondition,
   status: ConditionInput['status'],
@@ -93,16 +93,16 @@ const claimed = (
 })
 
 /** How the pool stands, the gravest first. */
-const standingOf = (now: Situation): Said => {
+const summarizePool = (now: ConditionsInput): KstatusSummary => {
   const { sizing, buckets, spec, stale, waiting } = now
   const { installing, deleting, marked, broken, standby, assignable } = buckets
-  const stalled = (reason: string, message: string): Said => ({ type: 'Stalled', reason, message })
-  const onTheWay = (reason: string, message: string): Said => ({ type: 'Reconciling', reason, message })
+  const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'Stalled', reason, message })
+  const onTheWay = (reason: string, message: string): KstatusSummary => ({ type: 'Reconciling', reason, message })
   const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
   const wanted = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
 
   if (now.missing.length > 0) return stalled('MissingDependencies', `add what is missing: ${now.missing.join('; ')}`)
-  if (now.refusal !== undefined) return stalled('BrokenByConfiguration', now.refusal)
+  if (now.blockedReason !== undefined) return stalled('BrokenByConfiguration', now.blockedReason)
   if (sizing.missing > 0 && !isBusy) {
     if (spec.maxConcurrent === 0) return stalled('Frozen', `${wanted}; raise maxConcurrent, which is 0`)
     if (sizing.capacity <= 0)
@@ -118,24 +118,28 @@ const standingOf = (now: Situation): Said => {
     neverHibernatesOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
   if (assignable.length < running)
     return onTheWay('Resuming', `running clusters: ${assignable.length} of ${running} that should`)
-  return { type: 'Ready', reason: 'Filled', message: `${wanted}; running: ${assignable.length}${sleepless(spec)}` }
+  return {
+    type: 'Ready',
+    reason: 'Filled',
+    message: `${wanted}; running: ${assignable.length}${hibernationNote(spec)}`,
+  }
 }
 
-const sleepless = (spec: ClusterPoolSpec): string => {
+const hibernationNote = (spec: ClusterPoolSpec): string => {
   const cloud = neverHibernatesOn(spec)
   if (cloud === undefined || spec.runningCount === spec.size) return ''
   return `; runningCount ${spec.runningCount} has no effect: clusters on ${cloud} can't hibernate`
 }
 
-const dependencies = ({ generation, missing }: Situation): ConditionInput =>
+const dependencies = ({ generation, missing }: ConditionsInput): ConditionInput =>
   missing.length === 0
-    ? claimed(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
-    : claimed(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
+    ? condition(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
+    : condition(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
 
-const capacity = ({ generation, sizing, spec }: Situation): ConditionInput =>
+const capacity = ({ generation, sizing, spec }: ConditionsInput): ConditionInput =>
   sizing.capacity > 0
-    ? claimed(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
-    : claimed(
+    ? condition(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
+    : condition(
         generation,
         'CapacityAvailable',
         'False',
@@ -143,27 +147,27 @@ const capacity = ({ generation, sizing, spec }: Situation): ConditionInput =>
         `Pool is at maximum capacity of ${spec.maxSize} waiting and claimed clusters.`,
       )
 
-const current = ({ generation, stale }: Situation): ConditionInput => {
+const current = ({ generation, stale }: ConditionsInput): ConditionInput => {
   const outdated = stale.filter(({ staleness }) => staleness !== 'UnknownVersion').map(({ cluster }) => cluster)
   const unknown = stale.filter(({ staleness }) => staleness === 'UnknownVersion').map(({ cluster }) => cluster)
   const say = (status: ConditionInput['status'], reason: string, message: string) =>
-    claimed(generation, 'AllClustersCurrent', status, reason, message)
-  if (outdated.length > 0) return say('False', 'SomeClusterDeploymentsStale', namesOf(outdated))
-  if (unknown.length > 0) return say('Unknown', 'SomeClusterDeploymentsUnknown', namesOf(unknown))
+    condition(generation, 'AllClustersCurrent', status, reason, message)
+  if (outdated.length > 0) return say('False', 'SomeClusterDeploymentsStale', joinNames(outdated))
+  if (unknown.length > 0) return say('Unknown', 'SomeClusterDeploymentsUnknown', joinNames(unknown))
   return say('True', 'ClusterDeploymentsCurrent', 'All unclaimed clusters are of the present pool version')
 }
 
-const inventory = ({ generation, summary }: Situation): ConditionInput => {
+const inventory = ({ generation, summary }: ConditionsInput): ConditionInput => {
   if (summary === undefined)
-    return claimed(generation, 'InventoryValid', 'Unknown', 'NoInventory', 'The pool has no inventory')
+    return condition(generation, 'InventoryValid', 'Unknown', 'NoInventory', 'The pool has no inventory')
   const { isValid, sentence } = summary
-  return claimed(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
+  return condition(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
 }
 
 /** A condition's message has room for so many names. */
-const MOST_NAMES = 50
+const MAX_NAMES = 50
 
-const namesOf = (clusters: readonly Cluster[]): string => {
-  const names = clusters.map(({ name }) => name).toSorted(compare)
-  return `${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''}`
+const joinNames = (clusters: readonly Cluster[]): string => {
+  const names = clusters.map(({ name }) => name).toSorted(compareText)
+  return `${names.slice(0, MAX_NAMES).join(', ')}${names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''}`
 }

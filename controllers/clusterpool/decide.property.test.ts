@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aClaim, aCluster, aCustomization, aPool, BAD_PATCH, minutes } from '#test/worlds/clusterpool/builders.ts'
-import { type Beginning, type Steps, World } from '#test/worlds/clusterpool/simulated.ts'
-import { planPool } from './decide.ts'
+import { type Steps, World, type WorldOptions } from '#test/worlds/clusterpool/simulated.ts'
+import { decide } from './decide.ts'
 import { explain } from './explain.ts'
-import { observe } from './model/observed.ts'
+import { toObserved } from './model/observed.ts'
 
 const NAMES = ['a', 'b', 'c', 'd'] as const
 const limit = fc.option(fc.integer({ min: 1, max: 5 }), { nil: undefined })
@@ -28,7 +28,7 @@ const found = fc.record({
 })
 
 /** A world as it may be found: clusters in any state, leases that say so or say nothing. */
-const beginnings: fc.Arbitrary<Beginning> = fc
+const beginnings: fc.Arbitrary<WorldOptions> = fc
   .record({
     spec,
     clusters: fc.array(found, { maxLength: 4 }),
@@ -80,8 +80,8 @@ describe('one manager', () => {
       fc.property(beginnings, (beginning) => {
         const world = new World(beginning)
         const most = Math.max(beginning.pools[0]?.spec.maxSize ?? Number.POSITIVE_INFINITY, world.clusters.size)
-        const changes = world.settle(['pool'], () => {
-          expect(world.twice()).toEqual([])
+        const changes = world.runUntilStable(['pool'], () => {
+          expect(world.doubleLeases()).toEqual([])
           expect(world.clusters.size).toBeLessThanOrEqual(most)
         })
         expect(changes).toEqual([])
@@ -97,14 +97,14 @@ describe('one manager', () => {
       fc.assert(
         fc.property(beginnings, (beginning) => {
           const world = new World(beginning)
-          world.settle(['pool'])
+          world.runUntilStable(['pool'])
           const [pool] = beginning.pools
           const waiting = [...world.claims.values()].filter(({ spec }) => spec.namespace === undefined).length
           const claimed = [...world.clusters.values()].filter(
             (cluster) => cluster.spec.clusterPoolRef?.claimName,
           ).length
           const unclaimed = world.clusters.size - claimed
-          const usable = new Set([...NAMES].filter((name) => !beginning.cursed?.includes(name)))
+          const usable = new Set([...NAMES].filter((name) => !beginning.failing?.includes(name)))
           const listed = pool?.spec.inventory?.ClusterDeploymentCustomizations.map(({ name }) => name)
           const free =
             listed?.filter((name) => usable.has(name as 'a')).filter((name) => !uses(world, name)).length ?? 9
@@ -124,7 +124,7 @@ describe('one manager', () => {
           metadata: { ...pool.metadata, deletionTimestamp: '2026-03-01T08:00:00Z' },
         }))
         const world = new World({ ...beginning, pools })
-        world.settle(['pool'])
+        world.runUntilStable(['pool'])
         expect([...world.clusters.values()].every((cluster) => cluster.spec.clusterPoolRef?.claimName)).toBe(true)
         expect(world.pools.size).toBe(world.clusters.size > 0 ? 1 : 0)
       }),
@@ -150,8 +150,8 @@ describe('one manager', () => {
             return String(count)
           }
           const [pool = aPool()] = pools
-          const observed = observe({ pool, clusters: read[0], claims: read[1], customizations: read[2] })
-          return explain(planPool(observed, { now: minutes(60), suffix }))
+          const observed = toObserved({ pool, clusters: read[0], claims: read[1], customizations: read[2] })
+          return explain(decide(observed, { now: minutes(60), suffix }))
         }
         expect(planned(others)).toEqual(planned([clusters, claims, customizations]))
       }),
@@ -171,7 +171,7 @@ const events = fc.array(
 describe('several managers, cut off anywhere', () => {
   // Two work on one pool, the third on another one that lists the same customizations.
   const POOLS = ['pool', 'pool', 'other'] as const
-  const two = (size: number): Beginning => ({
+  const two = (size: number): WorldOptions => ({
     pools: ['pool', 'other'].map((name) => aPool({ name, size, inventory: NAMES })),
     customizations: NAMES.map((name) => aCustomization(name)),
     claims: [aClaim('one'), aClaim('two')],
@@ -188,9 +188,9 @@ describe('several managers, cut off anywhere', () => {
           else if (what === 'begin' || running[manager] === undefined)
             running[manager] = world.begin(POOLS[manager] ?? 'pool')
           else if (running[manager].next().done) running[manager] = undefined
-          expect(world.twice()).toEqual([])
+          expect(world.doubleLeases()).toEqual([])
         }
-        expect(world.settle(['pool', 'other'])).toEqual([])
+        expect(world.runUntilStable(['pool', 'other'])).toEqual([])
         for (const [name, { status }] of world.customizations)
           expect([name, status?.clusterDeploymentRef !== undefined]).toEqual([name, uses(world, name)])
         const wanted = Math.min(NAMES.length, 2 * size + 2)

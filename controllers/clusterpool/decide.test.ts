@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { aClaim, aCluster, aCustomization, aNamespace, aPool, BAD_PATCH } from '#test/worlds/clusterpool/builders.ts'
-import { about, conditionIn, deeds, pass, statusIn } from '#test/worlds/clusterpool/scenario.ts'
+import { changesIn, conditionIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 
 /** So many clusters of one kind, the first one the oldest. */
 const many = (count: number, name: string, says: Parameters<typeof aCluster>[1] = {}): readonly ClusterDeployment[] =>
@@ -16,14 +16,14 @@ describe('the first pass and new clusters', () => {
   test('fields of a status that a later release has written stay, and an inventory that the pool has no more goes', () => {
     const before = aPool({ size: 0 })
     const status = { ...before.status, inventorySummary: '1/2', inventory: {}, fromLater: { cost: 3 } }
-    const said = statusIn(pass({ pool: { ...before, status } as typeof before }))
+    const said = statusIn(planPass({ pool: { ...before, status } as typeof before }))
     expect(said).toMatchObject({ size: 0, fromLater: { cost: 3 } })
     expect(said).not.toHaveProperty('inventorySummary')
     expect(said).not.toHaveProperty('inventory')
   })
 
   test('1: a pool without conditions gets them all, Unknown, and nothing else happens', () => {
-    const plan = pass({ pool: { ...aPool({ size: 3 }), status: {} } })
+    const plan = planPass({ pool: { ...aPool({ size: 3 }), status: {} } })
     expect(plan.actions.map(({ action }) => action)).toEqual(['WriteStatus'])
     expect(statusIn(plan).conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
       'Ready False Initialized',
@@ -39,7 +39,7 @@ describe('the first pass and new clusters', () => {
 
   test('2: limits of attempts and the installer’s environment are carried over', () => {
     const installerEnv = [{ name: 'A', value: 'b' }]
-    const plan = pass({ pool: aPool({ installAttemptsLimit: 2, installerEnv }) })
+    const plan = planPass({ pool: aPool({ installAttemptsLimit: 2, installerEnv }) })
     expect(plan.actions).toContainEqual(
       expect.objectContaining({
         documents: expect.objectContaining({
@@ -53,7 +53,7 @@ describe('the first pass and new clusters', () => {
   })
 
   test('30: all clusters that are missing are made, each in a namespace of its own', () => {
-    const plan = pass({ pool: aPool({ size: 5 }) })
+    const plan = planPass({ pool: aPool({ size: 5 }) })
     const made = plan.actions.flatMap((action) => (action.action === 'CreateCluster' ? [action.cluster] : []))
     expect(made).toHaveLength(5)
     expect(new Set(made.map(({ namespace }) => namespace)).size).toBe(5)
@@ -63,14 +63,14 @@ describe('the first pass and new clusters', () => {
   test('39: what is missing is told together, and nothing is made until it is there', () => {
     const pool = aPool({ customizationRef: { name: 'all' } })
     const missing = ['credentials secret: creds', 'cluster image set: openshift-v4.20']
-    const without = pass({ pool, missing })
-    expect(deeds(without)).toEqual([])
+    const without = planPass({ pool, missing })
+    expect(changesIn(without)).toEqual([])
     expect(conditionIn(without, 'MissingDependencies')).toBe(
       'True/Missing: cluster image set: openshift-v4.20; credentials secret: creds; customization of the pool: all',
     )
     expect(conditionIn(without, 'Stalled')).toMatch(/^True\/MissingDependencies: /)
     const all = aCustomization('all', { patches: [] })
-    expect(conditionIn(pass({ pool, customizations: [all] }), 'MissingDependencies')).toBe(
+    expect(conditionIn(planPass({ pool, customizations: [all] }), 'MissingDependencies')).toBe(
       'False/Verified: Dependencies verified',
     )
   })
@@ -82,7 +82,7 @@ describe('clusters of another pool version', () => {
 
   test('4: their names are told, sorted', () => {
     const clusters = [aCluster('b', outdated), aCluster('a', outdated), aCluster('c')]
-    expect(conditionIn(pass({ pool: aPool({ size: 3 }), clusters }), 'AllClustersCurrent')).toBe(
+    expect(conditionIn(planPass({ pool: aPool({ size: 3 }), clusters }), 'AllClustersCurrent')).toBe(
       'False/SomeClusterDeploymentsStale: a, b',
     )
   })
@@ -90,62 +90,62 @@ describe('clusters of another pool version', () => {
   test('5: an empty stamp is Unknown, a wrong one beside it decides', () => {
     const unknown = aCluster('a', { version: null })
     const condition = (clusters: readonly ClusterDeployment[]) =>
-      conditionIn(pass({ pool: aPool({ size: clusters.length }), clusters }), 'AllClustersCurrent')
+      conditionIn(planPass({ pool: aPool({ size: clusters.length }), clusters }), 'AllClustersCurrent')
     expect(condition([unknown])).toBe('Unknown/SomeClusterDeploymentsUnknown: a')
     expect(condition([unknown, aCluster('b', outdated)])).toBe('False/SomeClusterDeploymentsStale: b')
   })
 
   test('6: claimed clusters of an older version are no matter', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 0 }),
       clusters: [aCluster('a', { ...outdated, claim: 'claim-1' })],
       claims: [aClaim('claim-1', { namespace: 'a' })],
     })
     expect(conditionIn(plan, 'AllClustersCurrent')).toMatch(/^True/)
-    expect(about(plan, 'DeleteCluster')).toEqual([])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
   })
 
   test('21: of two the oldest goes, one at a time', () => {
     const clusters = [aCluster('young', { ...outdated, at: 2 }), aCluster('old', { ...outdated, at: 1 })]
-    expect(about(pass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual(['old'])
+    expect(targetsOf(planPass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual(['old'])
   })
 
   test('21: as many at a time as staleReplacement says', () => {
     const pool = aPool({ size: 4, staleReplacement: { maxConcurrent: 3 } })
     const clusters = many(4, 'old', outdated)
-    expect(about(pass({ pool, clusters }), 'DeleteCluster')).toEqual(['old-1', 'old-2', 'old-3'])
+    expect(targetsOf(planPass({ pool, clusters }), 'DeleteCluster')).toEqual(['old-1', 'old-2', 'old-3'])
     const busy = [...clusters.slice(0, 3), aCluster('new', { state: 'installing' })]
-    expect(about(pass({ pool, clusters: busy }), 'DeleteCluster')).toEqual(['old-1', 'old-2'])
+    expect(targetsOf(planPass({ pool, clusters: busy }), 'DeleteCluster')).toEqual(['old-1', 'old-2'])
   })
 
   test('22: the unstamped one goes before an older one', () => {
     const clusters = [aCluster('old', { ...outdated, at: 1 }), aCluster('unstamped', { version: null, at: 2 })]
-    expect(about(pass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual(['unstamped'])
+    expect(targetsOf(planPass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual(['unstamped'])
   })
 
   test.each<[string, readonly ClusterDeployment[]]>([
     ['another one installs', [aCluster('old', outdated), aCluster('new', { state: 'installing' })]],
     ['the pool is below its size', [aCluster('old', outdated)]],
   ])('23: none goes while %s', (_what, clusters) => {
-    expect(about(pass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual([])
+    expect(targetsOf(planPass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual([])
   })
 
   test('24: with one too many, the one that sleeps goes before the outdated one that runs', () => {
     const clusters = [aCluster('old', outdated), aCluster('asleep', { state: 'standby' })]
-    expect(about(pass({ clusters }), 'DeleteCluster')).toEqual(['asleep'])
+    expect(targetsOf(planPass({ clusters }), 'DeleteCluster')).toEqual(['asleep'])
   })
 
   test('W2: outdated ones are replaced although more clusters are wanted than the inventory can give', () => {
     const pool = aPool({ inventory: ['a'], size: 3 })
     const clusters = [aCluster('one', { pool, ...outdated, customization: 'a' })]
-    const plan = pass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'one' })] })
-    expect(about(plan, 'DeleteCluster')).toEqual(['one'])
+    const plan = planPass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'one' })] })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['one'])
   })
 
   test('none is replaced while something is missing that its successor needs', () => {
     const given = { clusters: [aCluster('old', outdated)] }
-    expect(about(pass({ ...given, missing: ['cluster image set: typo'] }), 'DeleteCluster')).toEqual([])
-    expect(about(pass(given), 'DeleteCluster')).toEqual(['old'])
+    expect(targetsOf(planPass({ ...given, missing: ['cluster image set: typo'] }), 'DeleteCluster')).toEqual([])
+    expect(targetsOf(planPass(given), 'DeleteCluster')).toEqual(['old'])
   })
 
   test.each<[string, Parameters<typeof aCustomization>[1], readonly string[]]>([
@@ -154,26 +154,26 @@ describe('clusters of another pool version', () => {
   ])('one is replaced only when a customization is free or its own %s', (_what, says, deleted) => {
     const pool = aPool({ inventory: ['a'] })
     const clusters = [aCluster('old', { pool, ...outdated, customization: 'a' })]
-    const plan = pass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'old', ...says })] })
-    expect(about(plan, 'DeleteCluster')).toEqual(deleted)
+    const plan = planPass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'old', ...says })] })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(deleted)
   })
 
   test('none is replaced when clusters failed with two customizations and none of the new version was installed', () => {
     const pool = aPool({ inventory: ['a', 'b', 'c'], size: 3 })
-    const poolVersion = statusIn(pass({ pool })).poolVersion ?? ''
+    const poolVersion = statusIn(planPass({ pool })).poolVersion ?? ''
     const failed = (name: string) => ({
       version: `1.uid-${name}`,
       status: 'BrokenByCloud' as const,
       attempts: 0,
       failure: { count: 3, uid: 'gone', poolVersion, message: 'no more tries' },
     })
-    const plan = pass({
+    const plan = planPass({
       pool: { ...pool, status: { conditions: [], inventory: { a: failed('a'), b: failed('b') } } },
       clusters: [aCluster('one', { pool, ...outdated, customization: 'c' })],
       customizations: [aCustomization('a'), aCustomization('b'), aCustomization('c', { cluster: 'one' })],
     })
-    expect(about(plan, 'DeleteCluster')).toEqual([])
-    expect(about(plan, 'Wait')).toEqual(['size', 'stale'])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+    expect(targetsOf(plan, 'Wait')).toEqual(['size', 'stale'])
   })
 })
 
@@ -184,29 +184,32 @@ describe('broken clusters', () => {
       aCluster('broken', { state: 'broken' }),
       aCluster('theirs', { state: 'broken', claim: 'claim-1' }),
     ]
-    const plan = pass({ pool: aPool({ size: 2 }), clusters, claims: [aClaim('claim-1', { namespace: 'theirs' })] })
-    expect(about(plan, 'DeleteCluster')).toEqual(['broken'])
+    const plan = planPass({ pool: aPool({ size: 2 }), clusters, claims: [aClaim('claim-1', { namespace: 'theirs' })] })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['broken'])
   })
 
   test('26: no more than maxConcurrent, the oldest first', () => {
-    const plan = pass({ pool: aPool({ size: 4, maxConcurrent: 2 }), clusters: many(4, 'broken', { state: 'broken' }) })
-    expect(about(plan, 'DeleteCluster')).toEqual(['broken-1', 'broken-2'])
+    const plan = planPass({
+      pool: aPool({ size: 4, maxConcurrent: 2 }),
+      clusters: many(4, 'broken', { state: 'broken' }),
+    })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['broken-1', 'broken-2'])
   })
 
   test('27: below the size a cluster is made before anything is deleted', () => {
-    const plan = pass({ pool: aPool({ size: 2 }), clusters: [aCluster('broken', { state: 'broken' })] })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-2'])
+    const plan = planPass({ pool: aPool({ size: 2 }), clusters: [aCluster('broken', { state: 'broken' })] })
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-2'])
   })
 
   test('28: with one too many, the broken one is it', () => {
     const clusters = [aCluster('asleep', { state: 'standby' }), aCluster('broken', { state: 'broken' })]
-    expect(about(pass({ clusters }), 'DeleteCluster')).toEqual(['broken'])
+    expect(targetsOf(planPass({ clusters }), 'DeleteCluster')).toEqual(['broken'])
   })
 
   test('29: at maxSize the broken one goes', () => {
     const clusters = [aCluster('healthy'), aCluster('broken', { state: 'broken' })]
-    const plan = pass({ pool: aPool({ size: 2, maxSize: 2 }), clusters, claims: claims(2) })
-    expect(about(plan, 'DeleteCluster')).toEqual(['broken'])
+    const plan = planPass({ pool: aPool({ size: 2, maxSize: 2 }), clusters, claims: claims(2) })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['broken'])
   })
 
   test.each<[string, Parameters<typeof aCluster>[1], boolean]>([
@@ -216,13 +219,13 @@ describe('broken clusters', () => {
     ['running', { state: 'running' }, false],
   ])('48: resumeTimeout 10m, %s', (_what, says, isBroken) => {
     const pool = aPool({ runningCount: 1, hibernationConfig: { resumeTimeout: '10m' } })
-    const plan = pass({ pool, clusters: [aCluster('one', says)] })
-    expect(about(plan, 'DeleteCluster')).toEqual(isBroken ? ['one'] : [])
+    const plan = planPass({ pool, clusters: [aCluster('one', says)] })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(isBroken ? ['one'] : [])
   })
 
   test('48: without a resumeTimeout a cluster may resume for ever', () => {
     const resuming = aCluster('one', { state: 'installing', resumingSince: 0 })
-    expect(about(pass({ clusters: [resuming], at: 6_000 }), 'DeleteCluster')).toEqual([])
+    expect(targetsOf(planPass({ clusters: [resuming], at: 6_000 }), 'DeleteCluster')).toEqual([])
   })
 })
 
@@ -234,11 +237,11 @@ describe('limits', () => {
       aCluster('going', { deleting: true }),
     ]
     const given = { clusters, claims: [aClaim('claim-1', { namespace: 'claimed' })] }
-    const full = pass({ pool: aPool({ size: 3, maxSize: 3 }), ...given })
-    expect(about(full, 'CreateCluster')).toEqual([])
+    const full = planPass({ pool: aPool({ size: 3, maxSize: 3 }), ...given })
+    expect(targetsOf(full, 'CreateCluster')).toEqual([])
     expect(conditionIn(full, 'CapacityAvailable')).toMatch(/^False\/MaxCapacity/)
-    const room = pass({ pool: aPool({ size: 4, maxSize: 4 }), ...given })
-    expect(about(room, 'CreateCluster')).toHaveLength(1)
+    const room = planPass({ pool: aPool({ size: 4, maxSize: 4 }), ...given })
+    expect(targetsOf(room, 'CreateCluster')).toHaveLength(1)
   })
 
   test.each([
@@ -249,17 +252,22 @@ describe('limits', () => {
       aCluster('new', { state: 'installing' }),
       ...(deleting ? [aCluster('going', { deleting: true })] : []),
     ]
-    expect(about(pass({ pool: aPool({ size: 5, maxConcurrent: 2 }), clusters }), 'CreateCluster')).toHaveLength(made)
+    expect(targetsOf(planPass({ pool: aPool({ size: 5, maxConcurrent: 2 }), clusters }), 'CreateCluster')).toHaveLength(
+      made,
+    )
   })
 
   test('33: of three too many, two go now', () => {
-    const plan = pass({ pool: aPool({ size: 0, maxConcurrent: 2 }), clusters: many(3, 'idle') })
-    expect(about(plan, 'DeleteCluster')).toEqual(['idle-1', 'idle-2'])
+    const plan = planPass({ pool: aPool({ size: 0, maxConcurrent: 2 }), clusters: many(3, 'idle') })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['idle-1', 'idle-2'])
   })
 
   test('maxConcurrent 0 freezes the pool, and it says so', () => {
-    const plan = pass({ pool: aPool({ size: 2, maxConcurrent: 0 }), clusters: [aCluster('b', { state: 'broken' })] })
-    expect(deeds(plan)).toEqual([])
+    const plan = planPass({
+      pool: aPool({ size: 2, maxConcurrent: 0 }),
+      clusters: [aCluster('b', { state: 'broken' })],
+    })
+    expect(changesIn(plan)).toEqual([])
     expect(conditionIn(plan, 'Stalled')).toMatch(/^True\/Frozen: /)
   })
 })
@@ -273,18 +281,18 @@ describe('scaling down', () => {
   ]
 
   test('34: the newest that installs goes first', () => {
-    expect(about(pass({ pool: aPool({ size: 3 }), clusters: three }), 'DeleteCluster')).toEqual(['new-2'])
+    expect(targetsOf(planPass({ pool: aPool({ size: 3 }), clusters: three }), 'DeleteCluster')).toEqual(['new-2'])
   })
 
   test('35: then those that sleep; those that run stay', () => {
-    expect(about(pass({ clusters: three }), 'DeleteCluster')).toEqual(['new-2', 'new-1', 'sleeps'])
+    expect(targetsOf(planPass({ clusters: three }), 'DeleteCluster')).toEqual(['new-2', 'new-1', 'sleeps'])
   })
 
   test('J: a pool on a cloud without sleep shrinks, lets all run, and says that runningCount has no effect', () => {
     const pool = aPool({ size: 1, runningCount: 0, platform: { vsphere: {} } })
-    const plan = pass({ pool, clusters: [aCluster('a', { pool, at: 0 }), aCluster('b', { pool, at: 1 })] })
-    expect(deeds(plan)).toEqual(['DeleteCluster a'])
-    const after = pass({ pool, clusters: [aCluster('b', { pool })] })
+    const plan = planPass({ pool, clusters: [aCluster('a', { pool, at: 0 }), aCluster('b', { pool, at: 1 })] })
+    expect(changesIn(plan)).toEqual(['DeleteCluster a'])
+    const after = planPass({ pool, clusters: [aCluster('b', { pool })] })
     expect(conditionIn(after, 'Ready')).toMatch(/runningCount 0 has no effect: clusters on vsphere can't hibernate$/)
   })
 })
@@ -293,12 +301,12 @@ describe('a pool that is deleted', () => {
   const pool = aPool({ deleted: true, size: 3 })
 
   test('36: its clusters are deleted and named; without any it goes', () => {
-    const plan = pass({ pool, clusters: many(2, 'idle') })
-    expect(about(plan, 'DeleteCluster')).toEqual(['idle-1', 'idle-2'])
+    const plan = planPass({ pool, clusters: many(2, 'idle') })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['idle-1', 'idle-2'])
     expect(conditionIn(plan, 'DeletionPossible')).toBe('False/ClusterDeploymentsPendingCleanup: idle-1, idle-2')
-    const empty = pass({ pool })
+    const empty = planPass({ pool })
     expect(conditionIn(empty, 'DeletionPossible')).toMatch(/^True/)
-    expect(deeds(empty)).toEqual(['LetPoolGo pool'])
+    expect(changesIn(empty)).toEqual(['RemovePoolFinalizer pool'])
   })
 
   test('37: no more than maxConcurrent', () => {
@@ -307,46 +315,46 @@ describe('a pool that is deleted', () => {
       aCluster('going', { deleting: true }),
       ...many(3, 'idle'),
     ]
-    const plan = pass({ pool: aPool({ deleted: true, maxConcurrent: 3 }), clusters })
-    expect(about(plan, 'DeleteCluster')).toHaveLength(1)
+    const plan = planPass({ pool: aPool({ deleted: true, maxConcurrent: 3 }), clusters })
+    expect(targetsOf(plan, 'DeleteCluster')).toHaveLength(1)
   })
 
   test('38: a claimed cluster stays and holds it, until it is marked', () => {
     const given = { pool, claims: [aClaim('claim-1', { namespace: 'theirs' })] }
-    expect(deeds(pass({ ...given, clusters: [aCluster('theirs', { claim: 'claim-1' })] }))).toEqual([])
-    const marked = pass({ ...given, clusters: [aCluster('theirs', { claim: 'claim-1', marked: true })] })
-    expect(deeds(marked)).toEqual(['DeleteCluster theirs'])
+    expect(changesIn(planPass({ ...given, clusters: [aCluster('theirs', { claim: 'claim-1' })] }))).toEqual([])
+    const marked = planPass({ ...given, clusters: [aCluster('theirs', { claim: 'claim-1', marked: true })] })
+    expect(changesIn(marked)).toEqual(['DeleteCluster theirs'])
   })
 
   test('H: it goes only when its leases are released', () => {
     const leased = aPool({ deleted: true, inventory: ['a'] })
     const customizations = [aCustomization('a', { cluster: 'pool-x' })]
     const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
-    expect(deeds(pass({ pool: leased, customizations, absent }))).toEqual(['ReleaseLease a'])
+    expect(changesIn(planPass({ pool: leased, customizations, absent }))).toEqual(['ReleaseLease a'])
     const released = [aCustomization('a')]
-    expect(deeds(pass({ pool: leased, customizations: released }))).toEqual(['LetPoolGo pool'])
+    expect(changesIn(planPass({ pool: leased, customizations: released }))).toEqual(['RemovePoolFinalizer pool'])
   })
 
   test('nobody is given a cluster any more, and claims are told', () => {
-    const plan = pass({ pool, clusters: [aCluster('idle')], claims: claims(1) })
-    expect(deeds(plan)).toEqual(['DeleteCluster idle', 'QueueClaim claim-1 at 1'])
+    const plan = planPass({ pool, clusters: [aCluster('idle')], claims: claims(1) })
+    expect(changesIn(plan)).toEqual(['DeleteCluster idle', 'QueueClaim claim-1 at 1'])
   })
 })
 
 describe('claims', () => {
   test('40: the running cluster is assigned, and its replacement is begun', () => {
     const clusters = [aCluster('runs', { at: 2 }), ...many(2, 'sleeps', { state: 'standby' })]
-    const plan = pass({ pool: aPool({ size: 3 }), clusters, claims: claims(1) })
-    expect(deeds(plan)).toEqual(['AssignClaim claim-1 and runs', 'CreateCluster pool-2'])
+    const plan = planPass({ pool: aPool({ size: 3 }), clusters, claims: claims(1) })
+    expect(changesIn(plan)).toEqual(['AssignClaim claim-1 and runs', 'CreateCluster pool-2'])
   })
 
   test('41: without a running cluster the claim is told, the oldest that sleeps is woken, and one more is made', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 2 }),
       clusters: many(2, 'sleeps', { state: 'standby' }),
       claims: claims(1),
     })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-2', 'SetPower sleeps-1 Running', 'QueueClaim claim-1 at 1'])
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-2', 'SetPower sleeps-1 Running', 'QueueClaim claim-1 at 1'])
     expect(plan.actions).toContainEqual(
       expect.objectContaining({
         action: 'QueueClaim',
@@ -357,21 +365,21 @@ describe('claims', () => {
 
   test('42: the oldest claims win, names break ties', () => {
     const late = [aClaim('c', { at: 1 }), aClaim('b', { at: 1 }), aClaim('z', { at: 0 })]
-    const plan = pass({ pool: aPool({ size: 2 }), clusters: many(2, 'runs'), claims: late })
-    expect(about(plan, 'AssignClaim')).toEqual(['z and runs-1', 'b and runs-2'])
-    expect(about(plan, 'QueueClaim')).toEqual(['c at 1'])
+    const plan = planPass({ pool: aPool({ size: 2 }), clusters: many(2, 'runs'), claims: late })
+    expect(targetsOf(plan, 'AssignClaim')).toEqual(['z and runs-1', 'b and runs-2'])
+    expect(targetsOf(plan, 'QueueClaim')).toEqual(['c at 1'])
   })
 
   test('43: claims of other pools and namespaces are left alone', () => {
     const others = [aClaim('a', { pool: 'other' }), aClaim('b', { in: 'elsewhere' })]
-    expect(about(pass({ clusters: [aCluster('runs')], claims: others }), 'AssignClaim')).toEqual([])
+    expect(targetsOf(planPass({ clusters: [aCluster('runs')], claims: others }), 'AssignClaim')).toEqual([])
   })
 
   test.each([
     [0, 1, 1],
     [2, 3, 5],
   ])('44: size %i and %i claims make %i clusters, and as many as there are claims run', (size, waiting, made) => {
-    const plan = pass({ pool: aPool({ size }), claims: claims(waiting) })
+    const plan = planPass({ pool: aPool({ size }), claims: claims(waiting) })
     const powers = plan.actions.flatMap((action) =>
       action.action === 'CreateCluster' ? [action.documents.spec.powerState] : [],
     )
@@ -384,24 +392,24 @@ describe('claims', () => {
     [1, []],
   ])('45: a released cluster is deleted first and counts: maxConcurrent %i', (maxConcurrent, deleted) => {
     const clusters = [aCluster('theirs', { claim: 'claim-1', marked: true }), aCluster('new', { state: 'installing' })]
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 3, maxConcurrent }),
       clusters,
       claims: [aClaim('claim-1', { namespace: 'theirs' })],
     })
-    expect(about(plan, 'DeleteCluster')).toEqual(deleted)
-    expect(about(plan, 'CreateCluster')).toEqual([])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(deleted)
+    expect(targetsOf(plan, 'CreateCluster')).toEqual([])
   })
 
   test('46: with one taken, the two oldest that are left run and the others sleep', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 4, runningCount: 2 }),
       clusters: many(4, 'c', { state: 'standby' }).map((cluster, index) =>
         index === 0 ? aCluster('c-1', { claim: 'claim-1' }) : cluster,
       ),
       claims: [aClaim('claim-1', { namespace: 'c-1' })],
     })
-    expect(about(plan, 'SetPower')).toEqual(['c-2 Running', 'c-3 Running'])
+    expect(targetsOf(plan, 'SetPower')).toEqual(['c-2 Running', 'c-3 Running'])
   })
 
   test.each<[string, ClusterDeployment, ReturnType<typeof aClaim>, string[]]>([
@@ -420,34 +428,34 @@ describe('claims', () => {
       ['ClearClaim c and a', 'QueueClaim c at 1'],
     ],
   ])('a half-done link is finished or parted: %s', (_what, cluster, claim, expected) => {
-    const plan = pass({ pool: aPool({ size: 0, maxSize: 1 }), clusters: [cluster], claims: [claim] })
-    expect(deeds(plan)).toEqual(expected)
+    const plan = planPass({ pool: aPool({ size: 0, maxSize: 1 }), clusters: [cluster], claims: [claim] })
+    expect(changesIn(plan)).toEqual(expected)
   })
 
   test('W19: a claim that names the cluster of another one lets go and waits again', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 0, maxSize: 1 }),
       clusters: [aCluster('a', { claim: 'first' })],
       claims: [aClaim('first', { namespace: 'a' }), aClaim('second', { namespace: 'a' })],
     })
-    expect(deeds(plan)).toEqual(['ClearClaim second and a', 'QueueClaim second at 1'])
+    expect(changesIn(plan)).toEqual(['ClearClaim second and a', 'QueueClaim second at 1'])
   })
 
   test('a cluster whose claim was not seen yet is left alone until a GET does not find the claim', () => {
-    const plan = pass({ pool: aPool({ size: 0 }), clusters: [aCluster('a', { claim: 'just-made' })] })
-    expect(deeds(plan)).toEqual([])
+    const plan = planPass({ pool: aPool({ size: 0 }), clusters: [aCluster('a', { claim: 'just-made' })] })
+    expect(changesIn(plan)).toEqual([])
     expect(statusIn(plan).claimed).toBe(1)
   })
 
   test('a cluster whose claim vanished is given to nobody else: it goes', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 0 }),
       clusters: [aCluster('a', { claim: 'vanished' })],
       claims: claims(1),
       absentClaims: ['vanished'],
     })
-    expect(about(plan, 'DeleteCluster')).toEqual(['a'])
-    expect(about(plan, 'AssignClaim')).toEqual([])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['a'])
+    expect(targetsOf(plan, 'AssignClaim')).toEqual([])
   })
 })
 
@@ -461,7 +469,7 @@ describe('47: admins of the pool', () => {
     isUsed: true,
   })
   const bindings = (admins: readonly (typeof ann)[], namespaces: readonly ReturnType<typeof at>[]) =>
-    pass({ pool: aPool({ size: 0 }), admins, namespaces }).actions.flatMap((action) =>
+    planPass({ pool: aPool({ size: 0 }), admins, namespaces }).actions.flatMap((action) =>
       action.action === 'BindAdmins' ? [[action.namespace, action.subjects.map(({ name }) => name)]] : [],
     )
 
@@ -482,11 +490,11 @@ test('seed: the lease is released before its cluster goes, and only when nothing
   const pool = aPool({ inventory: ['a'], size: 0 })
   const customizations = [aCustomization('a', { cluster: 'one' })]
   const going = aCluster('one', { pool, customization: 'a', deleting: true })
-  expect(deeds(pass({ pool, customizations, clusters: [going] }))).toEqual([])
+  expect(changesIn(planPass({ pool, customizations, clusters: [going] }))).toEqual([])
   const ending = aCluster('one', { pool, customization: 'a', ending: true })
   expect(ending.metadata.finalizers).toEqual([LEASE_FINALIZER])
-  const [letGo] = pass({ pool, customizations, clusters: [ending] }).actions.filter(
-    (one) => one.action === 'LetClusterGo',
+  const [letGo] = planPass({ pool, customizations, clusters: [ending] }).actions.filter(
+    (one) => one.action === 'RemoveClusterFinalizer',
   )
   expect(letGo).toMatchObject({ cluster: { name: 'one' }, customization: { name: 'a' } })
 })
@@ -494,7 +502,7 @@ test('seed: the lease is released before its cluster goes, and only when nothing
 test('a pool that is as wanted plans nothing', () => {
   const pool = aPool({ size: 2, runningCount: 1 })
   const given = { pool, clusters: [aCluster('a'), aCluster('b', { at: 1, state: 'standby' })] }
-  const status = statusIn(pass(given))
-  expect(conditionIn(pass(given), 'Ready')).toBe('True/Filled: 2 of 2 wanted clusters are installed; running: 1')
-  expect(pass({ ...given, pool: { ...pool, status } }).actions).toEqual([])
+  const status = statusIn(planPass(given))
+  expect(conditionIn(planPass(given), 'Ready')).toBe('True/Filled: 2 of 2 wanted clusters are installed; running: 1')
+  expect(planPass({ ...given, pool: { ...pool, status } }).actions).toEqual([])
 })

@@ -1,10 +1,10 @@
 /** What a pass tells people by events: what it did and why, and what became wrong with the inventory. */
 import type { ClusterPoolStatus, InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { Result } from './execute.ts'
+import type { ActionResult } from './execute.ts'
 import type { Action } from './model/plan.ts'
 
 /** One Kubernetes event about the pool. */
-export interface News {
+export interface PoolEvent {
   readonly type: 'normal' | 'warning'
   /** CamelCase, from a small set. */
   readonly reason: string
@@ -12,29 +12,43 @@ export interface News {
 }
 
 /** Kubernetes: the note of an event has at most so many characters. */
-const LONGEST_NOTE = 1_024
+const MAX_NOTE_CHARS = 1_024
 
 /** @param before The status that the pass found. */
-export const newsOf = (results: readonly Result[], before: ClusterPoolStatus | undefined): readonly News[] =>
+export const buildEvents = (
+  results: readonly ActionResult[],
+  before: ClusterPoolStatus | undefined,
+): readonly PoolEvent[] =>
   results
-    .flatMap((result) => newsOfOne(result, before))
-    .map((news) => ({ ...news, message: news.message.slice(0, LONGEST_NOTE) }))
+    .flatMap((result) => eventsOfResult(result, before))
+    .map((news) => ({ ...news, message: news.message.slice(0, MAX_NOTE_CHARS) }))
 
-const newsOfOne = (result: Result, before: ClusterPoolStatus | undefined): readonly News[] => {
+const eventsOfResult = (result: ActionResult, before: ClusterPoolStatus | undefined): readonly PoolEvent[] => {
   const { action } = result
   switch (result.result) {
     case 'done':
-      return action.action === 'WriteStatus' ? troubles(before?.inventory, action.status.inventory) : told(action)
-    case 'refused':
+      return action.action === 'WriteStatus'
+        ? inventoryWarnings(before?.inventory, action.status.inventory)
+        : eventsOfAction(action)
+    case 'rejected':
     case 'failed':
-      return [{ type: 'warning', reason: `${action.action}Failed`, message: result.error.message }]
-    case 'overtaken':
+      return [{ type: 'warning', reason: failureReason(action), message: result.error.message }]
+    case 'conflict':
       return []
   }
 }
 
-const told = (action: Action): readonly News[] => {
-  const say = (type: News['type'], reason: string, message: string): News => ({ type, reason, message })
+/** Reasons of events stay what they were when an action gets another name: people filter by them. */
+const FORMER_NAMES: Partial<Readonly<Record<Action['action'], string>>> = {
+  RepairLease: 'HealLease',
+  RemoveClusterFinalizer: 'LetClusterGo',
+  RemovePoolFinalizer: 'LetPoolGo',
+}
+
+const failureReason = ({ action }: Action): string => `${FORMER_NAMES[action] ?? action}Failed`
+
+const eventsOfAction = (action: Action): readonly PoolEvent[] => {
+  const say = (type: PoolEvent['type'], reason: string, message: string): PoolEvent => ({ type, reason, message })
   switch (action.action) {
     case 'CreateCluster': {
       const { cluster, customization, documents, why } = action
@@ -46,11 +60,11 @@ const told = (action: Action): readonly News[] => {
     }
     case 'DeleteCluster':
       return [say('normal', 'ClusterDeleted', `cluster ${action.cluster.name}: ${action.why}`)]
-    case 'HealLease':
+    case 'RepairLease':
       return [say('warning', 'LeaseHealed', `customization ${action.customization.name}: ${action.why}`)]
     case 'ReleaseLease':
       return [say('normal', 'LeaseReleased', `customization ${action.customization.name}: ${action.why}`)]
-    case 'LetClusterGo':
+    case 'RemoveClusterFinalizer':
       return [say('normal', 'ClusterGone', `cluster ${action.cluster.name}: ${action.why}`)]
     case 'AssignClaim':
       return [say('normal', 'ClaimAssigned', `claim ${action.claim.name} has cluster ${action.cluster.name}`)]
@@ -62,14 +76,18 @@ const told = (action: Action): readonly News[] => {
 }
 
 /** Statuses of an entry that somebody should look at. Seed: "we log an error, along with status Missing". */
-const TROUBLES: ReadonlySet<InventoryEntry['status']> = new Set(['Missing', 'BrokenByConfiguration', 'BrokenByCloud'])
+const WARNING_STATUSES: ReadonlySet<InventoryEntry['status']> = new Set([
+  'Missing',
+  'BrokenByConfiguration',
+  'BrokenByCloud',
+])
 
-const troubles = (
+const inventoryWarnings = (
   before: ClusterPoolStatus['inventory'] = {},
   after: ClusterPoolStatus['inventory'] = {},
-): readonly News[] =>
-  Object.entries(after).flatMap(([name, { status, message = '' }]): readonly News[] => {
+): readonly PoolEvent[] =>
+  Object.entries(after).flatMap(([name, { status, message = '' }]): readonly PoolEvent[] => {
     const isNew = before[name]?.status !== status || before[name]?.message !== message
-    if (!isNew || !TROUBLES.has(status)) return []
+    if (!isNew || !WARNING_STATUSES.has(status)) return []
     return [{ type: 'warning', reason: `Customization${status}`, message: `customization ${name}: ${message}` }]
   })

@@ -7,138 +7,147 @@ import { isConflict, isNotFound } from '#operator/index.ts'
 import { withConditions } from '#operator/model/conditions.ts'
 import { adminBindingManifest } from './cluster/manifests.ts'
 import { ADMIN_BINDING } from './decide/admin-bindings.ts'
-import { Overtaken, patchSeen, type Work } from './execute/context.ts'
-import { createCluster, FIELD_MANAGER, RefusedError } from './execute/create-cluster.ts'
-import { deleteEmpty, letPoolGo } from './execute/delete-empty.ts'
+import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './execute/context.ts'
+import { ClusterRejectedError, createCluster, FIELD_MANAGER } from './execute/create-cluster.ts'
+import { deleteEmptyNamespace, removePoolFinalizer } from './execute/delete-empty.ts'
 import { releaseLease, writeLease } from './lease/lease-writes.ts'
 import type { Action } from './model/plan.ts'
 
 /** What became of one action. */
-export type Result =
+export type ActionResult =
   | {
       readonly action: Action
-      /** Overtaken: somebody else wrote first, or the world has changed; the next pass sees it. */
-      readonly result: 'done' | 'overtaken'
+      /** Conflict: somebody else wrote first, or the world has changed; the next pass sees it. */
+      readonly result: 'done' | 'conflict'
     }
   | {
       readonly action: Action
-      /** Refused: trying again at once changes nothing. */
-      readonly result: 'refused' | 'failed'
+      /** Rejected: trying again at once changes nothing. */
+      readonly result: 'rejected' | 'failed'
       readonly error: Error
     }
 
 /** Clusters are made side by side: each takes half a dozen requests one after the other. */
-const AT_ONCE = 8
+const MAX_PARALLEL_CREATIONS = 8
 /** A pass that makes more would keep claims waiting; the rest is made in the next one. */
-const MOST_CREATIONS = 40
+const MAX_CREATIONS_PER_PASS = 40
 
 /** @param signal Ends between two actions: what was not begun is not in the results. */
-export const carryOut = async (
+export const execute = async (
   actions: readonly Action[],
-  work: Work,
+  context: ExecuteContext,
   signal: AbortSignal,
-): Promise<readonly Result[]> => {
-  const results: Result[] = []
+): Promise<readonly ActionResult[]> => {
+  const results: ActionResult[] = []
   const isCreation = ({ action }: Action) => action === 'CreateCluster'
   for (const action of actions) {
     if (signal.aborted) return results
-    if (!isCreation(action)) results.push(await attempt(action, work))
+    if (!isCreation(action)) results.push(await tryAction(action, context))
   }
-  const creations = actions.filter(isCreation).slice(0, MOST_CREATIONS).values()
+  const creations = actions.filter(isCreation).slice(0, MAX_CREATIONS_PER_PASS).values()
   const worker = async () => {
     for (const action of creations) {
       if (signal.aborted) return
-      results.push(await attempt(action, work))
+      results.push(await tryAction(action, context))
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: MAX_PARALLEL_CREATIONS }, worker))
   return results
 }
 
-const attempt = async (action: Action, work: Work): Promise<Result> => {
+const tryAction = async (action: Action, context: ExecuteContext): Promise<ActionResult> => {
   try {
-    await execute(action, work)
+    await executeAction(action, context)
     return { action, result: 'done' }
   } catch (error) {
-    if (error instanceof Overtaken || isConflict(error) || isNotFound(error)) return { action, result: 'overtaken' }
-    if (error instanceof RefusedError) return { action, result: 'refused', error }
+    if (error instanceof StaleWriteError || isConflict(error) || isNotFound(error))
+      return { action, result: 'conflict' }
+    if (error instanceof ClusterRejectedError) return { action, result: 'rejected', error }
     return { action, result: 'failed', error: error instanceof Error ? error : new Error(String(error)) }
   }
 }
 
-const execute = async (action: Action, work: Work): Promise<void> => {
-  const { api, pool } = work
+const executeAction = async (action: Action, context: ExecuteContext): Promise<void> => {
+  const { api, pool } = context
   switch (action.action) {
     case 'WriteStatus':
-      return writeStatus(work, action.status)
+      return writeStatus(context, action.status)
     case 'CreateCluster':
-      return createCluster(work, action)
+      return createCluster(context, action)
     case 'DeleteCluster': {
       const { name, namespace, uid, resourceVersion } = action.cluster
       return api.delete(ClusterDeployment, name, namespace, { uid, resourceVersion })
     }
-    case 'HealLease':
-      return writeLease(work, action.customization, action.cluster)
+    case 'RepairLease':
+      return writeLease(context, action.customization, action.cluster)
     case 'ReleaseLease':
-      return releaseLease(work, action.customization)
-    case 'LetClusterGo':
-      return letClusterGo(work, action)
+      return releaseLease(context, action.customization)
+    case 'RemoveClusterFinalizer':
+      return removeClusterFinalizer(context, action)
     case 'AssignClaim':
-      return assignClaim(work, action)
+      return assignClaim(context, action)
     case 'ClearClaim':
-      await patchSeen(work, ClusterClaim, inPoolsNamespace(work, action.claim), { spec: { namespace: null } })
+      await patchIfUnchanged(context, ClusterClaim, claimTarget(context, action.claim), { spec: { namespace: null } })
       return
     case 'QueueClaim':
-      return queueClaim(work, action)
+      return queueClaim(context, action)
     case 'SetPower':
-      await patchSeen(work, ClusterDeployment, action.cluster, { spec: { powerState: action.power } })
+      await patchIfUnchanged(context, ClusterDeployment, action.cluster, { spec: { powerState: action.power } })
       return
     case 'BindAdmins':
       if (action.subjects.length === 0) return api.delete(RoleBinding, ADMIN_BINDING, action.namespace)
       await api.apply(RoleBinding, adminBindingManifest(pool, action), { fieldManager: FIELD_MANAGER, force: true })
       return
     case 'DeleteNamespace':
-      return deleteEmpty(work, action)
-    case 'LetPoolGo':
-      return letPoolGo(work)
+      return deleteEmptyNamespace(context, action)
+    case 'RemovePoolFinalizer':
+      return removePoolFinalizer(context)
     case 'Wait':
   }
 }
 
-type Of<Name extends Action['action']> = Extract<Action, { readonly action: Name }>
+type ActionOf<Name extends Action['action']> = Extract<Action, { readonly action: Name }>
 
 /** The whole of it: an entry of the inventory that is not in it goes. */
-const writeStatus = async ({ api, pool, recent, clock }: Work, status: Of<'WriteStatus'>['status']): Promise<void> => {
-  recent.note(ClusterPool, await api.replace(ClusterPool, { ...pool, status }, 'status'), clock.now())
+const writeStatus = async (
+  { api, pool, writeCache, clock }: ExecuteContext,
+  status: ActionOf<'WriteStatus'>['status'],
+): Promise<void> => {
+  writeCache.record(ClusterPool, await api.replace(ClusterPool, { ...pool, status }, 'status'), clock.now())
 }
 
 /** Seed: the finalizer "prevents it from getting deleted before releasing the lease". */
-const letClusterGo = async (work: Work, { cluster, customization }: Of<'LetClusterGo'>): Promise<void> => {
-  if (customization !== undefined) await releaseLease(work, customization)
+const removeClusterFinalizer = async (
+  context: ExecuteContext,
+  { cluster, customization }: ActionOf<'RemoveClusterFinalizer'>,
+): Promise<void> => {
+  if (customization !== undefined) await releaseLease(context, customization)
   // Nothing but the lease's finalizer is left on it: that is what the plan saw at this resourceVersion.
-  await patchSeen(work, ClusterDeployment, cluster, { metadata: { finalizers: [] } })
+  await patchIfUnchanged(context, ClusterDeployment, cluster, { metadata: { finalizers: [] } })
 }
 
 /** The claim's side first, because its namespace decides; the other side is written in the next pass when this one is cut off. */
-const assignClaim = async (work: Work, { claim, cluster }: Of<'AssignClaim'>): Promise<void> => {
+const assignClaim = async (context: ExecuteContext, { claim, cluster }: ActionOf<'AssignClaim'>): Promise<void> => {
   if (claim.namespace === undefined)
-    await patchSeen(work, ClusterClaim, inPoolsNamespace(work, claim), { spec: { namespace: cluster.namespace } })
+    await patchIfUnchanged(context, ClusterClaim, claimTarget(context, claim), {
+      spec: { namespace: cluster.namespace },
+    })
   if (cluster.claim !== undefined) return
-  const claimedTimestamp = work.clock.now().toISOString()
-  await patchSeen(work, ClusterDeployment, cluster, {
+  const claimedTimestamp = context.clock.now().toISOString()
+  await patchIfUnchanged(context, ClusterDeployment, cluster, {
     spec: { powerState: 'Running', clusterPoolRef: { claimName: claim.name, claimedTimestamp } },
   })
 }
 
-const queueClaim = async (work: Work, { claim, position, why }: Of<'QueueClaim'>): Promise<void> => {
-  const seen = work.read.claims.find(({ metadata }) => metadata.name === claim.name)
+const queueClaim = async (context: ExecuteContext, { claim, position, why }: ActionOf<'QueueClaim'>): Promise<void> => {
+  const seen = context.objects.claims.find(({ metadata }) => metadata.name === claim.name)
   const pending = { type: 'Pending', status: 'True', reason: 'NoClusters', message: why } as const
-  const conditions = withConditions(seen?.status?.conditions, [pending], work.clock.now())
+  const conditions = withConditions(seen?.status?.conditions, [pending], context.clock.now())
   const status = { queuePosition: position, conditions }
-  await patchSeen(work, ClusterClaim, inPoolsNamespace(work, claim), { status }, 'status')
+  await patchIfUnchanged(context, ClusterClaim, claimTarget(context, claim), { status }, 'status')
 }
 
-const inPoolsNamespace = ({ pool }: Work, seen: { readonly name: string; readonly resourceVersion: string }) => ({
+const claimTarget = ({ pool }: ExecuteContext, seen: { readonly name: string; readonly resourceVersion: string }) => ({
   ...seen,
   namespace: pool.metadata.namespace ?? '',
 })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { aClaim, aCluster, aCustomization, aPool, BAD_PATCH } from '#test/worlds/clusterpool/builders.ts'
-import { pass } from '#test/worlds/clusterpool/scenario.ts'
+import { planPass } from '#test/worlds/clusterpool/scenario.ts'
 import { explain, explainText } from './explain.ts'
 
 test('a plan reads as what is done, to what, and why', () => {
   const pool = aPool({ inventory: ['bad', 'good'], size: 2, hibernationConfig: { resumeTimeout: '20m' } })
-  const plan = pass({
+  const plan = planPass({
     pool,
     clusters: [aCluster('runs', { pool }), aCluster('wakes', { pool, state: 'installing', resumingSince: 50 })],
     claims: [aClaim('first'), aClaim('second', { at: 1 })],
@@ -25,7 +25,7 @@ test('a plan reads as what is done, to what, and why', () => {
 
 test('a plan as JSON leaves documents out', () => {
   const pool = aPool({ size: 0 })
-  const plan = pass({ pool, clusters: [aCluster('idle')] })
+  const plan = planPass({ pool, clusters: [aCluster('idle')] })
   expect(JSON.parse(JSON.stringify(explain(plan)))).toEqual({
     pool: 'pools/pool',
     actions: [
@@ -36,6 +36,6 @@ test('a plan as JSON leaves documents out', () => {
 })
 
 test('nothing to do is said, too', () => {
-  const plan = pass({ pool: aPool({ size: 0 }) })
-  expect(explainText({ ...plan, actions: [], lookAgainAt: undefined })).toBe('pools/pool: nothing to do\n')
+  const plan = planPass({ pool: aPool({ size: 0 }) })
+  expect(explainText({ ...plan, actions: [], recheckAt: undefined })).toBe('pools/pool: nothing to do\n')
 })

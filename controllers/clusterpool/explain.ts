@@ -4,7 +4,7 @@ import { keyOf } from './model/observed.ts'
 import type { Action, Plan } from './model/plan.ts'
 
 /** What is said of an action: documents and statuses are left out, they can be had from the objects themselves. */
-export interface Explained {
+export interface ExplainedAction {
   readonly action: Action['action']
   /** The object that it is about. */
   readonly about: string
@@ -13,16 +13,16 @@ export interface Explained {
 
 export interface Explanation {
   readonly pool: string
-  readonly actions: readonly Explained[]
+  readonly actions: readonly ExplainedAction[]
   /** RFC 3339; absent when only a change changes the plan. */
   readonly lookAgainAt?: string
 }
 
 /** A plan as JSON. */
-export const explain = ({ pool, actions, lookAgainAt }: Plan): Explanation => ({
+export const explain = ({ pool, actions, recheckAt }: Plan): Explanation => ({
   pool: keyOf(pool),
-  actions: actions.map((action) => ({ action: action.action, about: aboutOf(action), why: action.why })),
-  ...(lookAgainAt !== undefined && { lookAgainAt: lookAgainAt.toISOString() }),
+  actions: actions.map((action) => ({ action: action.action, about: targetOf(action), why: action.why })),
+  ...(recheckAt !== undefined && { lookAgainAt: recheckAt.toISOString() }),
 })
 
 /** A plan as text, one action a line, ending in a newline. */
@@ -36,19 +36,19 @@ export const explainText = (plan: Plan): string => {
   return `${[head, ...lines, ...end].join('\n')}\n`
 }
 
-const aboutOf = (action: Action): string => {
+const targetOf = (action: Action): string => {
   switch (action.action) {
     case 'WriteStatus':
-    case 'LetPoolGo':
+    case 'RemovePoolFinalizer':
       return 'pool'
     case 'CreateCluster':
       return `${action.cluster.name}${action.customization === undefined ? '' : ` with ${action.customization.name}`}`
     case 'DeleteCluster':
-    case 'LetClusterGo':
+    case 'RemoveClusterFinalizer':
       return action.cluster.name
     case 'SetPower':
       return `${action.cluster.name} ${action.power}`
-    case 'HealLease':
+    case 'RepairLease':
     case 'ReleaseLease':
       return action.customization.name
     case 'AssignClaim':

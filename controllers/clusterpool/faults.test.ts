@@ -17,16 +17,20 @@ import {
   minutes,
   versionOf,
 } from '#test/worlds/clusterpool/builders.ts'
-import { conditionIn, deeds, entriesIn, pass } from '#test/worlds/clusterpool/scenario.ts'
+import { changesIn, conditionIn, entriesIn, planPass } from '#test/worlds/clusterpool/scenario.ts'
 import { World } from '#test/worlds/clusterpool/simulated.ts'
-import { poolVersion } from './cluster/pool-version.ts'
-import { LEASE_GRACE } from './lease/lease.ts'
-import { entries } from './observe/indexes.ts'
+import { computePoolVersion } from './cluster/pool-version.ts'
+import { LEASE_GRACE_MS } from './lease/lease.ts'
+import { indexEntries } from './observe/indexes.ts'
 
 test('W1: a customization that another pool’s cluster holds is neither released nor used, though this pool lists it', () => {
   const pool = aPool({ inventory: ['a'] })
-  const plan = pass({ pool, customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other' })], at: 6_000 })
-  expect(deeds(plan)).toEqual([])
+  const plan = planPass({
+    pool,
+    customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other' })],
+    at: 6_000,
+  })
+  expect(changesIn(plan)).toEqual([])
   expect(entriesIn(plan)).toEqual({ a: 'Unavailable' })
 })
 
@@ -37,7 +41,7 @@ test('W3, C: a customization released in mid-installation and used again comes t
   const resize = (size: number) => {
     const now = world.pools.get('pool') ?? pool
     world.pools.set('pool', { ...now, spec: { ...now.spec, size } })
-    return world.settle(['pool'])
+    return world.runUntilStable(['pool'])
   }
   expect(resize(0)).toEqual([])
   expect(resize(1)).toEqual([])
@@ -48,7 +52,7 @@ test('W3, C: a customization released in mid-installation and used again comes t
 test('W5: an available customization that still names a dead cluster is cleaned', () => {
   const pool = aPool({ inventory: ['a'], size: 0 })
   const customizations = [aCustomization('a', { cluster: 'dead', available: true })]
-  expect(deeds(pass({ pool, customizations, absent: [{ name: 'dead', namespace: 'dead' }] }))).toEqual([
+  expect(changesIn(planPass({ pool, customizations, absent: [{ name: 'dead', namespace: 'dead' }] }))).toEqual([
     'ReleaseLease a',
   ])
 })
@@ -56,30 +60,30 @@ test('W5: an available customization that still names a dead cluster is cleaned'
 test('W6: after a creation that failed the next pass tries it again at once, under the same name', () => {
   const pool = aPool({ inventory: ['a'] })
   const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
-  const plan = pass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }], at: 60 })
-  expect(deeds(plan)).toEqual(['CreateCluster pool-x with a'])
+  const plan = planPass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }], at: 60 })
+  expect(changesIn(plan)).toEqual(['CreateCluster pool-x with a'])
 })
 
 test('W7: a namespace in which no cluster came to be goes, once whoever made it had time enough', () => {
   const given = { pool: aPool({ size: 0 }), namespaces: [aNamespace('pool-x', 60)] }
-  const early = pass({ ...given, at: 60 })
-  expect(deeds(early)).toEqual([])
-  expect(early.lookAgainAt).toEqual(new Date(minutes(60).getTime() + LEASE_GRACE))
-  expect(deeds(pass({ ...given, at: 65 }))).toEqual(['DeleteNamespace pool-x'])
+  const early = planPass({ ...given, at: 60 })
+  expect(changesIn(early)).toEqual([])
+  expect(early.recheckAt).toEqual(new Date(minutes(60).getTime() + LEASE_GRACE_MS))
+  expect(changesIn(planPass({ ...given, at: 65 }))).toEqual(['DeleteNamespace pool-x'])
   const used = [{ ...aNamespace('pool-x'), isUsed: true }]
-  expect(deeds(pass({ ...given, namespaces: used, at: 65 }))).toEqual([])
+  expect(changesIn(planPass({ ...given, namespaces: used, at: 65 }))).toEqual([])
 })
 
 test('W7: a lease that names the cluster to be made keeps its namespace', () => {
   const pool = aPool({ inventory: ['a'], maxConcurrent: 0 })
   const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
   const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
-  expect(deeds(pass({ pool, customizations, absent, namespaces: [aNamespace('pool-x')], at: 62 }))).toEqual([])
+  expect(changesIn(planPass({ pool, customizations, absent, namespaces: [aNamespace('pool-x')], at: 62 }))).toEqual([])
 })
 
 test('W8: beside a bad customization the good one is used, power states are written and claims are served', () => {
   const pool = aPool({ inventory: ['bad', 'good', 'b'], size: 2, runningCount: 0 })
-  const plan = pass({
+  const plan = planPass({
     pool,
     clusters: [
       aCluster('one', { pool, customization: 'b' }),
@@ -92,21 +96,24 @@ test('W8: beside a bad customization the good one is used, power states are writ
       aCustomization('b', { cluster: 'one' }),
     ],
   })
-  expect(deeds(plan).map((deed) => deed.split(' ')[0])).toEqual(['AssignClaim', 'CreateCluster', 'SetPower'])
+  expect(changesIn(plan).map((deed) => deed.split(' ')[0])).toEqual(['AssignClaim', 'CreateCluster', 'SetPower'])
 })
 
 test('W10: one that is deleted and unused is let go at once, one that is used when its cluster is gone', () => {
   const pool = aPool({ inventory: ['a'], size: 0 })
   const going = aCustomization('a', { deleting: true, protected: true })
-  expect(deeds(pass({ pool, customizations: [going] }))).toEqual(['ReleaseLease a'])
+  expect(changesIn(planPass({ pool, customizations: [going] }))).toEqual(['ReleaseLease a'])
   const used = aCustomization('a', { cluster: 'one', deleting: true })
   const cluster = aCluster('one', { pool, customization: 'a', deleting: true })
-  expect(deeds(pass({ pool, customizations: [used], clusters: [cluster] }))).toEqual([])
+  expect(changesIn(planPass({ pool, customizations: [used], clusters: [cluster] }))).toEqual([])
 })
 
 test('W11: one that is being deleted is not offered for use', () => {
-  const plan = pass({ pool: aPool({ inventory: ['a'] }), customizations: [aCustomization('a', { deleting: true })] })
-  expect(deeds(plan)).toEqual([])
+  const plan = planPass({
+    pool: aPool({ inventory: ['a'] }),
+    customizations: [aCustomization('a', { deleting: true })],
+  })
+  expect(changesIn(plan)).toEqual([])
   expect(entriesIn(plan)).toEqual({ a: 'Missing' })
 })
 
@@ -114,7 +121,7 @@ test('W12: which customization is used does not depend on the order in which the
   const names = ['failed', 'never', 'held', 'good', 'again']
   const entry = (name: string) => ({ version: versionOf(name), status: 'Available' as const, attempts: 3 })
   const { spec } = aPool({ inventory: names })
-  const failure = { count: 1, uid: 'uid-old', poolVersion: poolVersion(spec), message: 'no more tries' }
+  const failure = { count: 1, uid: 'uid-old', poolVersion: computePoolVersion(spec), message: 'no more tries' }
   const pool = aPool({
     inventory: names,
     size: 4,
@@ -130,7 +137,7 @@ test('W12: which customization is used does not depend on the order in which the
   const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
   const rotations = names.map((_, at) => [...customizations.slice(at), ...customizations.slice(0, at)])
   for (const read of [...rotations, ...rotations.map((one) => one.toReversed())])
-    expect(deeds(pass({ pool, customizations: read, absent }))).toEqual([
+    expect(changesIn(planPass({ pool, customizations: read, absent }))).toEqual([
       'CreateCluster pool-x with held',
       'CreateCluster pool-2 with never',
       'CreateCluster pool-3 with good',
@@ -141,11 +148,11 @@ test('W12: which customization is used does not depend on the order in which the
 test('W13: a customization that was broken is used again when it was edited', () => {
   const broken = { version: '1.uid-a', status: 'BrokenByCloud' as const, attempts: 0 }
   const pool = aPool({ inventory: ['a'], entries: { a: broken } })
-  expect(deeds(pass({ pool, customizations: [aCustomization('a', { generation: 2 })] }))).toHaveLength(1)
+  expect(changesIn(planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] }))).toHaveLength(1)
 })
 
 test('W14: that the size can’t be met is said in words', () => {
-  const plan = pass({ pool: aPool({ inventory: ['a'], size: 3 }), customizations: [aCustomization('a')] })
+  const plan = planPass({ pool: aPool({ inventory: ['a'], size: 3 }), customizations: [aCustomization('a')] })
   expect(conditionIn(plan, 'InventoryValid')).toBe('False/Invalid: 1 of 1 usable; too few for size 3')
 })
 
@@ -157,23 +164,25 @@ test('W16: namespaces are told by the uid of their pool: one of the same name el
     spec: {},
     metadata: { name: 'x', uid: 'u', resourceVersion: '1', labels },
   }
-  expect([...entries.namespacesOfPool(namespace)].map(([key]) => key)).toEqual(['uid-1'])
+  expect([...indexEntries.namespacesOfPool(namespace)].map(([key]) => key)).toEqual(['uid-1'])
 })
 
 test('W18: a pool on a cloud without sleep that is deleted takes its clusters along', () => {
   const pool = aPool({ size: 2, platform: { vsphere: {} }, deleted: true })
-  expect(deeds(pass({ pool, clusters: [aCluster('one', { pool })] }))).toEqual(['DeleteCluster one'])
+  expect(changesIn(planPass({ pool, clusters: [aCluster('one', { pool })] }))).toEqual(['DeleteCluster one'])
 })
 
 test('W22: a field that says nothing makes no other version', () => {
   const { spec } = aPool()
-  expect(poolVersion({ ...spec, platform: { aws: { region: 'us-east-1', userTags: {} } } })).toBe(poolVersion(spec))
+  expect(computePoolVersion({ ...spec, platform: { aws: { region: 'us-east-1', userTags: {} } } })).toBe(
+    computePoolVersion(spec),
+  )
 })
 
 test('W24: of claims and clusters of one second the first by name are paired', () => {
   const clusters = [aCluster('b'), aCluster('a')]
-  const plan = pass({ pool: aPool({ size: 2 }), clusters, claims: [aClaim('z'), aClaim('y')] })
-  expect(deeds(plan).slice(0, 2)).toEqual(['AssignClaim y and a', 'AssignClaim z and b'])
+  const plan = planPass({ pool: aPool({ size: 2 }), clusters, claims: [aClaim('z'), aClaim('y')] })
+  expect(changesIn(plan).slice(0, 2)).toEqual(['AssignClaim y and a', 'AssignClaim z and b'])
 })
 
 const patched = (patch: object) =>

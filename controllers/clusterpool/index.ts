@@ -20,10 +20,10 @@ import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { type Clock, type Controller, controller, type KubeObject } from '#operator/index.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
-import { letOrphansGo, onlyLeased } from './lease/orphaned-clusters.ts'
+import { leaseOnlyEntries, releaseOrphanedClusters } from './lease/orphaned-clusters.ts'
 import { createMetrics, forgetPool } from './metrics.ts'
-import { entries, type View } from './observe/indexes.ts'
-import { pass } from './reconcile.ts'
+import { indexEntries, type PoolIndexes } from './observe/indexes.ts'
+import { reconcile } from './reconcile.ts'
 
 export interface ClusterPoolDeps {
   readonly clock: Clock
@@ -33,13 +33,13 @@ export interface ClusterPoolDeps {
   readonly suffix?: () => string
 }
 
-export const clusterpool = ({ clock, registry, suffix }: ClusterPoolDeps): Controller<ClusterPool> => {
+export const clusterPool = ({ clock, registry, suffix }: ClusterPoolDeps): Controller<ClusterPool> => {
   const pools = controller(ClusterPool, { name: 'clusterpool' })
   const metrics = createMetrics(registry)
 
   const byNamespace = pools.index('namespace', (pool) => [[pool.metadata.namespace, pool.metadata]])
   const byCustomization = pools.index('customization', (pool) =>
-    namesIn(pool).map((name) => [`${pool.metadata.namespace}/${name}`, pool.metadata]),
+    customizationNames(pool).map((name) => [`${pool.metadata.namespace}/${name}`, pool.metadata]),
   )
   const byUid = pools.index('uid', ({ metadata }) => [[metadata.uid, metadata]])
   const poolOf = ({ metadata: { labels } }: KubeObject) => byUid.get(labels?.[POOL_LABELS.uid] ?? '')
@@ -62,24 +62,24 @@ export const clusterpool = ({ clock, registry, suffix }: ClusterPoolDeps): Contr
       ...poolOf(binding),
       ...(binding.roleRef.name === ADMIN_ROLE ? byNamespace.get(binding.metadata.namespace) : []),
     ],
-    { everywhere: true, transform: withoutStrangers },
+    { everywhere: true, transform: trimUnrelatedBinding },
   )
 
-  const view: View = {
-    clustersOfPool: clusters.index('clusters-of-pool', entries.clustersOfPool),
-    cluster: clusters.index('cluster', entries.cluster),
-    clustersInNamespace: clusters.index('clusters-in-namespace', entries.clustersInNamespace),
-    claimsOfPool: claims.index('claims-of-pool', entries.claimsOfPool),
-    claim: claims.index('claim', entries.claim),
-    customization: customizations.index('customization-by-name', entries.customization),
-    customizationsHeldBy: customizations.index('customizations-held-by', entries.customizationsHeldBy),
-    namespacesOfPool: namespaces.index('namespaces-of-pool', entries.namespacesOfPool),
-    bindingsInNamespace: bindings.index('bindings-in-namespace', entries.bindingsInNamespace),
+  const indexes: PoolIndexes = {
+    clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
+    cluster: clusters.index('cluster', indexEntries.cluster),
+    clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
+    claimsOfPool: claims.index('claims-of-pool', indexEntries.claimsOfPool),
+    claim: claims.index('claim', indexEntries.claim),
+    customization: customizations.index('customization-by-name', indexEntries.customization),
+    customizationsHeldBy: customizations.index('customizations-held-by', indexEntries.customizationsHeldBy),
+    namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
+    bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
   }
 
-  pools.reconcile(pass({ clock, metrics, view, ...(suffix && { suffix }) }))
-  const orphans = clusters.index('only-leased', onlyLeased)
-  pools.source('orphans', (context) => letOrphansGo(orphans, context))
+  pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }) }))
+  const orphans = clusters.index('only-leased', leaseOnlyEntries)
+  pools.source('orphans', (context) => releaseOrphanedClusters(orphans, context))
   pools.on.event('forget', ({ type, object }) => {
     if (type === 'deleted') forgetPool(metrics, object)
   })
@@ -88,7 +88,7 @@ export const clusterpool = ({ clock, registry, suffix }: ClusterPoolDeps): Contr
 }
 
 /** The customizations that a pool's spec or status is about. */
-const namesIn = ({ spec, status }: ClusterPool): readonly string[] => [
+const customizationNames = ({ spec, status }: ClusterPool): readonly string[] => [
   ...new Set([
     ...(spec.inventory?.ClusterDeploymentCustomizations ?? []).map(({ name }) => name),
     ...(spec.customizationRef === undefined ? [] : [spec.customizationRef.name]),
@@ -97,7 +97,7 @@ const namesIn = ({ spec, status }: ClusterPool): readonly string[] => [
 ]
 
 /** Bindings of other roles are many, and nothing about them matters here. */
-const withoutStrangers = (binding: RoleBinding): RoleBinding => {
+const trimUnrelatedBinding = (binding: RoleBinding): RoleBinding => {
   if (binding.roleRef.name === ADMIN_ROLE || binding.metadata.name === ADMIN_BINDING) return binding
   const { apiVersion, kind, roleRef } = binding
   const { name, namespace, uid, resourceVersion } = binding.metadata

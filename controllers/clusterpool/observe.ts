@@ -8,106 +8,106 @@ import type { Api } from '#operator/index.ts'
 import { keyOf, type Resource } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
 import type { PoolNamespace } from './decide/namespaces.ts'
-import type { NamespacedName, Read } from './model/observed.ts'
+import type { NamespacedName, PoolObjects } from './model/observed.ts'
 import type { Dependencies } from './observe/dependencies.ts'
-import type { View } from './observe/indexes.ts'
-import type { Refusals } from './observe/refusals.ts'
-import type { Recent } from './observe/write-cache.ts'
+import type { PoolIndexes } from './observe/indexes.ts'
+import type { Rejections } from './observe/rejections.ts'
+import type { WriteCache } from './observe/write-cache.ts'
 
-export interface Reading {
+export interface ObserveSources {
   readonly api: Api
-  readonly view: View
-  readonly recent: Recent
-  readonly refusals: Refusals
-  readonly begun: ReadonlyMap<string, NamespacedName>
+  readonly indexes: PoolIndexes
+  readonly writeCache: WriteCache
+  readonly rejections: Rejections
+  readonly unfinishedClusters: ReadonlyMap<string, NamespacedName>
   readonly now: Date
 }
 
 /** @throws ApiError, NetworkError */
-export const readPool = async (
+export const readPoolObjects = async (
   pool: ClusterPool,
   { missing, template }: Dependencies,
-  reading: Reading,
-): Promise<Read> => {
-  const { view, recent } = reading
-  await settleOverdue(reading)
+  reading: ObserveSources,
+): Promise<PoolObjects> => {
+  const { indexes, writeCache } = reading
+  await confirmOverdueWrites(reading)
   const key = keyOf(pool.metadata)
-  const clusters = recent.merged(ClusterDeployment, view.clustersOfPool.get(key))
-  const claims = recent.merged(ClusterClaim, view.claimsOfPool.get(key))
-  const customizations = customizationsOf(pool, clusters, reading)
+  const clusters = writeCache.merge(ClusterDeployment, indexes.clustersOfPool.get(key))
+  const claims = writeCache.merge(ClusterClaim, indexes.claimsOfPool.get(key))
+  const customizations = findCustomizations(pool, clusters, reading)
   return {
     pool,
     clusters,
     claims,
     customizations,
-    absent: await absentOf(clusters, customizations, reading),
-    absentClaims: await absentClaimsOf(pool, clusters, claims, reading),
-    refused: reading.refusals.ofCustomizations,
-    refusal: reading.refusals.ofPool,
-    begun: [...reading.begun.values()],
+    absent: await findAbsentClusters(clusters, customizations, reading),
+    absentClaims: await findAbsentClaims(pool, clusters, claims, reading),
+    refused: reading.rejections.ofCustomizations,
+    refusal: reading.rejections.ofPool,
+    begun: [...reading.unfinishedClusters.values()],
     missing,
     ...(template !== undefined && { template }),
-    admins: view.bindingsInNamespace.get(pool.metadata.namespace ?? '').flatMap(adminsOf),
-    namespaces: recent
-      .merged(Namespace, view.namespacesOfPool.get(pool.metadata.uid))
+    admins: indexes.bindingsInNamespace.get(pool.metadata.namespace ?? '').flatMap(adminsOf),
+    namespaces: writeCache
+      .merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid))
       .map((namespace) => namespaceOf(namespace, reading)),
   }
 }
 
 /** The kinds that a pool makes and later counts. */
-const MADE: readonly Resource[] = [ClusterDeployment, Namespace]
+const CREATED_KINDS: readonly Resource[] = [ClusterDeployment, Namespace]
 
 /** What was made and not seen for long was deleted meanwhile, or the watch is behind: only the API server knows. */
-const settleOverdue = async ({ api, recent, now }: Reading): Promise<void> => {
-  for (const resource of MADE)
-    for (const object of recent.overdue(resource, now)) {
+const confirmOverdueWrites = async ({ api, writeCache, now }: ObserveSources): Promise<void> => {
+  for (const resource of CREATED_KINDS)
+    for (const object of writeCache.overdue(resource, now)) {
       const { name, namespace, uid } = object.metadata
       const found = await api.get(resource, name, namespace)
-      if (found?.metadata.uid === uid) recent.note(resource, found, now)
-      else recent.forget(resource, object)
+      if (found?.metadata.uid === uid) writeCache.record(resource, found, now)
+      else writeCache.forget(resource, object)
     }
 }
 
 /** Those that it lists, that its clusters use, or that it holds. Others of the namespace are no concern of it. */
-const customizationsOf = (
+const findCustomizations = (
   { spec, metadata }: ClusterPool,
   clusters: readonly ClusterDeployment[],
-  { view, recent }: Reading,
+  { indexes, writeCache }: ObserveSources,
 ): readonly ClusterDeploymentCustomization[] => {
   const names = new Set([
     ...(spec.inventory?.ClusterDeploymentCustomizations ?? []).map(({ name }) => name),
     ...(spec.customizationRef === undefined ? [] : [spec.customizationRef.name]),
     ...clusters.flatMap(({ spec: { clusterPoolRef } }) => clusterPoolRef?.clusterDeploymentCustomization?.name ?? []),
-    ...view.customizationsHeldBy.get(keyOf(metadata)).map((held) => held.metadata.name),
+    ...indexes.customizationsHeldBy.get(keyOf(metadata)).map((held) => held.metadata.name),
   ])
   return [...names].flatMap((name) =>
-    view.customization
+    indexes.customization
       .get(`${metadata.namespace}/${name}`)
-      .map((cached) => recent.latest(ClusterDeploymentCustomization, cached)),
+      .map((cached) => writeCache.latest(ClusterDeploymentCustomization, cached)),
   )
 }
 
 /** Leases may name a cluster that was not made yet, or is gone. A cache is no proof of that. */
-const absentOf = async (
+const findAbsentClusters = async (
   clusters: readonly ClusterDeployment[],
   customizations: readonly ClusterDeploymentCustomization[],
-  { api, view }: Reading,
+  { api, indexes }: ObserveSources,
 ): Promise<readonly NamespacedName[]> => {
   const there = new Set(clusters.map(({ metadata }) => keyOf(metadata)))
   const absent: NamespacedName[] = []
   for (const { status } of customizations) {
     const named = status?.clusterDeploymentRef
-    if (named === undefined || there.has(keyOf(named)) || view.cluster.get(keyOf(named)).length > 0) continue
+    if (named === undefined || there.has(keyOf(named)) || indexes.cluster.get(keyOf(named)).length > 0) continue
     if ((await api.get(ClusterDeployment, named.name, named.namespace)) === undefined) absent.push(named)
   }
   return absent
 }
 
-const absentClaimsOf = async (
+const findAbsentClaims = async (
   pool: ClusterPool,
   clusters: readonly ClusterDeployment[],
   claims: readonly ClusterClaim[],
-  { api }: Reading,
+  { api }: ObserveSources,
 ): Promise<readonly string[]> => {
   const there = new Set(claims.map(({ metadata }) => metadata.name))
   const absent: string[] = []
@@ -122,12 +122,12 @@ const absentClaimsOf = async (
 const adminsOf = ({ roleRef, subjects = [] }: RoleBinding) =>
   roleRef.kind === 'ClusterRole' && roleRef.name === ADMIN_ROLE ? subjects : []
 
-const namespaceOf = ({ metadata, status }: Namespace, { view }: Reading): PoolNamespace => ({
+const namespaceOf = ({ metadata, status }: Namespace, { indexes }: ObserveSources): PoolNamespace => ({
   name: metadata.name,
   uid: metadata.uid,
   createdAt: Date.parse(metadata.creationTimestamp ?? ''),
   terminating: metadata.deletionTimestamp !== undefined || status?.phase === 'Terminating',
-  isUsed: view.clustersInNamespace.get(metadata.name).length > 0,
-  admins: view.bindingsInNamespace.get(metadata.name).find((binding) => binding.metadata.name === ADMIN_BINDING)
+  isUsed: indexes.clustersInNamespace.get(metadata.name).length > 0,
+  admins: indexes.bindingsInNamespace.get(metadata.name).find((binding) => binding.metadata.name === ADMIN_BINDING)
     ?.subjects,
 })

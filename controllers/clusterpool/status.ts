@@ -8,7 +8,7 @@ import type { Summary } from './inventory/summary.ts'
 import type { Observed } from './model/observed.ts'
 import type { Action } from './model/plan.ts'
 
-export interface Found {
+export interface StatusInput {
   readonly buckets: Buckets
   readonly poolVersion: string
   readonly inventory: Inventory | undefined
@@ -17,7 +17,7 @@ export interface Found {
 }
 
 /** Writes the status when it says something else than before; nothing otherwise. */
-export const statusWrite = (observed: Observed, found: Found, now: Date): readonly Action[] => {
+export const statusActions = (observed: Observed, found: StatusInput, now: Date): readonly Action[] => {
   const { pool } = observed
   const { assignable, standby, installing, broken, claimed } = found.buckets
   const { generation } = pool.metadata
@@ -40,7 +40,7 @@ export const statusWrite = (observed: Observed, found: Found, now: Date): readon
 }
 
 /** The first status: it says that nothing is known yet (anchors hive-clusterpool, scenario 1). */
-export const firstStatus = (
+export const initialStatusActions = (
   { pool }: Observed,
   conditions: readonly ConditionInput[],
   now: Date,

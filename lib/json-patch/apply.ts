@@ -5,7 +5,7 @@
 import jsonPatch from 'fast-json-patch'
 import type { Json } from './json.ts'
 import { type Operation, PatchError, readOperation } from './operation.ts'
-import { find, indexOf, isObject, pointerOf, tokensOf } from './pointer.ts'
+import { formatPointer, isObject, parseIndex, parsePointer, resolvePointer } from './pointer.ts'
 
 export interface Patched {
   readonly document: Json
@@ -21,8 +21,8 @@ export const applyPatches = (document: Json, patches: readonly unknown[]): Patch
   const read = readPatches(patches)
   let patched = structuredClone(document)
   for (const [index, { operation }] of read.entries()) {
-    const refusal = refuse(patched, operation)
-    if (refusal !== undefined) throw new PatchError(index, said(operation), refusal)
+    const refusal = findProblem(patched, operation)
+    if (refusal !== undefined) throw new PatchError(index, describeOperation(operation), refusal)
     patched = apply(patched, structuredClone(operation), index)
   }
   return { document: patched, notices: read.flatMap(({ notices }) => notices) }
@@ -37,51 +37,55 @@ const apply = (document: Json, operation: Operation, index: number): Json => {
     return jsonPatch.applyOperation(document, operation, true, true, false, index).newDocument
   } catch (error) {
     if (error instanceof jsonPatch.JsonPatchError)
-      throw new PatchError(index, said(operation), (error.message.split('\n', 1)[0] ?? '').toLowerCase())
+      throw new PatchError(index, describeOperation(operation), (error.message.split('\n', 1)[0] ?? '').toLowerCase())
     throw error
   }
 }
 
 /** Why an operation can't be applied to this document; undefined when it can. */
-const refuse = (document: Json, operation: Operation): string | undefined => {
-  const path = tokens(operation.path)
+const findProblem = (document: Json, operation: Operation): string | undefined => {
+  const path = parseTokens(operation.path)
   switch (operation.op) {
     case 'test':
-      return missing(document, path) ?? untrue(document, operation)
+      return missingPath(document, path) ?? failedTest(document, operation)
     case 'replace':
-      return missing(document, path)
+      return missingPath(document, path)
     case 'remove':
-      return path.length === 0 ? 'the whole document can’t be removed' : missing(document, path)
+      return path.length === 0 ? 'the whole document can’t be removed' : missingPath(document, path)
     case 'add':
-      return noPlace(document, path)
+      return invalidTarget(document, path)
     case 'copy':
-      return missing(document, tokens(operation.from)) ?? noPlace(document, path)
+      return missingPath(document, parseTokens(operation.from)) ?? invalidTarget(document, path)
     case 'move':
-      return missing(document, tokens(operation.from)) ?? intoItself(operation) ?? noPlaceAfter(document, operation)
+      return (
+        missingPath(document, parseTokens(operation.from)) ??
+        moveIntoItself(operation) ??
+        invalidMoveTarget(document, operation)
+      )
   }
 }
 
-const missing = (document: Json, path: readonly string[]): string | undefined => {
-  const found = find(document, path)
-  return 'miss' in found ? found.miss : undefined
+const missingPath = (document: Json, path: readonly string[]): string | undefined => {
+  const found = resolvePointer(document, path)
+  return 'problem' in found ? found.problem : undefined
 }
 
-const untrue = (document: Json, operation: Extract<Operation, { value: Json }>): string | undefined => {
-  const found = find(document, tokens(operation.path))
-  if ('miss' in found || jsonPatch._areEquals(found.value, operation.value)) return undefined
+const failedTest = (document: Json, operation: Extract<Operation, { value: Json }>): string | undefined => {
+  const found = resolvePointer(document, parseTokens(operation.path))
+  if ('problem' in found || jsonPatch._areEquals(found.value, operation.value)) return undefined
   return `${operation.path || 'the document'} is ${JSON.stringify(found.value)}`
 }
 
 /** Something is added to what exists: an object, or an array no further than behind its end. */
-const noPlace = (document: Json, path: readonly string[]): string | undefined => {
+const invalidTarget = (document: Json, path: readonly string[]): string | undefined => {
   const last = path.at(-1)
   if (last === undefined) return undefined
-  const parent = find(document, path.slice(0, -1))
-  if ('miss' in parent) return parent.miss
+  const parent = resolvePointer(document, path.slice(0, -1))
+  if ('problem' in parent) return parent.problem
   const container = parent.value
-  const place = pointerOf(path.slice(0, -1)) || 'the document'
+  const place = formatPointer(path.slice(0, -1)) || 'the document'
   if (Array.isArray(container)) {
-    const index = indexOf(last, container)
+    const index = parseIndex(last, container)
     if (index === undefined) return `${last} is no index of the array ${place}`
     return index > container.length ? `${place} has only ${container.length} elements` : undefined
   }
@@ -89,17 +93,17 @@ const noPlace = (document: Json, path: readonly string[]): string | undefined =>
 }
 
 /** A move is a remove, then an add: the place is looked for in what the remove leaves. */
-const noPlaceAfter = (document: Json, operation: Extract<Operation, { from: string }>): string | undefined => {
-  const from = tokens(operation.from)
+const invalidMoveTarget = (document: Json, operation: Extract<Operation, { from: string }>): string | undefined => {
+  const from = parseTokens(operation.from)
   if (from.length === 0 || operation.from === operation.path) return undefined
   const left = apply(structuredClone(document), { op: 'remove', path: operation.from }, 0)
-  return noPlace(left, tokens(operation.path))
+  return invalidTarget(left, parseTokens(operation.path))
 }
 
-const intoItself = ({ from, path }: Extract<Operation, { from: string }>): string | undefined =>
+const moveIntoItself = ({ from, path }: Extract<Operation, { from: string }>): string | undefined =>
   path.startsWith(`${from}/`) ? `${from || 'the document'} can’t be moved into itself` : undefined
 
-const tokens = (pointer: string): readonly string[] => tokensOf(pointer) ?? []
+const parseTokens = (pointer: string): readonly string[] => parsePointer(pointer) ?? []
 
-const said = (operation: Operation): string =>
+const describeOperation = (operation: Operation): string =>
   'from' in operation ? `${operation.op} ${operation.from} to ${operation.path}` : `${operation.op} ${operation.path}`

@@ -3,7 +3,7 @@
  * people and from the cluster, so nothing about their shape is assumed.
  */
 import type { Json } from './json.ts'
-import { isObject, pointerOf, tokensOf } from './pointer.ts'
+import { formatPointer, isObject, parsePointer } from './pointer.ts'
 
 export type Operation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: Json }
@@ -33,14 +33,14 @@ const NAMES = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const
 type Name = (typeof NAMES)[number]
 
 /** Longest text of an operation that an error repeats. */
-const SAID = 120
+const MAX_QUOTED_CHARS = 120
 
 /** Reads one operation. @param index counted from 0, for the error @throws PatchError */
 export const readOperation = (written: unknown, index: number): ReadOperation => {
-  const fail = (sentence: string) => new PatchError(index, saidOf(written), sentence)
+  const fail = (sentence: string) => new PatchError(index, quote(written), sentence)
   if (!isObject(written as Json)) throw fail('must be an object with op and path')
   const entity = written as Readonly<Record<string, unknown>>
-  const op = own(entity, 'op')
+  const op = ownProperty(entity, 'op')
   if (!isName(op)) throw fail(`op must be one of ${NAMES.join(', ')}`)
   const path = readPointer(entity, 'path', fail)
   if (op === 'move' || op === 'copy') {
@@ -48,7 +48,7 @@ export const readOperation = (written: unknown, index: number): ReadOperation =>
     return { operation: { op, from: from.pointer, path: path.pointer }, notices: [...from.notices, ...path.notices] }
   }
   if (op === 'remove') return { operation: { op, path: path.pointer }, notices: path.notices }
-  const value = own(entity, 'value')
+  const value = ownProperty(entity, 'value')
   if (value === undefined) throw fail(`${op} needs a value; write value: null to mean null`)
   return { operation: { op, path: path.pointer, value: value as Json }, notices: path.notices }
 }
@@ -56,7 +56,7 @@ export const readOperation = (written: unknown, index: number): ReadOperation =>
 const isName = (value: unknown): value is Name => (NAMES as readonly unknown[]).includes(value)
 
 /** A property of the object itself: `op: constructor` is no operation because every object inherits one. */
-const own = (entity: Readonly<Record<string, unknown>>, key: string): unknown =>
+const ownProperty = (entity: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(entity, key) ? entity[key] : undefined
 
 const readPointer = (
@@ -64,20 +64,20 @@ const readPointer = (
   key: 'path' | 'from',
   fail: (sentence: string) => PatchError,
 ): { pointer: string; notices: readonly string[] } => {
-  const written = own(entity, key)
+  const written = ownProperty(entity, key)
   if (typeof written !== 'string') throw fail(`${key} must be a JSON Pointer such as /metadata/name`)
-  const hidden = (tokensOf(written) ?? written.split('/')).find((token) => token === '__proto__')
+  const hidden = (parsePointer(written) ?? written.split('/')).find((token) => token === '__proto__')
   if (hidden !== undefined) throw fail(`${key} ${written}: ${hidden} is no name that a document may hold`)
-  if (tokensOf(written) !== undefined) return { pointer: written, notices: [] }
+  if (parsePointer(written) !== undefined) return { pointer: written, notices: [] }
   // The seed (clusterpool-inventory) writes its paths without the first slash.
   const meant = `/${written}`
-  const tokens = tokensOf(meant)
+  const tokens = parsePointer(meant)
   if (written.startsWith('/') || tokens === undefined)
     throw fail(`${key} ${written} has a ~ that is neither ~0 (for ~) nor ~1 (for /)`)
-  return { pointer: pointerOf(tokens), notices: [`${key} ${written} is taken for ${meant}: begin it with a slash`] }
+  return { pointer: formatPointer(tokens), notices: [`${key} ${written} is taken for ${meant}: begin it with a slash`] }
 }
 
-const saidOf = (written: unknown): string => {
+const quote = (written: unknown): string => {
   const text = JSON.stringify(written) ?? String(written)
-  return text.length > SAID ? `${text.slice(0, SAID)}…` : text
+  return text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS)}…` : text
 }

@@ -4,10 +4,10 @@
 import type { Json } from './json.ts'
 
 /** Why a pointer leads nowhere; a part of a sentence that begins with the path. */
-export type Miss = string
+export type Problem = string
 
 /** The reference tokens of a pointer, unescaped; undefined when the text is no pointer. */
-export const tokensOf = (pointer: string): readonly string[] | undefined => {
+export const parsePointer = (pointer: string): readonly string[] | undefined => {
   if (pointer === '') return []
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
   return pointer
@@ -20,7 +20,7 @@ export const tokensOf = (pointer: string): readonly string[] | undefined => {
 const INDEX = /^(?:0|[1-9]\d*)$/
 
 /** The position in an array that a token names; `-` is behind the last. Undefined for anything else. */
-export const indexOf = (token: string, array: readonly Json[]): number | undefined => {
+export const parseIndex = (token: string, array: readonly Json[]): number | undefined => {
   if (token === '-') return array.length
   return INDEX.test(token) ? Number(token) : undefined
 }
@@ -28,7 +28,7 @@ export const indexOf = (token: string, array: readonly Json[]): number | undefin
 /** Does the container hold something under this token? */
 export const has = (container: Json, token: string): boolean => {
   if (Array.isArray(container)) {
-    const index = indexOf(token, container)
+    const index = parseIndex(token, container)
     return index !== undefined && index < container.length
   }
   return isObject(container) && Object.hasOwn(container, token)
@@ -38,14 +38,17 @@ export const isObject = (value: Json | undefined): value is { [key: string]: Jso
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What the tokens lead to, or why they lead nowhere. */
-export const find = (document: Json, tokens: readonly string[]): { readonly value: Json } | { readonly miss: Miss } => {
+export const resolvePointer = (
+  document: Json,
+  tokens: readonly string[],
+): { readonly value: Json } | { readonly problem: Problem } => {
   let value = document
   for (const [depth, token] of tokens.entries()) {
-    if (!has(value, token)) return { miss: `${pointerOf(tokens.slice(0, depth + 1))} does not exist` }
+    if (!has(value, token)) return { problem: `${formatPointer(tokens.slice(0, depth + 1))} does not exist` }
     value = (value as { [key: string]: Json })[token] as Json
   }
   return { value }
 }
 
-export const pointerOf = (tokens: readonly string[]): string =>
+export const formatPointer = (tokens: readonly string[]): string =>
   tokens.map((token) => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

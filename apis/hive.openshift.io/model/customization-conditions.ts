@@ -2,16 +2,16 @@
 
 import { type ConditionInput, kstatusConditions } from '#operator/model/conditions.ts'
 import type { ClusterDeploymentCustomization } from '../v1/clusterdeploymentcustomization.ts'
-import { CustomizationError, readCustomization } from './customization.ts'
+import { CustomizationError, validateCustomization } from './customization.ts'
 
 /** Ready, or Stalled with the operation that nobody can apply. */
-export const readability = ({
+export const buildPatchConditions = ({
   metadata: { name, generation },
   spec,
 }: Pick<ClusterDeploymentCustomization, 'metadata' | 'spec'>): readonly ConditionInput[] => {
   const observedGeneration = generation
   try {
-    readCustomization({ name, ...spec })
+    validateCustomization({ name, ...spec })
   } catch (error) {
     if (!(error instanceof CustomizationError)) throw error
     return kstatusConditions({ type: 'Stalled', reason: 'InvalidPatch', message: error.message, observedGeneration })

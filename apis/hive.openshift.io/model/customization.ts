@@ -32,14 +32,18 @@ export interface Customized<Document> {
 export const customizeInstallConfig = (
   config: InstallConfig,
   customizations: readonly Customization[],
-): Customized<InstallConfig> => customize(config, customizations, 'installConfigPatches')
+): Customized<InstallConfig> => applyCustomizations(config, customizations, 'installConfigPatches')
 
 /** The spec of the ClusterDeployment after the customizations, in their order. @throws CustomizationError */
 export const customizeSpec = <Spec extends object>(
   spec: Spec,
   customizations: readonly Customization[],
 ): Customized<Spec> => {
-  const { document, notices } = customize(spec as InstallConfig, customizations, 'clusterDeploymentSpecPatches')
+  const { document, notices } = applyCustomizations(
+    spec as InstallConfig,
+    customizations,
+    'clusterDeploymentSpecPatches',
+  )
   return { document: document as Spec, notices }
 }
 
@@ -47,11 +51,12 @@ const FIELDS = ['installConfigPatches', 'clusterDeploymentSpecPatches'] as const
 type Field = (typeof FIELDS)[number]
 
 /** Reads the patches without a document: what can be known of them whichever pool lists them. @throws CustomizationError */
-export const readCustomization = (customization: Customization): void => {
-  for (const field of FIELDS) naming(customization, field, () => readPatches(patchesOf(customization, field)))
+export const validateCustomization = (customization: Customization): void => {
+  for (const field of FIELDS)
+    withPatchLocation(customization, field, () => readPatches(readPatchField(customization, field)))
 }
 
-const customize = (
+const applyCustomizations = (
   document: InstallConfig,
   customizations: readonly Customization[],
   field: Field,
@@ -59,7 +64,7 @@ const customize = (
   let customized: Json = document
   const notices: string[] = []
   for (const customization of customizations) {
-    const patched = patch(customized, customization, field)
+    const patched = applyPatchField(customized, customization, field)
     customized = patched.document
     notices.push(...patched.notices.map((notice) => `${customization.name}: ${field}: ${notice}`))
   }
@@ -67,14 +72,14 @@ const customize = (
   return { document: customized, notices }
 }
 
-const patch = (document: Json, customization: Customization, field: Field) =>
-  naming(customization, field, () => applyPatches(document, patchesOf(customization, field)))
+const applyPatchField = (document: Json, customization: Customization, field: Field) =>
+  withPatchLocation(customization, field, () => applyPatches(document, readPatchField(customization, field)))
 
-const patchesOf = (customization: Customization, field: Field): readonly object[] =>
-  (customization[field] ?? []).map(readValue)
+const readPatchField = (customization: Customization, field: Field): readonly object[] =>
+  (customization[field] ?? []).map(decodeValueJson)
 
 /** An error of the work says where the operation stands. */
-const naming = <Result>(customization: Customization, field: Field, work: () => Result): Result => {
+const withPatchLocation = <Result>(customization: Customization, field: Field, work: () => Result): Result => {
   try {
     return work()
   } catch (error) {
@@ -85,7 +90,7 @@ const naming = <Result>(customization: Customization, field: Field, work: () => 
 }
 
 /** Hive writes a value as JSON text; it wins over `value` there, so it does here. */
-const readValue = ({ valueJSON, ...operation }: Patch, index: number): object => {
+const decodeValueJson = ({ valueJSON, ...operation }: Patch, index: number): object => {
   if (valueJSON === undefined || valueJSON === '') return operation
   try {
     return { ...operation, value: JSON.parse(valueJSON) as Json }

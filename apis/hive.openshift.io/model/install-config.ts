@@ -26,9 +26,9 @@ export class InstallConfigError extends Error {
 export type InstallConfig = { [key: string]: Json }
 
 /** Larger than any install-config; a Secret holds 1 MiB at most. */
-const LONGEST = 1024 * 1024
+const MAX_INSTALL_CONFIG_CHARS = 1024 * 1024
 /** Aliases may repeat a part again and again: this many values in all. */
-const MOST_VALUES = 100_000
+const MAX_VALUES = 100_000
 
 const exactInteger = defineScalarTag('tag:yaml.org,2002:int', {
   ...intJsonTag,
@@ -38,12 +38,13 @@ const exactInteger = defineScalarTag('tag:yaml.org,2002:int', {
   },
 })
 
-const TEXTS_STAY_TEXTS = new Schema([...FAILSAFE_SCHEMA.tags, nullCoreTag, boolCoreTag, exactInteger])
+const STRING_PRESERVING_SCHEMA = new Schema([...FAILSAFE_SCHEMA.tags, nullCoreTag, boolCoreTag, exactInteger])
 
 /** Reads one install-config. @throws InstallConfigError */
 export const parseInstallConfig = (text: string): InstallConfig => {
-  if (text.length > LONGEST) throw new InstallConfigError(`the install-config has more than ${LONGEST} characters`)
-  const document = unshared(read(text), { left: MOST_VALUES })
+  if (text.length > MAX_INSTALL_CONFIG_CHARS)
+    throw new InstallConfigError(`the install-config has more than ${MAX_INSTALL_CONFIG_CHARS} characters`)
+  const document = copyWithoutAliases(parseYaml(text), { left: MAX_VALUES })
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new InstallConfigError('the install-config must be a YAML mapping with apiVersion, metadata and so on')
   return document
@@ -52,9 +53,9 @@ export const parseInstallConfig = (text: string): InstallConfig => {
 /** Writes an install-config so that any YAML reader finds the same values. */
 export const printInstallConfig = (config: InstallConfig): string => dump(config, { noRefs: true, lineWidth: -1 })
 
-const read = (text: string): Json => {
+const parseYaml = (text: string): Json => {
   try {
-    return load(text, { schema: TEXTS_STAY_TEXTS }) as Json
+    return load(text, { schema: STRING_PRESERVING_SCHEMA }) as Json
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)
     throw new InstallConfigError(`the install-config is no YAML: ${why}`, { cause: error })
@@ -62,10 +63,10 @@ const read = (text: string): Json => {
 }
 
 /** A copy in which nothing stands twice: a patch of one place must not show in another that was written as its alias. */
-const unshared = (value: Json, budget: { left: number }): Json => {
+const copyWithoutAliases = (value: Json, budget: { left: number }): Json => {
   budget.left -= 1
-  if (budget.left < 0) throw new InstallConfigError(`the install-config has more than ${MOST_VALUES} values`)
-  if (Array.isArray(value)) return value.map((inner) => unshared(inner, budget))
+  if (budget.left < 0) throw new InstallConfigError(`the install-config has more than ${MAX_VALUES} values`)
+  if (Array.isArray(value)) return value.map((inner) => copyWithoutAliases(inner, budget))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, unshared(inner, budget)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyWithoutAliases(inner, budget)]))
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { otherName, recordName } from './desired-record.ts'
+import { fallbackName, recordName } from './desired-record.ts'
 import { withoutSecrets } from './redaction.ts'
 
 test('secrets are left out by the names of their fields, wherever they are; references stay', () => {
@@ -41,9 +41,9 @@ test('a name that the API takes stays; any other becomes one that it takes, the 
   expect(recordName('my-pool-x7k2p', 'id')).toBe('my-pool-x7k2p')
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,70}[a-z0-9])?$/), fc.uuid(), (name, registration) => {
-      for (const made of [recordName(name, registration), otherName(name, registration)])
+      for (const made of [recordName(name, registration), fallbackName(name, registration)])
         expect(made).toMatch(/^[a-z0-9]([-a-z0-9]{1,51}[a-z0-9])$/)
-      expect(otherName(name, registration)).toBe(otherName(name, registration))
+      expect(fallbackName(name, registration)).toBe(fallbackName(name, registration))
     }),
   )
 })

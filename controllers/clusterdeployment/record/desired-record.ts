@@ -4,23 +4,25 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { REGISTRATION } from '../labels.ts'
 import { withoutSecrets } from './redaction.ts'
 
-/** Lengths of a cluster's name in the API, and its form. HyperFleet: kinds that are built in. */
+/** Lengths of a cluster's name in the API, and its form. HyperFleet API: kinds that are built in. */
 const NAME = { least: 3, most: 53, form: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/ }
 const HASH_DIGITS = 5
 
 /** The ClusterDeployment's own name where the API takes it. */
 export const recordName = (name: string, registration: string): string =>
-  name.length >= NAME.least && name.length <= NAME.most && NAME.form.test(name) ? name : otherName(name, registration)
+  name.length >= NAME.least && name.length <= NAME.most && NAME.form.test(name)
+    ? name
+    : fallbackName(name, registration)
 
 /** A name of its own for one whose name somebody else has: always the same for one registration. */
-export const otherName = (name: string, registration: string): string => {
+export const fallbackName = (name: string, registration: string): string => {
   const hash = createHash('sha256').update(registration).digest('hex').slice(0, HASH_DIGITS)
   const begin = name.replaceAll('.', '-').slice(0, NAME.most - HASH_DIGITS - 1)
   return `${begin.replace(/-+$/, '')}-${hash}`
 }
 
 /** The ClusterDeployment's labels and nothing else: what is declared holds, also when somebody labels the record. */
-export const wantedLabels = (
+export const desiredLabels = (
   { metadata }: ClusterDeployment,
   registration: string,
 ): Readonly<Record<string, string>> => ({
@@ -29,7 +31,7 @@ export const wantedLabels = (
 })
 
 /** The spec without the install-config. @param attempt which try at the installation is asked for, from 1 */
-export const wantedSpec = (
+export const desiredSpec = (
   { metadata, spec }: ClusterDeployment,
   attempt: number,
 ): Readonly<Record<string, unknown>> => {

@@ -4,14 +4,14 @@ import type { ClusterRecord, Owner } from './record.ts'
  * The records of registered clusters as the API's stream last told of them. It says cheaply that nothing is to be done; what is to
  * be done is decided again on what the API answers.
  */
-export class Records {
+export class RecordCache {
   readonly #byId = new Map<string, ClusterRecord>()
   readonly #byRegistration = new Map<string, Set<string>>()
   /** While everything is told anew: what was not told yet. */
-  #untold: Set<string> | undefined
+  unconfirmed: Set<string> | undefined
   readonly #waiting = new Map<string, Owner>()
   /** Why it does not show what is true; undefined when it does. */
-  trouble: string | undefined = 'the HyperFleet API has not told yet which clusters it has'
+  outage: string | undefined = 'the HyperFleet API has not told yet which clusters it has'
 
   /** Those of one registration, the oldest first: there should be one at most. */
   of(registration: string): readonly ClusterRecord[] {
@@ -19,12 +19,12 @@ export class Records {
   }
 
   /** This ClusterDeployment can't go on before it shows what is true. Noted here and not read from its status, which comes back later. */
-  awaitedBy(owner: Owner): void {
+  addWaiting(owner: Owner): void {
     this.#waiting.set(`${owner.namespace}/${owner.name}`, owner)
   }
 
   /** @returns who waited, each once */
-  release(): readonly Owner[] {
+  takeWaiting(): readonly Owner[] {
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     return waiting
@@ -40,7 +40,7 @@ export class Records {
     this.#unlink(before)
     const { installConfig: _, ...kept } = record
     this.#byId.set(record.id, kept)
-    this.#untold?.delete(record.id)
+    this.unconfirmed?.delete(record.id)
     if (record.registration !== undefined) {
       const ids = this.#byRegistration.get(record.registration) ?? new Set()
       this.#byRegistration.set(record.registration, ids.add(record.id))
@@ -53,19 +53,19 @@ export class Records {
     const before = this.#byId.get(id)
     this.#unlink(before)
     this.#byId.delete(id)
-    this.#untold?.delete(id)
+    this.unconfirmed?.delete(id)
     return ownersOf(before)
   }
 
   /** Everything is told from now on. */
   beginSweep(): void {
-    this.#untold = new Set(this.#byId.keys())
+    this.unconfirmed = new Set(this.#byId.keys())
   }
 
   /** Everything was told: what was not is gone. @returns whom that concerns */
   endSweep(): readonly Owner[] {
-    const gone = [...(this.#untold ?? [])]
-    this.#untold = undefined
+    const gone = [...(this.unconfirmed ?? [])]
+    this.unconfirmed = undefined
     return gone.flatMap((id) => this.forget(id))
   }
 

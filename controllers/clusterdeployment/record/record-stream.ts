@@ -13,75 +13,77 @@ import type { HyperFleetClient, WatchMessage } from '#services/hyperfleet-api/cl
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { REGISTRATION } from '../labels.ts'
 import { type Owner, RECORD_FIELDS, recordOf } from './record.ts'
-import type { Records } from './record-cache.ts'
+import type { RecordCache } from './record-cache.ts'
 
-export interface Following {
+export interface StreamOptions {
   readonly api: HyperFleetClient
-  readonly records: Records
+  readonly records: RecordCache
   readonly clock: Clock
   readonly log: Logger
   /** Something about the record of this ClusterDeployment has changed. */
-  concern(owner: Owner): void
+  onChange(owner: Owner): void
   /** The stream has begun or ceased to show what is true. */
-  turned(): void
+  onAvailabilityChange(): void
 }
 
 /** Milliseconds after a stream that told nothing; one that broke off is taken up again after the first. */
-const AGAIN: ExponentialBackoff = { initial: 500, factor: 2, max: 30_000 }
+const RECONNECT_DELAY: ExponentialBackoff = { initial: 500, factor: 2, max: 30_000 }
 /** Milliseconds between looks at everything: the safety net under the stream, as the Sentinel has one. */
-const SWEEP_EVERY = 600_000
+const SWEEP_INTERVAL_MS = 600_000
 
 /** Runs until the signal aborts. */
-export const follow = async (following: Following, signal: AbortSignal): Promise<void> => {
+export const followRecords = async (following: StreamOptions, signal: AbortSignal): Promise<void> => {
   const { clock, log, records } = following
   const stream = new Stream(following)
   let failures = 0
   while (!signal.aborted) {
     const trouble = await stream.read(signal)
     if (signal.aborted) return
-    failures = stream.told ? 0 : failures + 1
-    if (!stream.told) stream.fell(trouble)
+    failures = stream.hasReceived ? 0 : failures + 1
+    if (!stream.hasReceived) stream.markUnavailable(trouble)
     if (failures <= 1 && trouble !== undefined) log.warn('the stream of clusters broke off', { problem: trouble })
-    await clock.sleep(exponentialDelay(AGAIN, failures + 1), signal)
+    await clock.sleep(exponentialDelay(RECONNECT_DELAY, failures + 1), signal)
   }
-  records.trouble = 'the manager is stopping'
+  records.outage = 'the manager is stopping'
 }
 
 class Stream {
-  readonly #following: Following
+  readonly #following: StreamOptions
   /** A watch from here misses nothing; undefined when it has to begin from nothing. */
   #version: string | undefined
   #sweptAt = 0
   /** The last reading told something. */
-  told = false
+  hasReceived = false
 
-  constructor(following: Following) {
+  constructor(following: StreamOptions) {
     this.#following = following
   }
 
   /** Reads until the stream ends. @returns why it did, where that is a problem */
   async read(signal: AbortSignal): Promise<string | undefined> {
     const { api, records, clock } = this.#following
-    this.told = false
+    this.hasReceived = false
     if (this.#version === undefined) {
       records.beginSweep()
       this.#sweptAt = monotonic(clock)
     }
     const turn = new AbortController()
     const over = AbortSignal.any([signal, turn.signal])
-    void clock.sleep(Math.max(0, this.#sweptAt + SWEEP_EVERY - monotonic(clock)), over).then(() => turn.abort())
+    void clock.sleep(Math.max(0, this.#sweptAt + SWEEP_INTERVAL_MS - monotonic(clock)), over).then(() => turn.abort())
     const query = { labels: REGISTRATION, fields: RECORD_FIELDS, resourceVersion: this.#version }
     try {
       for await (const message of api.watch('clusters', query, over)) {
-        this.told = true
+        this.hasReceived = true
         this.#take(message)
       }
-      return this.told ? undefined : 'the API ended the stream without a word: is it one with Muster-Features: watch?'
+      return this.hasReceived
+        ? undefined
+        : 'the API ended the stream without a word: is it one with Muster-Features: watch?'
     } catch (error) {
       if (signal.aborted) return undefined
       if (turn.signal.aborted) {
         // Ended by us, which is no trouble.
-        this.told = true
+        this.hasReceived = true
         this.#version = undefined
         return undefined
       }
@@ -94,15 +96,15 @@ class Stream {
   }
 
   /** The API can't be followed. */
-  fell(trouble: string | undefined): void {
-    const { records, turned } = this.#following
-    const was = records.trouble
-    records.trouble = trouble ?? was
-    if (was === undefined) turned()
+  markUnavailable(trouble: string | undefined): void {
+    const { records, onAvailabilityChange } = this.#following
+    const was = records.outage
+    records.outage = trouble ?? was
+    if (was === undefined) onAvailabilityChange()
   }
 
   #take({ type, object, resourceVersion }: WatchMessage): void {
-    const { records, concern } = this.#following
+    const { records, onChange } = this.#following
     switch (type) {
       case 'bookmark':
         this.#current()
@@ -114,22 +116,22 @@ class Stream {
         return
       case 'deleted': {
         const { id } = (object ?? {}) as { readonly id?: unknown }
-        if (typeof id === 'string') records.forget(id).forEach(concern)
+        if (typeof id === 'string') records.forget(id).forEach(onChange)
         break
       }
       default: {
         const record = recordOf(object)
-        if (record !== undefined) records.put(record).forEach(concern)
+        if (record !== undefined) records.put(record).forEach(onChange)
       }
     }
     this.#version = resourceVersion ?? this.#version
   }
 
   #current(): void {
-    const { records, concern, turned } = this.#following
-    records.endSweep().forEach(concern)
-    if (records.trouble === undefined) return
-    records.trouble = undefined
-    turned()
+    const { records, onChange, onAvailabilityChange } = this.#following
+    records.endSweep().forEach(onChange)
+    if (records.outage === undefined) return
+    records.outage = undefined
+    onAvailabilityChange()
   }
 }

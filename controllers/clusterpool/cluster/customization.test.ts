@@ -3,7 +3,7 @@ import {
   CustomizationError,
   customizeInstallConfig,
   customizeSpec,
-  readCustomization,
+  validateCustomization,
 } from '#apis/hive.openshift.io/model/customization.ts'
 import {
   InstallConfigError,
@@ -154,15 +154,15 @@ function bomb(): string {
 
 describe('what can be known of a customization before there is a document', () => {
   test('nothing is wrong with one that fits some install-config', () => {
-    readCustomization({ name: 'a', installConfigPatches: [{ op: 'replace', path: '/not/here', value: 1 }] })
-    readCustomization({ name: 'a' })
+    validateCustomization({ name: 'a', installConfigPatches: [{ op: 'replace', path: '/not/here', value: 1 }] })
+    validateCustomization({ name: 'a' })
   })
 
   test.for([
     [{ op: 'add', path: '/a' }, 'a: installConfigPatches: operation 0 ({"op":"add","path":"/a"}): add needs a value'],
     [{ op: 'add', path: '/a', valueJSON: '{' }, 'a: installConfigPatches: operation 0 (add /a): valueJSON is no JSON'],
   ] as const)('%j can be applied to none', ([operation, message]) => {
-    expect(() => readCustomization({ name: 'a', installConfigPatches: [operation] })).toThrow(message)
-    expect(() => readCustomization({ name: 'a', installConfigPatches: [operation] })).toThrow(CustomizationError)
+    expect(() => validateCustomization({ name: 'a', installConfigPatches: [operation] })).toThrow(message)
+    expect(() => validateCustomization({ name: 'a', installConfigPatches: [operation] })).toThrow(CustomizationError)
   })
 })

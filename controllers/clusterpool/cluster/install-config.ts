@@ -6,13 +6,16 @@ import type { Json } from '#lib/json-patch/json.ts'
 import { isObject } from '#lib/json-patch/pointer.ts'
 
 /** What a pool says of all its clusters. */
-export interface Common {
+export interface InstallConfigInput {
   readonly platform: Platform
   readonly baseDomain: string
 }
 
 /** The install-config when the pool names no template. */
-export const defaultInstallConfig = ({ platform, baseDomain }: Common, clusterName: string): InstallConfig => ({
+export const defaultInstallConfig = (
+  { platform, baseDomain }: InstallConfigInput,
+  clusterName: string,
+): InstallConfig => ({
   apiVersion: 'v1',
   baseDomain,
   metadata: { name: clusterName },
@@ -30,7 +33,7 @@ export const defaultInstallConfig = ({ platform, baseDomain }: Common, clusterNa
 /** A template, with the cluster's own name and the pool's domain in it. */
 export const fromTemplate = (
   template: InstallConfig,
-  { baseDomain }: Pick<Common, 'baseDomain'>,
+  { baseDomain }: Pick<InstallConfigInput, 'baseDomain'>,
   clusterName: string,
 ): InstallConfig => ({
   ...template,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { aCustomization, aPool } from '#test/worlds/clusterpool/builders.ts'
-import { pass } from '#test/worlds/clusterpool/scenario.ts'
+import { planPass } from '#test/worlds/clusterpool/scenario.ts'
 import { deploymentManifest, installConfigManifest, namespaceManifest } from './manifests.ts'
 
-const creation = (given: Parameters<typeof pass>[0]) => {
-  const [create] = pass(given).actions.filter((action) => action.action === 'CreateCluster')
+const creation = (given: Parameters<typeof planPass>[0]) => {
+  const [create] = planPass(given).actions.filter((action) => action.action === 'CreateCluster')
   if (create === undefined) throw new Error('no cluster is made')
   return create
 }

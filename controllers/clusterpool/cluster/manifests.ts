@@ -71,10 +71,10 @@ export const deploymentManifest = (
 })
 
 /** A label's value has at most so many characters; a pool's name may have more. Kubernetes: labels and selectors. */
-const LONGEST_VALUE = 63
+const MAX_LABEL_CHARS = 63
 
 const labelsOf = ({ metadata: { name, namespace = '', uid } }: ClusterPool): Readonly<Record<string, string>> => ({
   [POOL_LABELS.namespace]: namespace,
   [POOL_LABELS.uid]: uid,
-  ...(name.length <= LONGEST_VALUE && { [POOL_LABELS.name]: name }),
+  ...(name.length <= MAX_LABEL_CHARS && { [POOL_LABELS.name]: name }),
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type Installed, poolVersion } from './pool-version.ts'
+import { computePoolVersion, type VersionedFields } from './pool-version.ts'
 
-const PLAIN: Installed = {
+const PLAIN: VersionedFields = {
   platform: { vsphere: { vCenter: 'vcenter.example.com', folder: '/dc1/vm' } },
   baseDomain: 'example.com',
   imageSetRef: { name: 'openshift-v4.20' },
@@ -13,15 +13,15 @@ const inventory = (...names: readonly string[]) => ({
 
 /** Pinned: when one of these changes, every unclaimed cluster of every such pool is replaced after an upgrade. */
 describe('the versions of today’s pools', () => {
-  test.each<[string, Installed, string]>([
+  test.each<[string, VersionedFields, string]>([
     ['plain', PLAIN, 'd3ccb016b2851ca4'],
     ['with an inventory', { ...PLAIN, inventory: inventory('foo') }, 'c65dfddb28692b74'],
     ['with a template', { ...PLAIN, installConfigSecretTemplateRef: { name: 'template' } }, '5fe289dbb321a394'],
     ['with one customization for all', { ...PLAIN, customizationRef: { name: 'all' } }, 'ecce4d99ed46eb3e'],
-  ])('%s', (_name, spec, version) => expect(poolVersion(spec)).toBe(version))
+  ])('%s', (_name, spec, version) => expect(computePoolVersion(spec)).toBe(version))
 })
 
-test.each<[string, Partial<Installed>]>([
+test.each<[string, Partial<VersionedFields>]>([
   ['the cloud', { platform: { aws: { region: 'us-east-1' } } }],
   ['a field of the cloud', { platform: { vsphere: { vCenter: 'vcenter.example.com', folder: '/dc2/vm' } } }],
   ['the domain', { baseDomain: 'example.org' }],
@@ -29,17 +29,17 @@ test.each<[string, Partial<Installed>]>([
   ['the template', { installConfigSecretTemplateRef: { name: 'template' } }],
   ['the first inventory', { inventory: inventory('foo') }],
 ])('3: %s makes another version', (_what, change) => {
-  expect(poolVersion({ ...PLAIN, ...change })).not.toBe(poolVersion(PLAIN))
+  expect(computePoolVersion({ ...PLAIN, ...change })).not.toBe(computePoolVersion(PLAIN))
 })
 
 test('two clouds without fields are two', () => {
-  const on = (platform: Installed['platform']) => poolVersion({ ...PLAIN, platform })
+  const on = (platform: VersionedFields['platform']) => computePoolVersion({ ...PLAIN, platform })
   expect(on({ none: {} })).not.toBe(on({ agentBareMetal: {} }))
 })
 
 test('entries of an inventory make no other version', () => {
-  expect(poolVersion({ ...PLAIN, inventory: inventory('foo', 'bar') })).toBe(
-    poolVersion({ ...PLAIN, inventory: { ...inventory('foo'), attempts: 5 } }),
+  expect(computePoolVersion({ ...PLAIN, inventory: inventory('foo', 'bar') })).toBe(
+    computePoolVersion({ ...PLAIN, inventory: { ...inventory('foo'), attempts: 5 } }),
   )
 })
 
@@ -49,11 +49,11 @@ test('neither the order of fields nor fields that say nothing make another versi
     platform: { vsphere: { folder: '/dc1/vm', later: {}, vCenter: 'vcenter.example.com', also: '' } },
     baseDomain: 'example.com',
   }
-  expect(poolVersion(written)).toBe(poolVersion(PLAIN))
+  expect(computePoolVersion(written)).toBe(computePoolVersion(PLAIN))
 })
 
 test('3: size, labels and lifetimes are no part of it', () => {
-  expect(poolVersion({ ...PLAIN, size: 9, labels: { a: 'b' }, hibernateAfter: '1h' } as Installed)).toBe(
-    poolVersion(PLAIN),
+  expect(computePoolVersion({ ...PLAIN, size: 9, labels: { a: 'b' }, hibernateAfter: '1h' } as VersionedFields)).toBe(
+    computePoolVersion(PLAIN),
   )
 })

@@ -3,13 +3,13 @@ import canonicalize from 'canonicalize'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 
 /** What decides how a cluster is installed. Size, labels and lifetimes don't: clusters of another size are no others. */
-export type Installed = Pick<
+export type VersionedFields = Pick<
   ClusterPoolSpec,
   'platform' | 'baseDomain' | 'imageSetRef' | 'installConfigSecretTemplateRef' | 'customizationRef' | 'inventory'
 >
 
 /** Any fixed text; another one would make every cluster of every pool with an inventory outdated. */
-const WITH_INVENTORY = 'hasInventory'
+const INVENTORY_MARKER = 'hasInventory'
 /** Enough to tell versions apart, short enough for a column. */
 const DIGITS = 16
 
@@ -21,22 +21,22 @@ const DIGITS = 16
  * its entries are: a pool that gets or loses its inventory replaces its clusters, a pool that gets an entry does not.
  * Seed: clusterpool-inventory, Pool Version.
  */
-export const poolVersion = (spec: Installed): string => {
+export const computePoolVersion = (spec: VersionedFields): string => {
   const { platform, baseDomain, imageSetRef, installConfigSecretTemplateRef, customizationRef, inventory } = spec
-  const fields = present({ baseDomain, imageSetRef, installConfigSecretTemplateRef, customizationRef }) as object
+  const fields = withoutEmpty({ baseDomain, imageSetRef, installConfigSecretTemplateRef, customizationRef }) as object
   // A cloud's name says something even when nothing stands below it.
-  const clouds = Object.entries(platform).map(([cloud, about]) => [cloud, present(about)])
-  const text = `${canonicalize({ ...fields, platform: Object.fromEntries(clouds) })}${inventory === undefined ? '' : WITH_INVENTORY}`
+  const clouds = Object.entries(platform).map(([cloud, about]) => [cloud, withoutEmpty(about)])
+  const text = `${canonicalize({ ...fields, platform: Object.fromEntries(clouds) })}${inventory === undefined ? '' : INVENTORY_MARKER}`
   return createHash('sha256').update(text).digest('hex').slice(0, DIGITS)
 }
 
 /** Without the parts that say nothing, however deep. */
-const present = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(present)
+const withoutEmpty = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .map(([key, inner]) => [key, present(inner)] as const)
+      .map(([key, inner]) => [key, withoutEmpty(inner)] as const)
       .filter(([, inner]) => !isEmpty(inner)),
   )
 }

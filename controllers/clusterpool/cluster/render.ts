@@ -19,14 +19,14 @@ export interface ClusterDocuments {
   readonly notices: readonly string[]
 }
 
-export interface Recipe {
+export interface RenderInput {
   readonly pool: NamespacedName
   readonly poolSpec: ClusterPoolSpec
   readonly template: InstallConfig | undefined
   /** Its name, which is its namespace's too. */
   readonly name: string
   /** The one for all clusters of the pool, which comes first. */
-  readonly forAll: Customization | undefined
+  readonly shared: Customization | undefined
   /** The one that this cluster leases. */
   readonly leased: Customization | undefined
 }
@@ -38,17 +38,17 @@ export const installConfigSecretName = (cluster: string): string => `${cluster}-
  * Renders a cluster: the pool's install-config and spec with the customizations applied. Its power state is the caller's to set.
  * @throws CustomizationError naming the operation that can't be applied
  */
-export const renderCluster = (recipe: Recipe): ClusterDocuments => {
-  const { poolSpec, template, name, forAll, leased } = recipe
-  const customizations = [forAll, leased].filter((customization) => customization !== undefined)
+export const renderCluster = (recipe: RenderInput): ClusterDocuments => {
+  const { poolSpec, template, name, shared, leased } = recipe
+  const customizations = [shared, leased].filter((customization) => customization !== undefined)
   const plain = template === undefined ? defaultInstallConfig(poolSpec, name) : fromTemplate(template, poolSpec, name)
   const config = customizeInstallConfig(plain, customizations)
-  const before = specOf(recipe, config.document)
+  const before = buildSpec(recipe, config.document)
   const spec = customizeSpec(before, customizations)
-  for (const field of POOLS_OWN)
+  for (const field of POOL_OWNED_FIELDS)
     if (!isDeepStrictEqual(spec.document[field], before[field]))
       throw new CustomizationError(
-        `${leased?.name ?? forAll?.name}: clusterDeploymentSpecPatches: ${field} is the pool's to write: leave it as it is`,
+        `${leased?.name ?? shared?.name}: clusterDeploymentSpecPatches: ${field} is the pool's to write: leave it as it is`,
       )
   return {
     installConfig: config.document,
@@ -58,9 +58,9 @@ export const renderCluster = (recipe: Recipe): ClusterDocuments => {
 }
 
 /** By these fields a pool knows its clusters; a patch must not move a cluster to another pool or claim. */
-const POOLS_OWN = ['clusterPoolRef', 'installed', 'powerState'] as const
+const POOL_OWNED_FIELDS = ['clusterPoolRef', 'installed', 'powerState'] as const
 
-const specOf = ({ pool, poolSpec, name, leased }: Recipe, config: InstallConfig): ClusterDeploymentSpec => {
+const buildSpec = ({ pool, poolSpec, name, leased }: RenderInput, config: InstallConfig): ClusterDeploymentSpec => {
   const { platform, imageSetRef, installerEnv, pullSecretRef, hibernateAfter, installAttemptsLimit } = poolSpec
   const { metadata, baseDomain } = config as { metadata?: { name?: unknown }; baseDomain?: unknown }
   return {

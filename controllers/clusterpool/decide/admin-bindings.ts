@@ -1,7 +1,7 @@
 /** Who may look into the namespaces of a pool's clusters. Anchors hive-clusterpool 2.9, W16, W17. */
 import type { Subject } from '#apis/kubernetes.ts'
 import type { Observed } from '../model/observed.ts'
-import { compare } from '../model/order.ts'
+import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 import type { PoolNamespace } from './namespaces.ts'
 
@@ -19,25 +19,25 @@ export interface AdminBinding {
 }
 
 /** Each subject once, in one order: bindings that say the same compare equal. */
-export const union = (subjects: readonly Subject[]): readonly Subject[] =>
+export const uniqueSubjects = (subjects: readonly Subject[]): readonly Subject[] =>
   [...new Map(subjects.map((subject) => [keyOf(subject), subject])).entries()]
-    .toSorted(([a], [b]) => compare(a, b))
+    .toSorted(([a], [b]) => compareText(a, b))
     .map(([, subject]) => subject)
 
 /** The bindings that are not as they should be. The set is exact: the last admin that goes takes the binding along. */
-export const bindingsToWrite = (
+export const findOutdatedBindings = (
   admins: readonly Subject[],
   namespaces: readonly AdminNamespace[],
 ): readonly AdminBinding[] => {
-  const subjects = union(admins)
+  const subjects = uniqueSubjects(admins)
   return namespaces
     .filter((namespace) => !namespace.terminating && !sameSubjects(namespace.admins ?? [], subjects))
     .map(({ name }) => ({ namespace: name, subjects }))
-    .toSorted((a, b) => compare(a.namespace, b.namespace))
+    .toSorted((a, b) => compareText(a.namespace, b.namespace))
 }
 
 const sameSubjects = (there: readonly Subject[], wanted: readonly Subject[]): boolean => {
-  const written = union(there)
+  const written = uniqueSubjects(there)
   return written.length === wanted.length && written.every((subject, index) => keyOf(subject) === keyOf(wanted[index]))
 }
 
@@ -46,7 +46,7 @@ const keyOf = (subject: Subject | undefined): string =>
 
 /** The writes that bring the bindings up to date. */
 export const bindingActions = ({ admins, namespaces }: Observed): readonly Action[] =>
-  bindingsToWrite(admins, namespaces).map((binding) => ({
+  findOutdatedBindings(admins, namespaces).map((binding) => ({
     action: 'BindAdmins',
     ...binding,
     why: binding.subjects.length === 0 ? 'the pool has no admins any more' : 'the admins of the pool are others',

@@ -21,7 +21,7 @@ export interface Buckets {
 export type Bucket = keyof Buckets
 
 /** Sorts the clusters of a pool into their buckets. */
-export const bucketsOf = ({ pool, clusters, absentClaims }: Observed, now: Date): Buckets => {
+export const sortIntoBuckets = ({ pool, clusters, absentClaims }: Observed, now: Date): Buckets => {
   const buckets: Record<Bucket, Cluster[]> = {
     deleting: [],
     marked: [],
@@ -40,23 +40,23 @@ const bucketOf = (cluster: Cluster, absentClaims: ReadonlySet<string>, spec: Clu
   if (cluster.marked) return 'marked'
   // A claim holds its cluster by a finalizer. Without the claim nobody has the cluster, and nobody else may get it.
   if (cluster.claim !== undefined) return absentClaims.has(cluster.claim) ? 'marked' : 'claimed'
-  if (whyBroken(cluster, spec, now) !== undefined) return 'broken'
+  if (brokenReason(cluster, spec, now) !== undefined) return 'broken'
   if (!cluster.installed) return 'installing'
   return cluster.power === 'Running' ? 'assignable' : 'standby'
 }
 
 /** Why an unclaimed cluster will never be usable, in words; undefined when it may be. */
-export const whyBroken = (cluster: Cluster, spec: ClusterPoolSpec, now: Date): string | undefined => {
+export const brokenReason = (cluster: Cluster, spec: ClusterPoolSpec, now: Date): string | undefined => {
   if (cluster.stopped !== undefined) return cluster.stopped
-  const until = resumesUntil(cluster, spec)
+  const until = resumeDeadline(cluster, spec)
   if (until === undefined || until >= now.getTime()) return undefined
   return `did not resume within ${spec.hibernationConfig?.resumeTimeout}`
 }
 
 /** Until when a cluster that wakes up may take; undefined when it doesn't, or may take for ever. */
-export const resumesUntil = (cluster: Cluster, { hibernationConfig }: ClusterPoolSpec): number | undefined => {
+export const resumeDeadline = (cluster: Cluster, { hibernationConfig }: ClusterPoolSpec): number | undefined => {
   const timeout = hibernationConfig?.resumeTimeout === undefined ? 0 : spanOf(hibernationConfig.resumeTimeout)
-  if (timeout === 0 || !cluster.installed || cluster.wantedPower !== 'Running') return undefined
+  if (timeout === 0 || !cluster.installed || cluster.desiredPower !== 'Running') return undefined
   if (cluster.power === 'Running' || cluster.power === 'Hibernating') return undefined
   return cluster.resumingSince === undefined ? undefined : cluster.resumingSince + timeout
 }

@@ -16,7 +16,7 @@ export interface Conflict {
   readonly cluster: Cluster
 }
 
-export interface Claiming {
+export interface ClaimPlan {
   readonly assignments: readonly Assignment[]
   readonly conflicts: readonly Conflict[]
   /** Those that have no cluster after this pass, first in the queue first. */
@@ -27,7 +27,7 @@ export interface Claiming {
  * Repairs links of which one side was written, then gives the oldest running clusters to the oldest claims.
  * @param assignable Running unclaimed clusters, oldest first.
  */
-export const claiming = ({ claims, clusters }: Observed, assignable: readonly Cluster[]): Claiming => {
+export const planClaims = ({ claims, clusters }: Observed, assignable: readonly Cluster[]): ClaimPlan => {
   const assignments: Assignment[] = []
   const conflicts: Conflict[] = []
   const waiting: Claim[] = []
@@ -81,7 +81,7 @@ const linkOf = (claim: Claim, clusters: readonly Cluster[]): Link => {
 }
 
 /** The writes that make clusters and claims each other's, or part them. */
-export const assign = (assignments: readonly Assignment[], conflicts: readonly Conflict[]): readonly Action[] => [
+export const claimActions = (assignments: readonly Assignment[], conflicts: readonly Conflict[]): readonly Action[] => [
   ...conflicts.map(
     ({ claim, cluster }): Action => ({
       action: 'ClearClaim',
@@ -110,7 +110,7 @@ export const assign = (assignments: readonly Assignment[], conflicts: readonly C
  * Tells claims that wait where they stand; those that were told already are left alone.
  * @param say The sentence for the place, counted from 1.
  */
-export const queue = (waiting: readonly Claim[], say: (place: number) => string): readonly Action[] =>
+export const queueActions = (waiting: readonly Claim[], say: (place: number) => string): readonly Action[] =>
   waiting.flatMap((claim, index): Action[] => {
     const position = index + 1
     const why = say(position)

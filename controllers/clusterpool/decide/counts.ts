@@ -4,7 +4,11 @@ import type { Counts } from '../model/plan.ts'
 import type { Buckets } from './buckets.ts'
 
 /** How many clusters, leases and claims a pass found, by where they stand. */
-export const countsOf = (observed: Observed, buckets: Buckets, rest: Pick<Counts, 'stale' | 'waiting'>): Counts => {
+export const countClusters = (
+  observed: Observed,
+  buckets: Buckets,
+  rest: Pick<Counts, 'stale' | 'waiting'>,
+): Counts => {
   const { assignable, claimed, deleting, marked, installing, standby, broken } = buckets
   const pool = poolOf(observed)
   return {

@@ -1,35 +1,35 @@
 /** What a pass does for a pool that is being deleted. Anchors hive-clusterpool 2.9; scenarios 36 to 38. */
 
-import { poolVersion } from '../cluster/pool-version.ts'
+import { computePoolVersion } from '../cluster/pool-version.ts'
 import { deletionConditions } from '../conditions.ts'
-import { nextInventory } from '../inventory/inventory.ts'
-import { summaryOf } from '../inventory/summary.ts'
-import { leasesOf, poolOf } from '../lease/lease.ts'
-import { leaseCare } from '../lease/lease-actions.ts'
+import { buildInventory } from '../inventory/inventory.ts'
+import { summarizeEntries } from '../inventory/summary.ts'
+import { findLeases, poolOf } from '../lease/lease.ts'
+import { leaseActions } from '../lease/lease-actions.ts'
 import { isSame, type Observed } from '../model/observed.ts'
 import type { Action, Plan } from '../model/plan.ts'
-import { statusWrite } from '../status.ts'
+import { statusActions } from '../status.ts'
 import { bindingActions } from './admin-bindings.ts'
-import { bucketsOf } from './buckets.ts'
-import { assign, claiming, queue } from './claims.ts'
-import { countsOf } from './counts.ts'
-import { namespaceCare } from './namespaces.ts'
-import { roomOf } from './sizing.ts'
+import { sortIntoBuckets } from './buckets.ts'
+import { claimActions, planClaims, queueActions } from './claims.ts'
+import { countClusters } from './counts.ts'
+import { namespaceActions } from './namespaces.ts'
+import { sizeLimits } from './sizing.ts'
 
 /**
  * Unclaimed clusters go, as fast as maxConcurrent allows; claimed ones stay with their claims and hold the pool. Nobody is given
  * a cluster any more. The pool itself goes when it has neither clusters nor leases.
  */
-export const planTeardown = (observed: Observed, now: Date): Plan => {
+export const decideDeletion = (observed: Observed, now: Date): Plan => {
   const { pool, clusters, customizations } = observed
-  const { assignments, conflicts, waiting } = claiming(observed, [])
+  const { assignments, conflicts, waiting } = planClaims(observed, [])
   const promised = new Set(assignments.map(({ cluster }) => cluster))
-  const buckets = bucketsOf(observed, now)
-  const version = poolVersion(pool.spec)
-  const leases = leasesOf(observed, now)
-  const inventory = nextInventory(observed, { poolVersion: version, leases, refusals: new Map() }, now)
+  const buckets = sortIntoBuckets(observed, now)
+  const version = computePoolVersion(pool.spec)
+  const leases = findLeases(observed, now)
+  const inventory = buildInventory(observed, { poolVersion: version, leases, problems: new Map() }, now)
 
-  const { concurrent } = roomOf({ spec: pool.spec, buckets, unseen: 0, waiting: 0 })
+  const { concurrent } = sizeLimits({ spec: pool.spec, buckets, unseen: 0, waiting: 0 })
   const { marked, broken, installing, standby, assignable } = buckets
   const going = [
     ...marked,
@@ -41,32 +41,32 @@ export const planTeardown = (observed: Observed, now: Date): Plan => {
   const held = [...customizations.values()].filter(
     (one) => one.pool !== undefined && isSame(one.pool, poolOf(observed)),
   )
-  const care = leaseCare(observed, leases, new Set(), now)
+  const care = leaseActions(observed, leases, new Set(), now)
   // Nothing is made any more, so no namespace has to wait for its cluster.
-  const namespaces = namespaceCare(observed, now, 0)
+  const namespaces = namespaceActions(observed, now, 0)
   const isEmpty = clusters.length === 0 && held.length === 0 && namespaces.actions.length === 0
   const conditions = deletionConditions(pool.metadata.generation, clusters, held.length)
-  const summary = inventory === undefined ? undefined : summaryOf(inventory, 0, 0)
+  const summary = inventory === undefined ? undefined : summarizeEntries(inventory, 0, 0)
 
   const actions: readonly Action[] = [
-    ...statusWrite(observed, { buckets, poolVersion: version, inventory, summary, conditions }, now),
+    ...statusActions(observed, { buckets, poolVersion: version, inventory, summary, conditions }, now),
     ...care.actions,
-    ...assign(assignments, conflicts),
+    ...claimActions(assignments, conflicts),
     ...deletions.map(
       (cluster): Action => ({ action: 'DeleteCluster', cluster, isStale: false, why: 'the pool is being deleted' }),
     ),
-    ...queue(waiting, () => `pool ${pool.metadata.name} is being deleted: claim from another one`),
+    ...queueActions(waiting, () => `pool ${pool.metadata.name} is being deleted: claim from another one`),
     ...bindingActions(observed),
     ...namespaces.actions,
     ...waits,
-    ...(isEmpty ? [{ action: 'LetPoolGo', why: 'it has neither clusters nor leases' } as const] : []),
+    ...(isEmpty ? [{ action: 'RemovePoolFinalizer', why: 'it has neither clusters nor leases' } as const] : []),
   ]
-  const next = Math.min(...care.times)
+  const next = Math.min(...care.recheckTimes)
   return {
     pool: poolOf(observed),
     actions,
-    lookAgainAt: Number.isFinite(next) ? new Date(next) : undefined,
-    counts: countsOf(observed, buckets, { stale: 0, waiting: waiting.length }),
+    recheckAt: Number.isFinite(next) ? new Date(next) : undefined,
+    counts: countClusters(observed, buckets, { stale: 0, waiting: waiting.length }),
   }
 }
 

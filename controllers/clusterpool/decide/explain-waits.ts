@@ -1,20 +1,20 @@
 /** Why clusters are not made or not deleted although they could be expected to be. */
 import type { Action } from '../model/plan.ts'
-import type { Sizes, Sizing } from './sizing.ts'
+import type { Sizing, SizingInput } from './sizing.ts'
 
 /** One `Wait` for each thing that a reader of the plan would look for. */
-export const whyNot = (
-  { buckets, stale, uncounted, isUnproven, isReplaceable, spec }: Sizes,
+export const explainWaits = (
+  { buckets, stale, uncounted, isUnproven, isReplaceable, spec }: SizingInput,
   { add, missing, capacity, concurrent, delete: deletions }: Sizing,
   dependencies: readonly string[],
-  refusal: string | undefined,
+  blockedReason: string | undefined,
 ): readonly Action[] => {
   const wait = (about: string, why: string): Action => ({ action: 'Wait', about, why })
   const waits: Action[] = []
   const short = missing - add
   if (short > 0) {
     const limit =
-      refusal ??
+      blockedReason ??
       ((dependencies.length > 0 && `something is missing: ${dependencies.join('; ')}`) ||
         (concurrent <= add && `maxConcurrent is ${spec.maxConcurrent}`) ||
         (capacity <= add && `maxSize is ${spec.maxSize}, claimed clusters included`) ||

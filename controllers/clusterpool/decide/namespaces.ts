@@ -1,8 +1,8 @@
 /** The namespaces of a pool's clusters: they go when nothing is in them any more. Anchors hive-clusterpool 2.9, W7. */
 import type { Subject } from '#apis/kubernetes.ts'
-import { LEASE_GRACE } from '../lease/lease.ts'
+import { LEASE_GRACE_MS } from '../lease/lease.ts'
 import type { Observed } from '../model/observed.ts'
-import { compare } from '../model/order.ts'
+import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 
 /** A namespace that carries the uid of the pool. */
@@ -17,33 +17,33 @@ export interface PoolNamespace {
   readonly admins: readonly Subject[] | undefined
 }
 
-export interface NamespaceCare {
+export interface NamespaceActions {
   readonly actions: readonly Action[]
   /** When namespaces that are left may go; milliseconds since the epoch. */
-  readonly times: readonly number[]
+  readonly recheckTimes: readonly number[]
 }
 
 /**
  * Deletes namespaces without a cluster.
  * @param grace How old one must be, in milliseconds: somebody may be about to make the cluster in it.
  */
-export const namespaceCare = (
+export const namespaceActions = (
   { namespaces, clusters, customizations }: Observed,
   now: Date,
-  grace = LEASE_GRACE,
-): NamespaceCare => {
+  grace = LEASE_GRACE_MS,
+): NamespaceActions => {
   const needed = new Set([
     ...clusters.map(({ namespace }) => namespace),
     ...[...customizations.values()].flatMap(({ cluster }) => cluster?.namespace ?? []),
   ])
   const left = namespaces
     .filter(({ name, terminating, isUsed }) => !terminating && !isUsed && !needed.has(name))
-    .toSorted((a, b) => compare(a.name, b.name))
+    .toSorted((a, b) => compareText(a.name, b.name))
   const isOld = ({ createdAt }: PoolNamespace) => createdAt + grace <= now.getTime()
   return {
     actions: left
       .filter(isOld)
       .map(({ name, uid }) => ({ action: 'DeleteNamespace', name, uid, why: 'no cluster is in it' })),
-    times: left.filter((one) => !isOld(one)).map(({ createdAt }) => createdAt + grace),
+    recheckTimes: left.filter((one) => !isOld(one)).map(({ createdAt }) => createdAt + grace),
   }
 }

@@ -29,4 +29,4 @@ export const powerChanges = (
   clusters
     .toSorted(byAge)
     .map((cluster, index) => ({ cluster, power: powerOf(index, spec, waiting) }))
-    .filter(({ cluster, power }) => cluster.wantedPower !== power)
+    .filter(({ cluster, power }) => cluster.desiredPower !== power)

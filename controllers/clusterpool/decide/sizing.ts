@@ -4,11 +4,11 @@
  */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { Cluster } from '../model/observed.ts'
-import { byYouth } from '../model/order.ts'
+import { byNewest } from '../model/order.ts'
 import type { Buckets } from './buckets.ts'
 import type { Stale, Staleness } from './stale.ts'
 
-export interface Sizes {
+export interface SizingInput {
   readonly spec: Pick<ClusterPoolSpec, 'size' | 'maxSize' | 'maxConcurrent' | 'staleReplacement'>
   readonly buckets: Buckets
   /** Leases of clusters that exist and were not seen yet: they count as installing. */
@@ -44,9 +44,9 @@ export interface Sizing {
 }
 
 /** Decides on the size. Marked clusters go first, then clusters are added, then broken, surplus and outdated ones go. */
-export const sizing = (sizes: Sizes): Sizing => {
+export const decideSize = (sizes: SizingInput): Sizing => {
   const { buckets, free } = sizes
-  const { capacity, concurrent, missing } = roomOf(sizes)
+  const { capacity, concurrent, missing } = sizeLimits(sizes)
   const deletions: Sizing['delete'][number][] = []
   let left = concurrent
   const remove = (clusters: readonly Cluster[], reason: Deletion) => {
@@ -66,14 +66,19 @@ export const sizing = (sizes: Sizes): Sizing => {
       'Broken',
     )
     remove(sizes.removed, 'RemovedFromInventory')
-    remove(surplus(buckets, going, -missing), 'Surplus')
-    for (const { cluster, staleness } of replaceable(sizes, missing, going)) remove([cluster], staleness)
+    remove(findSurplus(buckets, going, -missing), 'Surplus')
+    for (const { cluster, staleness } of findReplaceable(sizes, missing, going)) remove([cluster], staleness)
   }
   return { add, delete: deletions, missing, capacity, concurrent }
 }
 
 /** How many clusters are missing, and what the limits leave room for. */
-export const roomOf = ({ spec, buckets, unseen, waiting }: Pick<Sizes, 'spec' | 'buckets' | 'unseen' | 'waiting'>) => {
+export const sizeLimits = ({
+  spec,
+  buckets,
+  unseen,
+  waiting,
+}: Pick<SizingInput, 'spec' | 'buckets' | 'unseen' | 'waiting'>) => {
   const { deleting, marked, claimed, broken, assignable, standby, installing } = buckets
   const unclaimed = broken.length + assignable.length + standby.length + installing.length + unseen
   const all = unclaimed + deleting.length + marked.length + claimed.length
@@ -86,9 +91,9 @@ export const roomOf = ({ spec, buckets, unseen, waiting }: Pick<Sizes, 'spec' | 
 }
 
 /** Those that nobody would miss: the newest that install, then the oldest that sleep, then the oldest that run (34, 35). */
-const surplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: number): readonly Cluster[] => {
+const findSurplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: number): readonly Cluster[] => {
   const stays = (cluster: Cluster) => !going.has(cluster)
-  const order = [...buckets.installing.toSorted(byYouth), ...buckets.standby, ...buckets.assignable]
+  const order = [...buckets.installing.toSorted(byNewest), ...buckets.standby, ...buckets.assignable]
   return order.filter(stays).slice(0, Math.max(0, tooMany - going.size))
 }
 
@@ -96,10 +101,10 @@ const surplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: number)
  * The outdated clusters that may be replaced now. Each replacement takes a place until the new cluster is installed; clusters that
  * can't be made for want of customizations or capacity take none, or nothing would ever be replaced (W2).
  */
-const replaceable = (sizes: Sizes, missing: number, going: ReadonlySet<Cluster>): readonly Stale[] => {
+const findReplaceable = (sizes: SizingInput, missing: number, going: ReadonlySet<Cluster>): readonly Stale[] => {
   const { buckets, spec, free, returning, unseen } = sizes
   if (missing < 0 || going.size > 0 || sizes.isUnproven) return []
-  const { capacity } = roomOf(sizes)
+  const { capacity } = sizeLimits(sizes)
   const room = capacity + buckets.deleting.length + buckets.marked.length
   const coming = Math.max(0, Math.min(missing, free + returning, room))
   const places = spec.staleReplacement.maxConcurrent - coming - buckets.installing.length - unseen

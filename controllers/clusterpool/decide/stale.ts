@@ -13,10 +13,10 @@ export type Staleness =
   | 'OtherCustomization'
 
 /** In this order they are replaced (anchors hive-clusterpool, scenario 22). */
-const ORDER: readonly Staleness[] = ['UnknownVersion', 'OtherVersion', 'OtherCustomization']
+const REPLACEMENT_ORDER: readonly Staleness[] = ['UnknownVersion', 'OtherVersion', 'OtherCustomization']
 
 /** Is it one of the reasons for which clusters are outdated? */
-export const isStaleness = (reason: string): boolean => ORDER.some((one) => one === reason)
+export const isStaleness = (reason: string): boolean => REPLACEMENT_ORDER.some((one) => one === reason)
 
 export interface Stale {
   readonly cluster: Cluster
@@ -24,7 +24,7 @@ export interface Stale {
 }
 
 /** The outdated clusters that are neither claimed nor broken, first to go first. */
-export const staleOf = (
+export const findStale = (
   { installing, standby, assignable }: Buckets,
   version: string,
   inventory: Inventory | undefined,
@@ -35,7 +35,10 @@ export const staleOf = (
       const staleness = stalenessOf(cluster, version, inventory, losers)
       return staleness === undefined ? [] : [{ cluster, staleness }]
     })
-    .toSorted((a, b) => ORDER.indexOf(a.staleness) - ORDER.indexOf(b.staleness) || byAge(a.cluster, b.cluster))
+    .toSorted(
+      (a, b) =>
+        REPLACEMENT_ORDER.indexOf(a.staleness) - REPLACEMENT_ORDER.indexOf(b.staleness) || byAge(a.cluster, b.cluster),
+    )
 
 const stalenessOf = (
   cluster: Cluster,

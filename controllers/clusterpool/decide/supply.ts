@@ -1,10 +1,17 @@
 /** What new clusters can be made of. */
-import { coolsOffUntil } from '../inventory/attempts.ts'
-import { type Candidate, candidatesOf, type Namer, render, renderAll, unleased } from '../inventory/candidates.ts'
-import { type Inventory, nextInventory } from '../inventory/inventory.ts'
+import { coolOffEnd } from '../inventory/attempts.ts'
+import {
+  type Candidate,
+  type NameGenerator,
+  render,
+  renderCandidates,
+  renderWithoutLease,
+  sortCandidates,
+} from '../inventory/candidates.ts'
+import { buildInventory, type Inventory } from '../inventory/inventory.ts'
 import type { Lease } from '../lease/lease.ts'
 import { type Cluster, keyOf, type Observed } from '../model/observed.ts'
-import { holding } from '../observe/refusals.ts'
+import { activeRejection } from '../observe/rejections.ts'
 import type { Buckets } from './buckets.ts'
 
 export interface Supply {
@@ -18,48 +25,46 @@ export interface Supply {
   /** Could a cluster be made in the place of this one, with what it leaves behind or with what is free? */
   readonly replaces: (cluster: Cluster) => boolean
   /** Why no cluster at all can be made; undefined when that is a matter of single customizations. */
-  readonly refusal: string | undefined
+  readonly blockedReason: string | undefined
   /** When one is tried again though the API server refused the last one, in milliseconds since the epoch. */
-  readonly triedAgainAt: number | undefined
+  readonly retryAt: number | undefined
 }
 
 /** Renders what could be made now, and says what each customization is to the pool. */
-export const supplyOf = (
+export const computeSupply = (
   observed: Observed,
   leases: ReadonlyMap<string, Lease>,
   version: string,
   missing: readonly string[],
-  name: Namer,
+  name: NameGenerator,
   now: Date,
 ): Supply => {
-  const renderings = renderAll(observed, leases, name)
-  const inventory = nextInventory(observed, { poolVersion: version, leases, refusals: renderings.refusals }, now)
+  const renderings = renderCandidates(observed, leases, name)
+  const inventory = buildInventory(observed, { poolVersion: version, leases, problems: renderings.problems }, now)
   if (observed.pool.spec.inventory === undefined) {
-    const first = unleased(observed, name())
-    const refused = holding(observed)
-    const refusal =
+    const first = renderWithoutLease(observed, name())
+    const refused = activeRejection(observed)
+    const blockedReason =
       typeof first === 'string' ? first : refused && `the API server refuses its clusters: ${refused.message}`
     const isDue = typeof first !== 'string' && refused !== undefined && refused.until <= now.getTime()
     const there = new Set(observed.clusters.map(keyOf))
-    const begun = observed.begun.filter((cluster) => !there.has(keyOf(cluster)))
+    const begun = observed.unfinishedClusters.filter((cluster) => !there.has(keyOf(cluster)))
     return {
       inventory,
-      free: missing.length > 0 ? 0 : refusal === undefined ? Number.POSITIVE_INFINITY : Number(isDue),
+      free: missing.length > 0 ? 0 : blockedReason === undefined ? Number.POSITIVE_INFINITY : Number(isDue),
       candidate: (index) => {
-        const next = unleased(observed, begun[index] ?? name())
+        const next = renderWithoutLease(observed, begun[index] ?? name())
         return typeof next === 'string' ? undefined : next
       },
       returning: () => 0,
-      replaces: () => refusal === undefined && missing.length === 0,
-      refusal,
-      triedAgainAt: refused?.until,
+      replaces: () => blockedReason === undefined && missing.length === 0,
+      blockedReason,
+      retryAt: refused?.until,
     }
   }
-  const candidates = candidatesOf(observed, renderings, inventory, now)
+  const candidates = sortCandidates(observed, renderings, inventory, now)
   const entries = Object.values(inventory ?? {})
-  const cooling = entries.filter(
-    (entry) => entry.status === 'Available' && coolsOffUntil(entry, now) !== undefined,
-  ).length
+  const cooling = entries.filter((entry) => entry.status === 'Available' && coolOffEnd(entry, now) !== undefined).length
   return {
     inventory,
     free: missing.length === 0 ? candidates.length : 0,
@@ -69,8 +74,8 @@ export const supplyOf = (
       return cooling + going.filter((status) => status === 'Reserved' || status === 'ToBeUpdated').length
     },
     replaces: (cluster) => missing.length === 0 && (candidates.length > 0 || canBeUsedAgain(cluster, observed)),
-    refusal: undefined,
-    triedAgainAt: undefined,
+    blockedReason: undefined,
+    retryAt: undefined,
   }
 }
 

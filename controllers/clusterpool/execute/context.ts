@@ -2,23 +2,23 @@
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { Secret } from '#apis/kubernetes.ts'
 import type { Api, Clock, KubeObject, Resource } from '#operator/index.ts'
-import type { NamespacedName, Read } from '../model/observed.ts'
-import type { Refusals } from '../observe/refusals.ts'
-import type { Recent } from '../observe/write-cache.ts'
+import type { NamespacedName, PoolObjects } from '../model/observed.ts'
+import type { Rejections } from '../observe/rejections.ts'
+import type { WriteCache } from '../observe/write-cache.ts'
 
-export interface Work {
+export interface ExecuteContext {
   readonly api: Api
   readonly clock: Clock
   /** As the pass saw it. */
   readonly pool: ClusterPool
-  readonly read: Read
-  readonly recent: Recent
+  readonly objects: PoolObjects
+  readonly writeCache: WriteCache
   /** Copied beside each new cluster. */
   readonly secrets: readonly Secret[]
   /** Written to: see Observed. */
-  readonly refusals: Refusals
+  readonly rejections: Rejections
   /** Written to: clusters without a lease that are not made yet, by `namespace/name`; see Observed. */
-  readonly begun: Map<string, NamespacedName>
+  readonly unfinishedClusters: Map<string, NamespacedName>
 }
 
 /** An object that was seen: a write needs that nobody wrote it since. */
@@ -29,8 +29,8 @@ interface Seen {
 }
 
 /** A merge patch of an object as it was seen. @throws ApiError, with 409 when somebody else wrote first, NetworkError */
-export const patchSeen = async <O extends KubeObject>(
-  { api, recent, clock }: Pick<Work, 'api' | 'recent' | 'clock'>,
+export const patchIfUnchanged = async <O extends KubeObject>(
+  { api, writeCache, clock }: Pick<ExecuteContext, 'api' | 'writeCache' | 'clock'>,
   resource: Resource<O>,
   { name, namespace, resourceVersion }: Seen,
   change: { readonly metadata?: object; readonly spec?: object; readonly status?: object },
@@ -38,12 +38,12 @@ export const patchSeen = async <O extends KubeObject>(
 ): Promise<O> => {
   const body = { ...change, metadata: { ...change.metadata, resourceVersion } }
   const written = await api.patch(resource, { name, namespace, subresource, type: 'merge', body })
-  recent.note(resource, written, clock.now())
+  writeCache.record(resource, written, clock.now())
   return written
 }
 
 /** Nobody may have this now: the world is another one than the pass saw. It is not an error; the next pass sees it. */
-export class Overtaken extends Error {
+export class StaleWriteError extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'Overtaken'

@@ -10,19 +10,19 @@ import {
   installConfigManifest,
   namespaceManifest,
 } from '../cluster/manifests.ts'
-import { mustHoldLease, writeLease } from '../lease/lease-writes.ts'
-import { keyOf, observe } from '../model/observed.ts'
+import { requireLease, writeLease } from '../lease/lease-writes.ts'
+import { keyOf, toObserved } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'
-import { refusedAgain } from '../observe/refusals.ts'
-import { Overtaken, type Work } from './context.ts'
-import { deleteEmpty } from './delete-empty.ts'
+import { nextRejection } from '../observe/rejections.ts'
+import { type ExecuteContext, StaleWriteError } from './context.ts'
+import { deleteEmptyNamespace } from './delete-empty.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
 
 export const FIELD_MANAGER = 'muster-clusterpool'
 
 /** The API server does not take the cluster as it was rendered: trying again at once changes nothing. */
-export class RefusedError extends Error {
+export class ClusterRejectedError extends Error {
   constructor(cluster: string, cause: ApiError) {
     super(`the API server refuses cluster ${cluster}: ${cause.message}`, { cause })
     this.name = 'RefusedError'
@@ -30,66 +30,66 @@ export class RefusedError extends Error {
 }
 
 /** @throws ApiError, NetworkError, Overtaken, RefusedError */
-export const createCluster = async (work: Work, creation: Creation): Promise<void> => {
-  const { api, pool } = work
+export const createCluster = async (context: ExecuteContext, creation: Creation): Promise<void> => {
+  const { api, pool } = context
   const { customization, cluster, lease } = creation
-  if (customization !== undefined && lease === 'take') await writeLease(work, customization, cluster)
-  work.begun.delete(keyOf(cluster))
-  const namespace = await createNamespace(work, creation)
+  if (customization !== undefined && lease === 'take') await writeLease(context, customization, cluster)
+  context.unfinishedClusters.delete(keyOf(cluster))
+  const namespace = await createNamespace(context, creation)
   // No lease leads back to it. Each try would leave another namespace behind, and wake the pool for the next one.
-  if (customization === undefined) work.begun.set(keyOf(cluster), cluster)
+  if (customization === undefined) context.unfinishedClusters.set(keyOf(cluster), cluster)
   const secrets = [
     installConfigManifest(pool, creation),
-    ...work.secrets.map((secret) => copiedSecretManifest(pool, creation, secret)),
+    ...context.secrets.map((secret) => copiedSecretManifest(pool, creation, secret)),
   ]
   for (const secret of secrets) await api.apply(Secret, secret, { fieldManager: FIELD_MANAGER, force: true })
-  await mustBeWanted(work)
-  if (customization !== undefined) await mustHoldLease(work, customization, cluster)
+  await requirePool(context)
+  if (customization !== undefined) await requireLease(context, customization, cluster)
   try {
-    await createDeployment(work, creation)
-    work.begun.delete(keyOf(cluster))
+    await createDeployment(context, creation)
+    context.unfinishedClusters.delete(keyOf(cluster))
   } catch (error) {
-    if (!(error instanceof ApiError && REFUSALS.has(error.status))) throw error
-    noteRefusal(work, creation, error)
-    work.begun.delete(keyOf(cluster))
-    if (customization === undefined) await deleteEmpty(work, namespace.metadata)
-    throw new RefusedError(cluster.name, error)
+    if (!(error instanceof ApiError && REJECTION_STATUSES.has(error.status))) throw error
+    recordRejection(context, creation, error)
+    context.unfinishedClusters.delete(keyOf(cluster))
+    if (customization === undefined) await deleteEmptyNamespace(context, namespace.metadata)
+    throw new ClusterRejectedError(cluster.name, error)
   }
 }
 
 /** 400 and 422: what was sent is wrong, not the moment. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 422])
+const REJECTION_STATUSES: ReadonlySet<number> = new Set([400, 422])
 
 /** A pool without inventory says it of all its clusters, each of which has another name: tried again, it says the same. */
-const noteRefusal = (
-  { refusals, read, clock }: Work,
+const recordRejection = (
+  { rejections, objects, clock }: ExecuteContext,
   { customization, cluster }: Creation,
   { message }: ApiError,
 ): void => {
   if (customization !== undefined)
-    refusals.ofCustomizations.set(customization.name, { version: customization.version, message })
+    rejections.ofCustomizations.set(customization.name, { version: customization.version, message })
   else
-    refusals.ofPool = refusedAgain(
-      observe({ ...read, refusal: refusals.ofPool }),
-      message.replaceAll(cluster.name, `${read.pool.metadata.name}-…`),
+    rejections.ofPool = nextRejection(
+      toObserved({ ...objects, refusal: rejections.ofPool }),
+      message.replaceAll(cluster.name, `${objects.pool.metadata.name}-…`),
       clock.now(),
     )
 }
 
-const createNamespace = async (work: Work, creation: Creation): Promise<Namespace> => {
-  const { api, recent, clock, pool } = work
+const createNamespace = async (context: ExecuteContext, creation: Creation): Promise<Namespace> => {
+  const { api, writeCache, clock, pool } = context
   const manifest = namespaceManifest(pool, creation)
   const { name } = manifest.metadata
   try {
     const created = await api.create(Namespace, manifest)
-    recent.note(Namespace, created, clock.now(), true)
+    writeCache.record(Namespace, created, clock.now(), true)
     return created
   } catch (error) {
     if (!isAlreadyExists(error)) throw error
   }
   const found = await api.get(Namespace, name)
   if (found === undefined || found.metadata.deletionTimestamp !== undefined)
-    throw new Overtaken(`namespace ${name} is going`)
+    throw new StaleWriteError(`namespace ${name} is going`)
   if (found.metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid)
     throw new Error(
       `namespace ${name} is not of pool ${pool.metadata.name}: its label ${POOL_LABELS.uid} says otherwise`,
@@ -97,10 +97,13 @@ const createNamespace = async (work: Work, creation: Creation): Promise<Namespac
   return found
 }
 
-const createDeployment = async ({ api, recent, clock, pool }: Work, creation: Creation): Promise<void> => {
+const createDeployment = async (
+  { api, writeCache, clock, pool }: ExecuteContext,
+  creation: Creation,
+): Promise<void> => {
   try {
     const created = await api.create(ClusterDeployment, deploymentManifest(pool, creation))
-    recent.note(ClusterDeployment, created, clock.now(), true)
+    writeCache.record(ClusterDeployment, created, clock.now(), true)
   } catch (error) {
     // An earlier try whose answer was lost, or another manager that finishes the same lease.
     if (!isAlreadyExists(error)) throw error
@@ -108,9 +111,9 @@ const createDeployment = async ({ api, recent, clock, pool }: Work, creation: Cr
 }
 
 /** A pool that is being deleted, or another one of its name, has nobody to look after the cluster. */
-const mustBeWanted = async ({ api, pool }: Work): Promise<void> => {
+const requirePool = async ({ api, pool }: ExecuteContext): Promise<void> => {
   const { name, namespace, uid } = pool.metadata
   const found = await api.get(ClusterPool, name, namespace)
   if (found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined)
-    throw new Overtaken(`pool ${name} is being deleted`)
+    throw new StaleWriteError(`pool ${name} is being deleted`)
 }

@@ -14,18 +14,18 @@ export interface Failures {
 }
 
 /** The pause after the first failure, in milliseconds; it doubles with each further one. */
-export const COOL_OFF = 5 * 60_000
-const PAUSE: ExponentialBackoff = { initial: COOL_OFF, factor: 2, max: 60 * 60_000 }
+export const FIRST_COOL_OFF_MS = 5 * 60_000
+const COOL_OFF: ExponentialBackoff = { initial: FIRST_COOL_OFF_MS, factor: 2, max: 60 * 60_000 }
 
 /**
  * Counts the failure of a cluster, once: the same cluster in a later pass changes nothing.
  * @param why What went wrong, in words.
  * @param limit How many may fail.
  */
-export const counted = (before: Failures, cluster: Cluster, why: string, limit: number, now: Date): Failures => {
+export const recordFailure = (before: Failures, cluster: Cluster, why: string, limit: number, now: Date): Failures => {
   if (before.failure?.uid === cluster.uid) return before
   const count = Math.min((before.failure?.count ?? 0) + 1, limit)
-  const pause = exponentialDelay(PAUSE, count)
+  const pause = exponentialDelay(COOL_OFF, count)
   const message = `cluster ${cluster.name} failed: ${why}`
   return {
     failure: { count, uid: cluster.uid, poolVersion: cluster.version ?? '', message },
@@ -41,10 +41,10 @@ export const failureMessage = ({ failure, retryTime }: Failures, limit: number):
 }
 
 /** May no further cluster be tried with it? */
-export const isUsedUp = ({ failure }: Failures, limit: number): boolean => (failure?.count ?? 0) >= limit
+export const hasNoAttemptsLeft = ({ failure }: Failures, limit: number): boolean => (failure?.count ?? 0) >= limit
 
 /** Until when no cluster is tried with it, in milliseconds since the epoch; undefined when one may be. */
-export const coolsOffUntil = ({ retryTime }: Pick<Failures, 'retryTime'>, now: Date): number | undefined => {
+export const coolOffEnd = ({ retryTime }: Pick<Failures, 'retryTime'>, now: Date): number | undefined => {
   const until = retryTime === undefined ? 0 : Date.parse(retryTime)
   return until > now.getTime() ? until : undefined
 }

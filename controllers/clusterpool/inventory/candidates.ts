@@ -1,32 +1,32 @@
 /** Which customizations the next clusters would lease, each with the cluster that it would make. */
 
 import { type Customization, CustomizationError } from '#apis/hive.openshift.io/model/customization.ts'
-import { clusterName } from '../cluster/cluster-name.ts'
+import { buildClusterName } from '../cluster/cluster-name.ts'
 import { type ClusterDocuments, renderCluster } from '../cluster/render.ts'
 import { type Lease, listedNames, poolOf } from '../lease/lease.ts'
-import { keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
-import { coolsOffUntil } from './attempts.ts'
+import { type CustomizationState, keyOf, type NamespacedName, type Observed } from '../model/observed.ts'
+import { coolOffEnd } from './attempts.ts'
 import type { Inventory } from './inventory.ts'
 
 /** A cluster that could be made. */
 export interface Candidate {
   readonly cluster: NamespacedName
   /** What it leases; undefined in a pool without inventory. */
-  readonly customization: Leasable | undefined
+  readonly customization: CustomizationState | undefined
   /** Held: the lease was taken in an earlier pass, for a cluster of this name. */
   readonly lease: 'take' | 'held' | 'none'
   readonly documents: ClusterDocuments
 }
 
 /** Gives names that no cluster and no lease of the pool has. */
-export type Namer = () => NamespacedName
+export type NameGenerator = () => NamespacedName
 
 /** @param suffix A few random characters, fit for a name; another one at every call. */
-export const namer = (observed: Observed, suffix: () => string): Namer => {
+export const createNameGenerator = (observed: Observed, suffix: () => string): NameGenerator => {
   const taken = new Set(observed.clusters.map(keyOf))
   for (const { cluster } of observed.customizations.values()) if (cluster !== undefined) taken.add(keyOf(cluster))
   const next = (): NamespacedName => {
-    const name = clusterName(observed.pool.metadata.name, suffix())
+    const name = buildClusterName(observed.pool.metadata.name, suffix())
     const cluster = { namespace: name, name }
     if (taken.has(keyOf(cluster))) return next()
     taken.add(keyOf(cluster))
@@ -36,47 +36,51 @@ export const namer = (observed: Observed, suffix: () => string): Namer => {
 }
 
 /** What rendering every customization that nobody uses gave. */
-export interface Renderings {
+export interface RenderedCandidates {
   readonly rendered: ReadonlyMap<string, Candidate>
   /** Why one can't be rendered, by its name: seed, "malformed": noted, and on to the next. */
-  readonly refusals: ReadonlyMap<string, string>
+  readonly problems: ReadonlyMap<string, string>
 }
 
 /** Renders all listed customizations that are free or taken for a cluster that was not made yet. */
-export const renderAll = (observed: Observed, leases: ReadonlyMap<string, Lease>, name: Namer): Renderings => {
+export const renderCandidates = (
+  observed: Observed,
+  leases: ReadonlyMap<string, Lease>,
+  name: NameGenerator,
+): RenderedCandidates => {
   const rendered = new Map<string, Candidate>()
-  const refusals = new Map<string, string>()
+  const problems = new Map<string, string>()
   for (const listed of listedNames(observed)) {
     const lease = leases.get(listed)
     const customization = observed.customizations.get(listed)
     if (customization === undefined || customization.deleting) continue
     if (lease?.state !== 'Free' && lease?.state !== 'Taken') continue
-    const refused = observed.refused.get(listed)
+    const refused = observed.rejectedCustomizations.get(listed)
     if (refused?.version === customization.version) {
-      refusals.set(listed, `the API server refuses its cluster: ${refused.message}`)
+      problems.set(listed, `the API server refuses its cluster: ${refused.message}`)
       continue
     }
     const held = lease.state === 'Taken'
     const result = render(observed, held ? lease.cluster : name(), customization.patches)
-    if (typeof result === 'string') refusals.set(listed, result)
+    if (typeof result === 'string') problems.set(listed, result)
     else rendered.set(listed, { ...result, customization, lease: held ? 'held' : 'take' })
   }
-  return { rendered, refusals }
+  return { rendered, problems }
 }
 
 /**
  * The candidates in the order in which they are used: clusters begun in an earlier pass, then those that never failed, then
  * those that did; each in the order of the list. Seed: "the first ClusterDeploymentCustomization that is available".
  */
-export const candidatesOf = (
+export const sortCandidates = (
   observed: Observed,
-  { rendered }: Renderings,
+  { rendered }: RenderedCandidates,
   inventory: Inventory | undefined,
   now: Date,
 ): readonly Candidate[] => {
   const usable = [...rendered].filter(([name]) => {
     const entry = inventory?.[name]
-    return entry !== undefined && isUsable(entry.status) && coolsOffUntil(entry, now) === undefined
+    return entry !== undefined && isUsable(entry.status) && coolOffEnd(entry, now) === undefined
   })
   const rank = ([name, { lease }]: readonly [string, Candidate]) =>
     lease === 'held' ? 0 : 1 + Number(inventory?.[name]?.failure !== undefined)
@@ -89,7 +93,7 @@ export const candidatesOf = (
 const isUsable = (status: string): boolean => status === 'Available' || status === 'Reserved'
 
 /** A cluster without a lease, for a pool without inventory; a text says why there can't be one. */
-export const unleased = (observed: Observed, cluster: NamespacedName): Candidate | string => {
+export const renderWithoutLease = (observed: Observed, cluster: NamespacedName): Candidate | string => {
   const result = render(observed, cluster, undefined)
   return typeof result === 'string' ? result : { ...result, customization: undefined, lease: 'none' }
 }
@@ -101,8 +105,8 @@ export const render = (
   leased: Customization | undefined,
 ): Pick<Candidate, 'cluster' | 'documents'> | string => {
   const { pool, template } = observed
-  const forAll = observed.customizations.get(pool.spec.customizationRef?.name ?? '')?.patches
-  const recipe = { pool: poolOf(observed), poolSpec: pool.spec, template, name: cluster.name, forAll, leased }
+  const shared = observed.customizations.get(pool.spec.customizationRef?.name ?? '')?.patches
+  const recipe = { pool: poolOf(observed), poolSpec: pool.spec, template, name: cluster.name, shared, leased }
   try {
     return { cluster, documents: renderCluster(recipe) }
   } catch (error) {

@@ -10,12 +10,12 @@ import {
   minutes,
   versionOf,
 } from '#test/worlds/clusterpool/builders.ts'
-import { about, conditionIn, deeds, entriesIn, pass, statusIn } from '#test/worlds/clusterpool/scenario.ts'
-import { poolVersion } from '../cluster/pool-version.ts'
-import { LEASE_GRACE } from '../lease/lease.ts'
-import { COOL_OFF } from './attempts.ts'
+import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
+import { computePoolVersion } from '../cluster/pool-version.ts'
+import { LEASE_GRACE_MS } from '../lease/lease.ts'
+import { FIRST_COOL_OFF_MS } from './attempts.ts'
 
-const VERSION = poolVersion(aPool({ inventory: ['a'] }).spec)
+const VERSION = computePoolVersion(aPool({ inventory: ['a'] }).spec)
 const failed = (count: number, uid = 'uid-old'): InventoryEntry['failure'] => ({
   count,
   uid,
@@ -31,8 +31,8 @@ const entry = (name: string, says: Partial<InventoryEntry> = {}): InventoryEntry
 
 describe('taking a lease', () => {
   test('7: an unused customization is leased for the cluster that is missing', () => {
-    const plan = pass({ pool: aPool({ inventory: ['a'] }), customizations: [aCustomization('a')] })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-1 with a'])
+    const plan = planPass({ pool: aPool({ inventory: ['a'] }), customizations: [aCustomization('a')] })
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
     const [create] = plan.actions.filter((action) => action.action === 'CreateCluster')
     expect(create).toMatchObject({
       lease: 'take',
@@ -46,14 +46,14 @@ describe('taking a lease', () => {
   })
 
   test('8: the customization of the pool comes first and is not leased', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'], customizationRef: { name: 'all' } }),
       customizations: [
         aCustomization('a'),
         aCustomization('all', { patches: [{ op: 'add', path: '/metadata/labels', value: { from: 'all' } }] }),
       ],
     })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-1 with a'])
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
     expect(plan.actions).toContainEqual(
       expect.objectContaining({
         action: 'CreateCluster',
@@ -66,18 +66,18 @@ describe('taking a lease', () => {
 
   test('9: a claimed cluster keeps its lease', () => {
     const pool = aPool({ inventory: ['a'], size: 0 })
-    const plan = pass({
+    const plan = planPass({
       pool,
       clusters: [aCluster('one', { pool, customization: 'a', claim: 'mine' })],
       claims: [aClaim('mine', { namespace: 'one' })],
       customizations: [aCustomization('a', { cluster: 'one' })],
     })
     expect(entriesIn(plan)).toEqual({ a: 'Reserved' })
-    expect(deeds(plan)).not.toContain('ReleaseLease a')
+    expect(changesIn(plan)).not.toContain('ReleaseLease a')
   })
 
   test('seed, shared inventories: what another pool holds is Unavailable, and that pool is named (A)', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other' })],
     })
@@ -85,13 +85,13 @@ describe('taking a lease', () => {
       status: 'Unavailable',
       message: 'in use by cluster theirs of pool pools/other',
     })
-    expect(deeds(plan)).toEqual([])
+    expect(changesIn(plan)).toEqual([])
   })
 
   test('a patch that would move the cluster to another pool is refused', () => {
     const steal = { op: 'replace' as const, path: '/clusterPoolRef/poolName', value: 'other' }
     const thief = aCustomization('a')
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [{ ...thief, spec: { clusterDeploymentSpecPatches: [steal] } }],
     })
@@ -104,54 +104,56 @@ describe('taking a lease', () => {
 
 describe('customizations that are missing, going or malformed', () => {
   test('10: one that is being deleted and unused counts as missing, loses our finalizer, and no cluster is made', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [aCustomization('a', { deleting: true, protected: true })],
     })
     expect(entriesIn(plan)).toEqual({ a: 'Missing' })
-    expect(deeds(plan)).toEqual(['ReleaseLease a'])
+    expect(changesIn(plan)).toEqual(['ReleaseLease a'])
   })
 
   test('11: one that is being deleted and used stays until its cluster is gone', () => {
     const pool = aPool({ inventory: ['a'] })
     const customizations = [aCustomization('a', { cluster: 'one', deleting: true })]
-    const inUse = pass({ pool, clusters: [aCluster('one', { pool, customization: 'a' })], customizations })
+    const inUse = planPass({ pool, clusters: [aCluster('one', { pool, customization: 'a' })], customizations })
     expect(statusIn(inUse).inventory?.a).toMatchObject({
       status: 'Reserved',
       message: 'is being deleted; goes with cluster one',
     })
-    expect(deeds(inUse)).toEqual(['SetPower one Hibernating'])
-    const after = pass({
+    expect(changesIn(inUse)).toEqual(['SetPower one Hibernating'])
+    const after = planPass({
       pool,
       clusters: [aCluster('one', { pool, customization: 'a', ending: true })],
       customizations,
     })
-    expect(deeds(after)).toEqual(['LetClusterGo one'])
+    expect(changesIn(after)).toEqual(['RemoveClusterFinalizer one'])
   })
 
   test('12: customizations that a pool neither lists nor holds are left alone', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [aCustomization('a'), aCustomization('b', { available: false, protected: true })],
     })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-1 with a'])
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
   })
 
   test('13: an entry without an object is Missing, nothing is made, and it is used when it appears', () => {
     const pool = aPool({ inventory: ['a'] })
-    const without = pass({ pool })
+    const without = planPass({ pool })
     expect(conditionIn(without, 'InventoryValid')).toBe('False/Invalid: 0 of 1 usable; missing: a; too few for size 1')
-    expect(deeds(without)).toEqual([])
-    expect(about(pass({ pool, customizations: [aCustomization('a')] }), 'CreateCluster')).toEqual(['pool-1 with a'])
+    expect(changesIn(without)).toEqual([])
+    expect(targetsOf(planPass({ pool, customizations: [aCustomization('a')] }), 'CreateCluster')).toEqual([
+      'pool-1 with a',
+    ])
   })
 
   test('16: beside a bad one the good one is used, and the operation that fails is told', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['bad', 'good'], size: 2 }),
       customizations: [aCustomization('bad', { patches: [BAD_PATCH] }), aCustomization('good')],
     })
-    expect(about(plan, 'CreateCluster')).toHaveLength(1)
-    expect(about(plan, 'CreateCluster')[0]).toMatch(/with good$/)
+    expect(targetsOf(plan, 'CreateCluster')).toHaveLength(1)
+    expect(targetsOf(plan, 'CreateCluster')[0]).toMatch(/with good$/)
     expect(entriesIn(plan)).toEqual({ bad: 'BrokenByConfiguration', good: 'Available' })
     expect(conditionIn(plan, 'InventoryValid')).toBe(
       'False/Invalid: 1 of 2 usable; broken: bad (installConfigPatches: operation 0 (replace /metadata/nope): /metadata/nope does not exist); too few for size 2',
@@ -161,19 +163,21 @@ describe('customizations that are missing, going or malformed', () => {
   test('seed, "on any failure": a cluster that the API server refused makes its customization broken until it is edited', () => {
     const pool = aPool({ inventory: ['a'] })
     const refused = new Map([['a', { version: versionOf('a'), message: 'spec.clusterName: Too long' }]])
-    const plan = pass({ pool, customizations: [aCustomization('a')], refused })
+    const plan = planPass({ pool, customizations: [aCustomization('a')], refused })
     expect(statusIn(plan).inventory?.a).toMatchObject({
       status: 'BrokenByConfiguration',
       message: 'the API server refuses its cluster: spec.clusterName: Too long',
     })
-    expect(deeds(plan)).toEqual([])
-    expect(deeds(pass({ pool, customizations: [aCustomization('a', { generation: 2 })], refused }))).toHaveLength(1)
+    expect(changesIn(plan)).toEqual([])
+    expect(
+      changesIn(planPass({ pool, customizations: [aCustomization('a', { generation: 2 })], refused })),
+    ).toHaveLength(1)
   })
 
   test('I: a bad one that was mended is used in the same pass', () => {
     const pool = aPool({ inventory: ['a'], entries: { a: entry('a', { status: 'BrokenByConfiguration' }) } })
-    const plan = pass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
-    expect(about(plan, 'CreateCluster')).toEqual(['pool-1 with a'])
+    const plan = planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
+    expect(targetsOf(plan, 'CreateCluster')).toEqual(['pool-1 with a'])
   })
 })
 
@@ -188,11 +192,11 @@ describe('healing references', () => {
     ['15: names a cluster that is gone', { cluster: 'dead' }],
   ])('%s', (_what, says) => {
     const absent = [{ name: 'dead', namespace: 'dead' }]
-    const plan = pass({ pool, clusters: [user], customizations: [aCustomization('a', says)], absent })
-    expect(deeds(plan)).toEqual(['HealLease a'])
+    const plan = planPass({ pool, clusters: [user], customizations: [aCustomization('a', says)], absent })
+    expect(changesIn(plan)).toEqual(['RepairLease a'])
     expect(plan.actions).toContainEqual(
       expect.objectContaining({
-        action: 'HealLease',
+        action: 'RepairLease',
         cluster: expect.objectContaining({ name: 'one', namespace: 'one' }),
       }),
     )
@@ -200,27 +204,27 @@ describe('healing references', () => {
   })
 
   test('15: an available one that still names a dead cluster is used at once', () => {
-    const plan = pass({
+    const plan = planPass({
       pool,
       customizations: [aCustomization('a', { cluster: 'dead', available: true })],
       absent: [{ name: 'dead', namespace: 'dead' }],
     })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-1 with a'])
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
   })
 
   test('15: and cleaned when no cluster is wanted', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'], size: 0 }),
       customizations: [aCustomization('a', { cluster: 'dead', available: true })],
       absent: [{ name: 'dead', namespace: 'dead' }],
     })
-    expect(deeds(plan)).toEqual(['ReleaseLease a'])
+    expect(changesIn(plan)).toEqual(['ReleaseLease a'])
   })
 
   test('18: a lease without its cluster is used for the cluster of that name', () => {
     const customizations = [aCustomization('a', { cluster: 'pool-x' })]
-    const plan = pass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }] })
-    expect(deeds(plan)).toEqual(['CreateCluster pool-x with a'])
+    const plan = planPass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }] })
+    expect(changesIn(plan)).toEqual(['CreateCluster pool-x with a'])
     expect(plan.actions).toContainEqual(expect.objectContaining({ action: 'CreateCluster', lease: 'held' }))
   })
 
@@ -230,27 +234,27 @@ describe('healing references', () => {
       customizations: [aCustomization('a', { cluster: 'pool-x', since: 60 })],
       absent: [{ name: 'pool-x', namespace: 'pool-x' }],
     }
-    const early = pass({ ...given, at: 60 })
-    expect(deeds(early)).toEqual([])
-    expect(early.lookAgainAt).toEqual(new Date(minutes(60).getTime() + LEASE_GRACE))
-    expect(deeds(pass({ ...given, at: 60 + LEASE_GRACE / 60_000 }))).toEqual(['ReleaseLease a'])
+    const early = planPass({ ...given, at: 60 })
+    expect(changesIn(early)).toEqual([])
+    expect(early.recheckAt).toEqual(new Date(minutes(60).getTime() + LEASE_GRACE_MS))
+    expect(changesIn(planPass({ ...given, at: 60 + LEASE_GRACE_MS / 60_000 }))).toEqual(['ReleaseLease a'])
   })
 
   test('without the proof that its cluster is gone nobody releases a lease', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'], size: 0 }),
       customizations: [aCustomization('a', { cluster: 'pool-x' })],
       at: 600,
     })
-    expect(deeds(plan)).toEqual([])
+    expect(changesIn(plan)).toEqual([])
   })
 
   test('a lease whose cluster exists and was not seen yet counts as one that installs', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a', 'b'] }),
       customizations: [aCustomization('a', { cluster: 'pool-x' }), aCustomization('b')],
     })
-    expect(deeds(plan)).toEqual([])
+    expect(changesIn(plan)).toEqual([])
     expect(statusIn(plan).inventory?.a).toMatchObject({ status: 'Reserved', clusterDeployment: { name: 'pool-x' } })
   })
 
@@ -260,13 +264,13 @@ describe('healing references', () => {
       customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other', since: 60 })],
       absent: [{ name: 'theirs', namespace: 'theirs' }],
     }
-    expect(deeds(pass({ ...given, at: 61 }))).toEqual([])
-    expect(deeds(pass({ ...given, at: 66 }))).toEqual(['CreateCluster pool-1 with a'])
+    expect(changesIn(planPass({ ...given, at: 61 }))).toEqual([])
+    expect(changesIn(planPass({ ...given, at: 66 }))).toEqual(['CreateCluster pool-1 with a'])
   })
 
   test('two clusters with one customization: the one that holds the lease keeps it, the other is outdated', () => {
     const two = aPool({ inventory: ['a'], size: 2 })
-    const plan = pass({
+    const plan = planPass({
       pool: two,
       clusters: [
         aCluster('one', { pool: two, customization: 'a' }),
@@ -274,7 +278,7 @@ describe('healing references', () => {
       ],
       customizations: [aCustomization('a', { cluster: 'two' })],
     })
-    expect(about(plan, 'DeleteCluster')).toEqual(['one'])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['one'])
     expect(conditionIn(plan, 'AllClustersCurrent')).toBe('False/SomeClusterDeploymentsStale: one')
   })
 })
@@ -285,30 +289,30 @@ describe('failures', () => {
   const customizations = [aCustomization('a', { cluster: 'one' })]
 
   test('17: the first failed cluster costs an attempt, and stays until that is written', () => {
-    const plan = pass({ pool: pool(), clusters: [broken], customizations })
+    const plan = planPass({ pool: pool(), clusters: [broken], customizations })
     expect(statusIn(plan).inventory?.a).toEqual({
       version: versionOf('a'),
       status: 'Reserved',
       attempts: 2,
       failure: { count: 1, uid: 'uid-one', poolVersion: VERSION, message: 'cluster one failed: no more tries' },
-      retryTime: new Date(minutes(60).getTime() + COOL_OFF).toISOString(),
+      retryTime: new Date(minutes(60).getTime() + FIRST_COOL_OFF_MS).toISOString(),
       clusterDeployment: { name: 'one', namespace: 'one' },
       message:
         'cluster one failed: no more tries; 1 of 3 attempts used; tried again at 2026-03-01T09:05:00.000Z or later',
     })
-    expect(about(plan, 'DeleteCluster')).toEqual([])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
   })
 
   test('17: the same cluster is counted once, however often the pass is repeated', () => {
-    const { inventory } = statusIn(pass({ pool: pool(), clusters: [broken], customizations }))
-    const again = pass({ pool: pool({ entries: inventory ?? {} }), clusters: [broken], customizations, at: 90 })
+    const { inventory } = statusIn(planPass({ pool: pool(), clusters: [broken], customizations }))
+    const again = planPass({ pool: pool({ entries: inventory ?? {} }), clusters: [broken], customizations, at: 90 })
     expect(statusIn(again).inventory).toEqual(inventory)
-    expect(about(again, 'DeleteCluster')).toEqual(['one'])
+    expect(targetsOf(again, 'DeleteCluster')).toEqual(['one'])
   })
 
   test('17: the last attempt makes it BrokenByCloud', () => {
     const entries = { a: entry('a', { attempts: 1, failure: failed(2) }) }
-    const plan = pass({ pool: pool({ entries }), clusters: [broken], customizations })
+    const plan = planPass({ pool: pool({ entries }), clusters: [broken], customizations })
     expect(statusIn(plan).inventory?.a).toMatchObject({
       status: 'BrokenByCloud',
       attempts: 0,
@@ -319,24 +323,24 @@ describe('failures', () => {
   test('between attempts it cools off, and the pass says when to look again', () => {
     const entries = { a: entry('a', { failure: failed(1), retryTime: minutes(65).toISOString() }) }
     const given = { pool: pool({ entries }), customizations: [aCustomization('a')] }
-    const cooling = pass({ ...given, at: 64 })
-    expect(deeds(cooling)).toEqual([])
+    const cooling = planPass({ ...given, at: 64 })
+    expect(changesIn(cooling)).toEqual([])
     expect(entriesIn(cooling)).toEqual({ a: 'Available' })
-    expect(cooling.lookAgainAt).toEqual(minutes(65))
+    expect(cooling.recheckAt).toEqual(minutes(65))
     expect(conditionIn(cooling, 'Reconciling')).toMatch(/^True\/WaitingForCustomizations: /)
-    expect(deeds(pass({ ...given, at: 65 }))).toEqual(['CreateCluster pool-1 with a'])
+    expect(changesIn(planPass({ ...given, at: 65 }))).toEqual(['CreateCluster pool-1 with a'])
   })
 
   test('what is used up is not tried again, and the pool says that it is stuck', () => {
     const entries = { a: entry('a', { failure: failed(3) }) }
-    const plan = pass({ pool: pool({ entries }), customizations: [aCustomization('a')] })
-    expect(deeds(plan)).toEqual([])
+    const plan = planPass({ pool: pool({ entries }), customizations: [aCustomization('a')] })
+    expect(changesIn(plan)).toEqual([])
     expect(conditionIn(plan, 'Stalled')).toMatch(/^True\/NoFreeCustomization: .*broken by cloud: a/)
   })
 
   test('a cluster that was installed makes up for the failures before it', () => {
     const entries = { a: entry('a', { status: 'Reserved', attempts: 1, failure: failed(2) }) }
-    const plan = pass({
+    const plan = planPass({
       pool: pool({ entries }),
       clusters: [aCluster('one', { pool: pool(), customization: 'a' })],
       customizations,
@@ -351,24 +355,24 @@ describe('failures', () => {
 
   test('B: with more clusters wanted than customizations, a broken one still goes', () => {
     const big = pool({ size: 3, entries: { a: entry('a', { failure: failed(1, 'uid-one') }) } })
-    expect(about(pass({ pool: big, clusters: [broken], customizations }), 'DeleteCluster')).toEqual(['one'])
+    expect(targetsOf(planPass({ pool: big, clusters: [broken], customizations }), 'DeleteCluster')).toEqual(['one'])
   })
 
   test('another pool version is another chance', () => {
     const entries = { a: entry('a', { failure: { count: 3, uid: 'x', message: 'y', poolVersion: 'older' } }) }
-    const plan = pass({ pool: pool({ entries }), customizations: [aCustomization('a')] })
-    expect(about(plan, 'CreateCluster')).toEqual(['pool-1 with a'])
+    const plan = planPass({ pool: pool({ entries }), customizations: [aCustomization('a')] })
+    expect(targetsOf(plan, 'CreateCluster')).toEqual(['pool-1 with a'])
   })
 })
 
 describe('order', () => {
   test('19, 20: what failed comes last, otherwise the order of the list holds', () => {
     const entries = { bad: entry('bad', { failure: failed(1) }), good: entry('good') }
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['bad', 'good', 'never'], size: 2, entries }),
       customizations: ['bad', 'good', 'never'].map((name) => aCustomization(name)),
     })
-    expect(about(plan, 'CreateCluster').map((text) => text.split(' with ')[1])).toEqual(['good', 'never'])
+    expect(targetsOf(plan, 'CreateCluster').map((text) => text.split(' with ')[1])).toEqual(['good', 'never'])
   })
 })
 
@@ -376,88 +380,88 @@ describe('seed: Handling Inventory Updates', () => {
   const without = aPool({ size: 1 })
 
   test('Adding An Inventory: existing unclaimed clusters are outdated and replaced', () => {
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       clusters: [aCluster('one', { pool: without })],
       customizations: [aCustomization('a')],
     })
     expect(conditionIn(plan, 'AllClustersCurrent')).toBe('False/SomeClusterDeploymentsStale: one')
-    expect(about(plan, 'DeleteCluster')).toEqual(['one'])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['one'])
   })
 
   test('Adding An Entry: it appears, and no cluster is replaced for it', () => {
     const pool = aPool({ inventory: ['a', 'b'], entries: { a: entry('a', { status: 'Reserved' }) } })
-    const plan = pass({
+    const plan = planPass({
       pool,
       clusters: [aCluster('one', { pool, customization: 'a', state: 'standby' })],
       customizations: [aCustomization('a', { cluster: 'one' }), aCustomization('b')],
     })
     expect(entriesIn(plan)).toEqual({ a: 'Reserved', b: 'Available' })
-    expect(deeds(plan)).toEqual([])
+    expect(changesIn(plan)).toEqual([])
   })
 
   test('Removing An Entry: one that nobody uses goes at once', () => {
     const pool = aPool({ inventory: ['a'], size: 0, entries: { a: entry('a'), b: entry('b') } })
-    const plan = pass({ pool, customizations: [aCustomization('a'), aCustomization('b')] })
+    const plan = planPass({ pool, customizations: [aCustomization('a'), aCustomization('b')] })
     expect(entriesIn(plan)).toEqual({ a: 'Available' })
   })
 
   test('Removing An Entry: an unclaimed cluster of it is deleted, and the entry is ToBeDeleted until then', () => {
     const pool = aPool({ inventory: ['a'] })
-    const plan = pass({
+    const plan = planPass({
       pool,
       clusters: [aCluster('one', { pool, customization: 'b' })],
       customizations: [aCustomization('a'), aCustomization('b', { cluster: 'one' })],
     })
     expect(entriesIn(plan)).toEqual({ a: 'Available', b: 'ToBeDeleted' })
-    expect(about(plan, 'DeleteCluster')).toEqual(['one'])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['one'])
   })
 
   test('Removing An Entry: a claimed cluster of it stays, and the entry with it', () => {
     const pool = aPool({ inventory: ['a'], size: 0 })
-    const plan = pass({
+    const plan = planPass({
       pool,
       clusters: [aCluster('one', { pool, customization: 'b', claim: 'mine' })],
       claims: [aClaim('mine', { namespace: 'one' })],
       customizations: [aCustomization('a'), aCustomization('b', { cluster: 'one' })],
     })
     expect(entriesIn(plan)).toEqual({ a: 'Available', b: 'ToBeDeleted' })
-    expect(about(plan, 'DeleteCluster')).toEqual([])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
   })
 
   test('Deleting The Inventory: all entries are ToBeDeleted, and clusters are replaced gradually (H)', () => {
     const before = aPool({ inventory: ['a', 'b'], size: 2 })
     const names = ['a', 'b'] as const
-    const plan = pass({
+    const plan = planPass({
       pool: aPool({ size: 2, entries: { a: entry('a', { status: 'Reserved' }), c: entry('c') } }),
       clusters: names.map((name) => aCluster(`with-${name}`, { pool: before, customization: name })),
       customizations: names.map((name) => aCustomization(name, { cluster: `with-${name}` })),
     })
     expect(entriesIn(plan)).toEqual({ a: 'ToBeDeleted', b: 'ToBeDeleted' })
-    expect(about(plan, 'DeleteCluster')).toEqual(['with-a'])
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual(['with-a'])
   })
 
   test('Updating Inventory Resource: a free one starts anew with its new version', () => {
     const entries = { a: entry('a', { status: 'BrokenByCloud', attempts: 0, failure: failed(3) }) }
     const pool = aPool({ inventory: ['a'], size: 0, entries })
-    const plan = pass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
+    const plan = planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
     expect(statusIn(plan).inventory?.a).toEqual({ version: versionOf('a', 2), status: 'Available', attempts: 3 })
   })
 
   test('Updating Inventory Resource: a reserved one is ToBeUpdated and its unclaimed cluster outdated (G)', () => {
     const pool = aPool({ inventory: ['a'] })
     const customizations = [aCustomization('a', { cluster: 'one', generation: 2 })]
-    const unclaimed = pass({ pool, clusters: [aCluster('one', { pool, customization: 'a' })], customizations })
+    const unclaimed = planPass({ pool, clusters: [aCluster('one', { pool, customization: 'a' })], customizations })
     expect(statusIn(unclaimed).inventory?.a).toMatchObject({ status: 'ToBeUpdated', version: versionOf('a') })
-    expect(about(unclaimed, 'DeleteCluster')).toEqual(['one'])
-    const claimed = pass({
+    expect(targetsOf(unclaimed, 'DeleteCluster')).toEqual(['one'])
+    const claimed = planPass({
       pool: aPool({ inventory: ['a'], size: 0 }),
       clusters: [aCluster('one', { pool, customization: 'a', claim: 'mine' })],
       claims: [aClaim('mine', { namespace: 'one' })],
       customizations,
     })
     expect(entriesIn(claimed)).toEqual({ a: 'ToBeUpdated' })
-    expect(deeds(claimed)).toEqual([])
+    expect(changesIn(claimed)).toEqual([])
   })
 })
 
@@ -467,7 +471,7 @@ test('seed: the condition says for people what is usable, what is not and whethe
     size: 2,
     entries: { f: entry('f', { failure: failed(3) }) },
   })
-  const plan = pass({
+  const plan = planPass({
     pool,
     customizations: [
       ...['a', 'b', 'f', 'g'].map((name) => aCustomization(name)),

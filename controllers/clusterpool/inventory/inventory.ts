@@ -1,66 +1,73 @@
 /** What each customization of the inventory is to the pool now. Seed: clusterpool-inventory, `ClusterPool.Status.Inventory`. */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { whyBroken } from '../decide/buckets.ts'
+import { brokenReason } from '../decide/buckets.ts'
 import { type Lease, listedNames } from '../lease/lease.ts'
-import { type Cluster, keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
-import { compare } from '../model/order.ts'
-import { counted, type Failures, failureMessage, isUsedUp } from './attempts.ts'
-import { fitted, type Room, roomFor } from './message-size.ts'
+import { type Cluster, type CustomizationState, keyOf, type NamespacedName, type Observed } from '../model/observed.ts'
+import { compareText } from '../model/order.ts'
+import { type Failures, failureMessage, hasNoAttemptsLeft, recordFailure } from './attempts.ts'
+import { type MessageLimits, messageLimits, truncate } from './message-size.ts'
 
 /** As the CRD defaults it; for what is left of an inventory that is gone. */
-const ATTEMPTS = 3
+const DEFAULT_ATTEMPTS = 3
 
 export type Inventory = Readonly<Record<string, InventoryEntry>>
 
 /** What a pass found out about the customizations. */
-export interface Findings {
+export interface InventoryInput {
   readonly poolVersion: string
   readonly leases: ReadonlyMap<string, Lease>
   /** Why the patches of one can't be applied, by its name; only of those that nobody uses. */
-  readonly refusals: ReadonlyMap<string, string>
+  readonly problems: ReadonlyMap<string, string>
 }
 
 /** The next `status.inventory`; undefined when there is nothing to say. Entries are in the order of their names. */
-export const nextInventory = (observed: Observed, findings: Findings, now: Date): Inventory | undefined => {
+export const buildInventory = (observed: Observed, findings: InventoryInput, now: Date): Inventory | undefined => {
   const listed = new Set(listedNames(observed))
-  const entries = [...findings.leases.keys()].toSorted(compare).flatMap((name) => {
-    const next = nextEntry(name, listed.has(name), observed, findings, now)
+  const entries = [...findings.leases.keys()].toSorted(compareText).flatMap((name) => {
+    const next = buildEntry(name, listed.has(name), observed, findings, now)
     return next === undefined ? [] : [[name, next] as const]
   })
   return entries.length === 0 && observed.pool.spec.inventory === undefined ? undefined : Object.fromEntries(entries)
 }
 
-const nextEntry = (
+const buildEntry = (
   name: string,
   isListed: boolean,
   observed: Observed,
-  findings: Findings,
+  findings: InventoryInput,
   now: Date,
 ): InventoryEntry | undefined => {
   const lease = findings.leases.get(name) ?? { state: 'Free', clean: true }
-  const leasable = observed.customizations.get(name)
-  const limit = observed.pool.spec.inventory?.attempts ?? ATTEMPTS
+  const customization = observed.customizations.get(name)
+  const limit = observed.pool.spec.inventory?.attempts ?? DEFAULT_ATTEMPTS
   const before = observed.pool.status?.inventory?.[name]
-  const version = versionInUse(lease, before, leasable)
-  const room = roomFor(findings.leases.size)
-  const failures = shortened(
-    afterCluster(lease, remembered(before, version, findings.poolVersion), limit, observed, findings, now),
+  const version = versionInUse(lease, before, customization)
+  const room = messageLimits(findings.leases.size)
+  const failures = shortenFailure(
+    countClusterOutcome(
+      lease,
+      carryOverFailures(before, version, findings.poolVersion),
+      limit,
+      observed,
+      findings,
+      now,
+    ),
     room,
   )
-  const said = judge({
+  const said = entryStatus({
     isListed,
     lease,
-    leasable,
+    customization,
     failures,
     limit,
     version,
-    refusal: findings.refusals.get(name),
+    problem: findings.problems.get(name),
     observed,
   })
   if (said === undefined) return undefined
   const cluster = clusterOf(lease)
   // What to do stands at the end of what is said of failures: those are short already.
-  const message = said.message === undefined ? failureMessage(failures, limit) : fitted(said.message, room.message)
+  const message = said.message === undefined ? failureMessage(failures, limit) : truncate(said.message, room.message)
   const { failure, retryTime } = failures
   return {
     ...(version !== undefined && { version }),
@@ -73,110 +80,120 @@ const nextEntry = (
   }
 }
 
-interface Facts {
+interface EntryInput {
   readonly isListed: boolean
   readonly lease: Lease
-  readonly leasable: Leasable | undefined
+  readonly customization: CustomizationState | undefined
   readonly failures: Failures
   readonly limit: number
   readonly version: string | undefined
-  readonly refusal: string | undefined
+  readonly problem: string | undefined
   readonly observed: Observed
 }
 
-type Said = Pick<InventoryEntry, 'status' | 'message'>
+type EntryStatus = Pick<InventoryEntry, 'status' | 'message'>
 
 /** The status of an entry; undefined when the entry goes. */
-const judge = (facts: Facts): Said | undefined => {
+const entryStatus = (facts: EntryInput): EntryStatus | undefined => {
   const { isListed, lease } = facts
   switch (lease.state) {
     case 'Used':
-      return isListed ? used(facts) : removed(lease.cluster)
+      return isListed ? usedStatus(facts) : removedStatus(lease.cluster)
     case 'Taken':
     case 'Unseen':
-      if (!isListed) return removed(lease.cluster)
-      return facts.refusal === undefined ? used(facts) : { status: 'BrokenByConfiguration', message: facts.refusal }
+      if (!isListed) return removedStatus(lease.cluster)
+      return facts.problem === undefined
+        ? usedStatus(facts)
+        : { status: 'BrokenByConfiguration', message: facts.problem }
     case 'Contested':
       return {
         status: isListed ? 'Unavailable' : 'ToBeDeleted',
-        message: `${held(lease.holder, lease.pool)}, and cluster ${lease.cluster.name} of this pool has it too: that one is replaced once unclaimed`,
+        message: `${describeHolder(lease.holder, lease.pool)}, and cluster ${lease.cluster.name} of this pool has it too: that one is replaced once unclaimed`,
       }
     case 'Elsewhere':
-      return isListed ? unused(facts, held(lease.cluster, lease.pool)) : undefined
+      return isListed ? unusedStatus(facts, describeHolder(lease.cluster, lease.pool)) : undefined
     case 'Free':
-      return isListed ? unused(facts, undefined) : undefined
+      return isListed ? unusedStatus(facts, undefined) : undefined
   }
 }
 
-const removed = (cluster: NamespacedName): Said => ({
+const removedStatus = (cluster: NamespacedName): EntryStatus => ({
   status: 'ToBeDeleted',
   message: `no longer in the inventory; goes with cluster ${cluster.name}`,
 })
 
-const used = ({ leasable, version, failures, limit, lease }: Facts): Said => {
+const usedStatus = ({ customization, version, failures, limit, lease }: EntryInput): EntryStatus => {
   const cluster = clusterOf(lease)?.name
-  if (leasable === undefined)
+  if (customization === undefined)
     return { status: 'Missing', message: `there is no such customization any more, though cluster ${cluster} uses it` }
-  if (leasable.version !== version)
+  if (customization.version !== version)
     return { status: 'ToBeUpdated', message: `edited after cluster ${cluster} was made with it` }
-  if (isUsedUp(failures, limit)) return { status: 'BrokenByCloud' }
-  if (leasable.deleting && failures.failure === undefined)
+  if (hasNoAttemptsLeft(failures, limit)) return { status: 'BrokenByCloud' }
+  if (customization.deleting && failures.failure === undefined)
     return { status: 'Reserved', message: `is being deleted; goes with cluster ${cluster}` }
   return { status: 'Reserved' }
 }
 
-const unused = ({ leasable, failures, limit, refusal, observed }: Facts, holder: string | undefined): Said => {
-  if (leasable === undefined)
+const unusedStatus = (
+  { customization, failures, limit, problem, observed }: EntryInput,
+  holder: string | undefined,
+): EntryStatus => {
+  if (customization === undefined)
     return { status: 'Missing', message: `there is no such customization in namespace ${observed.namespace}` }
-  if (leasable.deleting) return { status: 'Missing', message: 'is being deleted' }
+  if (customization.deleting) return { status: 'Missing', message: 'is being deleted' }
   if (holder !== undefined) return { status: 'Unavailable', message: holder }
-  if (refusal !== undefined) return { status: 'BrokenByConfiguration', message: refusal }
-  return { status: isUsedUp(failures, limit) ? 'BrokenByCloud' : 'Available' }
+  if (problem !== undefined) return { status: 'BrokenByConfiguration', message: problem }
+  return { status: hasNoAttemptsLeft(failures, limit) ? 'BrokenByCloud' : 'Available' }
 }
 
-const held = (cluster: NamespacedName, pool: NamespacedName | undefined): string =>
+const describeHolder = (cluster: NamespacedName, pool: NamespacedName | undefined): string =>
   `in use by cluster ${cluster.name} of ${pool === undefined ? 'an unknown pool' : `pool ${keyOf(pool)}`}`
 
 /** The version that its cluster was made with; without a cluster the present one. */
 const versionInUse = (
   lease: Lease,
   before: InventoryEntry | undefined,
-  leasable: Leasable | undefined,
+  customization: CustomizationState | undefined,
 ): string | undefined => {
-  if (lease.state !== 'Used' && lease.state !== 'Contested') return leasable?.version ?? before?.version
-  return lease.cluster.customizationVersion ?? before?.version ?? leasable?.version
+  if (lease.state !== 'Used' && lease.state !== 'Contested') return customization?.version ?? before?.version
+  return lease.cluster.customizationVersion ?? before?.version ?? customization?.version
 }
 
 /**
  * The failures that still count. Editing the customization resets its attempts (seed: Updating Inventory Resource); so does
  * another pool version, because what failed may have been the pool's part of it.
  */
-const remembered = (before: InventoryEntry | undefined, version: string | undefined, poolVersion: string): Failures =>
+const carryOverFailures = (
+  before: InventoryEntry | undefined,
+  version: string | undefined,
+  poolVersion: string,
+): Failures =>
   before?.version === version && before?.failure?.poolVersion === poolVersion
     ? { failure: before.failure, retryTime: before.retryTime }
     : {}
 
 /** A cluster that failed is counted, one that was installed makes up for all before it. */
-const afterCluster = (
+const countClusterOutcome = (
   lease: Lease,
   before: Failures,
   limit: number,
   observed: Observed,
-  { poolVersion }: Findings,
+  { poolVersion }: InventoryInput,
   now: Date,
 ): Failures => {
   if (lease.state !== 'Used') return before
   const { cluster } = lease
   if (cluster.deleting) return before
-  const why = cluster.claim === undefined ? whyBroken(cluster, observed.pool.spec, now) : undefined
+  const why = cluster.claim === undefined ? brokenReason(cluster, observed.pool.spec, now) : undefined
   // A cluster of an older pool version says nothing of what the present one would do.
-  if (why !== undefined) return cluster.version === poolVersion ? counted(before, cluster, why, limit, now) : before
+  if (why !== undefined)
+    return cluster.version === poolVersion ? recordFailure(before, cluster, why, limit, now) : before
   return cluster.installed ? {} : before
 }
 
 /** Also one that was written when the entries were fewer. */
-const shortened = ({ failure, ...rest }: Failures, room: Room): Failures =>
-  failure === undefined ? rest : { ...rest, failure: { ...failure, message: fitted(failure.message, room.failure) } }
+const shortenFailure = ({ failure, ...rest }: Failures, room: MessageLimits): Failures =>
+  failure === undefined ? rest : { ...rest, failure: { ...failure, message: truncate(failure.message, room.failure) } }
 
 const clusterOf = (lease: Lease): Cluster | NamespacedName | undefined =>
   lease.state === 'Used' || lease.state === 'Taken' || lease.state === 'Unseen' || lease.state === 'Contested'

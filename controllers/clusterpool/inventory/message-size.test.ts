@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { aCustomization, aPool, versionOf } from '#test/worlds/clusterpool/builders.ts'
-import { pass, statusIn } from '#test/worlds/clusterpool/scenario.ts'
-import { poolVersion } from '../cluster/pool-version.ts'
-import { fitted, roomFor } from './message-size.ts'
+import { planPass, statusIn } from '#test/worlds/clusterpool/scenario.ts'
+import { computePoolVersion } from '../cluster/pool-version.ts'
+import { messageLimits, truncate } from './message-size.ts'
 
 /** As Go writes it, so as etcd stores it. */
 const stored = (value: unknown): number =>
@@ -17,7 +17,7 @@ describe('the messages of an inventory', () => {
   /** The customizations of a pool that all failed in the cloud, and of which the API server refuses every second cluster. */
   const failing = (count: number, before = text) => {
     const inventory = names(count)
-    const version = poolVersion(aPool({ inventory }).spec)
+    const version = computePoolVersion(aPool({ inventory }).spec)
     const failure = { count: 1, uid: '5b0d6ff0-6f38-4f8e-9d6b-1b54b6ac2d3e', poolVersion: version, message: before }
     const entry = (name: string): InventoryEntry => ({
       version: versionOf(name),
@@ -40,7 +40,7 @@ describe('the messages of an inventory', () => {
   test.each([1, 64, 65, 300, 1_000])(
     'of %i customizations have room, whatever went wrong, and no name is lost',
     (count) => {
-      const status = statusIn(pass(failing(count)))
+      const status = statusIn(planPass(failing(count)))
       expect(Object.keys(status.inventory ?? {})).toEqual(names(count))
       expect(Object.values(status.inventory ?? {}).every(({ message }) => message !== undefined)).toBe(true)
       // What else is in the object, above all who owns each field, takes as much as the entries do without their messages.
@@ -51,25 +51,25 @@ describe('the messages of an inventory', () => {
 
   test('say the same again in the next pass', () => {
     const given = failing(300)
-    const { inventory } = statusIn(pass(given))
+    const { inventory } = statusIn(planPass(given))
     const next = { ...given.pool, status: { ...given.pool.status, ...(inventory && { inventory }) } }
-    expect(statusIn(pass({ ...given, pool: next })).inventory).toEqual(inventory)
+    expect(statusIn(planPass({ ...given, pool: next })).inventory).toEqual(inventory)
   })
 
   test('are whole where few have much to say, and end with what to do where many have', () => {
     const message = 'cluster one failed: no more tries'
-    const few = statusIn(pass(failing(3, message))).inventory?.['customization-number-1001']
+    const few = statusIn(planPass(failing(3, message))).inventory?.['customization-number-1001']
     expect(few?.message).toBe(`${message}; 1 of 3 attempts used; tried again at 2026-03-01T12:00:00.000Z or later`)
-    const many = statusIn(pass(failing(1_000))).inventory?.['customization-number-1001']
+    const many = statusIn(planPass(failing(1_000))).inventory?.['customization-number-1001']
     expect(many?.message).toMatch(/…; 1 of 3 attempts used; tried again at 2026-03-01T12:00:00.000Z or later$/)
   })
 })
 
 test('the more entries, the less room each has, in steps of one half', () => {
-  expect([0, 1, 64, 65, 128, 129, 1_024, 2_000].map((count) => roomFor(count).message)).toEqual([
+  expect([0, 1, 64, 65, 128, 129, 1_024, 2_000].map((count) => messageLimits(count).message)).toEqual([
     4_096, 4_096, 4_096, 2_048, 2_048, 1_024, 256, 128,
   ])
-  expect([64, 128, 512].map((count) => roomFor(count).failure)).toEqual([1_024, 1_024, 256])
+  expect([64, 128, 512].map((count) => messageLimits(count).failure)).toEqual([1_024, 1_024, 256])
 })
 
 test.each([
@@ -78,6 +78,6 @@ test.each([
   ['characters count as they are stored', '<<<<', 16, '<<…'],
   ['no character is cut in half', '😀😀😀', 8, '😀…'],
 ] as const)('%s', (_what, text, room, expected) => {
-  expect(fitted(text, room)).toBe(expected)
-  expect(fitted(expected, room)).toBe(expected)
+  expect(truncate(text, room)).toBe(expected)
+  expect(truncate(expected, room)).toBe(expected)
 })

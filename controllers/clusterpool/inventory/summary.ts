@@ -1,6 +1,6 @@
 /** The inventory in words. Seed: clusterpool-inventory, "ClusterPool's inventory condition summarizes". */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { compare } from '../model/order.ts'
+import { compareText } from '../model/order.ts'
 import type { Inventory } from './inventory.ts'
 
 export interface Summary {
@@ -24,17 +24,19 @@ const WORDS: readonly (readonly [InventoryEntry['status'], string])[] = [
 ]
 
 /** A condition's message has room for so many names; all of them are in `status.inventory`. */
-const MOST_NAMES = 20
+const MAX_NAMES = 20
 /** Of the reason of one entry; the whole of it is in `status.inventory`. */
-const LONGEST_REASON = 256
+const MAX_REASON_CHARS = 256
 
 /** @param size How many unclaimed clusters are wanted. @param claimed How many customizations claimed clusters use. */
-export const summaryOf = (inventory: Inventory, size: number, claimed: number): Summary => {
+export const summarizeEntries = (inventory: Inventory, size: number, claimed: number): Summary => {
   const listed = Object.entries(inventory).filter(([, { status }]) => status !== 'ToBeDeleted')
   const usable = listed.filter(([, { status }]) => USABLE.includes(status)).length
   const parts = WORDS.flatMap(([status, word]) => {
-    const names = listed.filter(([, entry]) => entry.status === status).map(([name, entry]) => said(name, entry))
-    return names.length === 0 ? [] : [`${word}: ${some(names)}`]
+    const names = listed
+      .filter(([, entry]) => entry.status === status)
+      .map(([name, entry]) => describeEntry(name, entry))
+    return names.length === 0 ? [] : [`${word}: ${joinNames(names)}`]
   })
   const short =
     usable - claimed < size ? [`too few for size ${size}${claimed === 0 ? '' : ` beside ${claimed} claimed`}`] : []
@@ -46,11 +48,11 @@ export const summaryOf = (inventory: Inventory, size: number, claimed: number): 
 }
 
 /** Only what is wrong with the customization itself needs its reason here: the others are told by the word. */
-const said = (name: string, { status, message }: InventoryEntry): string =>
-  status === 'BrokenByConfiguration' && message !== undefined ? `${name} (${message.slice(0, LONGEST_REASON)})` : name
+const describeEntry = (name: string, { status, message }: InventoryEntry): string =>
+  status === 'BrokenByConfiguration' && message !== undefined ? `${name} (${message.slice(0, MAX_REASON_CHARS)})` : name
 
-const some = (names: readonly string[]): string => {
-  const sorted = names.toSorted(compare)
-  const rest = sorted.length - MOST_NAMES
-  return `${sorted.slice(0, MOST_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+const joinNames = (names: readonly string[]): string => {
+  const sorted = names.toSorted(compareText)
+  const rest = sorted.length - MAX_NAMES
+  return `${sorted.slice(0, MAX_NAMES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }

@@ -1,6 +1,6 @@
 /** The writes of a lease. Seed: clusterpool-inventory, Maintaining the lease; what they mean: lease.ts. */
 
-import { readability } from '#apis/hive.openshift.io/model/customization-conditions.ts'
+import { buildPatchConditions } from '#apis/hive.openshift.io/model/customization-conditions.ts'
 import {
   ClusterDeploymentCustomization,
   type ClusterDeploymentCustomizationStatus,
@@ -8,14 +8,18 @@ import {
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
-import { Overtaken, patchSeen, type Work } from '../execute/context.ts'
-import { isSame, type Leasable, type NamespacedName, type Read } from '../model/observed.ts'
+import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from '../execute/context.ts'
+import { type CustomizationState, isSame, type NamespacedName, type PoolObjects } from '../model/observed.ts'
 
 /** The finalizer, then the lease; both need that nobody wrote in between. @throws ApiError, NetworkError */
-export const writeLease = async (work: Work, leasable: Leasable, cluster: NamespacedName): Promise<void> => {
-  const { name, namespace } = work.pool.metadata
-  const protectedVersion = await protect(work, leasable)
-  await writeStatus(work, leasable, protectedVersion, (generation) => ({
+export const writeLease = async (
+  context: ExecuteContext,
+  customization: CustomizationState,
+  cluster: NamespacedName,
+): Promise<void> => {
+  const { name, namespace } = context.pool.metadata
+  const protectedVersion = await addFinalizer(context, customization)
+  await writeStatus(context, customization, protectedVersion, (generation) => ({
     conditions: [
       {
         type: 'Available',
@@ -34,19 +38,19 @@ export const writeLease = async (work: Work, leasable: Leasable, cluster: Namesp
     ],
     clusterDeploymentRef: { name: cluster.name, namespace: cluster.namespace },
     clusterPoolRef: { name, namespace: namespace ?? '' },
-    lastAppliedConfiguration: appliedOf(leasable),
+    lastAppliedConfiguration: formatAppliedPatches(customization),
   }))
 }
 
 /** What writing a lease needs: a pass has it, and who releases the lease of a pool that is gone. */
-export interface Leasing extends Pick<Work, 'api' | 'clock' | 'recent'> {
+export interface LeaseContext extends Pick<ExecuteContext, 'api' | 'clock' | 'writeCache'> {
   readonly pool: { readonly metadata: Pick<ObjectMeta, 'namespace'> }
-  readonly read: Pick<Read, 'customizations'>
+  readonly objects: Pick<PoolObjects, 'customizations'>
 }
 
 /** That nobody holds it, then its finalizer goes. @throws ApiError, NetworkError */
-export const releaseLease = async (work: Leasing, leasable: LeasableSeen): Promise<void> => {
-  const released = await writeStatus(work, leasable, leasable.resourceVersion, (generation) => ({
+export const releaseLease = async (context: LeaseContext, customization: CustomizationVersion): Promise<void> => {
+  const released = await writeStatus(context, customization, customization.resourceVersion, (generation) => ({
     conditions: [
       { type: 'Available', status: 'True', reason: 'Available', message: 'No cluster uses it', ...generation },
     ],
@@ -57,42 +61,54 @@ export const releaseLease = async (work: Leasing, leasable: LeasableSeen): Promi
   if (!finalizers.includes(LEASE_FINALIZER)) return
   const rest = finalizers.filter((finalizer) => finalizer !== LEASE_FINALIZER)
   const { resourceVersion } = released.metadata
-  await patchSeen(work, ClusterDeploymentCustomization, placed(work, leasable, resourceVersion), {
-    metadata: { finalizers: rest },
-  })
+  await patchIfUnchanged(
+    context,
+    ClusterDeploymentCustomization,
+    writeTarget(context, customization, resourceVersion),
+    {
+      metadata: { finalizers: rest },
+    },
+  )
 }
 
 /** Looks again whether the lease is held: between taking it and making the cluster somebody may have judged it abandoned. */
-export const mustHoldLease = async (
-  { api, pool }: Work,
-  { name }: Leasable,
+export const requireLease = async (
+  { api, pool }: ExecuteContext,
+  { name }: CustomizationState,
   cluster: NamespacedName,
 ): Promise<void> => {
   const found = await api.get(ClusterDeploymentCustomization, name, pool.metadata.namespace)
   const held = found?.status?.clusterDeploymentRef
   if (held === undefined || !isSame(held, cluster))
-    throw new Overtaken(`the lease of ${name} for cluster ${cluster.name} is not held any more`)
+    throw new StaleWriteError(`the lease of ${name} for cluster ${cluster.name} is not held any more`)
 }
 
 /** As the CRD has it. */
-const LONGEST_APPLIED = 262_144
+const MAX_APPLIED_CHARS = 262_144
 
 /** Null, which leaves it out, when there is no room for all of it: half of it would be no JSON, and no lease must fail for it. */
-const appliedOf = ({ patches: { installConfigPatches, clusterDeploymentSpecPatches } }: Leasable): string | null => {
+const formatAppliedPatches = ({
+  patches: { installConfigPatches, clusterDeploymentSpecPatches },
+}: CustomizationState): string | null => {
   const text = JSON.stringify({
     ...(installConfigPatches !== undefined && { installConfigPatches }),
     ...(clusterDeploymentSpecPatches !== undefined && { clusterDeploymentSpecPatches }),
   })
-  return text.length <= LONGEST_APPLIED ? text : null
+  return text.length <= MAX_APPLIED_CHARS ? text : null
 }
 
 /** No finalizer can be added to what is being deleted. @returns the resourceVersion after it */
-const protect = async (work: Work, leasable: Leasable): Promise<string> => {
-  if (leasable.protected || leasable.deleting) return leasable.resourceVersion
-  const { finalizers = [] } = seenAs(work, leasable).metadata
-  const { metadata } = await patchSeen(work, ClusterDeploymentCustomization, placed(work, leasable), {
-    metadata: { finalizers: [...finalizers, LEASE_FINALIZER] },
-  })
+const addFinalizer = async (context: ExecuteContext, customization: CustomizationState): Promise<string> => {
+  if (customization.protected || customization.deleting) return customization.resourceVersion
+  const { finalizers = [] } = findObserved(context, customization).metadata
+  const { metadata } = await patchIfUnchanged(
+    context,
+    ClusterDeploymentCustomization,
+    writeTarget(context, customization),
+    {
+      metadata: { finalizers: [...finalizers, LEASE_FINALIZER] },
+    },
+  )
   return metadata.resourceVersion
 }
 
@@ -107,37 +123,41 @@ type StatusChange = Omit<
 }
 
 /** As much of a customization as its writes need. */
-type LeasableSeen = Pick<Leasable, 'name' | 'resourceVersion'>
+type CustomizationVersion = Pick<CustomizationState, 'name' | 'resourceVersion'>
 
 const writeStatus = async (
-  work: Leasing,
-  leasable: LeasableSeen,
+  context: LeaseContext,
+  customization: CustomizationVersion,
   resourceVersion: string,
   change: (generation: Pick<ConditionInput, 'observedGeneration'>) => StatusChange,
 ): Promise<ClusterDeploymentCustomization> => {
-  const seen = seenAs(work, leasable)
+  const seen = findObserved(context, customization)
   const { status, metadata } = seen
   const generation = metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
   const changed = change(generation)
-  const claims = [...readability(seen), ...changed.conditions]
-  const conditions = withConditions(status?.conditions, claims, work.clock.now())
-  return patchSeen(
-    work,
+  const claims = [...buildPatchConditions(seen), ...changed.conditions]
+  const conditions = withConditions(status?.conditions, claims, context.clock.now())
+  return patchIfUnchanged(
+    context,
     ClusterDeploymentCustomization,
-    placed(work, leasable, resourceVersion),
+    writeTarget(context, customization, resourceVersion),
     { status: { ...changed, ...generation, conditions } },
     'status',
   )
 }
 
-const placed = ({ pool }: Leasing, { name, resourceVersion }: LeasableSeen, written = resourceVersion) => ({
+const writeTarget = (
+  { pool }: LeaseContext,
+  { name, resourceVersion }: CustomizationVersion,
+  written = resourceVersion,
+) => ({
   name,
   namespace: pool.metadata.namespace ?? '',
   resourceVersion: written,
 })
 
-const seenAs = ({ read }: Leasing, { name }: LeasableSeen): ClusterDeploymentCustomization => {
-  const found = read.customizations.find(({ metadata }) => metadata.name === name)
-  if (found === undefined) throw new Overtaken(`customization ${name} is not there any more`)
+const findObserved = ({ objects }: LeaseContext, { name }: CustomizationVersion): ClusterDeploymentCustomization => {
+  const found = objects.customizations.find(({ metadata }) => metadata.name === name)
+  if (found === undefined) throw new StaleWriteError(`customization ${name} is not there any more`)
   return found
 }

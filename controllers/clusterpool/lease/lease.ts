@@ -5,10 +5,17 @@
  * holder releases it, or anyone after a GET proved that the named cluster is gone and its maker had time enough to make it.
  * Seed: clusterpool-inventory, Maintaining the lease; design page 40.
  */
-import { type Cluster, isSame, keyOf, type Leasable, type NamespacedName, type Observed } from '../model/observed.ts'
+import {
+  type Cluster,
+  type CustomizationState,
+  isSame,
+  keyOf,
+  type NamespacedName,
+  type Observed,
+} from '../model/observed.ts'
 
 /** How long a lease may be without its cluster before it counts as left behind, in milliseconds. */
-export const LEASE_GRACE = 5 * 60_000
+export const LEASE_GRACE_MS = 5 * 60_000
 
 export type Lease =
   /** Nobody holds it. Not clean: what is written on it says otherwise and is wrong. */
@@ -35,8 +42,8 @@ export type Lease =
     }
 
 /** The leases that concern the pool, by the name of the customization: listed, used by its clusters, or taken by it. */
-export const leasesOf = (observed: Observed, now: Date): ReadonlyMap<string, Lease> => {
-  const users = usersOf(observed.clusters)
+export const findLeases = (observed: Observed, now: Date): ReadonlyMap<string, Lease> => {
+  const users = clustersByCustomization(observed.clusters)
   const names = new Set([...listedNames(observed), ...users.keys()])
   for (const { name, pool } of observed.customizations.values())
     if (pool !== undefined && isSame(pool, poolOf(observed))) names.add(name)
@@ -45,7 +52,7 @@ export const leasesOf = (observed: Observed, now: Date): ReadonlyMap<string, Lea
 }
 
 /** Clusters that refer to a customization which another cluster of the pool uses: they lost it. */
-export const losersOf = (observed: Observed, leases: ReadonlyMap<string, Lease>): ReadonlySet<Cluster> =>
+export const findLosers = (observed: Observed, leases: ReadonlyMap<string, Lease>): ReadonlySet<Cluster> =>
   new Set(
     observed.clusters.filter((cluster) => {
       if (cluster.customization === undefined) return false
@@ -61,7 +68,7 @@ export const listedNames = ({ pool }: Observed): readonly string[] =>
 
 export const poolOf = ({ pool, namespace }: Observed): NamespacedName => ({ namespace, name: pool.metadata.name })
 
-interface Looked {
+interface LeaseInput {
   readonly observed: Observed
   readonly users: ReadonlyMap<string, readonly Cluster[]>
   /** The clusters of the pool, by their keys. */
@@ -69,23 +76,28 @@ interface Looked {
   readonly now: Date
 }
 
-const leaseOf = (name: string, looked: Looked): Lease => {
-  const { observed, users } = looked
-  const leasable = observed.customizations.get(name)
+const leaseOf = (name: string, input: LeaseInput): Lease => {
+  const { observed, users } = input
+  const customization = observed.customizations.get(name)
   const using = users.get(name) ?? []
-  const named = leasable?.cluster
+  const named = customization?.cluster
   const user = using.find((cluster) => named !== undefined && isSame(cluster, named)) ?? using[0]
-  const holder = leasable === undefined ? undefined : holderOf(leasable, looked)
-  if (user === undefined) return holder ?? { state: 'Free', clean: leasable === undefined || isClean(leasable) }
+  const holder = customization === undefined ? undefined : holderOf(customization, input)
+  if (user === undefined)
+    return holder ?? { state: 'Free', clean: customization === undefined || isMarkedFree(customization) }
   if (holder?.state === 'Elsewhere')
     return { state: 'Contested', cluster: user, holder: holder.cluster, pool: holder.pool }
-  return { state: 'Used', cluster: user, written: leasable === undefined || isWritten(leasable, user, observed) }
+  return {
+    state: 'Used',
+    cluster: user,
+    written: customization === undefined || isMarkedUsed(customization, user, observed),
+  }
 }
 
 /** Who is written on it and not refuted; undefined when nobody is. Clusters of the pool that use it are another matter. */
 const holderOf = (
-  { cluster, pool, available, since }: Leasable,
-  { observed, there, now }: Looked,
+  { cluster, pool, available, since }: CustomizationState,
+  { observed, there, now }: LeaseInput,
 ): Lease | undefined => {
   if (cluster === undefined) return undefined
   // It is there and uses something else, or nothing: nobody can be about to make it.
@@ -93,18 +105,18 @@ const holderOf = (
   const isGone = observed.absent.has(keyOf(cluster))
   // The write that takes a lease says both. A name on one that is available was left behind (anchors hive-clusterpool, W5).
   if (isGone && available !== false) return undefined
-  const abandonedAt = (since ?? 0) + LEASE_GRACE
+  const abandonedAt = (since ?? 0) + LEASE_GRACE_MS
   if (pool !== undefined && isSame(pool, poolOf(observed)))
     return isGone ? { state: 'Taken', cluster, abandonedAt } : { state: 'Unseen', cluster }
   if (isGone && now.getTime() >= abandonedAt) return undefined
   return { state: 'Elsewhere', cluster, pool, freeAt: isGone ? abandonedAt : undefined }
 }
 
-const isClean = ({ cluster, pool, available, protected: isProtected }: Leasable): boolean =>
+const isMarkedFree = ({ cluster, pool, available, protected: isProtected }: CustomizationState): boolean =>
   available === true && cluster === undefined && pool === undefined && !isProtected
 
-const isWritten = (leasable: Leasable, user: Cluster, observed: Observed): boolean => {
-  const { cluster, pool, available, deleting } = leasable
+const isMarkedUsed = (customization: CustomizationState, user: Cluster, observed: Observed): boolean => {
+  const { cluster, pool, available, deleting } = customization
   const saysSo =
     available === false &&
     cluster !== undefined &&
@@ -112,11 +124,11 @@ const isWritten = (leasable: Leasable, user: Cluster, observed: Observed): boole
     pool !== undefined &&
     isSame(pool, poolOf(observed))
   // No finalizer can be added to what is being deleted.
-  return saysSo && (leasable.protected || deleting)
+  return saysSo && (customization.protected || deleting)
 }
 
 /** The clusters that refer to each customization, oldest first. One that nothing but its lease holds comes last. */
-const usersOf = (clusters: readonly Cluster[]): ReadonlyMap<string, readonly Cluster[]> => {
+const clustersByCustomization = (clusters: readonly Cluster[]): ReadonlyMap<string, readonly Cluster[]> => {
   const users = new Map<string, Cluster[]>()
   for (const cluster of clusters.toSorted((a, b) => Number(a.deprovisioned) - Number(b.deprovisioned))) {
     if (cluster.customization === undefined) continue

@@ -16,7 +16,7 @@ import type { Subject } from '#apis/kubernetes.ts'
 import { type Condition, findCondition, isTrue } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
 import type { PoolNamespace } from '../decide/namespaces.ts'
-import type { Refusal, Refused } from '../observe/refusals.ts'
+import type { CustomizationRejection, PoolRejection } from '../observe/rejections.ts'
 import { byAge } from './order.ts'
 
 export interface NamespacedName {
@@ -43,7 +43,7 @@ export interface Cluster extends NamespacedName {
   readonly customizationVersion: string | undefined
   readonly installed: boolean
   /** What was asked for, and what is. */
-  readonly wantedPower: PowerState
+  readonly desiredPower: PowerState
   readonly power: string | undefined
   /** Why its installation was given up; undefined when it was not. */
   readonly stopped: string | undefined
@@ -68,7 +68,7 @@ export interface Claim {
 }
 
 /** A ClusterDeploymentCustomization of the pool's namespace, as something to lease. */
-export interface Leasable {
+export interface CustomizationState {
   readonly name: string
   /** Changes whenever its spec does, and when it is made anew under the same name. */
   readonly version: string
@@ -92,17 +92,17 @@ export interface Observed {
   readonly clusters: readonly Cluster[]
   readonly claims: readonly Claim[]
   /** By name. */
-  readonly customizations: ReadonlyMap<string, Leasable>
+  readonly customizations: ReadonlyMap<string, CustomizationState>
   /** Clusters that leases name and that a GET did not find, as `namespace/name`. */
   readonly absent: ReadonlySet<string>
   /** Claims that clusters name and that a GET did not find. */
   readonly absentClaims: ReadonlySet<string>
   /** Customizations whose cluster the API server refused, by name. */
-  readonly refused: ReadonlyMap<string, Refused>
+  readonly rejectedCustomizations: ReadonlyMap<string, CustomizationRejection>
   /** How it refused the clusters of a pool without inventory. */
-  readonly refusal: Refusal | undefined
+  readonly poolRejection: PoolRejection | undefined
   /** Clusters without a lease whose making failed half-way: they are made before others, so that nothing is begun twice. */
-  readonly begun: readonly NamespacedName[]
+  readonly unfinishedClusters: readonly NamespacedName[]
   /** What the pool needs and has not, in words: "cluster image set: openshift-v4.20". Sorted. */
   readonly missing: readonly string[]
   /** The pool's template of install-configs; undefined when it names none. */
@@ -114,15 +114,15 @@ export interface Observed {
 }
 
 /** What the controller read; lists in any order. Objects of other pools or namespaces are left out here. */
-export interface Read {
+export interface PoolObjects {
   readonly pool: ClusterPool
   readonly clusters: readonly ClusterDeployment[]
   readonly claims: readonly ClusterClaim[]
   readonly customizations: readonly ClusterDeploymentCustomization[]
   readonly absent?: readonly NamespacedName[]
   readonly absentClaims?: readonly string[]
-  readonly refused?: ReadonlyMap<string, Refused>
-  readonly refusal?: Refusal | undefined
+  readonly refused?: ReadonlyMap<string, CustomizationRejection>
+  readonly refusal?: PoolRejection | undefined
   readonly begun?: readonly NamespacedName[]
   readonly missing?: readonly string[]
   readonly template?: InstallConfig
@@ -131,7 +131,7 @@ export interface Read {
 }
 
 /** Reads objects into what a pass decides on. */
-export const observe = (read: Read): Observed => {
+export const toObserved = (read: PoolObjects): Observed => {
   const { pool } = read
   const namespace = namespaceOf(pool.metadata)
   const isHere = ({ metadata }: { metadata: ObjectMeta }) => namespaceOf(metadata) === namespace
@@ -139,7 +139,7 @@ export const observe = (read: Read): Observed => {
     pool,
     namespace,
     clusters: read.clusters
-      .filter((cluster) => isOurs(pool, cluster))
+      .filter((cluster) => belongsToPool(pool, cluster))
       .map(clusterOf)
       .toSorted(byAge),
     claims: read.claims
@@ -147,13 +147,13 @@ export const observe = (read: Read): Observed => {
       .map(claimOf)
       .toSorted(byAge),
     customizations: new Map(
-      read.customizations.filter(isHere).map((object) => [object.metadata.name, leasableOf(object)]),
+      read.customizations.filter(isHere).map((object) => [object.metadata.name, customizationStateOf(object)]),
     ),
     absent: new Set(read.absent?.map(keyOf)),
     absentClaims: new Set(read.absentClaims),
-    refused: read.refused ?? new Map(),
-    refusal: read.refusal,
-    begun: read.begun ?? [],
+    rejectedCustomizations: read.refused ?? new Map(),
+    poolRejection: read.refusal,
+    unfinishedClusters: read.begun ?? [],
     missing: read.missing?.toSorted() ?? [],
     template: read.template,
     admins: read.admins ?? [],
@@ -162,7 +162,7 @@ export const observe = (read: Read): Observed => {
 }
 
 /** Does the cluster say that it is of the pool? */
-export const isOurs = ({ metadata }: ClusterPool, { spec: { clusterPoolRef } }: ClusterDeployment): boolean =>
+export const belongsToPool = ({ metadata }: ClusterPool, { spec: { clusterPoolRef } }: ClusterDeployment): boolean =>
   clusterPoolRef?.poolName === metadata.name && clusterPoolRef.namespace === namespaceOf(metadata)
 
 /** `namespace/name`. */
@@ -189,7 +189,7 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     customization: spec.clusterPoolRef?.clusterDeploymentCustomization?.name,
     customizationVersion: metadata.annotations?.[CUSTOMIZATION_VERSION_ANNOTATION],
     installed: spec.installed,
-    wantedPower: spec.powerState,
+    desiredPower: spec.powerState,
     power: status?.powerState,
     stopped: stopped?.status === 'True' ? stopped.message || stopped.reason : undefined,
     resumingSince:
@@ -207,7 +207,7 @@ const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({
   pending: findCondition(status?.conditions, 'Pending'),
 })
 
-const leasableOf = ({ metadata, spec, status }: ClusterDeploymentCustomization): Leasable => {
+const customizationStateOf = ({ metadata, spec, status }: ClusterDeploymentCustomization): CustomizationState => {
   const available = findCondition(status?.conditions, 'Available')
   return {
     name: metadata.name,
@@ -224,7 +224,10 @@ const leasableOf = ({ metadata, spec, status }: ClusterDeploymentCustomization):
 }
 
 /** Of the customization for all clusters of the pool; empty when there is none. */
-export const versionForAll = ({ pool, customizations }: Pick<Observed, 'pool' | 'customizations'>): string =>
+export const sharedCustomizationVersion = ({
+  pool,
+  customizations,
+}: Pick<Observed, 'pool' | 'customizations'>): string =>
   customizations.get(pool.spec.customizationRef?.name ?? '')?.version ?? ''
 
 const namespaceOf = ({ namespace }: ObjectMeta): string => namespace ?? ''

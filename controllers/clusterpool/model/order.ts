@@ -7,12 +7,13 @@ interface Aged {
 }
 
 /** By UTF-16 units: the same on every machine, whatever its language. */
-export const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
+export const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 
 /** Oldest first; names decide among objects of one second. */
 export const byAge = (a: Aged, b: Aged): number => a.createdAt - b.createdAt || byPlace(a, b)
 
 /** Newest first; names decide among objects of one second. */
-export const byYouth = (a: Aged, b: Aged): number => b.createdAt - a.createdAt || byPlace(a, b)
+export const byNewest = (a: Aged, b: Aged): number => b.createdAt - a.createdAt || byPlace(a, b)
 
-const byPlace = (a: Aged, b: Aged): number => compare(a.namespace ?? '', b.namespace ?? '') || compare(a.name, b.name)
+const byPlace = (a: Aged, b: Aged): number =>
+  compareText(a.namespace ?? '', b.namespace ?? '') || compareText(a.name, b.name)

@@ -2,14 +2,14 @@
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { AdminBinding } from '../decide/admin-bindings.ts'
 import type { Candidate } from '../inventory/candidates.ts'
-import type { Claim, Cluster, Leasable, NamespacedName, PowerState } from './observed.ts'
+import type { Claim, Cluster, CustomizationState, NamespacedName, PowerState } from './observed.ts'
 
 /** Every action says why, in one sentence for people. */
-interface Reasoned {
+interface WithReason {
   readonly why: string
 }
 
-export type Action = Reasoned &
+export type Action = WithReason &
   (
     | {
         /** Write the whole status; an entry of the inventory that is not in it goes. */
@@ -29,20 +29,20 @@ export type Action = Reasoned &
       }
     | {
         /** Write the lease as it is: a cluster uses the customization, and what stands there says otherwise. */
-        readonly action: 'HealLease'
-        readonly customization: Leasable
+        readonly action: 'RepairLease'
+        readonly customization: CustomizationState
         readonly cluster: NamespacedName
       }
     | {
         /** Write that the customization is available, then take the lease's finalizer off. */
         readonly action: 'ReleaseLease'
-        readonly customization: Leasable
+        readonly customization: CustomizationState
       }
     | {
         /** Release the lease when there is one, then take its finalizer off the cluster, which goes. */
-        readonly action: 'LetClusterGo'
+        readonly action: 'RemoveClusterFinalizer'
         readonly cluster: Cluster
-        readonly customization: Leasable | undefined
+        readonly customization: CustomizationState | undefined
       }
     | {
         /** Write what is missing of: the claim's namespace, the claim's status, the cluster's claim with the time and power. */
@@ -65,7 +65,7 @@ export type Action = Reasoned &
     | { readonly action: 'SetPower'; readonly cluster: Cluster; readonly power: PowerState }
     | ({ readonly action: 'BindAdmins' } & AdminBinding)
     | { readonly action: 'DeleteNamespace'; readonly name: string; readonly uid: string }
-    | { readonly action: 'LetPoolGo' }
+    | { readonly action: 'RemovePoolFinalizer' }
     | {
         /** Something that could be expected is not done. */
         readonly action: 'Wait'
@@ -94,6 +94,6 @@ export interface Plan {
   readonly pool: NamespacedName
   readonly actions: readonly Action[]
   /** When time alone will change the plan; undefined when it won't. */
-  readonly lookAgainAt: Date | undefined
+  readonly recheckAt: Date | undefined
   readonly counts: Counts
 }

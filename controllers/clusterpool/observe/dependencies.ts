@@ -53,7 +53,7 @@ export const readDependencies = async (api: Api, pool: ClusterPool, now: Date): 
 
   if (await isImageSetMissing(api, imageSetRef.name)) missing.push(`cluster image set: ${imageSetRef.name}`)
   if (pullSecretRef !== undefined) await copied('pull secret', pullSecretRef.name, PULL_SECRET_KEY)
-  for (const name of secretsIn(platform)) await copied('credentials secret', name)
+  for (const name of secretNamesIn(platform)) await copied('credentials secret', name)
   let template: InstallConfig | undefined
   if (installConfigSecretTemplateRef !== undefined) {
     const what = 'install config template secret'
@@ -83,11 +83,11 @@ const isImageSetMissing = async (api: Api, name: string): Promise<boolean> => {
 }
 
 /** The names of the Secrets that a cloud refers to, wherever below it: `credentialsSecretRef: {name}` and the like. */
-const secretsIn = (about: unknown): readonly string[] => {
+const secretNamesIn = (about: unknown): readonly string[] => {
   if (typeof about !== 'object' || about === null) return []
   const names = Object.entries(about).flatMap(([key, value]: [string, unknown]) => {
     const { name } = (value ?? {}) as { readonly name?: unknown }
-    return key.endsWith('SecretRef') && typeof name === 'string' ? [name] : secretsIn(value)
+    return key.endsWith('SecretRef') && typeof name === 'string' ? [name] : secretNamesIn(value)
   })
   return [...new Set(names)]
 }

@@ -11,7 +11,7 @@ type Entries<V> = Iterable<readonly [string, V]>
 export type Lookup<V> = Pick<Index<string, V>, 'get'>
 
 /** Pools, clusters, claims and customizations are asked for by `namespace/name`, namespaces by the uid of their pool. */
-export interface View {
+export interface PoolIndexes {
   readonly clustersOfPool: Lookup<ClusterDeployment>
   readonly cluster: Lookup<ClusterDeployment>
   readonly clustersInNamespace: Lookup<ClusterDeployment>
@@ -26,7 +26,7 @@ export interface View {
 const poolKey = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`
 
 /** Under which keys each kind is found. */
-export const entries = {
+export const indexEntries = {
   clustersOfPool: (cluster: ClusterDeployment): Entries<ClusterDeployment> => {
     const { clusterPoolRef } = cluster.spec
     return clusterPoolRef === undefined ? [] : [[poolKey(clusterPoolRef.namespace, clusterPoolRef.poolName), cluster]]

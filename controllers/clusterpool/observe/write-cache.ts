@@ -15,13 +15,13 @@ interface Entry {
 }
 
 /** How long the watch may take before it is doubted, in milliseconds. */
-const PATIENCE = 5_000
+const WATCH_GRACE_MS = 5_000
 
-export class Recent {
+export class WriteCache {
   readonly #kinds = new Map<string, Map<string, Entry>>()
 
   /** The API server answered a write with this object. */
-  note<O extends KubeObject>(resource: Resource<O>, object: O, now: Date, isNew = false): void {
+  record<O extends KubeObject>(resource: Resource<O>, object: O, now: Date, isNew = false): void {
     const key = keyOf(object.metadata)
     const entries = this.#entries(resource)
     entries.set(key, { object, isNew: isNew || entries.get(key)?.isNew === true, at: now.getTime() })
@@ -39,7 +39,7 @@ export class Recent {
   }
 
   /** The objects of a cache in their newest states, and those that it has not seen yet. */
-  merged<O extends KubeObject>(resource: Resource<O>, cached: readonly O[]): readonly O[] {
+  merge<O extends KubeObject>(resource: Resource<O>, cached: readonly O[]): readonly O[] {
     const seen = new Set(cached.map(({ metadata }) => keyOf(metadata)))
     const known = cached.map((object) => this.latest(resource, object))
     const unseen: O[] = []
@@ -54,7 +54,7 @@ export class Recent {
   /** Objects that a cache should have shown by now. */
   overdue<O extends KubeObject>(resource: Resource<O>, now: Date): readonly O[] {
     return [...this.#entries(resource).values()]
-      .filter(({ isNew, at }) => isNew && now.getTime() - at > PATIENCE)
+      .filter(({ isNew, at }) => isNew && now.getTime() - at > WATCH_GRACE_MS)
       .map(({ object }) => object as O)
   }
 
@@ -64,7 +64,7 @@ export class Recent {
    */
   overdueAt(): number | undefined {
     const made = [...this.#kinds.values()].flatMap((entries) => [...entries.values()].filter(({ isNew }) => isNew))
-    return made.length === 0 ? undefined : Math.min(...made.map(({ at }) => at)) + PATIENCE + 1
+    return made.length === 0 ? undefined : Math.min(...made.map(({ at }) => at)) + WATCH_GRACE_MS + 1
   }
 
   forget<O extends KubeObject>(resource: Resource<O>, object: O): void {

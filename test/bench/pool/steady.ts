@@ -2,11 +2,11 @@
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { planPool } from '#controllers/clusterpool/decide.ts'
-import { observe, type Read } from '#controllers/clusterpool/model/observed.ts'
-import { entries, type Lookup, type View } from '#controllers/clusterpool/observe/indexes.ts'
-import { Recent } from '#controllers/clusterpool/observe/write-cache.ts'
-import { readPool } from '#controllers/clusterpool/observe.ts'
+import { decide } from '#controllers/clusterpool/decide.ts'
+import { type PoolObjects, toObserved } from '#controllers/clusterpool/model/observed.ts'
+import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
+import { readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import type { Api } from '#operator/index.ts'
 import { aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { upTo } from '../in-parallel.ts'
@@ -26,17 +26,17 @@ export interface Steady {
 
 /** The medians of many passes. @throws when the pool is not steady: something would be written, or asked for */
 export const steady = async (size: number, { inventory }: { readonly inventory: boolean }): Promise<Steady> => {
-  const { pool, view } = filledPool(size, inventory)
+  const { pool, indexes } = filledPool(size, inventory)
   const readNow = () =>
-    readPool(
+    readPoolObjects(
       pool,
       { missing: [], template: undefined, secrets: [], readAt: NOW.getTime() },
       {
         api: nobody,
-        view,
-        recent: new Recent(),
-        refusals: { ofCustomizations: new Map(), ofPool: undefined },
-        begun: new Map(),
+        indexes,
+        writeCache: new WriteCache(),
+        rejections: { ofCustomizations: new Map(), ofPool: undefined },
+        unfinishedClusters: new Map(),
         now: NOW,
       },
     )
@@ -58,21 +58,24 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
   return { plan: median(plans), pass: median(passes) }
 }
 
-const plan = (read: Read) => planPool(observe(read), { now: NOW, suffix: () => 'never' })
+const plan = (read: PoolObjects) => decide(toObserved(read), { now: NOW, suffix: () => 'never' })
 
 /** A pool that has written its status, and all that its caches show. */
-const filledPool = (size: number, hasInventory: boolean): { readonly pool: ClusterPool; readonly view: View } => {
+const filledPool = (
+  size: number,
+  hasInventory: boolean,
+): { readonly pool: ClusterPool; readonly indexes: PoolIndexes } => {
   const names = upTo(size).map((index) => `c${String(index).padStart(4, '0')}`)
   const pool = aPool({ size, runningCount: size, ...(hasInventory && { inventory: names }) })
   const clusters = names.map((name) => aCluster(name, { pool, ...(hasInventory && { customization: name }) }))
   const customizations = hasInventory ? names.map((name) => aCustomization(name, { cluster: name })) : []
-  const read: Read = { pool, clusters, customizations, claims: [] }
+  const read: PoolObjects = { pool, clusters, customizations, claims: [] }
   // The first pass says what all conditions are Unknown, the second what they are.
   const later = withStatus(pool, read)
-  return { pool: withStatus(later, { ...read, pool: later }), view: viewOf(clusters, customizations) }
+  return { pool: withStatus(later, { ...read, pool: later }), indexes: viewOf(clusters, customizations) }
 }
 
-const withStatus = (pool: ClusterPool, read: Read): ClusterPool => {
+const withStatus = (pool: ClusterPool, read: PoolObjects): ClusterPool => {
   const write = plan(read).actions.find((action) => action.action === 'WriteStatus')
   return write === undefined ? pool : { ...pool, status: write.status }
 }
@@ -80,16 +83,16 @@ const withStatus = (pool: ClusterPool, read: Read): ClusterPool => {
 const viewOf = (
   clusters: readonly ClusterDeployment[],
   customizations: readonly ClusterDeploymentCustomization[],
-): View => ({
-  clustersOfPool: lookup(clusters, entries.clustersOfPool),
-  cluster: lookup(clusters, entries.cluster),
-  clustersInNamespace: lookup(clusters, entries.clustersInNamespace),
-  claimsOfPool: lookup([], entries.claimsOfPool),
-  claim: lookup([], entries.claim),
-  customization: lookup(customizations, entries.customization),
-  customizationsHeldBy: lookup(customizations, entries.customizationsHeldBy),
-  namespacesOfPool: lookup([], entries.namespacesOfPool),
-  bindingsInNamespace: lookup([], entries.bindingsInNamespace),
+): PoolIndexes => ({
+  clustersOfPool: lookup(clusters, indexEntries.clustersOfPool),
+  cluster: lookup(clusters, indexEntries.cluster),
+  clustersInNamespace: lookup(clusters, indexEntries.clustersInNamespace),
+  claimsOfPool: lookup([], indexEntries.claimsOfPool),
+  claim: lookup([], indexEntries.claim),
+  customization: lookup(customizations, indexEntries.customization),
+  customizationsHeldBy: lookup(customizations, indexEntries.customizationsHeldBy),
+  namespacesOfPool: lookup([], indexEntries.namespacesOfPool),
+  bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
 })
 
 const lookup = <O>(objects: readonly O[], keys: (object: O) => Iterable<readonly [string, O]>): Lookup<O> => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
-import { GRANT } from '#controllers/clusterclaim/grants.ts'
+import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
@@ -32,15 +32,15 @@ test('the subjects of a claim are let in, and out again before its cluster goes'
   await the.claim('mine', 'pool', { subjects: [ANN] })
   const namespace = await eventually(async () => {
     const { spec } = await the.get.claim('mine')
-    expect((await the.api.get(RoleBinding, GRANT, spec.namespace))?.subjects).toEqual([ANN])
-    expect(await the.api.get(Role, GRANT, spec.namespace)).toBeDefined()
+    expect((await the.api.get(RoleBinding, GRANT_NAME, spec.namespace))?.subjects).toEqual([ANN])
+    expect(await the.api.get(Role, GRANT_NAME, spec.namespace)).toBeDefined()
     return spec.namespace
   })
   the.installer.slow.add('*')
   await the.api.delete(ClusterClaim, 'mine', the.namespace)
   await eventually(async () => {
-    expect(await the.api.get(RoleBinding, GRANT, namespace)).toBeUndefined()
-    expect(await the.api.get(Role, GRANT, namespace)).toBeUndefined()
+    expect(await the.api.get(RoleBinding, GRANT_NAME, namespace)).toBeUndefined()
+    expect(await the.api.get(Role, GRANT_NAME, namespace)).toBeUndefined()
   })
   the.installer.slow.clear()
   the.installer.wake()
@@ -52,7 +52,7 @@ test('a claim whose subjects the API server does not let in says so and is not R
   await using proxy = await the.plane.proxy()
   let mayGrant = false
   proxy.decide(({ method, path }) =>
-    !mayGrant && method === 'PATCH' && path.includes(`/roles/${GRANT}?`) ? { status: 403 } : 'pass',
+    !mayGrant && method === 'PATCH' && path.includes(`/roles/${GRANT_NAME}?`) ? { status: 403 } : 'pass',
   )
   await the.start({ server: proxy.server })
   await the.pool('pool', { runningCount: 1 })
@@ -69,7 +69,7 @@ test('a claim whose subjects the API server does not let in says so and is not R
   mayGrant = true
   await conditionIs('Ready', { status: 'True', reason: 'Running' })
   const { spec } = await the.get.claim('mine')
-  expect((await the.api.get(RoleBinding, GRANT, spec.namespace))?.subjects).toEqual([ANN])
+  expect((await the.api.get(RoleBinding, GRANT_NAME, spec.namespace))?.subjects).toEqual([ANN])
 })
 
 test('a claim whose lifetime is over goes by itself', async () => {

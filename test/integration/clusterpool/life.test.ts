@@ -5,12 +5,12 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
-import { compare } from '#controllers/clusterpool/model/order.ts'
+import { compareText } from '#controllers/clusterpool/model/order.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
 
 const used = (clusters: readonly ClusterDeployment[]) =>
-  clusters.map(({ spec }) => spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? 'none').toSorted(compare)
+  clusters.map(({ spec }) => spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? 'none').toSorted(compareText)
 
 test('a pool of three is filled from an inventory of four, a claim is bound, and the pool is refilled when it goes', async () => {
   await using the = await poolWorld()

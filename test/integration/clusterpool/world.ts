@@ -9,9 +9,9 @@ import {
   type ClusterDeploymentCustomizationSpec,
 } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { clusterclaim } from '#controllers/clusterclaim/index.ts'
-import { customizations } from '#controllers/clusterdeploymentcustomization/index.ts'
-import { clusterpool } from '#controllers/clusterpool/index.ts'
+import { clusterClaim } from '#controllers/clusterclaim/index.ts'
+import { clusterDeploymentCustomization } from '#controllers/clusterdeploymentcustomization/index.ts'
+import { clusterPool } from '#controllers/clusterpool/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { AnyController } from '#operator/controller.ts'
 import { type Clock, type DeepPartial, type KubeObject, loadTransport, operator, systemClock } from '#operator/index.ts'
@@ -116,8 +116,8 @@ export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
         return { ready: manager.ready, stop }
       }
       const managers = [
-        await run(accounts.pools, [clusterpool({ clock, registry }), customizations()]),
-        await run(accounts.claims, [clusterclaim()]),
+        await run(accounts.pools, [clusterPool({ clock, registry }), clusterDeploymentCustomization()]),
+        await run(accounts.claims, [clusterClaim()]),
       ]
       const started = {
         registry,

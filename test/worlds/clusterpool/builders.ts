@@ -16,7 +16,7 @@ import {
   VERSION_ANNOTATION,
 } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Patch } from '#apis/hive.openshift.io/v1/patch.ts'
-import { poolVersion } from '#controllers/clusterpool/cluster/pool-version.ts'
+import { computePoolVersion } from '#controllers/clusterpool/cluster/pool-version.ts'
 import type { PoolNamespace } from '#controllers/clusterpool/decide/namespaces.ts'
 
 export const NAMESPACE = 'pools'
@@ -41,7 +41,7 @@ const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: s
   lastTransitionTime: stamp(at),
 })
 
-interface PoolSays extends Partial<Omit<ClusterPoolSpec, 'inventory'>> {
+interface PoolOptions extends Partial<Omit<ClusterPoolSpec, 'inventory'>> {
   readonly name?: string
   /** Names of customizations, in the order of the list. */
   readonly inventory?: readonly string[] | undefined
@@ -60,7 +60,7 @@ export const aPool = ({
   status,
   deleted,
   ...spec
-}: PoolSays = {}): ClusterPool => ({
+}: PoolOptions = {}): ClusterPool => ({
   apiVersion: 'hive.openshift.io/v1',
   kind: 'ClusterPool',
   metadata: {
@@ -84,7 +84,7 @@ export const aPool = ({
   status: { conditions: [], ...(entries !== undefined && { inventory: entries }), ...status },
 })
 
-interface ClusterSays {
+interface ClusterOptions {
   /** When it was made, in minutes. */
   readonly at?: number
   readonly pool?: ClusterPool
@@ -103,9 +103,9 @@ interface ClusterSays {
 }
 
 /** A cluster of the pool, running unless something else is said. */
-export const aCluster = (name: string, says: ClusterSays = {}): ClusterDeployment => {
+export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeployment => {
   const { at = 0, pool = aPool(), state = 'running', claim, customization } = says
-  const version = says.version === undefined ? poolVersion(pool.spec) : says.version
+  const version = says.version === undefined ? computePoolVersion(pool.spec) : says.version
   const isInstalled = state === 'standby' || state === 'running'
   const lease = customization === undefined ? [] : [LEASE_FINALIZER]
   return {
@@ -152,7 +152,7 @@ export const aCluster = (name: string, says: ClusterSays = {}): ClusterDeploymen
   }
 }
 
-interface ClaimSays {
+interface ClaimOptions {
   readonly at?: number
   readonly pool?: string
   readonly namespace?: string
@@ -161,7 +161,7 @@ interface ClaimSays {
 }
 
 /** A claim that waits, unless `namespace` says where its cluster is. */
-export const aClaim = (name: string, says: ClaimSays = {}): ClusterClaim => ({
+export const aClaim = (name: string, says: ClaimOptions = {}): ClusterClaim => ({
   apiVersion: 'hive.openshift.io/v1',
   kind: 'ClusterClaim',
   metadata: {
@@ -175,7 +175,7 @@ export const aClaim = (name: string, says: ClaimSays = {}): ClusterClaim => ({
   },
 })
 
-interface CustomizationSays {
+interface CustomizationOptions {
   readonly patches?: readonly Patch[]
   readonly generation?: number
   /** The cluster that leases it, in the namespace of that name. */
@@ -188,7 +188,7 @@ interface CustomizationSays {
 }
 
 /** A customization that is free and says so, or is leased as it should be when `cluster` is given. */
-export const aCustomization = (name: string, says: CustomizationSays = {}): ClusterDeploymentCustomization => {
+export const aCustomization = (name: string, says: CustomizationOptions = {}): ClusterDeploymentCustomization => {
   const { cluster, generation = 1, available = cluster === undefined } = says
   const isProtected = says.protected ?? cluster !== undefined
   return {

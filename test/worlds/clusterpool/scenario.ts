@@ -1,19 +1,19 @@
 /** One pass over objects of a test, and what it decided in short lines. */
 
-import { planPool } from '#controllers/clusterpool/decide.ts'
+import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain } from '#controllers/clusterpool/explain.ts'
-import { observe, type Read } from '#controllers/clusterpool/model/observed.ts'
+import { type PoolObjects, toObserved } from '#controllers/clusterpool/model/observed.ts'
 import type { Action, Plan } from '#controllers/clusterpool/model/plan.ts'
 import { aPool, minutes } from './builders.ts'
 
 /** What to look at; whatever is left out is empty. */
-export type Given = Partial<Read> & { readonly at?: number }
+export type Scenario = Partial<PoolObjects> & { readonly at?: number }
 
 /** Plans one pass; new clusters are called pool-1, pool-2 and so on. @param at Minutes since the morning. */
-export const pass = ({ at = 60, ...given }: Given): Plan => {
+export const planPass = ({ at = 60, ...given }: Scenario): Plan => {
   let count = 0
-  const read: Read = { pool: aPool(), clusters: [], claims: [], customizations: [], ...given }
-  return planPool(observe(read), {
+  const read: PoolObjects = { pool: aPool(), clusters: [], claims: [], customizations: [], ...given }
+  return decide(toObserved(read), {
     now: minutes(at),
     suffix: () => {
       count += 1
@@ -23,13 +23,13 @@ export const pass = ({ at = 60, ...given }: Given): Plan => {
 }
 
 /** The objects of one kind of action. */
-export const about = (plan: Plan, action: Action['action']): readonly string[] =>
+export const targetsOf = (plan: Plan, action: Action['action']): readonly string[] =>
   explain(plan)
     .actions.filter((one) => one.action === action)
     .map((one) => one.about)
 
 /** Everything that changes something besides the pool's status. */
-export const deeds = (plan: Plan): readonly string[] =>
+export const changesIn = (plan: Plan): readonly string[] =>
   explain(plan)
     .actions.filter(({ action }) => action !== 'WriteStatus' && action !== 'Wait')
     .map((one) => `${one.action} ${one.about}`)

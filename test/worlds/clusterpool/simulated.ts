@@ -9,9 +9,14 @@ import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { deploymentManifest } from '#controllers/clusterpool/cluster/manifests.ts'
-import { planPool } from '#controllers/clusterpool/decide.ts'
+import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain } from '#controllers/clusterpool/explain.ts'
-import { keyOf, type Leasable, type NamespacedName, observe } from '#controllers/clusterpool/model/observed.ts'
+import {
+  type CustomizationState,
+  keyOf,
+  type NamespacedName,
+  toObserved,
+} from '#controllers/clusterpool/model/observed.ts'
 import type { Action, Plan } from '#controllers/clusterpool/model/plan.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import { aCluster, minutes, NAMESPACE } from './builders.ts'
@@ -19,17 +24,17 @@ import { aCluster, minutes, NAMESPACE } from './builders.ts'
 /** Somebody else wrote first, or the object is gone: the action is given up, the others go on. */
 class Conflict extends Error {}
 
-export interface Beginning {
+export interface WorldOptions {
   readonly pools: readonly ClusterPool[]
   readonly clusters?: readonly ClusterDeployment[]
   readonly claims?: readonly ClusterClaim[]
   readonly customizations?: readonly ClusterDeploymentCustomization[]
   /** Customizations with which no installation succeeds. */
-  readonly cursed?: readonly string[]
+  readonly failing?: readonly string[]
 }
 
 /** More than any world of a test needs: attempts of all customizations, one after the other. */
-const MOST_ROUNDS = 300
+const MAX_ROUNDS = 300
 
 /** What is left of a pass: each step is one write. */
 export type Steps = Generator<void, void>
@@ -44,28 +49,28 @@ export class World {
   #version = 1
   #suffix = 0
 
-  constructor({ pools, clusters = [], claims = [], customizations = [], cursed = [] }: Beginning) {
+  constructor({ pools, clusters = [], claims = [], customizations = [], failing = [] }: WorldOptions) {
     const byName = <O extends KubeObject>(objects: readonly O[]) =>
       new Map(objects.map((one) => [one.metadata.name, one]))
     this.pools = byName(pools)
     this.clusters = byName(clusters)
     this.claims = byName(claims)
     this.customizations = byName(customizations)
-    this.#cursed = new Set(cursed)
+    this.#cursed = new Set(failing)
   }
 
   plan(poolName: string): Plan | undefined {
     const pool = this.pools.get(poolName)
     if (pool === undefined) return undefined
     const named = [...this.customizations.values()].flatMap(({ status }) => status?.clusterDeploymentRef ?? [])
-    const observed = observe({
+    const observed = toObserved({
       pool,
       clusters: [...this.clusters.values()],
       claims: [...this.claims.values()],
       customizations: [...this.customizations.values()],
       absent: named.filter(({ name }) => !this.clusters.has(name)),
     })
-    return planPool(observed, {
+    return decide(observed, {
       now: minutes(this.#minute),
       suffix: () => {
         this.#suffix += 1
@@ -104,12 +109,12 @@ export class World {
    * @param look Called after every pass.
    * @returns what is still done when that takes too long
    */
-  settle(pools: readonly string[], look: () => void = () => undefined): readonly string[] {
+  runUntilStable(pools: readonly string[], look: () => void = () => undefined): readonly string[] {
     let done: readonly string[] = []
-    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
       done = pools.flatMap((pool) => this.pass(pool))
       look()
-      const waits = pools.some((pool) => this.plan(pool)?.lookAgainAt !== undefined)
+      const waits = pools.some((pool) => this.plan(pool)?.recheckAt !== undefined)
       const moved = this.advance()
       if (done.length === 0 && !waits && !moved) return []
     }
@@ -125,7 +130,7 @@ export class World {
   }
 
   /** Customizations that more than one cluster has; one that only its lease still holds is as good as gone. */
-  twice(): readonly string[] {
+  doubleLeases(): readonly string[] {
     const used = [...this.clusters.values()]
       .filter(
         ({ metadata }) =>
@@ -174,11 +179,11 @@ export class World {
         const metadata = { ...cluster.metadata, deletionTimestamp: minutes(this.#minute).toISOString() }
         return this.#put(this.clusters, { ...cluster, metadata })
       }
-      case 'HealLease':
+      case 'RepairLease':
         return yield* this.#lease(action.customization, action.cluster, poolName)
       case 'ReleaseLease':
         return yield* this.#release(action.customization)
-      case 'LetClusterGo': {
+      case 'RemoveClusterFinalizer': {
         if (action.customization !== undefined) yield* this.#release(action.customization)
         yield
         const cluster = current(this.clusters, action.cluster.name, action.cluster.resourceVersion)
@@ -228,7 +233,7 @@ export class World {
         const cluster = current(this.clusters, action.cluster.name, action.cluster.resourceVersion)
         return this.#put(this.clusters, { ...cluster, spec: { ...cluster.spec, powerState: action.power } })
       }
-      case 'LetPoolGo':
+      case 'RemovePoolFinalizer':
         yield
         this.pools.delete(poolName)
         return
@@ -253,7 +258,7 @@ export class World {
   }
 
   /** The finalizer, then the lease itself; both need that nobody wrote in between. */
-  *#lease({ name, resourceVersion }: Leasable, cluster: NamespacedName, poolName: string): Steps {
+  *#lease({ name, resourceVersion }: CustomizationState, cluster: NamespacedName, poolName: string): Steps {
     yield
     const before = current(this.customizations, name, resourceVersion)
     this.#put(this.customizations, { ...before, metadata: { ...before.metadata, finalizers: [LEASE_FINALIZER] } })
@@ -271,7 +276,7 @@ export class World {
   }
 
   /** The lease, then its finalizer. */
-  *#release({ name, resourceVersion }: Leasable): Steps {
+  *#release({ name, resourceVersion }: CustomizationState): Steps {
     yield
     const before = current(this.customizations, name, resourceVersion)
     this.#put(this.customizations, { ...before, status: { conditions: [this.#available(true)] } })

@@ -3,10 +3,10 @@
  * says it by its version; nobody watches the rest, so a pool without inventory asks again, one cluster at a time.
  */
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
-import { type Observed, versionForAll } from '../model/observed.ts'
+import { type Observed, sharedCustomizationVersion } from '../model/observed.ts'
 
 /** It did not take the ClusterDeployment that a customization gave. */
-export interface Refused {
+export interface CustomizationRejection {
   /** Of the customization: another one may be taken. */
   readonly version: string
   /** What the API server said. */
@@ -14,7 +14,7 @@ export interface Refused {
 }
 
 /** It did not take the ClusterDeployment of a pool without inventory. */
-export interface Refusal extends Refused {
+export interface PoolRejection extends CustomizationRejection {
   /** Of the customization for all clusters; empty when there is none. */
   readonly version: string
   /** How often in a row. */
@@ -26,33 +26,33 @@ export interface Refusal extends Refused {
 }
 
 /** What a pool remembers of refusals; forgotten when its spec changes, and with the process. */
-export interface Refusals {
-  readonly ofCustomizations: Map<string, Refused>
+export interface Rejections {
+  readonly ofCustomizations: Map<string, CustomizationRejection>
   /** Of a pool without inventory. */
-  ofPool: Refusal | undefined
+  ofPool: PoolRejection | undefined
 }
 
 /** The pause after the first refusal, in milliseconds; it doubles with each further one. */
-export const FIRST_PAUSE = 60_000
-const PAUSE: ExponentialBackoff = { initial: FIRST_PAUSE, factor: 2, max: 15 * 60_000 }
+export const FIRST_RETRY_DELAY_MS = 60_000
+const RETRY_DELAY: ExponentialBackoff = { initial: FIRST_RETRY_DELAY_MS, factor: 2, max: 15 * 60_000 }
 
 /** The refusal that still holds; undefined when clusters may be made. */
-export const holding = (observed: Observed): Refusal | undefined => {
-  const { refusal, clusters } = observed
-  if (refusal?.version !== versionForAll(observed)) return undefined
-  return clusters.every(({ uid }) => refusal.clusters.has(uid)) ? refusal : undefined
+export const activeRejection = (observed: Observed): PoolRejection | undefined => {
+  const { poolRejection, clusters } = observed
+  if (poolRejection?.version !== sharedCustomizationVersion(observed)) return undefined
+  return clusters.every(({ uid }) => poolRejection.clusters.has(uid)) ? poolRejection : undefined
 }
 
 /** Clusters are made side by side: all that are refused before the pause is over are one refusal. */
-export const refusedAgain = (observed: Observed, message: string, now: Date): Refusal => {
-  const before = holding(observed)
+export const nextRejection = (observed: Observed, message: string, now: Date): PoolRejection => {
+  const before = activeRejection(observed)
   const isSame = before !== undefined && before.until > now.getTime()
   const count = (before?.count ?? 0) + (isSame ? 0 : 1)
   return {
-    version: versionForAll(observed),
+    version: sharedCustomizationVersion(observed),
     message,
     count,
-    until: isSame ? before.until : now.getTime() + exponentialDelay(PAUSE, count),
+    until: isSame ? before.until : now.getTime() + exponentialDelay(RETRY_DELAY, count),
     clusters: new Set(observed.clusters.map(({ uid }) => uid)),
   }
 }
