@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from 'ajv'
 import { loadAll } from 'js-yaml'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { isTroubled, type Preview, preview, previewText } from '#controllers/fleet/preview.ts'
+import { formatPreview, hasProblems, type Preview, previewDeployment } from '#controllers/fleet/preview.ts'
 import { ControlError } from '#controllers/fleet/rollout/annotations.ts'
 import { WindowError } from '#controllers/fleet/rollout/maintenance-windows.ts'
 import { ExpressionError } from '#controllers/fleet/selection/expression.ts'
@@ -39,14 +39,14 @@ export const previewFiles = async (
     text:
       output === 'json'
         ? `${JSON.stringify(shown, undefined, 2)}\n`
-        : previewText(shown, deployment.spec.score.templated === true),
-    isTroubled: isTroubled(shown),
+        : formatPreview(shown, deployment.spec.score.templated === true),
+    isTroubled: hasProblems(shown),
   }
 }
 
 const previewOf = (file: string, deployment: Deployment, devices: readonly Device[], now: Date): Preview => {
   try {
-    return preview(deployment, devices, now)
+    return previewDeployment(deployment, devices, now)
   } catch (error) {
     if (!FAULTS.some((fault) => error instanceof fault)) throw error
     throw new UsageError(`--deployment: ${file}: ${(error as Error).message}`, { cause: error })

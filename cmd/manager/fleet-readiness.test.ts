@@ -1,17 +1,22 @@
 import { expect, test } from 'vitest'
-import { latchesAt, overall, type SyncStates, withEvent } from '#controllers/fleet/state/sync-state.ts'
+import {
+  initialSyncStates,
+  type SyncStates,
+  summarizeSync,
+  withSyncEvent,
+} from '#controllers/fleet/state/sync-state.ts'
 import { fleetUnready } from './fleet-readiness.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const LEADING = { leading: undefined }
 
 const viewRefOf = (states: SyncStates) => ({
-  view: { recovery: () => ({ ...overall(states), isLeading: true, brake: undefined }) },
+  view: { recovery: () => ({ ...summarizeSync(states), isLeading: true, brake: undefined }) },
 })
 
 const read = (latches: SyncStates): SyncStates => {
   const feeds = Object.keys(latches) as (keyof SyncStates)[]
-  return feeds.reduce((before, feed) => withEvent(before, feed, { type: 'Replayed' }, NOW), latches)
+  return feeds.reduce((before, feed) => withSyncEvent(before, feed, { type: 'Replayed' }, NOW), latches)
 }
 
 test('nobody is ready before the operator has begun, except who stands by', () => {
@@ -21,18 +26,18 @@ test('nobody is ready before the operator has begun, except who stands by', () =
 
 test('while the fleet is read, the check names what is missing, and why it does not get on', () => {
   const lost = { type: 'Lost', problem: 'NATS does not answer' } as const
-  expect(fleetUnready(viewRefOf(withEvent(latchesAt(NOW), 'states', lost, NOW)), LEADING)).toContain(
+  expect(fleetUnready(viewRefOf(withSyncEvent(initialSyncStates(NOW), 'states', lost, NOW)), LEADING)).toContain(
     'the fleet is being read: deployments, devices, states',
   )
-  const rest = withEvent(read(latchesAt(NOW)), 'states', { type: 'Wiped' }, NOW)
-  expect(fleetUnready(viewRefOf(withEvent(rest, 'states', lost, NOW)), LEADING)).toBe(
+  const rest = withSyncEvent(read(initialSyncStates(NOW)), 'states', { type: 'Wiped' }, NOW)
+  expect(fleetUnready(viewRefOf(withSyncEvent(rest, 'states', lost, NOW)), LEADING)).toBe(
     'the fleet is being read: states (NATS does not answer)',
   )
 })
 
 test('a fleet that was read makes ready, also when a source is lost later', () => {
-  const converged = read(latchesAt(NOW))
+  const converged = read(initialSyncStates(NOW))
   expect(fleetUnready(viewRefOf(converged), LEADING)).toBeUndefined()
-  const lost = withEvent(converged, 'infos', { type: 'Lost', problem: 'gone' }, NOW)
+  const lost = withSyncEvent(converged, 'infos', { type: 'Lost', problem: 'gone' }, NOW)
   expect(fleetUnready(viewRefOf(lost), LEADING)).toBeUndefined()
 })

@@ -20,11 +20,14 @@ export interface WriterOptions {
  * Writes until nothing is left to write, or the store does not answer: then what is left is wanted again at the next call.
  * @returns how many were stored
  */
-export const writeAll = async ({ state, store, stored, log }: WriterOptions, signal: AbortSignal): Promise<number> => {
+export const writeDesired = async (
+  { state, store, stored, log }: WriterOptions,
+  signal: AbortSignal,
+): Promise<number> => {
   let count = 0
   for (;;) {
     const target = store()
-    const writes = target === undefined ? [] : state.writes()
+    const writes = target === undefined ? [] : state.takeWrites()
     if (target === undefined || writes.length === 0) return count
     let problem: unknown
     const next = writes.values()
@@ -37,7 +40,7 @@ export const writeAll = async ({ state, store, stored, log }: WriterOptions, sig
         try {
           const { outcome, seen } = await target.write(write)
           state.desiredSeen(seen)
-          if (outcome === 'Outrun') continue
+          if (outcome === 'Stale') continue
           count += 1
           stored(write)
         } catch (error) {

@@ -20,11 +20,11 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
-import { Deployments } from './cache/deployments.ts'
-import { Devices } from './cache/devices.ts'
-import { writeAll } from './desired-writer.ts'
-import { type Shown, viewOf } from './fleet-view.ts'
-import { Lead } from './leader/leader.ts'
+import { DeploymentCache } from './cache/deployments.ts'
+import { DeviceCache } from './cache/devices.ts'
+import { writeDesired } from './desired-writer.ts'
+import { createFleetView, type FleetViewInput } from './fleet-view.ts'
+import { Leader } from './leader/leader.ts'
 import type { Metrics } from './metrics.ts'
 import type { DesiredStore } from './nats/desired-store.ts'
 import { followKubernetes } from './sources/kubernetes.ts'
@@ -34,15 +34,15 @@ import { FleetState, type Write } from './state/fleet-state.ts'
 import {
   FEEDS,
   type Feed,
-  latchesAt,
-  natsLossOf,
-  overall,
+  findNatsOutage,
+  initialSyncStates,
   type SyncEvent,
   type SyncStates,
-  withEvent,
+  summarizeSync,
+  withSyncEvent,
 } from './state/sync-state.ts'
 
-export interface FleetOptions {
+export interface FleetOperatorOptions {
   readonly access: NatsAccess
   /** The namespace whose Deployments it works on; all when undefined. */
   readonly namespace: string | undefined
@@ -55,71 +55,76 @@ export interface FleetOptions {
   readonly clock: Clock
   readonly log: Logger
   /** The last key of a Deployment that is being deleted is gone. */
-  cleared(deployment: { readonly name: string; readonly namespace: string }): void
+  keysDeleted(deployment: { readonly name: string; readonly namespace: string }): void
 }
 
 /** Milliseconds after which what failed is tried again although nothing happened. */
 const AGAIN = 1_000
 
 export class FleetOperator {
-  readonly #options: FleetOptions
+  readonly #options: FleetOperatorOptions
   readonly #state = new FleetState()
-  readonly #deployments: Deployments
-  readonly #devices: Devices
+  readonly #deployments: DeploymentCache
+  readonly #devices: DeviceCache
   readonly #wakeSignal: WakeSignal
   readonly #listeners = new Set<() => void>()
-  #latches: SyncStates
+  #syncStates: SyncStates
   #store: DesiredStore | undefined
   #isLeading = false
   #brake: Recovery['brake']
   readonly view: FleetView
 
-  constructor(options: FleetOptions) {
+  constructor(options: FleetOperatorOptions) {
     const { api, clock, log } = options
     this.#options = options
-    this.#latches = latchesAt(clock.now())
+    this.#syncStates = initialSyncStates(clock.now())
     this.#wakeSignal = new WakeSignal(clock)
-    this.#deployments = new Deployments({ state: this.#state, api, clock, log })
-    this.#devices = new Devices(this.#state, clock, `${options.lease.namespace}/${options.lease.name}`)
-    const shown: Shown = {
+    this.#deployments = new DeploymentCache({ state: this.#state, api, clock, log })
+    this.#devices = new DeviceCache(this.#state, clock, `${options.lease.namespace}/${options.lease.name}`)
+    const shown: FleetViewInput = {
       state: this.#state,
       deployments: this.#deployments,
       devices: this.#devices,
       recovery: () => this.recovery(),
     }
-    this.view = viewOf(shown, (listener) => {
+    this.view = createFleetView(shown, (listener) => {
       this.#listeners.add(listener)
       return () => this.#listeners.delete(listener)
     })
   }
 
   recovery(): Recovery {
-    return { ...overall(this.#latches), isLeading: this.#isLeading, brake: this.#brake }
+    return { ...summarizeSync(this.#syncStates), isLeading: this.#isLeading, brake: this.#brake }
   }
 
   /** The keys of a Deployment that is being deleted are gone. */
-  isCleared(key: string): boolean {
-    return this.#isRead() && !this.#state.hasKeys(key)
+  areKeysDeleted(key: string): boolean {
+    return this.#isEverythingRead() && !this.#state.hasKeys(key)
   }
 
   /**
    * Until the signal aborts; then no timer, watch or connection is left.
    * @throws what a part of it threw, after the others have ended: whoever runs it runs another one
    */
-  async run(given: AbortSignal): Promise<void> {
+  async run(parentSignal: AbortSignal): Promise<void> {
     const { api, clock, log, metrics, identity } = this.#options
     const began = monotonic(clock)
     const broken = new AbortController()
-    const signal = AbortSignal.any([given, broken.signal])
+    const signal = AbortSignal.any([parentSignal, broken.signal])
     const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
     metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
-    const parts = [...this.#follow(signal), this.#write(signal, began), this.#tell(signal), this.#lead(events, signal)]
+    const parts = [
+      ...this.#follow(signal),
+      this.#write(signal, began),
+      this.#notifyViewers(signal),
+      this.#lead(events, signal),
+    ]
     try {
       await Promise.all(parts)
     } finally {
       broken.abort(new Error('the fleet operator has ended'))
       await Promise.allSettled(parts)
-      await this.#deployments.settled()
+      await this.#deployments.storesDone()
       await events.close('1s')
       metrics.measure(undefined)
     }
@@ -128,7 +133,7 @@ export class FleetOperator {
   #follow(signal: AbortSignal): readonly Promise<void>[] {
     const { access, namespace, api, metrics, clock, log } = this.#options
     const listener: SourceListener = {
-      latch: (feed, event) => this.#latch(feed, event),
+      syncChanged: (feed, event) => this.#updateSync(feed, event),
       changed: () => this.#wakeSignal.wake(),
     }
     const [state, deployments, devices] = [this.#state, this.#deployments, this.#devices]
@@ -141,17 +146,17 @@ export class FleetOperator {
     ]
   }
 
-  #latch(feed: Feed, event: SyncEvent): void {
-    const before = overall(this.#latches).phase
-    this.#latches = withEvent(this.#latches, feed, event, this.#options.clock.now())
-    const { phase } = overall(this.#latches)
+  #updateSync(feed: Feed, event: SyncEvent): void {
+    const before = summarizeSync(this.#syncStates).phase
+    this.#syncStates = withSyncEvent(this.#syncStates, feed, event, this.#options.clock.now())
+    const { phase } = summarizeSync(this.#syncStates)
     if (phase !== before) this.#options.log.info('the fleet is in another phase', { phase, before, feed })
     this.#wakeSignal.wake()
   }
 
   /** Everything was read once: what is not there does not exist. */
-  #isRead(): boolean {
-    return FEEDS.every((feed) => this.#latches[feed].phase !== 'Recovering')
+  #isEverythingRead(): boolean {
+    return FEEDS.every((feed) => this.#syncStates[feed].phase !== 'Recovering')
   }
 
   /** Stores what is to be stored, at once. */
@@ -160,12 +165,12 @@ export class FleetOperator {
     let isFirst = true
     while (!signal.aborted) {
       await this.#wakeSignal.wait(AGAIN, signal)
-      if (signal.aborted || !this.#isRead()) continue
+      if (signal.aborted || !this.#isEverythingRead()) continue
       if (isFirst) log.info('the fleet was read', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
       isFirst = false
-      this.#deployments.again()
-      this.#devices.again()
-      await writeAll(
+      this.#deployments.retryAndRecheck()
+      this.#devices.recheckTimed()
+      await writeDesired(
         { state: this.#state, store: () => this.#store, stored: (write) => this.#stored(write), log },
         signal,
       )
@@ -178,11 +183,11 @@ export class FleetOperator {
     const { namespace, deployment: name } = parsePlacementKey(key)
     const { metadata } = this.#deployments.object(keyOf({ namespace, name })) ?? {}
     if (metadata?.deletionTimestamp !== undefined && !this.#state.hasKeys(keyOf({ namespace, name })))
-      this.#options.cleared({ namespace, name })
+      this.#options.keysDeleted({ namespace, name })
   }
 
   /** Tells those who show the fleet, at most once a second. */
-  async #tell(signal: AbortSignal): Promise<void> {
+  async #notifyViewers(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     while (!signal.aborted) {
       await clock.sleep(AGAIN, signal)
@@ -194,12 +199,13 @@ export class FleetOperator {
     const { api, clock, log, identity, lease, metrics } = this.#options
     await runWithLease({ api, ...lease, identity, clock, log, signal }, async (leading) => {
       this.#isLeading = true
-      const lead = new Lead({
+      const lead = new Leader({
         state: this.#state,
         deployments: this.#deployments,
         devices: this.#devices,
-        isConverged: () => overall(this.#latches).phase === 'Converged',
-        natsLoss: () => (this.#latches.deployments.phase === 'Converged' ? natsLossOf(this.#latches) : undefined),
+        isConverged: () => summarizeSync(this.#syncStates).phase === 'Converged',
+        natsOutage: () =>
+          this.#syncStates.deployments.phase === 'Converged' ? findNatsOutage(this.#syncStates) : undefined,
         store: () => this.#store,
         brake: (brake) => {
           this.#brake = brake

@@ -1,21 +1,21 @@
 /** What the operator knows, as others in the process read it: the rows of `FleetView`. */
 
 import type { DeploymentRow, DeviceRow, FleetView, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import type { Deployments } from './cache/deployments.ts'
-import type { Devices } from './cache/devices.ts'
-import type { FleetState, Placed } from './state/fleet-state.ts'
-import { standingOf } from './state/placement.ts'
-import { countStandings } from './status/device-status.ts'
+import type { DeploymentCache } from './cache/deployments.ts'
+import type { DeviceCache } from './cache/devices.ts'
+import type { FleetState, MatchedPlacement } from './state/fleet-state.ts'
+import { placementPhase } from './state/placement.ts'
+import { countPhases } from './status/device-status.ts'
 
-export interface Shown {
+export interface FleetViewInput {
   readonly state: FleetState
-  readonly deployments: Deployments
-  readonly devices: Devices
+  readonly deployments: DeploymentCache
+  readonly devices: DeviceCache
   readonly recovery: FleetView['recovery']
 }
 
-export const viewOf = (
-  { state, deployments, devices, recovery }: Shown,
+export const createFleetView = (
+  { state, deployments, devices, recovery }: FleetViewInput,
   onChange: FleetView['onChange'],
 ): FleetView => ({
   recovery,
@@ -29,7 +29,7 @@ export const viewOf = (
         {
           key,
           aggregate,
-          revision: deployments.rolled(key)?.target.revision ?? 0,
+          revision: deployments.revisions(key)?.target.revision ?? 0,
           rollout: object.status?.rollout,
           isDeleting: object.metadata.deletionTimestamp !== undefined,
         },
@@ -45,22 +45,22 @@ export const viewOf = (
         lastSeen: devices.lastSeen(name) ?? (status?.lastSeen === undefined ? undefined : new Date(status.lastSeen)),
         agentVersion: devices.info(name)?.agentVersion ?? status?.agentVersion,
         isPinned: spec?.pinned ?? false,
-        deployments: countStandings(
-          [...state.placedOn(name)].map((known) => standingOf(known.deployment, known.device, known)),
+        deployments: countPhases(
+          [...state.placedOn(name)].map((known) => placementPhase(known.deployment, known.device, known)),
         ),
       }
     }),
-  ofDeployment: (key) => [...state.matched(key)].map(rowOf),
-  ofDevice: (name) => [...state.placedOn(name)].map(rowOf),
+  ofDeployment: (key) => [...state.matched(key)].map(buildPlacementRow),
+  ofDevice: (name) => [...state.placedOn(name)].map(buildPlacementRow),
 })
 
-const rowOf = (known: Placed): PlacementRow => {
-  const { deployment, device, entry, said } = known
-  const answer = said?.state.uid === deployment.uid ? said.state : undefined
+const buildPlacementRow = (known: MatchedPlacement): PlacementRow => {
+  const { deployment, device, entry, reported } = known
+  const answer = reported?.state.uid === deployment.uid ? reported.state : undefined
   return {
     deployment: deployment.key,
     device: device.name,
-    standing: standingOf(deployment, device, known),
+    standing: placementPhase(deployment, device, known),
     given: entry?.desired?.payload.revision,
     answered: answer?.revision,
     message: answer?.message,

@@ -14,7 +14,7 @@ import { type Controller, controller } from '#operator/controller.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { FleetOperator } from './fleet-operator.ts'
-import { createMetrics } from './metrics.ts'
+import { createFleetMetrics } from './metrics.ts'
 
 export interface FleetDeps {
   readonly nats: Omit<NatsAccess, 'name'>
@@ -40,7 +40,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
     progress: 'memory',
     diffBase: 'memory',
   })
-  const metrics = createMetrics(deps.registry)
+  const metrics = createFleetMetrics(deps.registry)
   let running: FleetOperator | undefined
 
   deployments.source('operator', async (context: SourceContext) => {
@@ -55,7 +55,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
       api,
       clock,
       log,
-      cleared: wake,
+      keysDeleted: wake,
     })
     if (deps.viewRef !== undefined) deps.viewRef.view = running.view
     try {
@@ -67,7 +67,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   })
 
   deployments.on.delete('keys', ({ object }) =>
-    running?.isCleared(keyOf(object.metadata)) === true ? undefined : { requeueAfter: LOOK_AGAIN },
+    running?.areKeysDeleted(keyOf(object.metadata)) === true ? undefined : { requeueAfter: LOOK_AGAIN },
   )
 
   return deployments

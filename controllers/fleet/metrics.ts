@@ -3,20 +3,20 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 
 /** What the gauges show; asked at every scrape. */
-export interface Measured {
+export interface GaugeSource {
   recovery(): Recovery
   counts(): { readonly deployments: number; readonly devices: number; readonly alive: number }
 }
 
 /** Registers them; once per registry. */
-export const createMetrics = (registry: Registry) => {
+export const createFleetMetrics = (registry: Registry) => {
   const registers = [registry]
-  let measured: Measured | undefined
+  let measured: GaugeSource | undefined
   const gauge = <L extends string>(
     name: string,
     help: string,
     labelNames: readonly L[],
-    show: (gauge: Gauge<L>, from: Measured) => void,
+    show: (gauge: Gauge<L>, from: GaugeSource) => void,
   ) =>
     new Gauge<L>({
       name,
@@ -53,7 +53,7 @@ export const createMetrics = (registry: Registry) => {
     own.set({ alive: 'false' }, devices - alive)
   })
   return {
-    measure(from: Measured | undefined) {
+    measure(from: GaugeSource | undefined) {
       measured = from
     },
     writes: new Counter({
@@ -88,4 +88,4 @@ export const createMetrics = (registry: Registry) => {
   }
 }
 
-export type Metrics = ReturnType<typeof createMetrics>
+export type Metrics = ReturnType<typeof createFleetMetrics>

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { AT, deploymentOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
-import { isTroubled, preview, previewText } from './preview.ts'
+import { formatPreview, hasProblems, previewDeployment } from './preview.ts'
 import { deviceView } from './state/views.ts'
 
 const device = (name: string, labels: Record<string, string>, more: Partial<Device['spec']> = {}): Device => ({
@@ -53,7 +53,7 @@ test('preview_equals_actual_match: who is selected and can be served is who gets
       world.deploy(deployment)
       world.join(...fleet.map((one) => deviceView(one, AT)))
       world.store(world.operator())
-      const shown = preview(deployment, fleet, AT)
+      const shown = previewDeployment(deployment, fleet, AT)
       const served = shown.devices.flatMap((one) =>
         one.is === 'Selected' && one.problem === undefined && one.held === undefined ? [one] : [],
       )
@@ -62,7 +62,7 @@ test('preview_equals_actual_match: who is selected and can be served is who gets
       for (const one of served) {
         const found = fleet.find(({ metadata }) => metadata.name === one.device)
         if (found === undefined) throw new Error('a device that nobody has')
-        expect(view.wants(view.target, deviceView(found, AT))).toHaveProperty('digest')
+        expect(view.desiredWorkload(view.target, deviceView(found, AT))).toHaveProperty('digest')
       }
       expect(shown.batches.reduce((sum, size) => sum + size, 0)).toBe(
         shown.devices.filter(({ is }) => is === 'Selected').length,
@@ -77,13 +77,13 @@ test('people read it batch by batch, then who is left out, and why', () => {
     spec: { targetExpression: "device.inventory.arch == 'arm64'" },
   })
   const arm = { inventory: { arch: 'arm64' } }
-  const shown = preview(
+  const shown = previewDeployment(
     deployment,
     [device('c', { zone: 'z1' }), device('b', { zone: 'z1' }, { ...arm, pinned: true }), device('a', {}, arm)],
     AT,
   )
-  expect(isTroubled(shown)).toBe(true)
-  expect(previewText(shown, false)).toBe(`shop/web, revision 1: for 1 of 3 devices
+  expect(hasProblems(shown)).toBe(true)
+  expect(formatPreview(shown, false)).toBe(`shop/web, revision 1: for 1 of 3 devices
 
 batch 1 of 1: 1 device
   b

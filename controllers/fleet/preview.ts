@@ -8,11 +8,11 @@ import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.t
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { batchFinder, freeze } from './rollout/batches.ts'
-import { holdText } from './state/explain-placement.ts'
-import { holdOf } from './state/placement.ts'
+import { createBatchFinder, freezeBatches } from './rollout/batches.ts'
+import { explainBlocked } from './state/explain-placement.ts'
+import { findBlockedReason } from './state/placement.ts'
 import { type DeploymentView, type DeviceView, deploymentView, deviceView } from './state/views.ts'
-import { workloadOf } from './workload/rendering.ts'
+import { compileWorkload } from './workload/rendering.ts'
 
 export type DevicePreview = { readonly device: string } & (
   | { readonly is: 'NotSelected' | 'Unknown'; readonly why: string }
@@ -43,7 +43,7 @@ export interface Preview {
  * @throws SelectorError, ExpressionError, WorkloadError, WindowError, ControlError, MalformedEntry for a Deployment that the
  * operator would refuse
  */
-export const preview = (deployment: Deployment, devices: readonly Device[], now: Date): Preview => {
+export const previewDeployment = (deployment: Deployment, devices: readonly Device[], now: Date): Preview => {
   const { metadata, spec, status } = deployment
   const revision = (status?.revision ?? 0) + 1
   const next = { revision, generation: metadata.generation ?? 1, digest: digestOf(spec.score), score: spec.score }
@@ -52,9 +52,9 @@ export const preview = (deployment: Deployment, devices: readonly Device[], now:
   const selected = views.filter((device) => view.selects(device).is === 'Selected')
   const id = { uid: metadata.uid, revision }
   const batches = spec.rollout.batches ?? []
-  const frozen = freeze(batches, id, selected)
-  const batchOf = batchFinder(batches, { ...id, startedAt: now.getTime(), batches: frozen })
-  const workload = workloadOf(spec.score)
+  const frozen = freezeBatches(batches, id, selected)
+  const batchOf = createBatchFinder(batches, { ...id, startedAt: now.getTime(), batches: frozen })
+  const workload = compileWorkload(spec.score)
   return {
     deployment: keyOf(metadata),
     revision,
@@ -63,7 +63,7 @@ export const preview = (deployment: Deployment, devices: readonly Device[], now:
     devices: views.map((device): DevicePreview => {
       const selection = view.selects(device)
       if (selection.is !== 'Selected') return { device: device.name, ...selection }
-      const held = heldBy(view, device)
+      const held = explainHeld(view, device)
       const rendered = workload.render(device)
       return {
         device: device.name,
@@ -77,22 +77,30 @@ export const preview = (deployment: Deployment, devices: readonly Device[], now:
 }
 
 /** What keeps changes off a device that has nothing of the Deployment yet. */
-const heldBy = (deployment: DeploymentView, device: DeviceView): string | undefined => {
+const explainHeld = (deployment: DeploymentView, device: DeviceView): string | undefined => {
   const [namespace = '', name = ''] = deployment.key.split('/')
   const placement = { device: device.name, namespace, deployment: name }
-  const known = { placement, deployment, device, entry: undefined, said: undefined, isAlive: true, rival: undefined }
-  const hold = holdOf(deployment, device, known)
-  return hold && holdText(deployment, known, hold)
+  const known = {
+    placement,
+    deployment,
+    device,
+    entry: undefined,
+    reported: undefined,
+    isAlive: true,
+    slotOwner: undefined,
+  }
+  const hold = findBlockedReason(deployment, device, known)
+  return hold && explainBlocked(deployment, known, hold)
 }
 
 /** Something would not come to a device that it is meant for, or nobody knows whether it is. */
-export const isTroubled = ({ devices }: Preview): boolean =>
+export const hasProblems = ({ devices }: Preview): boolean =>
   devices.some((one) => one.is === 'Unknown' || (one.is === 'Selected' && one.problem !== undefined))
 
 const plural = (count: number): string => `${count} ${count === 1 ? 'device' : 'devices'}`
 
 /** For people: batch by batch, then those that are left out. @param isTemplated Each device gets something of its own. */
-export const previewText = (shown: Preview, isTemplated: boolean): string => {
+export const formatPreview = (shown: Preview, isTemplated: boolean): string => {
   const { deployment, revision, isDrawn, batches, devices } = shown
   const selected = devices.filter((one) => one.is === 'Selected')
   const lines = [`${deployment}, revision ${revision}: for ${selected.length} of ${plural(devices.length)}`]

@@ -17,32 +17,32 @@ import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { isLater } from '#operator/model/resource-version.ts'
 import { SelectorError } from '#operator/model/selector.ts'
-import { ControlError, controlsIn } from '../rollout/annotations.ts'
+import { ControlError, parseControls } from '../rollout/annotations.ts'
 import {
+  buildControllerRevision,
   ControllerRevision,
   type ControllerRevisionObject,
+  parseRevision,
   REVISION_LABEL,
   RevisionError,
-  revisionIn,
   revisionName,
-  revisionObject,
 } from '../rollout/controllerrevision.ts'
 import { WindowError } from '../rollout/maintenance-windows.ts'
-import { newest, type Revision, revisionFor } from '../rollout/revisions.ts'
-import { courseOf, isOpen } from '../rollout/rollout-plan.ts'
+import { findOrBuildRevision, newestRevision, type Revision } from '../rollout/revisions.ts'
+import { isOpen, planRollout } from '../rollout/rollout-plan.ts'
 import { ExpressionError } from '../selection/expression.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import { deploymentView } from '../state/views.ts'
 import { WorkloadError } from '../workload/rendering.ts'
 
 /** Why a Deployment can't be worked on as it is written. */
-export interface Fault {
+export interface SpecFault {
   readonly reason: 'InvalidSpec' | 'TooLarge' | 'InvalidAnnotation'
   readonly message: string
 }
 
 /** What is rolled out of a Deployment. */
-export interface Rolled {
+export interface DeploymentRevisions {
   readonly object: Deployment
   readonly history: readonly Revision[]
   readonly target: Revision
@@ -51,42 +51,42 @@ export interface Rolled {
   readonly isRestoring: boolean
 }
 
-export interface DeploymentsOptions {
+export interface DeploymentCacheOptions {
   readonly state: FleetState
   readonly api: Api
   readonly clock: Clock
   readonly log: Logger
 }
 
-export class Deployments {
-  readonly #options: DeploymentsOptions
+export class DeploymentCache {
+  readonly #options: DeploymentCacheOptions
   readonly #objects = new Map<string, Deployment>()
   /** By Deployment, then by name. */
   readonly #revisions = new Map<string, Map<string, ControllerRevisionObject>>()
-  readonly #faults = new Map<string, Fault>()
-  readonly #slots = new Map<string, ReadonlySet<string>>()
-  readonly #storing = new Map<string, Promise<void>>()
+  readonly #faults = new Map<string, SpecFault>()
+  readonly #admittedByLeader = new Map<string, ReadonlySet<string>>()
+  readonly #runningStores = new Map<string, Promise<void>>()
   /** Those whose next revision could not be stored. */
-  readonly #unstored = new Set<string>()
+  readonly #failedStores = new Set<string>()
   /** With the uid of the Deployment for which each was read: one of the same name that was made anew has another. */
-  readonly #readings = new WeakMap<
+  readonly #parsedRevisions = new WeakMap<
     ControllerRevisionObject,
-    { readonly uid: string; readonly read: Revision | RevisionError }
+    { readonly uid: string; readonly parsed: Revision | RevisionError }
   >()
   /** Those that were looked at since somebody asked. */
   readonly #changed = new Set<string>()
   /** What the view of a Deployment was made of: the same again changes nothing. */
-  readonly #made = new Map<string, string>()
+  readonly #lastViews = new Map<string, string>()
   #isRead = false
 
-  constructor(options: DeploymentsOptions) {
+  constructor(options: DeploymentCacheOptions) {
     this.#options = options
   }
 
   /** Both kinds were read to the end: what is not there does not exist. */
-  read(): void {
+  allRead(): void {
     this.#isRead = true
-    for (const key of this.#objects.keys()) this.#look(key)
+    for (const key of this.#objects.keys()) this.#refresh(key)
   }
 
   /** As the watch shows it. */
@@ -94,7 +94,7 @@ export class Deployments {
     const key = keyOf(object.metadata)
     if (this.#objects.get(key)?.metadata.uid !== object.metadata.uid) this.#forget(key)
     this.#objects.set(key, object)
-    this.#look(key)
+    this.#refresh(key)
   }
 
   /** As our own write left it, unless the watch has told of what came after. */
@@ -102,11 +102,11 @@ export class Deployments {
     if (isLater(object, this.#objects.get(keyOf(object.metadata)))) this.seen(object)
   }
 
-  gone(object: Deployment): void {
+  deleted(object: Deployment): void {
     const key = keyOf(object.metadata)
     this.#forget(key)
     this.#objects.delete(key)
-    this.#options.state.deploymentGone(key)
+    this.#options.state.deploymentDeleted(key)
   }
 
   revisionSeen(object: ControllerRevisionObject): void {
@@ -114,14 +114,14 @@ export class Deployments {
     if (key === undefined) return
     const known = this.#revisions.get(key) ?? new Map<string, ControllerRevisionObject>()
     this.#revisions.set(key, known.set(object.metadata.name, object))
-    this.#look(key)
+    this.#refresh(key)
   }
 
-  revisionGone(object: ControllerRevisionObject): void {
+  revisionDeleted(object: ControllerRevisionObject): void {
     const key = ownerKey(object)
     if (key === undefined) return
     this.#revisions.get(key)?.delete(object.metadata.name)
-    this.#look(key)
+    this.#refresh(key)
   }
 
   keys(): Iterable<string> {
@@ -132,72 +132,72 @@ export class Deployments {
     return this.#objects.get(key)
   }
 
-  fault(key: string): Fault | undefined {
+  fault(key: string): SpecFault | undefined {
     return this.#faults.get(key)
   }
 
   /** The Deployments of which something may be different since the last call. */
-  changed(): string[] {
+  takeChanged(): string[] {
     const keys = [...this.#changed]
     this.#changed.clear()
     return keys
   }
 
   /** Undefined while no revision of it is stored. */
-  rolled(key: string): Rolled | undefined {
+  revisions(key: string): DeploymentRevisions | undefined {
     const object = this.#objects.get(key)
-    return object === undefined ? undefined : this.#rolled(object)
+    return object === undefined ? undefined : this.#revisionsOf(object)
   }
 
   /** Who has a place in the disruption budget now, as the leader found. */
   admit(key: string, devices: ReadonlySet<string>): void {
-    this.#slots.set(key, devices)
-    this.#look(key)
+    this.#admittedByLeader.set(key, devices)
+    this.#refresh(key)
   }
 
   /** It does not lead any more: others say now who has a place. */
-  withdraw(): void {
-    this.#slots.clear()
-    for (const key of this.#objects.keys()) this.#look(key)
+  stopLeading(): void {
+    this.#admittedByLeader.clear()
+    for (const key of this.#objects.keys()) this.#refresh(key)
   }
 
   /** Stores a revision, unless somebody else did; afterwards it is what is rolled out. @throws ApiError, NetworkError */
-  async store(object: Deployment, revision: Revision): Promise<void> {
+  async storeRevision(object: Deployment, revision: Revision): Promise<void> {
     const { api } = this.#options
     try {
-      this.#revisionWritten(await api.create(ControllerRevision, revisionObject(object.metadata, revision)))
+      this.#revisionWritten(await api.create(ControllerRevision, buildControllerRevision(object.metadata, revision)))
     } catch (error) {
       if (!isAlreadyExists(error)) throw error
       const taken = revisionName(object.metadata, revision.revision)
       const found = await api.get(ControllerRevision, taken, object.metadata.namespace)
-      if (found !== undefined && this.#read(object, found) === undefined)
+      if (found !== undefined && this.#parse(object, found) === undefined)
         throw new Error(`the ControllerRevision ${taken} is in the way and can't be used: delete it`)
       if (found !== undefined) this.#revisionWritten(found)
     }
   }
 
   /** Deletes the revisions that are not among these. @throws ApiError, NetworkError */
-  async keepOnly(object: Deployment, kept: readonly Revision[]): Promise<void> {
+  async deleteRevisionsExcept(object: Deployment, kept: readonly Revision[]): Promise<void> {
     const { name, namespace, uid } = object.metadata
     const names = new Set(kept.map(({ revision }) => revisionName({ name, uid }, revision)))
     for (const stored of this.#revisions.get(keyOf(object.metadata))?.values() ?? []) {
-      if (names.has(stored.metadata.name) || this.#read(object, stored) === undefined) continue
+      if (names.has(stored.metadata.name) || this.#parse(object, stored) === undefined) continue
       await this.#options.api.delete(ControllerRevision, stored.metadata.name, namespace)
-      this.revisionGone(stored)
+      this.revisionDeleted(stored)
     }
   }
 
   /** What time alone changes: revisions that could not be stored are tried again, windows open and close. */
-  again(): void {
-    const keys = [...this.#unstored]
-    this.#unstored.clear()
-    for (const key of keys) this.#look(key)
-    for (const [key, { spec }] of this.#objects) if (spec.rollout.windows !== undefined) this.#look(key)
+  retryAndRecheck(): void {
+    const keys = [...this.#failedStores]
+    this.#failedStores.clear()
+    for (const key of keys) this.#refresh(key)
+    for (const [key, { spec }] of this.#objects) if (spec.rollout.windows !== undefined) this.#refresh(key)
   }
 
   /** Resolves when nothing is being stored. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#storing.values())
+  async storesDone(): Promise<void> {
+    await Promise.all(this.#runningStores.values())
   }
 
   /** As an answer has it: what the watch has shown of it is as new, or newer. */
@@ -208,34 +208,34 @@ export class Deployments {
 
   #forget(key: string): void {
     this.#faults.delete(key)
-    this.#slots.delete(key)
-    this.#made.delete(key)
+    this.#admittedByLeader.delete(key)
+    this.#lastViews.delete(key)
   }
 
   /** Undefined for what belongs to another Deployment, or can't be used. */
-  #read({ metadata }: Deployment, stored: ControllerRevisionObject): Revision | undefined {
+  #parse({ metadata }: Deployment, stored: ControllerRevisionObject): Revision | undefined {
     const { uid } = metadata
-    const known = this.#readings.get(stored)
-    if (known?.uid === uid) return known.read instanceof RevisionError ? undefined : known.read
+    const known = this.#parsedRevisions.get(stored)
+    if (known?.uid === uid) return known.parsed instanceof RevisionError ? undefined : known.parsed
     try {
-      const read = revisionIn(metadata, stored)
-      if (read !== undefined) this.#readings.set(stored, { uid, read })
-      return read
+      const parsed = parseRevision(metadata, stored)
+      if (parsed !== undefined) this.#parsedRevisions.set(stored, { uid, parsed })
+      return parsed
     } catch (error) {
       if (!(error instanceof RevisionError)) throw error
-      this.#readings.set(stored, { uid, read: error })
+      this.#parsedRevisions.set(stored, { uid, parsed: error })
       this.#options.log.warn(error.message, { deployment: keyOf(metadata) })
       return undefined
     }
   }
 
-  #rolled(object: Deployment): Rolled | undefined {
+  #revisionsOf(object: Deployment): DeploymentRevisions | undefined {
     const key = keyOf(object.metadata)
     const stored = [...(this.#revisions.get(key)?.values() ?? [])]
-    const history = stored.flatMap((revision) => this.#read(object, revision) ?? [])
-    const target = newest(history)
+    const history = stored.flatMap((revision) => this.#parse(object, revision) ?? [])
+    const target = newestRevision(history)
     if (target === undefined) return undefined
-    const before = newest(history.filter(({ revision }) => revision < target.revision))
+    const before = newestRevision(history.filter(({ revision }) => revision < target.revision))
     const rollout = object.status?.rollout
     return {
       object,
@@ -247,66 +247,66 @@ export class Deployments {
   }
 
   /** What follows from a Deployment and its revisions, as they are now. */
-  #look(key: string): void {
+  #refresh(key: string): void {
     const object = this.#objects.get(key)
     if (!this.#isRead || object === undefined) return
     this.#changed.add(key)
     const { state } = this.#options
     const isDeleting = object.metadata.deletionTimestamp !== undefined
     try {
-      const rolled = this.#rolled(object)
+      const rolled = this.#revisionsOf(object)
       this.#storeNext(key, object, rolled)
-      if (rolled !== undefined) this.#show(key, rolled)
-      else if (isDeleting) state.deploymentGone(key)
+      if (rolled !== undefined) this.#updateState(key, rolled)
+      else if (isDeleting) state.deploymentDeleted(key)
       this.#faults.delete(key)
     } catch (error) {
-      this.#faults.set(key, faultOf(error))
+      this.#faults.set(key, explainFault(error))
       // Its keys go, however it is written: else it could never be deleted.
-      if (isDeleting) state.deploymentGone(key)
+      if (isDeleting) state.deploymentDeleted(key)
     }
   }
 
   /** @throws what `deploymentView` throws */
-  #show(key: string, { object, history, target, from, isRestoring }: Rolled): void {
-    const slots = this.#slots.get(key) ?? new Set()
+  #updateState(key: string, { object, history, target, from, isRestoring }: DeploymentRevisions): void {
+    const admitted = this.#admittedByLeader.get(key) ?? new Set()
     const rollout = { spec: object.spec.rollout, isRestoring }
     const open = isOpen(rollout, this.#options.clock.now())
     const { metadata, status } = object
     const { uid, generation, deletionTimestamp, annotations } = metadata
     const stored = status?.rollout
     const numbers = history.map(({ revision }) => revision)
-    const made = JSON.stringify([uid, generation, deletionTimestamp, annotations, stored, numbers, open, [...slots]])
-    if (this.#made.get(key) === made) return
+    const view = JSON.stringify([uid, generation, deletionTimestamp, annotations, stored, numbers, open, [...admitted]])
+    if (this.#lastViews.get(key) === view) return
     const id = { uid, revision: target.revision }
-    const course = courseOf({ ...rollout, id, from, stored, slots, isOpen: open })
-    this.#options.state.deploymentSeen(deploymentView(object, target, history, course))
-    this.#made.set(key, made)
+    const plan = planRollout({ ...rollout, id, from, stored, admitted, isOpen: open })
+    this.#options.state.deploymentSeen(deploymentView(object, target, history, plan))
+    this.#lastViews.set(key, view)
   }
 
   /** Stores what the spec asks for when it is no revision yet. @throws ControlError */
-  #storeNext(key: string, object: Deployment, rolled: Rolled | undefined): void {
+  #storeNext(key: string, object: Deployment, rolled: DeploymentRevisions | undefined): void {
     const { metadata, spec } = object
     const generation = metadata.generation ?? 1
     const { target, history = [] } = rolled ?? {}
     // Another replica has seen a later spec than this one: it is not this one's to go back to an earlier one.
     if (metadata.deletionTimestamp !== undefined || (target?.generation ?? 0) > generation) return
-    const { revision, isNew } = revisionFor(
+    const { revision, isNew } = findOrBuildRevision(
       history,
       { generation, score: spec.score },
       target?.refused,
-      controlsIn(metadata.annotations).overruledRevision,
+      parseControls(metadata.annotations).overruledRevision,
     )
-    if (!isNew || this.#storing.has(key)) return
-    const storing = this.store(object, revision)
+    if (!isNew || this.#runningStores.has(key)) return
+    const store = this.storeRevision(object, revision)
       .catch((error: unknown) => {
-        this.#unstored.add(key)
+        this.#failedStores.add(key)
         this.#options.log.warn('a revision could not be stored', { deployment: key, problem: messageOf(error) })
       })
-      .finally(() => this.#storing.delete(key))
+      .finally(() => this.#runningStores.delete(key))
       .then(() => {
-        if (!this.#unstored.has(key)) this.#look(key)
+        if (!this.#failedStores.has(key)) this.#refresh(key)
       })
-    this.#storing.set(key, storing)
+    this.#runningStores.set(key, store)
   }
 }
 
@@ -317,7 +317,7 @@ const ownerKey = ({ metadata }: ControllerRevisionObject): string | undefined =>
     : keyOf({ name, namespace: metadata.namespace })
 }
 
-const faultOf = (error: unknown): Fault => {
+const explainFault = (error: unknown): SpecFault => {
   const until = 'until that is mended, devices keep what they have'
   if (error instanceof ControlError) return { reason: 'InvalidAnnotation', message: error.message }
   if (error instanceof MalformedEntry)

@@ -18,31 +18,31 @@ import type { Events } from '#operator/client/events.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { Deployments, Rolled } from '../cache/deployments.ts'
-import type { Devices } from '../cache/devices.ts'
+import type { DeploymentCache, DeploymentRevisions } from '../cache/deployments.ts'
+import type { DeviceCache } from '../cache/devices.ts'
 import type { Metrics } from '../metrics.ts'
 import type { DesiredStore } from '../nats/desired-store.ts'
-import { admitted, type Situation, type Step, step } from '../rollout/advance.ts'
-import { controlsIn } from '../rollout/annotations.ts'
-import { memberOf } from '../rollout/member.ts'
-import { keptRevisions, restoration } from '../rollout/revisions.ts'
-import { isOfRollout } from '../rollout/rollout-plan.ts'
+import { admittedDevices, advanceRollout, type RolloutInput, type RolloutStep } from '../rollout/advance.ts'
+import { parseControls } from '../rollout/annotations.ts'
+import { buildRolloutDevice } from '../rollout/member.ts'
+import { buildRestoration, selectKeptRevisions } from '../rollout/revisions.ts'
+import { belongsToRollout } from '../rollout/rollout-plan.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import { RELEASE_ANNOTATION } from '../state/orphans.ts'
-import type { NatsLoss } from '../state/sync-state.ts'
-import { outdated, statusOf } from '../status/deployment-status.ts'
-import { DueDevices } from './device-queue.ts'
-import { type Collection, collect } from './orphan-collector.ts'
-import { noticesOf } from './rollout-events.ts'
+import type { NatsOutage } from '../state/sync-state.ts'
+import { buildDeploymentStatus, buildOutdatedStatus } from '../status/deployment-status.ts'
+import { DeviceQueue } from './device-queue.ts'
+import { type Collection, collectOrphans } from './orphan-collector.ts'
+import { rolloutEvents } from './rollout-events.ts'
 
-export interface LeadOptions {
+export interface LeaderOptions {
   readonly state: FleetState
-  readonly deployments: Deployments
-  readonly devices: Devices
+  readonly deployments: DeploymentCache
+  readonly devices: DeviceCache
   /** Everything was read, and is followed. */
   isConverged(): boolean
   /** NATS is away, and the Deployments are known; else undefined. */
-  natsLoss(): NatsLoss | undefined
+  natsOutage(): NatsOutage | undefined
   store(): DesiredStore | undefined
   /** Tells who asks for the view. */
   brake(braked: Recovery['brake']): void
@@ -66,13 +66,13 @@ const COLLECT_BRAKED = 5_000
 /** Milliseconds that NATS may be away before it is written into every status: a restart of a server is over sooner. */
 const BLIP = 10_000
 
-export class Lead {
-  readonly #options: LeadOptions
+export class Leader {
+  readonly #options: LeaderOptions
   readonly #dueDeployments = new Set<string>()
-  readonly #dueDevices = new DueDevices(MOST_DEVICES)
+  readonly #dueDevices = new DeviceQueue(MOST_DEVICES)
   #collectAt = 0
 
-  constructor(options: LeadOptions) {
+  constructor(options: LeaderOptions) {
     this.#options = options
   }
 
@@ -80,44 +80,44 @@ export class Lead {
   async run(signal: AbortSignal): Promise<void> {
     const { deployments, devices, clock, log, isConverged } = this.#options
     for (const key of deployments.keys()) this.#dueDeployments.add(key)
-    devices.touchAll()
+    devices.markAllChanged()
     while (!signal.aborted) {
       const began = monotonic(clock)
       const work = isConverged() ? this.#tick(signal) : this.#tickWithoutNats(signal)
       await work.catch((error: unknown) => log.error('a tick of the fleet broke off', { err: error }))
       await clock.sleep(Math.max(0, TICK - (monotonic(clock) - began)), signal)
     }
-    deployments.withdraw()
+    deployments.stopLeading()
     this.#options.brake(undefined)
   }
 
   async #tick(signal: AbortSignal): Promise<void> {
     const { state, deployments, devices } = this.#options
-    for (const key of [...state.dirty(), ...deployments.changed()]) this.#dueDeployments.add(key)
-    const { told, others } = devices.changed()
-    this.#dueDevices.tell(told)
+    for (const key of [...state.takeDirtyDeployments(), ...deployments.takeChanged()]) this.#dueDeployments.add(key)
+    const { urgent, others } = devices.takeChanged()
+    this.#dueDevices.addUrgent(urgent)
     for (const name of others) this.#dueDevices.add(name)
     await Promise.all([
       this.#each(this.#dueDeployments, [...this.#dueDeployments], signal, (key) => this.#deployment(key)),
-      this.#each(this.#dueDevices, this.#dueDevices.next(), signal, (name) => this.#device(name)),
+      this.#each(this.#dueDevices, this.#dueDevices.takeBatch(), signal, (name) => this.#device(name)),
       this.#collect(),
     ])
   }
 
   /** What is shown of a Deployment is old from now on: its status says so, and is brought up to date once NATS is back. */
   async #tickWithoutNats(signal: AbortSignal): Promise<void> {
-    const { deployments, natsLoss, clock } = this.#options
-    const loss = natsLoss()
+    const { deployments, natsOutage, clock } = this.#options
+    const loss = natsOutage()
     if (loss === undefined || clock.now().getTime() - loss.since.getTime() < BLIP) return
     const keys = [...deployments.keys()]
     await this.#each(new Set(keys), keys, signal, (key) => this.#outdated(key, loss))
     for (const key of keys) this.#dueDeployments.add(key)
   }
 
-  async #outdated(key: string, loss: NatsLoss): Promise<'Done'> {
+  async #outdated(key: string, loss: NatsOutage): Promise<'Done'> {
     const object = this.#options.deployments.object(key)
     if (object !== undefined && object.metadata.deletionTimestamp === undefined)
-      await this.#store(object, outdated(object, loss, this.#options.clock.now()))
+      await this.#store(object, buildOutdatedStatus(object, loss, this.#options.clock.now()))
     return 'Done'
   }
 
@@ -159,16 +159,16 @@ export class Lead {
 
   async #deployment(key: string): Promise<'Done' | 'Again'> {
     const { state, deployments, events, clock } = this.#options
-    const rolled = deployments.rolled(key)
+    const rolled = deployments.revisions(key)
     const object = deployments.object(key)
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return 'Done'
     const now = clock.now()
     const { advanced, fault } = await this.#advance(key, rolled, now)
     const rollout = advanced?.status ?? object.status?.rollout
-    const status = statusOf({
+    const status = buildDeploymentStatus({
       object,
       aggregate: state.aggregate(key),
-      contention: state.contention(key),
+      conflictCounts: state.conflictCounts(key),
       revision: rolled?.target.revision,
       rollout,
       isLate: advanced?.isLate ?? false,
@@ -177,31 +177,31 @@ export class Lead {
     })
     const isActive = rollout?.phase !== 'Inactive' || rolled === undefined
     if (await this.#store(object, status)) {
-      for (const { type, reason, message } of noticesOf(object.status, status))
+      for (const { type, reason, message } of rolloutEvents(object.status, status))
         events.about(object)[type](reason, message)
     } else if (rolled !== undefined && !isActive) await this.#forgetOld(key, rolled)
     return isActive ? 'Again' : 'Done'
   }
 
   /** The rollout as it stands after this moment. @throws ApiError, NetworkError */
-  async #advance(key: string, rolled: Rolled | undefined, now: Date) {
+  async #advance(key: string, rolled: DeploymentRevisions | undefined, now: Date) {
     const { deployments, events } = this.#options
     const fault = deployments.fault(key)
     if (rolled === undefined || fault !== undefined) return { advanced: undefined, fault }
     const { object, target, history, isRestoring } = rolled
-    let situation: Situation
+    let input: RolloutInput
     try {
-      situation = this.#situation(key, rolled, now)
+      input = this.#rolloutInput(key, rolled, now)
     } catch (error) {
       return { advanced: undefined, fault: { reason: 'InvalidAnnotation' as const, message: messageOf(error) } }
     }
-    const advanced: Step = step(situation)
-    if (object.spec.rollout.disruptionBudget !== undefined && isOfRollout(object.status?.rollout, situation))
-      deployments.admit(key, admitted(situation, object.status.rollout))
+    const advanced: RolloutStep = advanceRollout(input)
+    if (object.spec.rollout.disruptionBudget !== undefined && belongsToRollout(object.status?.rollout, input))
+      deployments.admit(key, admittedDevices(input, object.status.rollout))
     if (advanced.goBackTo === undefined) return { advanced, fault }
-    const back = restoration(history, advanced.goBackTo, object.metadata.generation ?? target.generation)
+    const back = buildRestoration(history, advanced.goBackTo, object.metadata.generation ?? target.generation)
     if (back !== undefined && !isRestoring) {
-      await deployments.store(object, back.revision)
+      await deployments.storeRevision(object, back.revision)
       const message = `revision ${target.revision} is taken back: revision ${back.revision.revision} has the workload of ${advanced.goBackTo}`
       events.about(object).warning('RolledBack', message)
     }
@@ -209,10 +209,10 @@ export class Lead {
   }
 
   /** @throws ControlError */
-  #situation(key: string, { object, target, from, isRestoring }: Rolled, now: Date): Situation {
+  #rolloutInput(key: string, { object, target, from, isRestoring }: DeploymentRevisions, now: Date): RolloutInput {
     const { state, devices } = this.#options
     const { metadata, spec, status } = object
-    const controls = controlsIn(metadata.annotations)
+    const controls = parseControls(metadata.annotations)
     const { refused } = target
     return {
       spec: spec.rollout,
@@ -221,7 +221,7 @@ export class Lead {
       isRestoring,
       before: status?.rollout && { ...status.rollout, ...(refused !== undefined && { refused }) },
       members: [...state.matched(key)].map((known) =>
-        memberOf(known.deployment, known, devices.offlineSince(known.device.name)),
+        buildRolloutDevice(known.deployment, known, devices.offlineSince(known.device.name)),
       ),
       controls,
       now,
@@ -229,16 +229,16 @@ export class Lead {
   }
 
   /** Deletes revisions that nobody can go back to any more. */
-  async #forgetOld(key: string, { object, history, target, from }: Rolled): Promise<void> {
+  async #forgetOld(key: string, { object, history, target, from }: DeploymentRevisions): Promise<void> {
     const { state, deployments } = this.#options
     const inUse = new Set([...state.revisionsInUse(key), target.revision, ...(from === undefined ? [] : [from])])
-    const kept = keptRevisions(history, object.spec.revisionHistoryLimit, inUse)
-    if (kept.length < history.length) await deployments.keepOnly(object, kept)
+    const kept = selectKeptRevisions(history, object.spec.revisionHistoryLimit, inUse)
+    if (kept.length < history.length) await deployments.deleteRevisionsExcept(object, kept)
   }
 
   async #device(name: string): Promise<'Done'> {
     const { devices, api, clock, metrics } = this.#options
-    const requests = await devices.bring(api, name, clock.now())
+    const requests = await devices.reconcile(api, name, clock.now())
     if (requests > 0) metrics.patches.inc({ kind: 'Device' }, requests)
     return 'Done'
   }
@@ -249,7 +249,13 @@ export class Lead {
     const now = monotonic(clock)
     if (target === undefined || now < this.#collectAt) return
     try {
-      const { verdict, collected, spared } = await collect(state, api, target, await this.#release(), clock.now())
+      const { verdict, collected, spared } = await collectOrphans(
+        state,
+        api,
+        target,
+        await this.#release(),
+        clock.now(),
+      )
       if (collected.length > 0) {
         metrics.orphans.inc(collected.length)
         const keys = collected.slice(0, 10).map(({ key }) => key)

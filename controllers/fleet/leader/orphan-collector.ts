@@ -7,10 +7,10 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { DesiredStore } from '../nats/desired-store.ts'
-import { selectionOf } from '../selection/selection.ts'
-import { taintVerdict } from '../selection/taints.ts'
+import { compileSelection } from '../selection/selection.ts'
+import { judgeTaints } from '../selection/taints.ts'
 import type { FleetState } from '../state/fleet-state.ts'
-import { collectable, type Orphan, type OrphanVerdict } from '../state/orphans.ts'
+import { decideOrphans, type Orphan, type OrphanVerdict } from '../state/orphans.ts'
 import { deviceView } from '../state/views.ts'
 
 export interface Collection {
@@ -25,18 +25,18 @@ export interface Collection {
  * @param release The value of the annotation by which a person releases the brake.
  * @throws ApiError, NetworkError, and what NATS answers; the next pass goes on
  */
-export const collect = async (
+export const collectOrphans = async (
   state: FleetState,
   api: Api,
   store: DesiredStore,
   release: string | undefined,
   now: Date,
 ): Promise<Collection> => {
-  const verdict = collectable(state.orphans(), state.seeded, release)
+  const verdict = decideOrphans(state.orphans(), state.seeded, release)
   const collected: Orphan[] = []
   const spared: Orphan[] = []
   if (verdict.verdict !== 'Collect') return { verdict, collected, spared }
-  const isWanted = liveReader(api, now)
+  const isWanted = createLiveCheck(api, now)
   for (const orphan of verdict.orphans) {
     if (await isWanted(orphan)) {
       spared.push(orphan)
@@ -52,7 +52,7 @@ export const collect = async (
 }
 
 /** Asks Kubernetes itself whether something wants a key; each object once a pass. */
-const liveReader = (api: Api, now: Date): ((orphan: Orphan) => Promise<boolean>) => {
+const createLiveCheck = (api: Api, now: Date): ((orphan: Orphan) => Promise<boolean>) => {
   const deployments = new Map<string, Promise<Deployment | undefined>>()
   const devices = new Map<string, Promise<Device | undefined>>()
   const once = <T>(known: Map<string, Promise<T>>, key: string, read: () => Promise<T>): Promise<T> => {
@@ -65,16 +65,16 @@ const liveReader = (api: Api, now: Date): ((orphan: Orphan) => Promise<boolean>)
     const deployment = await once(deployments, `${namespace}/${name}`, read)
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return false
     const found = await once(devices, device, () => api.get(Device, device))
-    return found !== undefined && isFor(deployment, found, now)
+    return found !== undefined && matchesDevice(deployment, found, now)
   }
 }
 
 /** What can't be read may be for it: it is left alone. */
-const isFor = ({ spec }: Deployment, found: Device, now: Date): boolean => {
+const matchesDevice = ({ spec }: Deployment, found: Device, now: Date): boolean => {
   try {
     const device = deviceView(found, now)
-    if (taintVerdict(device.taints, spec.tolerations ?? [], now).is === 'Evicted') return false
-    return selectionOf(spec)(device).is !== 'NotSelected'
+    if (judgeTaints(device.taints, spec.tolerations ?? [], now).is === 'Evicted') return false
+    return compileSelection(spec)(device).is !== 'NotSelected'
   } catch {
     return true
   }

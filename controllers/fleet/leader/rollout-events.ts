@@ -1,40 +1,43 @@
 /** What people are told by events of a Deployment: what changed from one status to the next. Pure. */
 import type { DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 
-export interface Notice {
+export interface RolloutEvent {
   readonly type: 'normal' | 'warning'
   readonly reason: string
   readonly message: string
 }
 
-export const noticesOf = (before: DeploymentStatus | undefined, after: DeploymentStatus): readonly Notice[] => {
+export const rolloutEvents = (
+  before: DeploymentStatus | undefined,
+  after: DeploymentStatus,
+): readonly RolloutEvent[] => {
   const [was, is] = [before?.rollout, after.rollout]
   if (is === undefined) return []
-  const notices: Notice[] = []
-  const say = (type: Notice['type'], reason: string, message: string) => notices.push({ type, reason, message })
+  const events: RolloutEvent[] = []
+  const add = (type: RolloutEvent['type'], reason: string, message: string) => events.push({ type, reason, message })
   const isNew = was?.revision !== is.revision
-  if (isNew) say('normal', 'RolloutStarted', `revision ${is.revision} in ${batches(is.batches.length)}`)
+  if (isNew) add('normal', 'RolloutStarted', `revision ${is.revision} in ${batches(is.batches.length)}`)
   else if (was.batch !== is.batch)
-    say('normal', 'BatchStarted', `batch ${is.batch} of ${is.batches.length} of revision ${is.revision}`)
-  if (was?.phase === is.phase && !isNew) return notices
+    add('normal', 'BatchStarted', `batch ${is.batch} of ${is.batches.length} of revision ${is.revision}`)
+  if (was?.phase === is.phase && !isNew) return events
   const { message = '' } = is
   switch (is.phase) {
     case 'Active':
       break
     case 'Inactive':
-      say('normal', 'RolloutCompleted', `revision ${is.revision}: ${after.ready ?? '0/0'} devices run it`)
+      add('normal', 'RolloutCompleted', `revision ${is.revision}: ${after.ready ?? '0/0'} devices run it`)
       break
     case 'Waiting':
-      say('normal', 'WaitingForApproval', message)
+      add('normal', 'WaitingForApproval', message)
       break
     case 'Suspended':
-      say('warning', 'RolloutSuspended', message)
+      add('warning', 'RolloutSuspended', message)
       break
     case 'Paused':
-      say('normal', 'RolloutPaused', message)
+      add('normal', 'RolloutPaused', message)
       break
   }
-  return notices
+  return events
 }
 
 const batches = (count: number): string => (count === 1 ? 'one batch' : `${count} batches`)

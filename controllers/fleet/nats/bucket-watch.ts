@@ -4,16 +4,16 @@
  */
 import type { KV } from '@nats-io/kv'
 import type { Clock } from '#operator/model/clock.ts'
-import type { KeySeen } from '../state/fleet-state.ts'
+import type { KeyUpdate } from '../state/fleet-state.ts'
 import type { Incarnation } from './provision.ts'
 
 /** Who is told; called in order. */
 export interface BucketListener {
   /** The store was made anew: nothing that was known of it holds. */
-  wiped(): void
+  recreated(): void
   /** How far the replay is, now and then. */
   progress(replayed: number, total: number): void
-  seen(key: KeySeen): void
+  seen(key: KeyUpdate): void
   /** All that was there has been seen; where there are no such keys that is at once. */
   replayed(): void
 }
@@ -23,7 +23,7 @@ const STEP = 500
 /** Milliseconds between looks at whether all of it was read. */
 const LOOK_AGAIN = 1_000
 
-export class BucketMirror {
+export class BucketWatch {
   readonly #keys: string
   readonly #listener: BucketListener
   readonly #clock: Clock
@@ -45,7 +45,7 @@ export class BucketMirror {
   async follow(kv: KV, incarnation: Incarnation, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
     if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
       this.#known.clear()
-      this.#listener.wiped()
+      this.#listener.recreated()
     }
     this.#incarnation = incarnation
     // Before the watch: what comes later than this, comes by it.
@@ -55,7 +55,7 @@ export class BucketMirror {
     const stop = () => watch.stop()
     signal.addEventListener('abort', stop, { once: true })
     const replay = new Replay(new Set(this.#known), (gone) => {
-      for (const key of gone) this.#tell({ key, bytes: undefined, revision: before })
+      for (const key of gone) this.#notify({ key, bytes: undefined, revision: before })
       this.#listener.replayed()
     })
     try {
@@ -72,7 +72,7 @@ export class BucketMirror {
       if (signal.aborted) return
       const { key, operation, value, revision, created, delta = 0 } = entry
       // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
-      this.#tell({ key, bytes: operation === 'PUT' ? value.slice() : undefined, revision, at: created })
+      this.#notify({ key, bytes: operation === 'PUT' ? value.slice() : undefined, revision, at: created })
       if (!replay.isOver && replay.count % STEP === 0)
         this.#listener.progress(replay.count + 1, replay.count + 1 + delta)
       replay.seen(key, revision)
@@ -88,7 +88,7 @@ export class BucketMirror {
     }
   }
 
-  #tell(seen: KeySeen): void {
+  #notify(seen: KeyUpdate): void {
     if (seen.bytes === undefined) this.#known.delete(seen.key)
     else this.#known.add(seen.key)
     this.#listener.seen(seen)

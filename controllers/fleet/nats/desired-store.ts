@@ -1,21 +1,21 @@
 /** Writes fleet-desired with compare-and-set. Design page 60. */
 import type { KV } from '@nats-io/kv'
-import { isOutrun } from '#lib/nats/stale-write.ts'
-import type { KeySeen, Write } from '../state/fleet-state.ts'
+import { isStaleWrite } from '#lib/nats/stale-write.ts'
+import type { KeyUpdate, Write } from '../state/fleet-state.ts'
 
 /** What became of a write. */
-export type Written =
-  | { readonly outcome: 'Stored'; readonly seen: KeySeen }
+export type WriteResult =
+  | { readonly outcome: 'Stored'; readonly seen: KeyUpdate }
   /** The key had another revision: this is what it has. */
-  | { readonly outcome: 'Outrun'; readonly seen: KeySeen }
+  | { readonly outcome: 'Stale'; readonly seen: KeyUpdate }
 
 export interface DesiredStore {
   /** @throws what NATS answers when it did not take it */
-  write(write: Write): Promise<Written>
+  write(write: Write): Promise<WriteResult>
 }
 
 /** @param now For keys that were just written: NATS says the time only to those that watch. */
-export const desiredStore = (kv: KV, now: () => Date): DesiredStore => ({
+export const createDesiredStore = (kv: KV, now: () => Date): DesiredStore => ({
   async write(write) {
     const { key } = write
     try {
@@ -27,11 +27,11 @@ export const desiredStore = (kv: KV, now: () => Date): DesiredStore => ({
       // NATS does not say which revision the deletion has; it is at least the next one.
       return { outcome: 'Stored', seen: { key, bytes: undefined, revision: write.revision + 1 } }
     } catch (error) {
-      if (!isOutrun(error)) throw error
+      if (!isStaleWrite(error)) throw error
       const found = await kv.get(key)
       const bytes = found?.operation === 'PUT' ? found.value.slice() : undefined
       return {
-        outcome: 'Outrun',
+        outcome: 'Stale',
         seen: { key, bytes, revision: found?.revision ?? 0, ...(found && { at: found.created }) },
       }
     }

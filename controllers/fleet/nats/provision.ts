@@ -17,28 +17,28 @@ const NANOSECONDS = 1_000_000
 /** The bucket as it must be. @throws NatsProblem (BucketRefused, Refused, NoJetStream, Unreachable) */
 export const ensureBucket = async (
   { connection, manager }: Connected,
-  wanted: BucketSettings,
+  settings: BucketSettings,
   log: Logger,
 ): Promise<Incarnation> => {
   try {
-    const found = await findStream(manager, wanted.name)
-    if (found === undefined) return await create(connection, manager, wanted, log)
-    refuseForeign(wanted, found)
-    const verdict = compareBucket(wanted, settingsOf(wanted.name, found))
+    const found = await findStream(manager, settings.name)
+    if (found === undefined) return await create(connection, manager, settings, log)
+    refuseForeign(settings, found)
+    const verdict = compareBucket(settings, settingsOf(settings.name, found))
     switch (verdict.verdict) {
       case 'Fine':
         break
       case 'Migrate':
-        await manager.streams.update(streamOf(wanted.name), changesTo(wanted))
-        log.info('a bucket had other settings and was changed', { bucket: wanted.name, changes: verdict.changes })
+        await manager.streams.update(streamOf(settings.name), changesTo(settings))
+        log.info('a bucket had other settings and was changed', { bucket: settings.name, changes: verdict.changes })
         break
       case 'Refuse':
         throw new NatsProblem('BucketRefused', verdict.reason)
     }
-    await closeToRollups(manager, wanted, found)
+    await closeToRollups(manager, settings, found)
     return found.created
   } catch (error) {
-    throw requestProblem(`make or change the bucket ${wanted.name}`, error)
+    throw requestProblem(`make or change the bucket ${settings.name}`, error)
   }
 }
 
@@ -65,11 +65,11 @@ export const newestRevision = async (manager: JetStreamManager, bucket: string, 
 const create = async (
   connection: NatsConnection,
   manager: JetStreamManager,
-  wanted: BucketSettings,
+  settings: BucketSettings,
   log: Logger,
 ): Promise<Incarnation> => {
-  const { history, ttl, markerTtl, maxValueSize, maxBytes, storage } = wanted
-  await new Kvm(connection).create(wanted.name, {
+  const { history, ttl, markerTtl, maxValueSize, maxBytes, storage } = settings
+  await new Kvm(connection).create(settings.name, {
     history,
     maxValueSize,
     max_bytes: maxBytes,
@@ -78,9 +78,9 @@ const create = async (
     ...(ttl > 0 && { ttl }),
     ...(markerTtl > 0 && { markerTTL: markerTtl }),
   })
-  const made = await manager.streams.info(streamOf(wanted.name))
-  await closeToRollups(manager, wanted, made)
-  log.info('a bucket was made', { bucket: wanted.name })
+  const made = await manager.streams.info(streamOf(settings.name))
+  await closeToRollups(manager, settings, made)
+  log.info('a bucket was made', { bucket: settings.name })
   return made.created
 }
 

@@ -9,19 +9,19 @@ import { type Connected, type NatsAccess, openConnection, requestProblem } from 
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type BucketListener, BucketMirror } from './bucket-watch.ts'
+import { type BucketListener, BucketWatch } from './bucket-watch.ts'
 import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
 
-export interface Followed {
+export interface FollowedBucket {
   readonly settings: BucketSettings
   /** Which keys: a pattern of subjects, such as `>`. */
   readonly keys: string
   readonly listener: BucketListener
 }
 
-export interface SessionOptions<Name extends string> {
+export interface FollowOptions<Name extends string> {
   readonly access: NatsAccess
-  readonly buckets: Readonly<Record<Name, Followed>>
+  readonly buckets: Readonly<Record<Name, FollowedBucket>>
   /** The buckets can be written to, until `lost`. */
   opened(buckets: Readonly<Record<Name, KV>>): void
   /** Called for every attempt that failed and for every connection that broke. */
@@ -40,22 +40,23 @@ const WATCHDOG = 5_000
 type ByName<Name extends string, T> = Readonly<Record<Name, T>>
 
 /** Resolves once the signal has aborted and no connection, watch or timer is left. Never rejects. */
-export const keepSession = async <Name extends string>(options: SessionOptions<Name>): Promise<void> => {
+export const followBuckets = async <Name extends string>(options: FollowOptions<Name>): Promise<void> => {
   const { buckets, signal, clock, log } = options
   const names = Object.keys(buckets) as Name[]
-  const mirrors = mapOf(names, (name) => new BucketMirror(buckets[name].keys, buckets[name].listener, clock))
+  const mirrors = mapOf(names, (name) => new BucketWatch(buckets[name].keys, buckets[name].listener, clock))
   let attempt = 0
-  let said: string | undefined
+  let lastProblem: string | undefined
   while (!signal.aborted) {
     const began = monotonic(clock)
     try {
-      await session(options, names, mirrors)
+      await runSession(options, names, mirrors)
     } catch (error) {
       if (signal.aborted) break
       const problem = requestProblem('answer', error)
       // The same again and again is one line.
-      if (said !== problem.message) log.warn('NATS can’t be used', { reason: problem.reason, problem: problem.message })
-      said = problem.message
+      if (lastProblem !== problem.message)
+        log.warn('NATS can’t be used', { reason: problem.reason, problem: problem.message })
+      lastProblem = problem.message
       options.lost(problem)
     }
     if (monotonic(clock) - began >= WATCHDOG) attempt = 0
@@ -65,10 +66,10 @@ export const keepSession = async <Name extends string>(options: SessionOptions<N
 }
 
 /** One connection, from its beginning to its end. @throws NatsProblem unless the signal ended it */
-const session = async <Name extends string>(
-  options: SessionOptions<Name>,
+const runSession = async <Name extends string>(
+  options: FollowOptions<Name>,
   names: readonly Name[],
-  mirrors: ByName<Name, BucketMirror>,
+  mirrors: ByName<Name, BucketWatch>,
 ): Promise<void> => {
   const { buckets, signal, log } = options
   const connected = await openConnection(options.access)
@@ -91,7 +92,7 @@ const session = async <Name extends string>(
         return mirrors[name].follow(open[name], incarnations[name], newest, ending)
       }),
       watch(options, names, incarnations, connected, ending),
-      broken(connection),
+      connectionLost(connection),
     ]
     // The first that ends is the end of all: each of them lasts as long as the connection is good.
     await Promise.race(parts)
@@ -106,7 +107,7 @@ const session = async <Name extends string>(
 
 /** Looks now and then whether the buckets are still those that are followed: a watch of one that is gone is silent for ever. */
 const watch = async <Name extends string>(
-  { buckets, clock }: SessionOptions<Name>,
+  { buckets, clock }: FollowOptions<Name>,
   names: readonly Name[],
   incarnations: ByName<Name, Incarnation>,
   { manager }: Connected,
@@ -119,7 +120,7 @@ const watch = async <Name extends string>(
   }
 }
 
-const broken = async (connection: Connected['connection']): Promise<void> => {
+const connectionLost = async (connection: Connected['connection']): Promise<void> => {
   const error = await connection.closed()
   if (error !== undefined) throw requestProblem('keep the connection', error)
 }

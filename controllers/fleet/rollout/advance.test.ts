@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RolloutSpec, RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { admitted, type Situation, step } from './advance.ts'
-import { controlsIn } from './annotations.ts'
-import type { Member } from './member.ts'
+import { admittedDevices, advanceRollout, type RolloutInput } from './advance.ts'
+import { parseControls } from './annotations.ts'
+import type { RolloutDevice } from './member.ts'
 
 const SPEC: RolloutSpec = {
   strategy: 'Batches',
@@ -17,16 +17,16 @@ const SPEC: RolloutSpec = {
 }
 const MINUTE = 60_000
 
-const device = (name: string, labels: Record<string, string> = {}): Member => ({
+const device = (name: string, labels: Record<string, string> = {}): RolloutDevice => ({
   name,
   labels,
   joinedAt: 0,
   stage: 'Waiting',
-  givenAt: undefined,
+  assignedAt: undefined,
   isAlive: true,
   offlineSince: undefined,
   isHeld: false,
-  isWell: true,
+  isHealthy: true,
 })
 
 /** Two canaries and eight others. */
@@ -37,7 +37,7 @@ const FLEET = [
 
 /** A rollout of revision 2 over devices that do as the test says, with a clock that the test sets. */
 class Rollout {
-  readonly devices: Map<string, Member>
+  readonly devices: Map<string, RolloutDevice>
   spec: RolloutSpec
   status: RolloutStatus | undefined
   minutes = 0
@@ -45,12 +45,12 @@ class Rollout {
   goBackTo: number | undefined
   isLate = false
 
-  constructor(spec: Partial<RolloutSpec> = {}, devices: readonly Member[] = FLEET) {
+  constructor(spec: Partial<RolloutSpec> = {}, devices: readonly RolloutDevice[] = FLEET) {
     this.spec = { ...SPEC, ...spec }
     this.devices = new Map(devices.map((one) => [one.name, one]))
   }
 
-  get situation(): Situation {
+  get input(): RolloutInput {
     return {
       spec: this.spec,
       id: { uid: 'u', revision: 2 },
@@ -58,26 +58,26 @@ class Rollout {
       isRestoring: false,
       before: this.status,
       members: [...this.devices.values()],
-      controls: controlsIn(this.annotations),
+      controls: parseControls(this.annotations),
       now: new Date(Date.UTC(2026, 0, 1) + this.minutes * MINUTE),
     }
   }
 
   /** One step, after which every device that may have the revision has it. @returns who got it */
   run(): string[] {
-    const { status, goBackTo, isLate } = step(this.situation)
+    const { status, goBackTo, isLate } = advanceRollout(this.input)
     // What is stored is JSON.
     this.status = JSON.parse(JSON.stringify(status)) as RolloutStatus
     this.goBackTo = goBackTo
     this.isLate = isLate
-    const given = [...admitted(this.situation, this.status)].filter(
+    const names = [...admittedDevices(this.input, this.status)].filter(
       (name) => this.devices.get(name)?.stage === 'Waiting',
     )
-    this.set(given, { stage: 'Working', isWell: false, givenAt: this.situation.now.getTime() })
-    return given.toSorted()
+    this.set(names, { stage: 'Working', isHealthy: false, assignedAt: this.input.now.getTime() })
+    return names.toSorted()
   }
 
-  set(names: readonly string[], change: Partial<Member>): void {
+  set(names: readonly string[], change: Partial<RolloutDevice>): void {
     for (const name of names) {
       const before = this.devices.get(name)
       if (before !== undefined) this.devices.set(name, { ...before, ...change })
@@ -85,15 +85,15 @@ class Rollout {
   }
 
   succeed(...names: readonly string[]): void {
-    this.set(names, { stage: 'Succeeded', isWell: true })
+    this.set(names, { stage: 'Succeeded', isHealthy: true })
   }
 
   fail(...names: readonly string[]): void {
-    this.set(names, { stage: 'Failed', isWell: false })
+    this.set(names, { stage: 'Failed', isHealthy: false })
   }
 
   leave(...names: readonly string[]): void {
-    this.set(names, { isAlive: false, offlineSince: this.situation.now.getTime() })
+    this.set(names, { isAlive: false, offlineSince: this.input.now.getTime() })
   }
 
   get stands(): string {
@@ -141,7 +141,7 @@ describe('batches', () => {
   test('who joins while the rollout is under way comes last, and changes no count', () => {
     const rollout = new Rollout()
     rollout.run()
-    const late = { ...device('late', { ring: 'canary' }), joinedAt: rollout.situation.now.getTime() + 1 }
+    const late = { ...device('late', { ring: 'canary' }), joinedAt: rollout.input.now.getTime() + 1 }
     rollout.devices.set('late', late)
     rollout.succeed('c1', 'c2')
     expect(rollout.run()).not.toContain('late')
@@ -154,7 +154,9 @@ describe('batches', () => {
     rollout.spec = { ...rollout.spec, batches: [{ limit: 1 }] }
     rollout.run()
     expect(rollout.stands).toBe('Active 1/2')
-    expect(admitted(rollout.situation, rollout.status as RolloutStatus)).toEqual(expect.objectContaining({ size: 3 }))
+    expect(admittedDevices(rollout.input, rollout.status as RolloutStatus)).toEqual(
+      expect.objectContaining({ size: 3 }),
+    )
   })
 })
 
@@ -225,9 +227,9 @@ describe('a batch that fails', () => {
   test('a revision that goes back comes to all at once, and is not taken back itself', () => {
     const rollout = new Rollout({ onFailure: 'Rollback' })
     rollout.fail('c1')
-    const { status, goBackTo } = step({ ...rollout.situation, isRestoring: true })
+    const { status, goBackTo } = advanceRollout({ ...rollout.input, isRestoring: true })
     expect([status.batches.length, goBackTo]).toEqual([1, undefined])
-    expect(admitted({ ...rollout.situation, isRestoring: true }, status).size).toBe(10)
+    expect(admittedDevices({ ...rollout.input, isRestoring: true }, status).size).toBe(10)
   })
 })
 
@@ -280,7 +282,7 @@ describe('people steer', () => {
   test.for(['yes', '2', '2@', '0@1', '2@5@1', '2@5.', '2@5.0'])(
     'the approval %s is refused with what to write',
     (value) => {
-      expect(() => controlsIn({ 'fleet.nationtech.io/approve-batch': value })).toThrow(
+      expect(() => parseControls({ 'fleet.nationtech.io/approve-batch': value })).toThrow(
         `the annotation fleet.nationtech.io/approve-batch is "${value}": write the batch and the revision, such as 2@5 for`,
       )
     },
@@ -374,8 +376,8 @@ describe('windows', () => {
 
   test('going back does not wait for one', () => {
     const rollout = new Rollout({ windows })
-    const restoring = { ...rollout.situation, isRestoring: true }
-    expect(admitted(restoring, step(restoring).status).size).toBe(10)
+    const restoring = { ...rollout.input, isRestoring: true }
+    expect(admittedDevices(restoring, advanceRollout(restoring).status).size).toBe(10)
   })
 })
 
@@ -460,7 +462,7 @@ test('never_more_than_k_updating_per_store, whatever devices do', () => {
         for (const store of ['s1', 's2']) {
           const group = [...rollout.devices.values()].filter(({ labels }) => labels.store === store)
           const most = maxUnavailable === '50%' ? Math.floor(group.length / 2) : Number(maxUnavailable)
-          expect(group.filter(({ isWell }) => !isWell).length).toBeLessThanOrEqual(most)
+          expect(group.filter(({ isHealthy }) => !isHealthy).length).toBeLessThanOrEqual(most)
         }
       }
     }),

@@ -16,14 +16,14 @@ import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { approvalOf, type RolloutSpec, type RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { APPROVE_ANNOTATION, type Controls } from './annotations.ts'
-import { judge, type Tally, tallyOf } from './batch-counts.ts'
-import { batchFinder, freeze, type RolloutId } from './batches.ts'
-import { placeOf } from './device-order.ts'
-import { withinBudget } from './disruption-budget.ts'
-import { type Opening, openingAt, windowsOf } from './maintenance-windows.ts'
-import type { Member } from './member.ts'
+import { type BatchCounts, countBatch, judgeBatch } from './batch-counts.ts'
+import { createBatchFinder, freezeBatches, type RolloutId } from './batches.ts'
+import { orderKey } from './device-order.ts'
+import { admitWithinBudget } from './disruption-budget.ts'
+import { findOpening, type Opening, parseWindows } from './maintenance-windows.ts'
+import type { RolloutDevice } from './member.ts'
 
-export interface Situation {
+export interface RolloutInput {
   readonly spec: RolloutSpec
   readonly id: RolloutId
   /** The revision before, which devices keep until their turn comes; undefined for the first one. */
@@ -31,12 +31,12 @@ export interface Situation {
   /** The revision brings back an older workload, because the one in the spec is refused: all at once, within the budget. */
   readonly isRestoring: boolean
   readonly before: RolloutStatus | undefined
-  readonly members: readonly Member[]
+  readonly members: readonly RolloutDevice[]
   readonly controls: Controls
   readonly now: Date
 }
 
-export interface Step {
+export interface RolloutStep {
   readonly status: RolloutStatus
   /**
    * The revision is to be taken back, in favour of this one: `restoration` makes the next revision, which is stored together
@@ -48,26 +48,26 @@ export interface Step {
 }
 
 /** What holds for a revision that brings back an older workload. It is never taken back itself: that would go to and fro. */
-export const effective = ({ spec, isRestoring }: Pick<Situation, 'spec' | 'isRestoring'>): RolloutSpec => {
+export const effectiveSpec = ({ spec, isRestoring }: Pick<RolloutInput, 'spec' | 'isRestoring'>): RolloutSpec => {
   if (!isRestoring) return spec
   const { batches: _, soak: __, windows: ___, ...rest } = spec
   return { ...rest, strategy: 'AllAtOnce', approval: 'Automatic', onFailure: 'Suspend' }
 }
 
-const begin = (
-  { id, from, before, members, now, isRestoring }: Situation,
+const beginRollout = (
+  { id, from, before, members, now, isRestoring }: RolloutInput,
   spec: RolloutSpec,
   policy: string,
 ): RolloutStatus => {
   const at = now.toISOString()
-  const drawn = drawnOf(id, before)
+  const drawn = countDraws(id, before)
   return {
     phase: 'Active',
     revision: id.revision,
     ...(from !== undefined && { from }),
     startedAt: at,
     batch: 1,
-    batches: freeze(spec.batches ?? [], id, members),
+    batches: freezeBatches(spec.batches ?? [], id, members),
     policy,
     ...(drawn > 1 && { drawn }),
     batchStartedAt: at,
@@ -81,38 +81,38 @@ const begin = (
  * How many times the batches of the revision are drawn with this one. A person approved devices that others may stand for now,
  * unless all batches had come already: then nobody is left to approve.
  */
-const drawnOf = ({ revision }: RolloutId, before: RolloutStatus | undefined): number => {
+const countDraws = ({ revision }: RolloutId, before: RolloutStatus | undefined): number => {
   if (before?.revision !== revision) return 1
   const { drawn = 1, phase } = before
   return phase === 'Inactive' ? drawn : drawn + 1
 }
 
 /** The batch of a device, counted from 1, in a rollout that has begun. @throws SelectorError */
-export const finderOf = (spec: RolloutSpec, id: RolloutId, { startedAt, batches }: RolloutStatus) =>
-  batchFinder(spec.batches ?? [], { ...id, startedAt: Date.parse(startedAt), batches })
+export const findBatch = (spec: RolloutSpec, id: RolloutId, { startedAt, batches }: RolloutStatus) =>
+  createBatchFinder(spec.batches ?? [], { ...id, startedAt: Date.parse(startedAt), batches })
 
 /** Names the batches of a spec: with others a rollout begins anew. @param spec What is `effective`. */
-export const policyOf = ({ batches = [] }: RolloutSpec): string => digestOf(batches)
+export const batchesDigest = ({ batches = [] }: RolloutSpec): string => digestOf(batches)
 
 /** Where the rollout stands now. @throws SelectorError */
-export const step = (situation: Situation): Step => {
-  const { id, before, members, controls, now } = situation
-  const spec = effective(situation)
-  const policy = policyOf(spec)
+export const advanceRollout = (input: RolloutInput): RolloutStep => {
+  const { id, before, members, controls, now } = input
+  const spec = effectiveSpec(input)
+  const policy = batchesDigest(spec)
   const isSame = before?.revision === id.revision && before.policy === policy
-  let status = isSame ? before : begin(situation, spec, policy)
-  if (controls.abortedRevision === id.revision && status.from !== undefined && !situation.isRestoring)
+  let status = isSame ? before : beginRollout(input, spec, policy)
+  if (controls.abortedRevision === id.revision && status.from !== undefined && !input.isRestoring)
     return { status, goBackTo: status.from, isLate: false }
   if (status.phase === 'Inactive') return { status, goBackTo: undefined, isLate: false }
   if (spec.paused)
-    return { status: said(status, 'Paused', 'spec.rollout.paused is true'), goBackTo: undefined, isLate: false }
+    return { status: withPhase(status, 'Paused', 'spec.rollout.paused is true'), goBackTo: undefined, isLate: false }
 
-  const batchOf = finderOf(spec, id, status)
+  const batchOf = findBatch(spec, id, status)
   for (;;) {
     const { batch } = status
-    const next = advance(
+    const next = advanceBatch(
       status,
-      tallyIn(
+      countDevices(
         members.filter((member) => batchOf(member) === batch),
         spec,
         status,
@@ -129,8 +129,12 @@ export const step = (situation: Situation): Step => {
   }
 }
 
-const tallyIn = (members: readonly Member[], spec: RolloutSpec, { batchStartedAt }: RolloutStatus, now: Date): Tally =>
-  tallyOf(members, spec, Date.parse(batchStartedAt), now.getTime())
+const countDevices = (
+  members: readonly RolloutDevice[],
+  spec: RolloutSpec,
+  { batchStartedAt }: RolloutStatus,
+  now: Date,
+): BatchCounts => countBatch(members, spec, Date.parse(batchStartedAt), now.getTime())
 
 /** A batch may take so long while it can get on: the clock starts anew with every window. */
 const isLate = (
@@ -138,18 +142,18 @@ const isLate = (
   { phase, batchStartedAt }: RolloutStatus,
   now: Date,
 ): boolean => {
-  const opening = openingIn({ windows }, now)
+  const opening = rolloutOpening({ windows }, now)
   if (progressDeadline === undefined || phase === 'Inactive' || !opening.isOpen) return false
   const began = Math.max(Date.parse(batchStartedAt), opening.since?.getTime() ?? 0)
   return now.getTime() - began >= toMilliseconds(progressDeadline)
 }
 
 /** @throws WindowError */
-const openingIn = ({ windows }: Pick<RolloutSpec, 'windows'>, now: Date): Opening =>
-  openingAt(windowsOf(windows, 'spec.rollout.windows'), now)
+const rolloutOpening = ({ windows }: Pick<RolloutSpec, 'windows'>, now: Date): Opening =>
+  findOpening(parseWindows(windows, 'spec.rollout.windows'), now)
 
 /** The status with another phase; a batch that is not good loses its soak. */
-const said = (
+const withPhase = (
   status: RolloutStatus,
   phase: RolloutStatus['phase'],
   message?: string,
@@ -161,62 +165,65 @@ const said = (
 
 const nextBatch = (status: RolloutStatus, now: Date): RolloutStatus =>
   status.batch >= status.batches.length
-    ? said(status, 'Inactive')
-    : { ...said(status, 'Active'), batch: status.batch + 1, batchStartedAt: now.toISOString() }
+    ? withPhase(status, 'Inactive')
+    : { ...withPhase(status, 'Active'), batch: status.batch + 1, batchStartedAt: now.toISOString() }
 
-const advance = (
+const advanceBatch = (
   status: RolloutStatus,
-  tally: Tally,
+  tally: BatchCounts,
   spec: RolloutSpec,
   controls: Controls,
   now: Date,
 ): { status: RolloutStatus; isBad?: true } => {
-  switch (judge(tally, spec.successThreshold)) {
+  switch (judgeBatch(tally, spec.successThreshold)) {
     case 'Open':
-      return { status: tally.waiting === 0 ? said(status, 'Active') : opened(status, spec, now) }
+      return { status: tally.waiting === 0 ? withPhase(status, 'Active') : waitForWindow(status, spec, now) }
     case 'Absent':
-      return { status: nobodyIn(status, tally, now) }
+      return { status: advanceUncounted(status, tally, now) }
     case 'Bad': {
       const isResumed = controls.resume !== undefined && controls.resume !== status.resumed
       if (isResumed && status.phase === 'Suspended')
         return { status: { ...nextBatch(status, now), resumed: controls.resume } }
       // What stood there before the suspension is not about it.
       const seen = isResumed ? { resumed: controls.resume } : {}
-      return { status: { ...said(status, 'Suspended', failureIn(status, tally, spec)), ...seen }, isBad: true }
+      return {
+        status: { ...withPhase(status, 'Suspended', describeFailure(status, tally, spec)), ...seen },
+        isBad: true,
+      }
     }
     case 'Good':
-      return { status: soaked(status, spec, controls, now) }
+      return { status: advanceAfterSoak(status, spec, controls, now) }
   }
 }
 
 /** Of a batch that nobody counts in. Held devices catch up by themselves, so behind the last batch nobody has to wait for them. */
-const nobodyIn = (status: RolloutStatus, { absent, held }: Tally, now: Date): RolloutStatus => {
+const advanceUncounted = (status: RolloutStatus, { absent, held }: BatchCounts, now: Date): RolloutStatus => {
   if (absent === 0 && status.batch >= status.batches.length) return nextBatch(status, now)
   const why = held === 0 ? 'offline' : absent === 0 ? 'held' : 'offline or held'
-  return said(status, 'Active', `all ${absent + held} devices of the batch are ${why}`)
+  return withPhase(status, 'Active', `all ${absent + held} devices of the batch are ${why}`)
 }
 
 /** Of a batch in which devices wait for the change. */
-const opened = (status: RolloutStatus, spec: RolloutSpec, now: Date): RolloutStatus => {
-  const opening = openingIn(spec, now)
-  if (opening.isOpen) return said(status, 'Active')
-  return said(status, 'Waiting', `the next window opens at ${opening.opens?.toISOString() ?? 'no time'}`)
+const waitForWindow = (status: RolloutStatus, spec: RolloutSpec, now: Date): RolloutStatus => {
+  const opening = rolloutOpening(spec, now)
+  if (opening.isOpen) return withPhase(status, 'Active')
+  return withPhase(status, 'Waiting', `the next window opens at ${opening.opens?.toISOString() ?? 'no time'}`)
 }
 
-const failureIn = ({ batch }: RolloutStatus, tally: Tally, { successThreshold }: RolloutSpec): string => {
+const describeFailure = ({ batch }: RolloutStatus, tally: BatchCounts, { successThreshold }: RolloutSpec): string => {
   const { succeeded, failed, timedOut, open } = tally
   const late = timedOut > 0 ? `, ${timedOut} of them by taking too long` : ''
   return `of ${succeeded + failed + open} devices of batch ${batch} ${failed} failed${late}: fewer than ${successThreshold}% can succeed`
 }
 
-const soaked = (status: RolloutStatus, spec: RolloutSpec, controls: Controls, now: Date): RolloutStatus => {
+const advanceAfterSoak = (status: RolloutStatus, spec: RolloutSpec, controls: Controls, now: Date): RolloutStatus => {
   const goodSince = status.goodSince ?? now.toISOString()
   const soak = spec.soak === undefined ? 0 : toMilliseconds(spec.soak)
   if (now.getTime() - Date.parse(goodSince) < soak)
-    return said(status, 'Active', `batch ${status.batch} is good and soaks for ${formatDuration(soak)}`, goodSince)
+    return withPhase(status, 'Active', `batch ${status.batch} is good and soaks for ${formatDuration(soak)}`, goodSince)
   const next = status.batch + 1
   if (next <= status.batches.length && spec.approval === 'Manual' && !isApproved(next, status, controls))
-    return said(
+    return withPhase(
       status,
       'Waiting',
       `batch ${next} waits for approval: ${APPROVE_ANNOTATION}=${approvalOf(next, status)}`,
@@ -232,26 +239,30 @@ const isApproved = (batch: number, { revision, drawn = 1 }: RolloutStatus, { app
  * The devices that may have the revision now. Who has it keeps it. With a budget, who is offline waits until it is back: else all
  * that come back together would change together. @throws SelectorError
  */
-export const admitted = (
-  situation: Pick<Situation, 'spec' | 'id' | 'isRestoring' | 'members' | 'now'>,
+export const admittedDevices = (
+  input: Pick<RolloutInput, 'spec' | 'id' | 'isRestoring' | 'members' | 'now'>,
   status: RolloutStatus,
 ): ReadonlySet<string> => {
-  const spec = effective(situation)
-  const { id, members } = situation
+  const spec = effectiveSpec(input)
+  const { id, members } = input
   const having = members.filter(({ stage }) => stage !== 'Waiting')
   if (status.phase === 'Paused' || status.phase === 'Suspended') return namesOf(having)
-  if (!openingIn(spec, situation.now).isOpen) return namesOf(having)
-  const batchOf = finderOf(spec, id, status)
+  if (!rolloutOpening(spec, input.now).isOpen) return namesOf(having)
+  const batchOf = findBatch(spec, id, status)
   const budget = spec.disruptionBudget
   const waiting = members
     .filter((member) => member.stage === 'Waiting' && !member.isHeld && (budget === undefined || member.isAlive))
-    .map((member) => ({ ...budgeted(member), batch: batchOf(member), place: placeOf(id, member.name) }))
+    .map((member) => ({ ...budgeted(member), batch: batchOf(member), place: orderKey(id, member.name) }))
     .filter(({ batch }) => batch <= status.batch)
     .toSorted((a, b) => a.batch - b.batch || (a.place < b.place ? -1 : 1))
-  return namesOf([...having, ...withinBudget(budget, members.map(budgeted), waiting)])
+  return namesOf([...having, ...admitWithinBudget(budget, members.map(budgeted), waiting)])
 }
 
-const budgeted = ({ name, labels, isAlive, isWell }: Member) => ({ name, labels, isUnavailable: !isAlive || !isWell })
+const budgeted = ({ name, labels, isAlive, isHealthy }: RolloutDevice) => ({
+  name,
+  labels,
+  isUnavailable: !isAlive || !isHealthy,
+})
 
 const namesOf = (members: readonly { readonly name: string }[]): ReadonlySet<string> =>
   new Set(members.map(({ name }) => name))

@@ -33,7 +33,7 @@ export class ControlError extends Error {
 
 type Annotations = Readonly<Record<string, string>>
 
-const revisionIn = (annotations: Annotations, annotation: string): number | undefined => {
+const parseRevision = (annotations: Annotations, annotation: string): number | undefined => {
   const value = annotations[annotation]
   if (value === undefined) return undefined
   if (!/^[1-9][0-9]{0,8}$/.test(value))
@@ -41,7 +41,7 @@ const revisionIn = (annotations: Annotations, annotation: string): number | unde
   return Number(value)
 }
 
-const approvalIn = (annotations: Annotations): Controls['approved'] => {
+const parseApproval = (annotations: Annotations): Controls['approved'] => {
   const value = annotations[APPROVE_ANNOTATION]
   if (value === undefined) return undefined
   const [, batch, revision, drawn = '1'] =
@@ -56,9 +56,9 @@ const approvalIn = (annotations: Annotations): Controls['approved'] => {
 }
 
 /** @throws ControlError */
-export const controlsIn = (annotations: Annotations = {}): Controls => ({
-  approved: approvalIn(annotations),
+export const parseControls = (annotations: Annotations = {}): Controls => ({
+  approved: parseApproval(annotations),
   resume: annotations[RESUME_ANNOTATION],
-  abortedRevision: revisionIn(annotations, ABORT_ANNOTATION),
-  overruledRevision: revisionIn(annotations, OVERRULE_ANNOTATION) ?? 0,
+  abortedRevision: parseRevision(annotations, ABORT_ANNOTATION),
+  overruledRevision: parseRevision(annotations, OVERRULE_ANNOTATION) ?? 0,
 })

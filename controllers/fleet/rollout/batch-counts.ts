@@ -1,9 +1,9 @@
 /** How a batch does. Anchors fleet-gitops A4.6 and A4.7. Pure. */
 import type { RolloutSpec } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
-import type { Member } from './member.ts'
+import type { RolloutDevice } from './member.ts'
 
-export interface Tally {
+export interface BatchCounts {
   readonly succeeded: number
   readonly failed: number
   /** Of the failed: those that took too long. */
@@ -21,16 +21,21 @@ export interface Tally {
 type Timing = Pick<RolloutSpec, 'updateTimeout' | 'offlineGrace' | 'successThreshold'>
 
 /** @param began When the turn of the batch began: what nobody knows better is counted from then. Milliseconds, as `now`. */
-export const tallyOf = (members: readonly Member[], timing: Timing, began: number, now: number): Tally => {
+export const countBatch = (
+  members: readonly RolloutDevice[],
+  timing: Timing,
+  began: number,
+  now: number,
+): BatchCounts => {
   const counts = { succeeded: 0, failed: 0, timedOut: 0, open: 0, waiting: 0, absent: 0, held: 0 }
   const timeout = toMilliseconds(timing.updateTimeout)
   const grace = toMilliseconds(timing.offlineGrace)
-  for (const { stage, givenAt = began, isAlive, offlineSince = began, isHeld } of members) {
+  for (const { stage, assignedAt = began, isAlive, offlineSince = began, isHeld } of members) {
     if (isHeld) counts.held += 1
     else if (!isAlive) counts[now - offlineSince >= grace ? 'absent' : 'open'] += 1
     else if (stage === 'Succeeded') counts.succeeded += 1
     else if (stage === 'Failed') counts.failed += 1
-    else if (stage === 'Working' && now - givenAt >= timeout) {
+    else if (stage === 'Working' && now - assignedAt >= timeout) {
       counts.failed += 1
       counts.timedOut += 1
     } else {
@@ -41,7 +46,7 @@ export const tallyOf = (members: readonly Member[], timing: Timing, began: numbe
   return counts
 }
 
-export type Judgement =
+export type BatchVerdict =
   /** Enough have succeeded, and nobody is open. */
   | 'Good'
   /** So many have failed that it can't become good any more. */
@@ -50,7 +55,10 @@ export type Judgement =
   /** Nobody counts, though there are devices: that is no success. */
   | 'Absent'
 
-export const judge = ({ succeeded, failed, open, absent, held }: Tally, successThreshold: number): Judgement => {
+export const judgeBatch = (
+  { succeeded, failed, open, absent, held }: BatchCounts,
+  successThreshold: number,
+): BatchVerdict => {
   const counted = succeeded + failed + open
   if (counted === 0) return absent + held > 0 ? 'Absent' : 'Good'
   if ((counted - failed) * 100 < counted * successThreshold) return 'Bad'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { labels, selectors } from '#operator/model/selector.arbitrary.ts'
-import { amountUp, batchFinder, freeze } from './batches.ts'
+import { createBatchFinder, freezeBatches, roundUpShare } from './batches.ts'
 
 const rollout = { uid: 'u', revision: 1 }
 const specs = fc.array(
@@ -21,8 +21,8 @@ const fleet = fc
 test('every device has one batch, the same that it was counted in when they were frozen', () => {
   fc.assert(
     fc.property(specs, fleet, (batches, devices) => {
-      const frozen = freeze(batches, rollout, devices)
-      const batchOf = batchFinder(batches, { ...rollout, startedAt: 0, batches: frozen })
+      const frozen = freezeBatches(batches, rollout, devices)
+      const batchOf = createBatchFinder(batches, { ...rollout, startedAt: 0, batches: frozen })
       const found = frozen.map((_, i) => devices.filter((device) => batchOf(device) === i + 1).length)
       expect(found).toEqual(frozen.map(({ size }) => size))
       expect(found.reduce((sum, size) => sum + size, 0)).toBe(devices.length)
@@ -34,7 +34,11 @@ test('the order is the same for every replica, and another for the next revision
   const devices = Array.from({ length: 40 }, (_, i) => ({ name: `d${i}`, labels: {}, joinedAt: 0 }))
   const first = (revision: number, seen = devices) => {
     const id = { uid: 'u', revision }
-    const find = batchFinder([{ limit: 5 }], { ...id, startedAt: 0, batches: freeze([{ limit: 5 }], id, seen) })
+    const find = createBatchFinder([{ limit: 5 }], {
+      ...id,
+      startedAt: 0,
+      batches: freezeBatches([{ limit: 5 }], id, seen),
+    })
     return devices.filter((device) => find(device) === 1).map(({ name }) => name)
   }
   expect(first(1)).toHaveLength(5)
@@ -49,5 +53,5 @@ test.each([
   ['100%', 10, 10],
   ['50%', 0, 0],
 ] as const)('%s of %i are %i', (limit, all, amount) => {
-  expect(amountUp(limit, all)).toBe(amount)
+  expect(roundUpShare(limit, all)).toBe(amount)
 })

@@ -7,7 +7,7 @@
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import type { AmountOrShare } from '#apis/schema/amount-or-share.ts'
 import { type LabelSelector, type Labels, matches, selectorOf } from '#operator/model/selector.ts'
-import { placeOf } from './device-order.ts'
+import { orderKey } from './device-order.ts'
 
 export type FrozenBatch = RolloutStatus['batches'][number]
 
@@ -32,10 +32,10 @@ export interface RolloutId {
 }
 
 /** A share is rounded up, so that it is never nobody. @param all Of how many. */
-export const amountUp = (limit: AmountOrShare, all: number): number =>
+export const roundUpShare = (limit: AmountOrShare, all: number): number =>
   typeof limit === 'number' ? limit : Math.ceil((all * Number.parseInt(limit, 10)) / 100)
 
-const takenBy = ({ selector }: BatchSpec): ((device: Candidate) => boolean) => {
+const batchSelects = ({ selector }: BatchSpec): ((device: Candidate) => boolean) => {
   const checked = selectorOf(selector ?? {})
   return ({ labels }) => matches(checked, labels)
 }
@@ -45,23 +45,23 @@ const takenBy = ({ selector }: BatchSpec): ((device: Candidate) => boolean) => {
  * the batch takes, whatever earlier batches have taken of them.
  * @throws SelectorError
  */
-export const freeze = (
+export const freezeBatches = (
   specs: readonly BatchSpec[],
   rollout: RolloutId,
   devices: readonly Candidate[],
 ): FrozenBatch[] => {
   let left = devices
-    .map((device) => ({ device, place: placeOf(rollout, device.name) }))
+    .map((device) => ({ device, place: orderKey(rollout, device.name) }))
     .toSorted((a, b) => (a.place < b.place ? -1 : 1))
   const batches = specs.map((spec): FrozenBatch => {
-    const takes = takenBy(spec)
-    const most = spec.limit === undefined ? undefined : amountUp(spec.limit, devices.filter(takes).length)
-    const taken = left.filter(({ device }) => takes(device)).slice(0, most)
-    const names = new Set(taken.map(({ device }) => device.name))
+    const takes = batchSelects(spec)
+    const most = spec.limit === undefined ? undefined : roundUpShare(spec.limit, devices.filter(takes).length)
+    const members = left.filter(({ device }) => takes(device)).slice(0, most)
+    const names = new Set(members.map(({ device }) => device.name))
     left = left.filter(({ device }) => !names.has(device.name))
-    const size = taken.length
+    const size = members.length
     // Nobody has a place before the empty text.
-    return most === undefined ? { size } : { size, cut: taken.at(-1)?.place ?? '' }
+    return most === undefined ? { size } : { size, cut: members.at(-1)?.place ?? '' }
   })
   return [...batches, { size: left.length }]
 }
@@ -70,15 +70,15 @@ export const freeze = (
  * The batch of a device, counted from 1. Who joined after the rollout began belongs to the last: counts of earlier batches stay.
  * @throws SelectorError
  */
-export const batchFinder = (
+export const createBatchFinder = (
   specs: readonly BatchSpec[],
   rollout: RolloutId & { readonly startedAt: number; readonly batches: readonly FrozenBatch[] },
 ): ((device: Candidate) => number) => {
-  const takes = specs.map(takenBy)
+  const takes = specs.map(batchSelects)
   const last = rollout.batches.length
   return (device) => {
     if (device.joinedAt > rollout.startedAt) return last
-    const place = placeOf(rollout, device.name)
+    const place = orderKey(rollout, device.name)
     const index = takes.findIndex((takesIt, i) => {
       const cut = rollout.batches[i]?.cut
       return takesIt(device) && (cut === undefined || place <= cut)

@@ -1,33 +1,33 @@
 import { describe, expect, test } from 'vitest'
 import { scoreOf } from '#test/worlds/fleet/builders.ts'
-import { revisionIn, revisionName, revisionObject } from './controllerrevision.ts'
-import { revisionFor } from './revisions.ts'
+import { buildControllerRevision, parseRevision, revisionName } from './controllerrevision.ts'
+import { findOrBuildRevision } from './revisions.ts'
 
 const web = { name: 'web', namespace: 'shop', uid: 'uid-of-web' }
-const { revision } = revisionFor([], { generation: 4, score: scoreOf('web') }, undefined)
+const { revision } = findOrBuildRevision([], { generation: 4, score: scoreOf('web') }, undefined)
 
 test('what is kept comes back as it was, also after the API server has written it as JSON', () => {
-  expect(revisionIn(web, JSON.parse(JSON.stringify(revisionObject(web, revision))))).toEqual(revision)
+  expect(parseRevision(web, JSON.parse(JSON.stringify(buildControllerRevision(web, revision))))).toEqual(revision)
 })
 
 test('what was taken back is kept with the revision that brings the older workload back', () => {
   const back = { ...revision, revision: 2, refused: 'sha256:bad' }
-  expect(revisionIn(web, JSON.parse(JSON.stringify(revisionObject(web, back))))).toEqual(back)
+  expect(parseRevision(web, JSON.parse(JSON.stringify(buildControllerRevision(web, back))))).toEqual(back)
 })
 
 test('the name depends on the owner and the number alone, so that two operators meet under it', () => {
   const other = { ...revision, score: scoreOf('other') }
-  expect(revisionObject(web, other).metadata.name).toBe(revisionObject(web, revision).metadata.name)
+  expect(buildControllerRevision(web, other).metadata.name).toBe(buildControllerRevision(web, revision).metadata.name)
   expect(revisionName(web, 5)).toMatch(/^web-[0-9a-f]{8}-5$/)
   expect(revisionName({ ...web, uid: 'anew' }, 5)).not.toBe(revisionName(web, 5))
 })
 
 test('the revisions of another Deployment, also of one with the same name, are not its own', () => {
-  expect(revisionIn({ uid: 'anew' }, revisionObject(web, revision))).toBeUndefined()
+  expect(parseRevision({ uid: 'anew' }, buildControllerRevision(web, revision))).toBeUndefined()
 })
 
 describe('what somebody changed is refused, with the reason', () => {
-  const kept = revisionObject(web, revision)
+  const kept = buildControllerRevision(web, revision)
   test.each<[string, object, string]>([
     ['no number', { ...kept, revision: 0 }, 'revision is no whole number from 1 on'],
     ['no data', { ...kept, data: undefined }, 'data is no object'],
@@ -38,9 +38,9 @@ describe('what somebody changed is refused, with the reason', () => {
       { ...kept, data: { generation: 4, digest: revision.digest, score: scoreOf('other') } },
       'data.digest is not that of data.score',
     ],
-  ])('%s', (_what, object, said) => {
-    expect(() => revisionIn(web, object as typeof kept)).toThrow(
-      `the ControllerRevision ${kept.metadata.name} can't be used: ${said}`,
+  ])('%s', (_what, object, problem) => {
+    expect(() => parseRevision(web, object as typeof kept)).toThrow(
+      `the ControllerRevision ${kept.metadata.name} can't be used: ${problem}`,
     )
   })
 })

@@ -40,7 +40,7 @@ export const revisionName = ({ name, uid }: Pick<Owner, 'name' | 'uid'>, revisio
   `${name}-${createHash('sha256').update(uid).digest('hex').slice(0, 8)}-${revision}`
 
 /** What is to be created before anything of the revision is rolled out. */
-export const revisionObject = (owner: Owner, revision: Revision): ControllerRevisionObject => ({
+export const buildControllerRevision = (owner: Owner, revision: Revision): ControllerRevisionObject => ({
   apiVersion: apiVersionOf(ControllerRevision),
   kind: ControllerRevision.kind,
   metadata: {
@@ -82,7 +82,7 @@ export class RevisionError extends Error {
  * The revision of a Deployment that an object keeps; undefined when it belongs to another one.
  * @throws RevisionError when its content is not what this operator writes
  */
-export const revisionIn = (owner: Pick<Owner, 'uid'>, object: ControllerRevisionObject): Revision | undefined => {
+export const parseRevision = (owner: Pick<Owner, 'uid'>, object: ControllerRevisionObject): Revision | undefined => {
   const { name, ownerReferences = [] } = object.metadata
   if (!ownerReferences.some(({ uid, controller }) => uid === owner.uid && controller === true)) return undefined
   const { data, revision } = object

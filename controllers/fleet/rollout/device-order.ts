@@ -5,5 +5,5 @@
 import { createHash } from 'node:crypto'
 
 /** The place of a device: texts of 16 hexadecimal digits, in their order. @param rollout Uid of the Deployment and the revision. */
-export const placeOf = (rollout: { readonly uid: string; readonly revision: number }, device: string): string =>
+export const orderKey = (rollout: { readonly uid: string; readonly revision: number }, device: string): string =>
   createHash('sha256').update(`${rollout.uid}\n${rollout.revision}\n${device}`).digest('hex').slice(0, 16)

@@ -5,7 +5,7 @@ import type { RolloutSpec } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import type { AmountOrShare } from '#apis/schema/amount-or-share.ts'
 import type { Labels } from '#operator/model/selector.ts'
 
-export interface Budgeted {
+export interface BudgetedDevice {
   readonly name: string
   readonly labels: Labels
   /** Offline, at work on a change, or failed. A slot is free again only when the device is well. */
@@ -15,7 +15,7 @@ export interface Budgeted {
 type Budget = NonNullable<RolloutSpec['disruptionBudget']>
 
 /** A share is rounded down, but one may always change: else nothing ever would. */
-const amountDown = (most: AmountOrShare, all: number): number =>
+const roundDownShare = (most: AmountOrShare, all: number): number =>
   typeof most === 'number' ? most : Math.max(1, Math.floor((all * Number.parseInt(most, 10)) / 100))
 
 const groupOf = ({ groupBy = [] }: Budget, labels: Labels): string =>
@@ -25,9 +25,9 @@ const groupOf = ({ groupBy = [] }: Budget, labels: Labels): string =>
  * Those of the waiting devices that may change now, in their order. One that is unavailable already takes no further slot.
  * @param all Every device of the Deployment. @param waiting Those of them that are next, the first one first.
  */
-export const withinBudget = <D extends Budgeted>(
+export const admitWithinBudget = <D extends BudgetedDevice>(
   budget: Budget | undefined,
-  all: Iterable<Budgeted>,
+  all: Iterable<BudgetedDevice>,
   waiting: readonly D[],
 ): readonly D[] => {
   if (budget === undefined) return waiting
@@ -40,7 +40,7 @@ export const withinBudget = <D extends Budgeted>(
   return waiting.filter(({ labels, isUnavailable }) => {
     const group = groups.get(groupOf(budget, labels))
     if (group === undefined || isUnavailable) return true
-    if (group.unavailable >= amountDown(budget.maxUnavailable, group.size)) return false
+    if (group.unavailable >= roundDownShare(budget.maxUnavailable, group.size)) return false
     group.unavailable += 1
     return true
   })

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Window } from '#apis/fleet.nationtech.io/v1alpha1/window.ts'
-import { openingAt, windowsOf } from './maintenance-windows.ts'
+import { findOpening, parseWindows } from './maintenance-windows.ts'
 
 const SATURDAYS: Window = { schedule: '0 2 * * SAT', timeZone: 'Europe/Berlin', duration: '4h' }
 const at = (time: string, ...windows: readonly Window[]) =>
-  openingAt(windowsOf(windows, 'spec.rollout.windows'), new Date(time))
+  findOpening(parseWindows(windows, 'spec.rollout.windows'), new Date(time))
 
 test('without windows changes may begin at any time', () => {
-  expect(openingAt(windowsOf(undefined, 'x'), new Date(0))).toEqual({ isOpen: true, since: undefined })
+  expect(findOpening(parseWindows(undefined, 'x'), new Date(0))).toEqual({ isOpen: true, since: undefined })
 })
 
 test('a window is open from when it opens until its duration is over, that moment not included', () => {
@@ -59,16 +59,16 @@ test('a closed window opens exactly when it says, whatever the schedule, the zon
   const times = fc.date({ min: new Date('2026-01-01'), max: new Date('2027-12-31'), noInvalidDate: true })
   fc.assert(
     fc.property(fc.array(windows, { minLength: 1, maxLength: 3 }), times, (list, now) => {
-      const checked = windowsOf(list, 'windows')
-      const opening = openingAt(checked, now)
+      const checked = parseWindows(list, 'windows')
+      const opening = findOpening(checked, now)
       if (opening.isOpen) {
         expect(opening.since?.getTime()).toBeLessThanOrEqual(now.getTime())
         return
       }
       const opens = opening.opens?.getTime() ?? Number.NaN
       expect(opens).toBeGreaterThan(now.getTime())
-      expect(openingAt(checked, new Date(opens)).isOpen).toBe(true)
-      expect(openingAt(checked, new Date(opens - 1)).isOpen).toBe(false)
+      expect(findOpening(checked, new Date(opens)).isOpen).toBe(true)
+      expect(findOpening(checked, new Date(opens - 1)).isOpen).toBe(false)
     }),
   )
 })
@@ -80,6 +80,6 @@ test.each<[Partial<Window>, string]>([
   ],
   [{ schedule: '0 0 * * 5-1' }, 'windows[0].schedule: "0 0 * * 5-1" is no schedule'],
   [{ schedule: '0 0 30 2 *' }, 'windows[0].schedule: "0 0 30 2 *" names a day that no year has'],
-])('%j is refused, with what to write', (wrong, said) => {
-  expect(() => windowsOf([{ ...SATURDAYS, ...wrong }], 'windows')).toThrow(said)
+])('%j is refused, with what to write', (wrong, problem) => {
+  expect(() => parseWindows([{ ...SATURDAYS, ...wrong }], 'windows')).toThrow(problem)
 })

@@ -24,13 +24,13 @@ interface CheckedWindow {
 export type Windows = readonly CheckedWindow[]
 
 /** Undefined ones never close. @param path Where they stand. @throws WindowError */
-export const windowsOf = (windows: readonly Window[] | undefined, path: string): Windows | undefined =>
+export const parseWindows = (windows: readonly Window[] | undefined, path: string): Windows | undefined =>
   windows?.map(({ schedule, timeZone, duration }, position) => {
     const at = `${path}[${position}]`
-    return { schedule: cronOf(schedule, zoneOf(timeZone, at), at), duration: toMilliseconds(duration) }
+    return { schedule: parseCron(schedule, parseTimeZone(timeZone, at), at), duration: toMilliseconds(duration) }
   })
 
-const zoneOf = (timeZone: string, path: string): string => {
+const parseTimeZone = (timeZone: string, path: string): string => {
   try {
     return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone
   } catch (error) {
@@ -39,7 +39,7 @@ const zoneOf = (timeZone: string, path: string): string => {
   }
 }
 
-const cronOf = (schedule: string, timezone: string, path: string): Cron => {
+const parseCron = (schedule: string, timezone: string, path: string): Cron => {
   const cron = (() => {
     try {
       return new Cron(schedule, { timezone, mode: '5-part', paused: true })
@@ -64,7 +64,7 @@ export type Opening =
   | { readonly isOpen: false; readonly opens: Date | undefined }
 
 /** Whether any window is open: each is from when its schedule says, for as long as its duration, that moment not included. */
-export const openingAt = (windows: Windows | undefined, now: Date): Opening => {
+export const findOpening = (windows: Windows | undefined, now: Date): Opening => {
   if (windows === undefined) return { isOpen: true, since: undefined }
   const starts = windows.flatMap(({ schedule, duration }) => {
     const start = schedule.nextRun(new Date(now.getTime() - duration))

@@ -1,53 +1,62 @@
 /** A device as its rollout sees it. */
-import { holdOf, type Known, progressOf, renderProblem, standingOf } from '../state/placement.ts'
+import {
+  findBlockedReason,
+  findRenderProblem,
+  type PlacementFacts,
+  placementPhase,
+  rolloutProgress,
+} from '../state/placement.ts'
 import type { DeploymentView, DeviceView } from '../state/views.ts'
 import type { Candidate } from './batches.ts'
 
-export interface Member extends Candidate {
-  /** What became of the revision that is rolled out: not given yet, given, done, or failed. */
+export interface RolloutDevice extends Candidate {
+  /** What became of the revision that is rolled out: not assigned yet, assigned, done, or failed. */
   readonly stage: 'Waiting' | 'Working' | 'Succeeded' | 'Failed'
-  /** When it was given, in milliseconds since the epoch; undefined when nobody knows. */
-  readonly givenAt: number | undefined
+  /** When it was assigned, in milliseconds since the epoch; undefined when nobody knows. */
+  readonly assignedAt: number | undefined
   readonly isAlive: boolean
   /** Milliseconds since the epoch; undefined when it is online, or when nobody knows. */
   readonly offlineSince: number | undefined
   /** Something other than the rollout keeps changes off: it is no part of the count, and catches up later. */
   readonly isHeld: boolean
-  /** Nothing was given to it, or what was given runs. */
-  readonly isWell: boolean
+  /** Nothing was assigned to it, or what was assigned runs. */
+  readonly isHealthy: boolean
 }
 
-const stageOf = (deployment: DeploymentView, known: Known & { readonly device: DeviceView }): Member['stage'] => {
-  const { isTargeted, isUpdated } = progressOf(deployment, known.device, known)
-  // What can't be filled in for it will not be given to it.
-  if (!isTargeted) return renderProblem(deployment, known.device) === undefined ? 'Waiting' : 'Failed'
+const stageOf = (
+  deployment: DeploymentView,
+  known: PlacementFacts & { readonly device: DeviceView },
+): RolloutDevice['stage'] => {
+  const { isTargeted, isUpdated } = rolloutProgress(deployment, known.device, known)
+  // What can't be filled in for it will not be assigned to it.
+  if (!isTargeted) return findRenderProblem(deployment, known.device) === undefined ? 'Waiting' : 'Failed'
   if (!isUpdated) return 'Working'
-  const phase = known.said?.state.phase
+  const phase = known.reported?.state.phase
   return phase === 'Running' ? 'Succeeded' : phase === 'Failed' ? 'Failed' : 'Working'
 }
 
 /** @param known One that matches. @param offlineSince Of the device, in milliseconds since the epoch. */
-export const memberOf = (
+export const buildRolloutDevice = (
   deployment: DeploymentView,
-  known: Known & { readonly device: DeviceView },
+  known: PlacementFacts & { readonly device: DeviceView },
   offlineSince?: number,
-): Member => {
+): RolloutDevice => {
   const { device, entry, isAlive } = known
   const stage = stageOf(deployment, known)
-  const hold = holdOf(deployment, device, known)
-  const holdsItself = hold === undefined && standingOf(deployment, device, known) === 'held'
-  const given = entry?.desired?.payload
-  const said = known.said?.state
-  const runs = said?.phase === 'Running' && said.uid === given?.owner.uid && said.revision === given.revision
+  const hold = findBlockedReason(deployment, device, known)
+  const holdsItself = hold === undefined && placementPhase(deployment, device, known) === 'held'
+  const assigned = entry?.desired?.payload
+  const state = known.reported?.state
+  const runs = state?.phase === 'Running' && state.uid === assigned?.owner.uid && state.revision === assigned.revision
   return {
     name: device.name,
     labels: device.labels,
     joinedAt: device.joinedAt,
     stage,
-    givenAt: stage === 'Waiting' ? undefined : entry?.at?.getTime(),
+    assignedAt: stage === 'Waiting' ? undefined : entry?.at?.getTime(),
     isAlive,
     offlineSince: isAlive ? undefined : offlineSince,
     isHeld: (hold !== undefined && hold !== 'NotItsTurn') || holdsItself,
-    isWell: given === undefined || runs,
+    isHealthy: assigned === undefined || runs,
   }
 }

@@ -21,7 +21,7 @@ export interface Revision {
 }
 
 /** The one with the highest number; undefined when there is none. */
-export const newest = (history: readonly Revision[]): Revision | undefined =>
+export const newestRevision = (history: readonly Revision[]): Revision | undefined =>
   history.toSorted((a, b) => b.revision - a.revision)[0]
 
 /**
@@ -29,14 +29,14 @@ export const newest = (history: readonly Revision[]): Revision | undefined =>
  * Every replica finds the same. @param refused The digest of the workload that was taken back, from the status.
  * @param overruled Numbers up to this one were given away by a history that was lost: what follows is above it.
  */
-export const revisionFor = (
+export const findOrBuildRevision = (
   history: readonly Revision[],
   spec: { readonly generation: number; readonly score: Score },
   refused: string | undefined,
   overruled = 0,
 ): { readonly revision: Revision; readonly isNew: boolean } => {
   const digest = digestOf(spec.score)
-  const last = newest(history)
+  const last = newestRevision(history)
   const revision = Math.max(last?.revision ?? 0, overruled) + 1
   if (last !== undefined && (last.digest === digest || refused === digest))
     return last.revision > overruled
@@ -53,12 +53,12 @@ export interface Restoration {
 }
 
 /** @param to The revision whose workload comes back. @param generation The present one of the Deployment. */
-export const restoration = (
+export const buildRestoration = (
   history: readonly Revision[],
   to: number | undefined,
   generation: number,
 ): Restoration | undefined => {
-  const last = newest(history)
+  const last = newestRevision(history)
   const old = history.find(({ revision }) => revision === to)
   if (last === undefined || old === undefined || old.digest === last.digest) return undefined
   const { digest: refused } = last
@@ -66,7 +66,7 @@ export const restoration = (
 }
 
 /** The revisions that stay: the newest, so many before it, and those that devices still have. */
-export const keptRevisions = (
+export const selectKeptRevisions = (
   history: readonly Revision[],
   limit: number,
   inUse: ReadonlySet<number>,

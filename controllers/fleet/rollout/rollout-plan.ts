@@ -4,12 +4,12 @@
  * alone. Pure.
  */
 import type { RolloutSpec, RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import type { Course } from '../state/views.ts'
-import { effective, finderOf, policyOf } from './advance.ts'
+import type { RolloutPlan } from '../state/views.ts'
+import { batchesDigest, effectiveSpec, findBatch } from './advance.ts'
 import type { RolloutId } from './batches.ts'
-import { openingAt, windowsOf } from './maintenance-windows.ts'
+import { findOpening, parseWindows } from './maintenance-windows.ts'
 
-export interface CourseInput {
+export interface RolloutPlanInput {
   readonly spec: RolloutSpec
   readonly id: RolloutId
   /** The revision before; undefined for the first one. */
@@ -18,32 +18,32 @@ export interface CourseInput {
   /** As it is stored; undefined when nothing is. */
   readonly stored: RolloutStatus | undefined
   /** With a budget: the devices that have a place in it. Empty for who does not lead. */
-  readonly slots: ReadonlySet<string>
+  readonly admitted: ReadonlySet<string>
   /** Its windows are open, or it has none: see `isOpen`. */
   readonly isOpen: boolean
 }
 
 /** Changes may begin now. @throws WindowError */
-export const isOpen = (input: Pick<CourseInput, 'spec' | 'isRestoring'>, now: Date): boolean =>
-  openingAt(windowsOf(effective(input).windows, 'spec.rollout.windows'), now).isOpen
+export const isOpen = (input: Pick<RolloutPlanInput, 'spec' | 'isRestoring'>, now: Date): boolean =>
+  findOpening(parseWindows(effectiveSpec(input).windows, 'spec.rollout.windows'), now).isOpen
 
 /** The stored status is of this revision and these batches: it says what became of the rollout. */
-export const isOfRollout = (
+export const belongsToRollout = (
   stored: RolloutStatus | undefined,
-  { spec, id, isRestoring }: Pick<CourseInput, 'spec' | 'id' | 'isRestoring'>,
+  { spec, id, isRestoring }: Pick<RolloutPlanInput, 'spec' | 'id' | 'isRestoring'>,
 ): stored is RolloutStatus =>
-  stored?.revision === id.revision && stored.policy === policyOf(effective({ spec, isRestoring }))
+  stored?.revision === id.revision && stored.policy === batchesDigest(effectiveSpec({ spec, isRestoring }))
 
 /** @throws SelectorError */
-export const courseOf = (input: CourseInput): Course => {
-  const { id, from, isRestoring, stored, slots } = input
-  const spec = effective(input)
+export const planRollout = (input: RolloutPlanInput): RolloutPlan => {
+  const { id, from, isRestoring, stored, admitted } = input
+  const spec = effectiveSpec(input)
   const keeps = from === undefined ? {} : { from }
   if (!input.isOpen) return { ...keeps, admits: () => false }
-  if (spec.disruptionBudget !== undefined) return { ...keeps, admits: ({ name }) => slots.has(name) }
-  if (isOfRollout(stored, { ...input, isRestoring })) {
+  if (spec.disruptionBudget !== undefined) return { ...keeps, admits: ({ name }) => admitted.has(name) }
+  if (belongsToRollout(stored, { ...input, isRestoring })) {
     if (stored.phase === 'Paused' || stored.phase === 'Suspended') return { ...keeps, admits: () => false }
-    const batchOf = finderOf(spec, id, stored)
+    const batchOf = findBatch(spec, id, stored)
     return { ...keeps, admits: (device) => batchOf(device) <= stored.batch }
   }
   // All at once needs no batches, so nobody has to wait for a leader. Everything else begins with what the leader froze.

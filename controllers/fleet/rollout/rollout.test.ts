@@ -6,10 +6,10 @@ import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.t
 import { deploymentOf, deviceOf, scoreOf, World } from '#test/worlds/fleet/builders.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import { deploymentView } from '../state/views.ts'
-import { admitted, type Situation, step } from './advance.ts'
-import { controlsIn } from './annotations.ts'
-import { memberOf } from './member.ts'
-import { type Revision, restoration, revisionFor } from './revisions.ts'
+import { admittedDevices, advanceRollout, type RolloutInput } from './advance.ts'
+import { parseControls } from './annotations.ts'
+import { buildRolloutDevice } from './member.ts'
+import { buildRestoration, findOrBuildRevision, type Revision } from './revisions.ts'
 
 const NOW = new Date(Date.UTC(2026, 5, 1))
 
@@ -17,7 +17,7 @@ const NOW = new Date(Date.UTC(2026, 5, 1))
 class Operated {
   readonly world = new World()
   readonly web = deploymentOf('web')
-  history: Revision[] = [revisionFor([], { generation: 1, score: scoreOf('old') }, undefined).revision]
+  history: Revision[] = [findOrBuildRevision([], { generation: 1, score: scoreOf('old') }, undefined).revision]
   status: RolloutStatus | undefined
   operator: FleetState
 
@@ -38,7 +38,7 @@ class Operated {
   tick(command = 'new'): number {
     const score = scoreOf(command)
     const refused = this.status?.refused
-    const { revision } = revisionFor(this.history, { generation: 2, score }, refused)
+    const { revision } = findOrBuildRevision(this.history, { generation: 2, score }, refused)
     if (!this.history.includes(revision)) this.history.push(revision)
     const from = this.status?.revision === revision.revision ? this.status.from : this.history.at(-2)?.revision
     const spec = {
@@ -53,31 +53,31 @@ class Operated {
         admits: ({ name }) => admits(name),
       })
     this.operator.deploymentSeen(view(() => false))
-    const situation: Situation = {
+    const input: RolloutInput = {
       spec,
       id: { uid: this.web.metadata.uid, revision: revision.revision },
       from,
       isRestoring: refused === digestOf(score),
       before: this.status,
       members: [...this.operator.matched('shop/web')].map((known) =>
-        memberOf(
+        buildRolloutDevice(
           view(() => false),
           known,
         ),
       ),
-      controls: controlsIn(),
+      controls: parseControls(),
       now: NOW,
     }
-    const { status, goBackTo } = step(situation)
+    const { status, goBackTo } = advanceRollout(input)
     this.status = status
     if (goBackTo !== undefined) {
-      const back = restoration(this.history, goBackTo, 2)
+      const back = buildRestoration(this.history, goBackTo, 2)
       if (back === undefined) throw new Error('there is nothing to go back to')
       this.history.push(back.revision)
       this.status = { ...status, refused: back.refused }
       return this.tick(command)
     }
-    const names = admitted(situation, status)
+    const names = admittedDevices(input, status)
     this.operator.deploymentSeen(view((name) => names.has(name)))
     return this.world.store(this.operator)
   }

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Taint } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
-import { type Selectable, selectionOf, type TargetSpec } from './selection.ts'
+import { compileSelection, type SelectableDevice, type TargetSpec } from './selection.ts'
 import { unreachableTaint } from './taints.ts'
 
 const NOON = new Date('2026-06-01T12:00:00Z')
-const device: Selectable = {
+const device: SelectableDevice = {
   name: 'till-1',
   labels: { region: 'eu' },
   inventory: { arch: 'arm64', cores: '4' },
   taints: [],
   at: NOON,
 }
-const select = (spec: Partial<TargetSpec>, more: Partial<Selectable> = {}) =>
-  selectionOf({ targetSelector: {}, ...spec })({ ...device, ...more })
+const select = (spec: Partial<TargetSpec>, more: Partial<SelectableDevice> = {}) =>
+  compileSelection({ targetSelector: {}, ...spec })({ ...device, ...more })
 const LAB: Taint = { key: 'example.com/lab', value: 'a', effect: 'NoExecute' }
 
 describe('labels', () => {
@@ -44,19 +44,19 @@ describe('an expression', () => {
   })
 
   test('that fails says neither yes nor no', () => {
-    const said = select({ targetExpression: "device.labels.regoin == 'eu'" })
-    expect(said).toMatchObject({ is: 'Unknown', why: expect.stringContaining('regoin') })
+    const selection = select({ targetExpression: "device.labels.regoin == 'eu'" })
+    expect(selection).toMatchObject({ is: 'Unknown', why: expect.stringContaining('regoin') })
   })
 
   test('that is known to be no truth value is refused at once, one that turns out to be none says neither', () => {
-    expect(() => selectionOf({ targetSelector: {}, targetExpression: '1 + 1' })).toThrow(
+    expect(() => compileSelection({ targetSelector: {}, targetExpression: '1 + 1' })).toThrow(
       'spec.targetExpression: the expression gives int, but bool is needed here',
     )
     expect(select({ targetExpression: 'device.name' })).toMatchObject({ is: 'Unknown' })
   })
 
   test('of other names is refused, with what was probably meant', () => {
-    expect(() => selectionOf({ targetSelector: {}, targetExpression: 'devise.name == "a"' })).toThrow(
+    expect(() => compileSelection({ targetSelector: {}, targetExpression: 'devise.name == "a"' })).toThrow(
       'spec.targetExpression: there is no variable devise: did you mean device?',
     )
   })

@@ -6,9 +6,9 @@
 import type { Taint, Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import { formatSelector, type LabelSelector, matches, type Requirement, selectorOf } from '#operator/model/selector.ts'
 import { type Answer, compileExpression, type DeviceFacts } from './expression.ts'
-import { taintText, taintVerdict } from './taints.ts'
+import { formatTaint, judgeTaints } from './taints.ts'
 
-export interface Selectable extends DeviceFacts {
+export interface SelectableDevice extends DeviceFacts {
   readonly taints: readonly Taint[]
   /** What is known of it is of this time: tolerations for a while end by it. */
   readonly at: Date
@@ -47,13 +47,13 @@ const lacks = (requirement: Requirement, { labels }: DeviceFacts): string => {
  * @returns what is said of a device, the same for the same device
  * @throws SelectorError, ExpressionError
  */
-export const selectionOf = (spec: TargetSpec): ((device: Selectable) => Selection) => {
+export const compileSelection = (spec: TargetSpec): ((device: SelectableDevice) => Selection) => {
   const selector = selectorOf(spec.targetSelector)
   const expression = spec.targetExpression === undefined ? undefined : compileExpression(spec.targetExpression)
   const { tolerations = [] } = spec
   // Expressions are dear, and only asked of the few devices that the selector leaves: their answers are kept.
-  const answers = new WeakMap<Selectable, Answer>()
-  const holds = (device: Selectable) => {
+  const answers = new WeakMap<SelectableDevice, Answer>()
+  const holds = (device: SelectableDevice) => {
     if (expression === undefined) return true
     const answer = answers.get(device) ?? expression(device)
     answers.set(device, answer)
@@ -64,8 +64,9 @@ export const selectionOf = (spec: TargetSpec): ((device: Selectable) => Selectio
     if (failing !== undefined) return notSelected(() => lacks(failing, device))
     const answer = holds(device)
     if (answer === false) return notSelected(() => 'the expression is false')
-    const verdict = device.taints.length === 0 ? undefined : taintVerdict(device.taints, tolerations, device.at)
-    if (verdict?.is === 'Evicted') return notSelected(() => `no toleration bears its taint ${taintText(verdict.taint)}`)
+    const verdict = device.taints.length === 0 ? undefined : judgeTaints(device.taints, tolerations, device.at)
+    if (verdict?.is === 'Evicted')
+      return notSelected(() => `no toleration bears its taint ${formatTaint(verdict.taint)}`)
     return answer === true ? { is: 'Selected' } : { is: 'Unknown', why: `the expression fails: ${answer.problem}` }
   }
 }

@@ -12,18 +12,18 @@ export const unreachableTaint = (offlineSince: Date): Taint => ({
 })
 
 /** Devices come and go: without a word on it, a Deployment stays on one that is offline. */
-const BY_ITSELF: Toleration = { key: UNREACHABLE, operator: 'Exists' }
+const TOLERATE_UNREACHABLE: Toleration = { key: UNREACHABLE, operator: 'Exists' }
 
-const bears = ({ key, operator, value = '', effect }: Toleration, taint: Taint): boolean =>
+const tolerates = ({ key, operator, value = '', effect }: Toleration, taint: Taint): boolean =>
   (effect === undefined || effect === taint.effect) &&
   (key === undefined || key === taint.key) &&
   (operator === 'Exists' || value === (taint.value ?? ''))
 
 /** When a taint ceases to be borne, in milliseconds: -Infinity when it never is, Infinity when it always is. */
-const bornUntil = (taint: Taint, tolerations: readonly Toleration[]): number => {
-  const all = tolerations.some(({ key }) => key === UNREACHABLE) ? tolerations : [...tolerations, BY_ITSELF]
+const toleratedUntil = (taint: Taint, tolerations: readonly Toleration[]): number => {
+  const all = tolerations.some(({ key }) => key === UNREACHABLE) ? tolerations : [...tolerations, TOLERATE_UNREACHABLE]
   const ends = all
-    .filter((toleration) => bears(toleration, taint))
+    .filter((toleration) => tolerates(toleration, taint))
     .map(({ tolerationSeconds }) => {
       if (tolerationSeconds === undefined || taint.effect !== 'NoExecute') return Number.POSITIVE_INFINITY
       // A taint without a time was always there.
@@ -45,12 +45,12 @@ export type TaintVerdict =
  * What the taints of a device mean for a Deployment.
  * @returns also when time alone changes that, in milliseconds since the epoch; undefined when it never does
  */
-export const taintVerdict = (
+export const judgeTaints = (
   taints: readonly Taint[],
   tolerations: readonly Toleration[],
   now: Date,
 ): TaintVerdict & { readonly changesAt?: number } => {
-  const judged = taints.map((taint) => ({ taint, until: bornUntil(taint, tolerations) }))
+  const judged = taints.map((taint) => ({ taint, until: toleratedUntil(taint, tolerations) }))
   const met = judged.filter(({ until }) => until <= now.getTime())
   const evicting = met.find(({ taint }) => taint.effect === 'NoExecute')
   if (evicting !== undefined) return { is: 'Evicted', taint: evicting.taint }
@@ -61,5 +61,5 @@ export const taintVerdict = (
 }
 
 /** As kubectl writes it. */
-export const taintText = ({ key, value, effect }: Taint): string =>
+export const formatTaint = ({ key, value, effect }: Taint): string =>
   `${key}${value === undefined || value === '' ? '' : `=${value}`}:${effect}`

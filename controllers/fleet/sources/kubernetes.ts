@@ -7,8 +7,8 @@ import { describe, type WatchFailure } from '#operator/client/watch.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
-import type { Deployments } from '../cache/deployments.ts'
-import type { Devices } from '../cache/devices.ts'
+import type { DeploymentCache } from '../cache/deployments.ts'
+import type { DeviceCache } from '../cache/devices.ts'
 import { ControllerRevision, REVISION_LABEL } from '../rollout/controllerrevision.ts'
 import type { Feed } from '../state/sync-state.ts'
 import type { SourceListener } from './source-listener.ts'
@@ -16,8 +16,8 @@ import type { SourceListener } from './source-listener.ts'
 export interface KubernetesSourceOptions {
   /** The namespace whose Deployments it reads; all when undefined. */
   readonly namespace: string | undefined
-  readonly deployments: Deployments
-  readonly devices: Devices
+  readonly deployments: DeploymentCache
+  readonly devices: DeviceCache
   readonly listener: SourceListener
   readonly api: Api
   readonly clock: Clock
@@ -31,8 +31,8 @@ export const followKubernetes = (options: KubernetesSourceOptions, signal: Abort
   let isHalfRead = false
   const read = () => {
     if (isHalfRead) {
-      deployments.read()
-      listener.latch('deployments', { type: 'Replayed' })
+      deployments.allRead()
+      listener.syncChanged('deployments', { type: 'Replayed' })
     }
     isHalfRead = true
   }
@@ -43,7 +43,7 @@ export const followKubernetes = (options: KubernetesSourceOptions, signal: Abort
       where: { namespace },
       read,
       there: (object) => deployments.seen(object),
-      gone: (object) => deployments.gone(object),
+      gone: (object) => deployments.deleted(object),
     }),
     follow(options, signal, {
       resource: ControllerRevision,
@@ -51,15 +51,15 @@ export const followKubernetes = (options: KubernetesSourceOptions, signal: Abort
       where: { namespace, labelSelector: REVISION_LABEL },
       read,
       there: (object) => deployments.revisionSeen(object),
-      gone: (object) => deployments.revisionGone(object),
+      gone: (object) => deployments.revisionDeleted(object),
     }),
     follow(options, signal, {
       resource: Device,
       feed: 'devices',
       where: {},
-      read: () => listener.latch('devices', { type: 'Replayed' }),
+      read: () => listener.syncChanged('devices', { type: 'Replayed' }),
       there: (object) => devices.seen(object),
-      gone: (object) => devices.gone(object),
+      gone: (object) => devices.deleted(object),
     }),
   ]
 }
@@ -98,10 +98,10 @@ const follow = <O extends KubeObject>(
       const problem = problemOf(failure)
       if (problem !== undefined) {
         log.warn(problem, { kind: resource.kind })
-        listener.latch(feed, { type: 'Lost', problem })
+        listener.syncChanged(feed, { type: 'Lost', problem })
         isLost = true
       } else if (isLost && isRead && failure === undefined) {
-        listener.latch(feed, { type: 'Replayed' })
+        listener.syncChanged(feed, { type: 'Replayed' })
         isLost = false
       }
     },

@@ -12,12 +12,12 @@ import type { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { Devices } from '../cache/devices.ts'
+import type { DeviceCache } from '../cache/devices.ts'
 import type { Metrics } from '../metrics.ts'
 import type { BucketListener } from '../nats/bucket-watch.ts'
-import { type DesiredStore, desiredStore } from '../nats/desired-store.ts'
-import { keepSession } from '../nats/session.ts'
-import type { FleetState, KeySeen } from '../state/fleet-state.ts'
+import { createDesiredStore, type DesiredStore } from '../nats/desired-store.ts'
+import { followBuckets } from '../nats/session.ts'
+import type { FleetState, KeyUpdate } from '../state/fleet-state.ts'
 import { NATS_FEEDS, type NatsFeed } from '../state/sync-state.ts'
 import type { SourceListener } from './source-listener.ts'
 
@@ -26,7 +26,7 @@ export interface NatsSourceOptions {
   /** The namespace whose keys it reads; all when undefined. */
   readonly namespace: string | undefined
   readonly state: FleetState
-  readonly devices: Devices
+  readonly devices: DeviceCache
   readonly listener: SourceListener
   /** What can be written to; undefined while NATS is away. */
   store(store: DesiredStore | undefined): void
@@ -39,45 +39,45 @@ export interface NatsSourceOptions {
 export const followNats = (options: NatsSourceOptions, signal: AbortSignal): Promise<void> => {
   const { access, namespace, state, devices, listener, metrics, clock, log } = options
   const placements = namespace === undefined ? '>' : `*.${namespace}.*`
-  const told = (feed: NatsFeed, seen: (key: KeySeen) => MalformedEntry | undefined, wiped: () => void) =>
-    toldOf(options, feed, seen, wiped)
-  return keepSession<NatsFeed>({
+  const listen = (feed: NatsFeed, seen: (key: KeyUpdate) => MalformedEntry | undefined, recreated: () => void) =>
+    createListener(options, feed, seen, recreated)
+  return followBuckets<NatsFeed>({
     access,
     buckets: {
-      desired: { settings: BUCKETS.desired, keys: placements, listener: desired(options) },
+      desired: { settings: BUCKETS.desired, keys: placements, listener: listenDesired(options) },
       states: {
         settings: BUCKETS.state,
         keys: placements,
-        listener: told(
+        listener: listen(
           'states',
           (seen) => state.stateSeen(seen),
-          () => state.wiped('state'),
+          () => state.bucketRecreated('state'),
         ),
       },
       heartbeats: {
         settings: BUCKETS.heartbeat,
         keys: '>',
-        listener: told(
+        listener: listen(
           'heartbeats',
-          (seen) => devices.beatSeen(seen),
-          () => devices.beatsWiped(),
+          (seen) => devices.heartbeatSeen(seen),
+          () => devices.heartbeatBucketRecreated(),
         ),
       },
       infos: {
         settings: BUCKETS.info,
         keys: '>',
-        listener: told(
+        listener: listen(
           'infos',
           (seen) => devices.infoSeen(seen),
-          () => devices.infosWiped(),
+          () => devices.infoBucketRecreated(),
         ),
       },
     },
-    opened: (buckets) => options.store(desiredStore(buckets.desired, () => clock.now())),
+    opened: (buckets) => options.store(createDesiredStore(buckets.desired, () => clock.now())),
     lost: ({ reason, message }) => {
       options.store(undefined)
       metrics.lost.inc({ reason })
-      for (const feed of NATS_FEEDS) listener.latch(feed, { type: 'Lost', problem: message })
+      for (const feed of NATS_FEEDS) listener.syncChanged(feed, { type: 'Lost', problem: message })
     },
     clock,
     log,
@@ -86,25 +86,25 @@ export const followNats = (options: NatsSourceOptions, signal: AbortSignal): Pro
 }
 
 /** What is in fleet-desired when the operator begins is the seed. */
-const desired = (options: NatsSourceOptions): BucketListener => {
+const listenDesired = (options: NatsSourceOptions): BucketListener => {
   const { state } = options
   let isSeeded = false
-  const seen = (key: KeySeen) => (isSeeded ? state.desiredSeen(key) : state.seed([key])[0])
-  const told = toldOf(options, 'desired', seen, () => state.wiped('desired'))
+  const seen = (key: KeyUpdate) => (isSeeded ? state.desiredSeen(key) : state.seed([key])[0])
+  const listener = createListener(options, 'desired', seen, () => state.bucketRecreated('desired'))
   return {
-    ...told,
+    ...listener,
     replayed: () => {
       isSeeded = true
-      told.replayed()
+      listener.replayed()
     },
   }
 }
 
-const toldOf = (
+const createListener = (
   { listener, log, metrics }: NatsSourceOptions,
   feed: NatsFeed,
-  seen: (key: KeySeen) => MalformedEntry | undefined,
-  wiped: () => void,
+  seen: (key: KeyUpdate) => MalformedEntry | undefined,
+  recreated: () => void,
 ): BucketListener => ({
   seen: (key) => {
     const problem = seen(key)
@@ -114,11 +114,11 @@ const toldOf = (
     }
     listener.changed()
   },
-  wiped: () => {
+  recreated: () => {
     log.warn('the store of a bucket was made anew', { bucket: feed })
-    wiped()
-    listener.latch(feed, { type: 'Wiped' })
+    recreated()
+    listener.syncChanged(feed, { type: 'Wiped' })
   },
-  progress: (replayed, total) => listener.latch(feed, { type: 'Progress', replayed, total }),
-  replayed: () => listener.latch(feed, { type: 'Replayed' }),
+  progress: (replayed, total) => listener.syncChanged(feed, { type: 'Progress', replayed, total }),
+  replayed: () => listener.syncChanged(feed, { type: 'Replayed' }),
 })

@@ -3,7 +3,7 @@ import type { Feed, SyncEvent } from '../state/sync-state.ts'
 /** Who is told what the sources find. */
 export interface SourceListener {
   /** How a feed stands has changed. */
-  latch(feed: Feed, event: SyncEvent): void
+  syncChanged(feed: Feed, event: SyncEvent): void
   /** Something is known now that was not known before. */
   changed(): void
 }

@@ -2,8 +2,8 @@
 
 import { shortened } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { complaint } from './explain-placement.ts'
-import { type Known, progressOf, standingOf } from './placement.ts'
+import { explainOffender } from './explain-placement.ts'
+import { type PlacementFacts, placementPhase, rolloutProgress } from './placement.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 /** So many are named. */
@@ -14,9 +14,9 @@ const RANK = { failed: 0, offline: 1, unreported: 2, held: 3, pending: 4 } as co
 type Offender = Aggregate['offenders'][number]
 
 /** @param matched What is known of every device that the Deployment matches. */
-export const aggregateOf = (
+export const buildAggregate = (
   deployment: DeploymentView,
-  matched: Iterable<Known & { readonly device: DeviceView }>,
+  matched: Iterable<PlacementFacts & { readonly device: DeviceView }>,
 ): Aggregate => {
   const counts = { succeeded: 0, failed: 0, pending: 0, offline: 0, unreported: 0, held: 0 }
   let all = 0
@@ -25,18 +25,18 @@ export const aggregateOf = (
   const offenders: Offender[] = []
   let newest = { revision: -1, message: '' }
   for (const known of matched) {
-    const standing = standingOf(deployment, known.device, known)
-    const { isTargeted, isUpdated } = progressOf(deployment, known.device, known)
+    const phase = placementPhase(deployment, known.device, known)
+    const { isTargeted, isUpdated } = rolloutProgress(deployment, known.device, known)
     all += 1
-    counts[standing] += 1
+    counts[phase] += 1
     if (isTargeted) targeted += 1
     if (isUpdated) updated += 1
-    const message = complaint(deployment, known, standing)
-    if (message === undefined || standing === 'succeeded') continue
+    const message = explainOffender(deployment, known, phase)
+    if (message === undefined || phase === 'succeeded') continue
     const device = known.placement.device
-    offenders.push({ device, state: standing, message: shortened(message) })
-    const revision = known.said?.revision ?? 0
-    if (standing === 'failed' && revision > newest.revision)
+    offenders.push({ device, state: phase, message: shortened(message) })
+    const revision = known.reported?.revision ?? 0
+    if (phase === 'failed' && revision > newest.revision)
       newest = { revision, message: shortened(`${device}: ${message}`) }
   }
   offenders.sort((a, b) => RANK[a.state] - RANK[b.state] || (a.device < b.device ? -1 : 1))

@@ -6,12 +6,12 @@ import { PLACEMENT_PHASES } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { deploymentOf, deviceOf, scoreOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
-import { type Revision, revisionFor } from '../rollout/revisions.ts'
+import { findOrBuildRevision, type Revision } from '../rollout/revisions.ts'
 import type { FleetState } from './fleet-state.ts'
 import { deploymentView } from './views.ts'
 
 const keys = (world: World) => [...world.desired.values.keys()].toSorted()
-const given = (world: World, key: string) => {
+const assigned = (world: World, key: string) => {
   const bytes = world.desired.values.get(key)?.bytes
   return bytes === undefined ? undefined : desiredCodec.decode(bytes).payload
 }
@@ -49,26 +49,26 @@ describe('a slot', () => {
     world.deploy(firmware('beta', 5))
     world.join(deviceOf('a'), deviceOf('b'))
     const operator = started(world)
-    expect(operator.contention('shop/fix')).toEqual({
+    expect(operator.conflictCounts('shop/fix')).toEqual({
       lost: new Map(),
       won: new Map([
         ['shop/beta', 2],
         ['shop/base', 2],
       ]),
     })
-    expect(operator.contention('shop/base')).toEqual({ lost: new Map([['shop/fix', 2]]), won: new Map() })
-    expect(operator.contestsOn('a')).toEqual([
+    expect(operator.conflictCounts('shop/base')).toEqual({ lost: new Map([['shop/fix', 2]]), won: new Map() })
+    expect(operator.slotConflictsOn('a')).toEqual([
       { slot: 'firmware', owner: 'shop/fix', others: ['shop/beta', 'shop/base'] },
     ])
-    operator.deviceGone('b')
-    expect(operator.contention('shop/beta')).toEqual({ lost: new Map([['shop/fix', 1]]), won: new Map() })
-    operator.dirty()
+    operator.deviceDeleted('b')
+    expect(operator.conflictCounts('shop/beta')).toEqual({ lost: new Map([['shop/fix', 1]]), won: new Map() })
+    operator.takeDirtyDeployments()
     operator.deploymentSeen(viewOf(deploymentOf('fix', { spec: { slot: 'bios', priority: 10 } })))
-    expect(operator.contention('shop/fix')).toBeUndefined()
-    expect(operator.contention('shop/base')).toMatchObject({ lost: new Map([['shop/beta', 1]]) })
-    operator.deploymentGone('shop/beta')
-    expect([operator.contention('shop/base'), operator.contestsOn('a')]).toEqual([undefined, []])
-    expect(operator.dirty().toSorted()).toEqual(['shop/base', 'shop/fix'])
+    expect(operator.conflictCounts('shop/fix')).toBeUndefined()
+    expect(operator.conflictCounts('shop/base')).toMatchObject({ lost: new Map([['shop/beta', 1]]) })
+    operator.deploymentDeleted('shop/beta')
+    expect([operator.conflictCounts('shop/base'), operator.slotConflictsOn('a')]).toEqual([undefined, []])
+    expect(operator.takeDirtyDeployments().toSorted()).toEqual(['shop/base', 'shop/fix'])
   })
 
   test('goes to the older one when priorities are equal, then to the first by name', () => {
@@ -89,7 +89,7 @@ describe('a slot', () => {
     operator.deploymentSeen(viewOf(world.deploy(firmware('fix', 10))))
     expect(world.store(operator)).toBe(2)
     expect(keys(world)).toEqual(['a.shop.fix'])
-    operator.deploymentGone('shop/fix')
+    operator.deploymentDeleted('shop/fix')
     world.store(operator)
     // What was deleted frees the slot when it is gone.
     world.store(operator)
@@ -102,7 +102,7 @@ describe('a slot', () => {
     world.join(deviceOf('a'), deviceOf('b'))
     const operator = started(world)
     const fix = world.deploy(firmware('fix', 10))
-    const { revision } = revisionFor([], { generation: 1, score: fix.spec.score }, undefined)
+    const { revision } = findOrBuildRevision([], { generation: 1, score: fix.spec.score }, undefined)
     const turn = { admits: ({ name }: { name: string }) => name === 'a' }
     operator.deploymentSeen(deploymentView(fix, revision, [revision], turn))
     world.store(operator)
@@ -115,12 +115,12 @@ describe('a slot', () => {
     world.join(deviceOf('a'))
     const operator = started(world)
     const fix = world.deploy(firmware('fix', 10))
-    const old = revisionFor([], { generation: 1, score: scoreOf('old') }, undefined).revision
-    const { revision } = revisionFor([old], { generation: 2, score: fix.spec.score }, undefined)
+    const old = findOrBuildRevision([], { generation: 1, score: scoreOf('old') }, undefined).revision
+    const { revision } = findOrBuildRevision([old], { generation: 2, score: fix.spec.score }, undefined)
     operator.deploymentSeen(deploymentView(fix, revision, [revision, old], { from: 1, admits: () => false }))
     world.store(operator)
     expect(keys(world)).toEqual(['a.shop.fix'])
-    expect(given(world, 'a.shop.fix')?.revision).toBe(1)
+    expect(assigned(world, 'a.shop.fix')?.revision).toBe(1)
   })
 
   test('waits for who has it while that one must stay: its history is lost, and nobody has overruled that yet', () => {
@@ -133,8 +133,8 @@ describe('a slot', () => {
     world.deploy(other)
     world.deploy(firmware('fix', 10))
     const operator = world.operator()
-    expect(operator.writes()).toEqual([])
-    expect(operator.contestsOn('a')).toEqual([{ slot: 'firmware', owner: 'shop/base', others: ['shop/fix'] }])
+    expect(operator.takeWrites()).toEqual([])
+    expect(operator.slotConflictsOn('a')).toEqual([{ slot: 'firmware', owner: 'shop/base', others: ['shop/fix'] }])
     expect(operator.aggregate('shop/fix')).toMatchObject({ held: 1, targeted: 0 })
     const annotations = { 'fleet.nationtech.io/overrule-revision': '1' }
     operator.deploymentSeen(viewOf({ ...other, metadata: { ...other.metadata, annotations } }))
@@ -194,7 +194,7 @@ describe('a device is held', () => {
     const operator = started(world)
     operator.stateSeen(world.say('a', 'web'))
     operator.deviceSeen(deviceOf('a', {}, false, { spec: { windows: [closed] } }))
-    expect(operator.writes()).toEqual([])
+    expect(operator.takeWrites()).toEqual([])
     expect(operator.aggregate('shop/web')).toMatchObject({ held: 0, succeeded: 1 })
   })
 })
@@ -226,9 +226,9 @@ test('an expression that begins to fail empties no device: what is there stays, 
     world.join(deviceOf(name))
     operator.deviceSeen(deviceOf(name))
   }
-  expect(operator.writes()).toEqual([])
+  expect(operator.takeWrites()).toEqual([])
   expect(operator.aggregate('shop/web')).toMatchObject({ matched: 1 })
-  expect(world.operator().writes()).toEqual([])
+  expect(world.operator().takeWrites()).toEqual([])
   operator.deviceSeen(deviceOf('a', {}, false, { spec: { inventory: { arch: 'amd64' } } }))
   world.store(operator)
   expect(keys(world)).toEqual([])
@@ -247,8 +247,8 @@ describe('templates', () => {
     world.deploy(deploymentOf('web', { spec: { score } }))
     world.join(zoned('a', 'z1'), zoned('b', 'z2'), deviceOf('c'))
     const operator = started(world)
-    expect(given(world, 'a.shop.web')?.score).toEqual({ type: 'Process', data: { command: ['run', '--zone=z1'] } })
-    expect(given(world, 'b.shop.web')?.score.data.command).toEqual(['run', '--zone=z2'])
+    expect(assigned(world, 'a.shop.web')?.score).toEqual({ type: 'Process', data: { command: ['run', '--zone=z1'] } })
+    expect(assigned(world, 'b.shop.web')?.score.data.command).toEqual(['run', '--zone=z2'])
     expect(keys(world)).toEqual(['a.shop.web', 'b.shop.web'])
     expect(operator.aggregate('shop/web')).toMatchObject({
       matched: 3,
@@ -263,11 +263,11 @@ describe('templates', () => {
     world.deploy(deploymentOf('web', { spec: { score } }))
     world.join(zoned('a', 'z1'), zoned('b', 'z2'))
     const operator = started(world)
-    expect(world.operator().writes()).toEqual([])
+    expect(world.operator().takeWrites()).toEqual([])
     operator.deviceSeen(deviceOf('b', { zone: 'z2', other: 'x' }, false, { version: '7' }))
-    expect(operator.writes()).toEqual([])
+    expect(operator.takeWrites()).toEqual([])
     operator.deviceSeen(zoned('a', 'z9', '8'))
-    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
+    expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
   })
 
   test('an operator whose watch is behind takes nothing back', () => {
@@ -279,7 +279,7 @@ describe('templates', () => {
     operator.deviceSeen(zoned('a', 'new', '10'))
     world.store(operator)
     for (const seen of world.desired.replay()) behind.desiredSeen(seen)
-    expect(behind.writes()).toEqual([])
+    expect(behind.takeWrites()).toEqual([])
   })
 
   test('a pinned device keeps what was filled in, whatever becomes of its labels', () => {
@@ -288,7 +288,7 @@ describe('templates', () => {
     world.join(zoned('a', 'z1'))
     const operator = started(world)
     operator.deviceSeen(deviceOf('a', { zone: 'z2' }, true, { version: '2' }))
-    expect(operator.writes()).toEqual([])
+    expect(operator.takeWrites()).toEqual([])
     expect(operator.aggregate('shop/web')).toMatchObject({ held: 1 })
   })
 })
@@ -297,7 +297,7 @@ describe('a restored backup', () => {
   const history = (words: readonly string[]): Revision[] => {
     const made: Revision[] = []
     for (const word of words)
-      made.push(revisionFor(made, { generation: made.length + 1, score: scoreOf(word) }, undefined).revision)
+      made.push(findOrBuildRevision(made, { generation: made.length + 1, score: scoreOf(word) }, undefined).revision)
     return made
   }
   const seeing = (words: readonly string[], annotations: Record<string, string> = {}) => {
@@ -316,7 +316,7 @@ describe('a restored backup', () => {
     for (const words of [['v1'], ['v1', 'x2'], ['v1', 'x2', 'x3'], ['v1', 'x2', 'x3', 'x4']]) {
       const restored = world.operator()
       restored.deploymentSeen(seeing(words))
-      expect(restored.writes()).toEqual([])
+      expect(restored.takeWrites()).toEqual([])
       expect(restored.aggregate('shop/web')).toMatchObject({ held: 1 })
     }
   })
@@ -328,27 +328,29 @@ describe('a restored backup', () => {
     before.deploymentSeen(seeing(['v1', 'v2', 'v3']))
     world.store(before)
     const known = history(['v1'])
-    const { revision, isNew } = revisionFor(known, { generation: 1, score: scoreOf('v1') }, undefined, 3)
+    const { revision, isNew } = findOrBuildRevision(known, { generation: 1, score: scoreOf('v1') }, undefined, 3)
     expect([revision.revision, isNew]).toEqual([4, true])
-    expect(revisionFor([...known, revision], { generation: 1, score: scoreOf('v1') }, undefined, 3).isNew).toBe(false)
+    expect(findOrBuildRevision([...known, revision], { generation: 1, score: scoreOf('v1') }, undefined, 3).isNew).toBe(
+      false,
+    )
     const restored = world.operator()
     const deployment = deploymentOf('web', { annotations: { 'fleet.nationtech.io/overrule-revision': '3' } })
     restored.deploymentSeen(deploymentView(deployment, revision, [revision, ...known]))
     world.store(restored)
-    expect(given(world, 'a.shop.web')).toMatchObject({ revision: 4, score: scoreOf('v1') })
+    expect(assigned(world, 'a.shop.web')).toMatchObject({ revision: 4, score: scoreOf('v1') })
   })
 })
 
 /** With whom each Deployment shares its slot, as the operator counts along. */
 const contentions = (world: World, operator: FleetState) =>
-  Object.fromEntries([...world.deployments.keys()].map((name) => [name, operator.contention(`shop/${name}`)]))
+  Object.fromEntries([...world.deployments.keys()].map((name) => [name, operator.conflictCounts(`shop/${name}`)]))
 
 /** The same from what is stored: who has a key of the slot has it, and whoever is behind and for the device wants it. */
 const recounted = (world: World, operator: FleetState) => {
   const slotted = [...world.deployments.values()].filter(({ spec }) => spec.slot !== undefined)
   const met = slotted.flatMap(({ metadata: { name } }) =>
-    [...operator.matched(`shop/${name}`)].flatMap(({ deployment, device, rival }) =>
-      rival === undefined ? [] : [{ device: device.name, owner: rival.key, other: deployment.key }],
+    [...operator.matched(`shop/${name}`)].flatMap(({ deployment, device, slotOwner }) =>
+      slotOwner === undefined ? [] : [{ device: device.name, owner: slotOwner.key, other: deployment.key }],
     ),
   )
   for (const { device, owner } of met) expect(keys(world)).toContain(`${device}.${owner.replace('/', '.')}`)
@@ -431,7 +433,7 @@ const anyHappening = (overruled: fc.Arbitrary<boolean>): fc.Arbitrary<Happening>
       (name): Happening =>
         (world, operator) => {
           world.deployments.delete(name)
-          operator.deploymentGone(`shop/${name}`)
+          operator.deploymentDeleted(`shop/${name}`)
         },
     ),
     fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('web', 'api', 'log')).map(
@@ -481,28 +483,28 @@ test('the sum rule, one owner of each slot and who wants it, whatever happens to
       const operator = world.operator()
       happenings.forEach((happens, turn) => {
         const before = structuredClone(contentions(world, operator))
-        operator.dirty()
+        operator.takeDirtyDeployments()
         happens(world, operator, turn)
         for (const name of world.deployments.keys()) {
           const counts = operator.aggregate(`shop/${name}`)
           if (counts === undefined) throw new Error('a Deployment is not known')
-          expect(PLACEMENT_PHASES.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
+          expect(PLACEMENT_PHASES.reduce((sum, phase) => sum + counts[phase], 0)).toBe(counts.matched)
         }
         const counted = contentions(world, operator)
         expect(counted).toEqual(contentions(world, world.operator()))
-        const dirty = operator.dirty()
-        for (const [name, contention] of Object.entries(counted))
-          if (!isDeepStrictEqual(contention, before[name])) expect(dirty).toContain(`shop/${name}`)
+        const dirty = operator.takeDirtyDeployments()
+        for (const [name, counts] of Object.entries(counted))
+          if (!isDeepStrictEqual(counts, before[name])) expect(dirty).toContain(`shop/${name}`)
       })
       for (let pass = 0; pass < 4; pass += 1) world.store(operator)
-      expect(operator.writes()).toEqual([])
+      expect(operator.takeWrites()).toEqual([])
       for (const count of sharers(world).values()) expect(count).toBe(1)
       expect(contentions(world, operator)).toEqual(recounted(world, operator))
       // A restart knows the same, and writes nothing.
       const restarted = world.operator()
       for (const name of world.deployments.keys())
         expect(restarted.aggregate(`shop/${name}`)).toEqual(operator.aggregate(`shop/${name}`))
-      expect(restarted.writes()).toEqual([])
+      expect(restarted.takeWrites()).toEqual([])
     }),
   )
 })

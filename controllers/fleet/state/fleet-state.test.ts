@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { PLACEMENT_PHASES } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { CREATED, deploymentOf, deviceOf, scoreOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
-import { revisionFor } from '../rollout/revisions.ts'
+import { findOrBuildRevision } from '../rollout/revisions.ts'
 import type { FleetState } from './fleet-state.ts'
 import { deploymentView } from './views.ts'
 
@@ -27,31 +27,34 @@ describe('desired state', () => {
     const { world, operator } = running()
     operator.deploymentSeen(viewOf(world.deploy(deploymentOf('us', { selector: { matchLabels: { region: 'us' } } }))))
     operator.deviceSeen(deviceOf('a', { region: 'us' }))
-    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Delete a.shop.web', 'Put a.shop.us'])
+    expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'Delete a.shop.web',
+      'Put a.shop.us',
+    ])
   })
 
   test('what was there at the start is deleted when it ceases to match, without waiting for orphans', () => {
     const restarted = running().world.operator()
     restarted.deviceSeen(deviceOf('a', { region: 'us' }))
-    expect(restarted.writes()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
+    expect(restarted.takeWrites()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
     expect(restarted.orphans()).toEqual([])
   })
 
   test('a key of which nothing is left, not even its deletion, is written as one that never was', () => {
     const { operator } = running()
     operator.deviceSeen(deviceOf('a', { region: 'us' }))
-    operator.writes()
+    operator.takeWrites()
     operator.desiredSeen({ key: 'a.shop.web', bytes: undefined, revision: 9 })
     operator.deviceSeen(deviceOf('a', { region: 'eu' }))
-    expect(operator.writes()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 9 }])
+    expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 9 }])
     operator.desiredSeen({ key: 'a.shop.web', bytes: undefined, revision: 0 })
-    expect(operator.writes()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 0 }])
+    expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 0 }])
   })
 
   test('a Deployment that is deleted takes its keys along', () => {
     const { operator } = running()
-    operator.deploymentGone('shop/web')
-    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+    operator.deploymentDeleted('shop/web')
+    expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
       'Delete a.shop.web',
       'Delete b.shop.web',
     ])
@@ -65,9 +68,12 @@ describe('desired state', () => {
       return world.operator()
     }
     const own = deleting('uid-of-web')
-    expect(own.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Delete a.shop.web', 'Delete b.shop.web'])
+    expect(own.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'Delete a.shop.web',
+      'Delete b.shop.web',
+    ])
     expect(own.orphans()).toEqual([])
-    expect(deleting('another').writes()).toEqual([])
+    expect(deleting('another').takeWrites()).toEqual([])
   })
 
   test('cr_deleted_and_recreated_same_name: the new one takes the keys over, and old states count for nothing', () => {
@@ -79,7 +85,7 @@ describe('desired state', () => {
     expect(countsOf(restarted)).toMatchObject({ matched: 2, targeted: 2, updated: 0, unreported: 2 })
     // The old one's operator has not heard of it, and takes nothing back.
     for (const seen of world.desired.replay()) operator.desiredSeen(seen)
-    expect(operator.writes()).toEqual([])
+    expect(operator.takeWrites()).toEqual([])
   })
 
   test('gc_never_deletes_key_written_after_seed: what another operator wrote for what is unknown here stays', () => {
@@ -87,9 +93,9 @@ describe('desired state', () => {
     const other = new World()
     other.deploy(deploymentOf('late'))
     other.join(deviceOf('a'))
-    for (const write of other.operator().writes())
+    for (const write of other.operator().takeWrites())
       if (write.kind === 'Put') operator.desiredSeen(world.desired.put(write.key, write.bytes))
-    expect(operator.writes()).toEqual([])
+    expect(operator.takeWrites()).toEqual([])
     expect(operator.orphans()).toEqual([])
   })
 
@@ -98,12 +104,12 @@ describe('desired state', () => {
     world.join(deviceOf('a'))
     const operator = world.operator()
     operator.deploymentSeen(viewOf(deploymentOf('web')))
-    const [write] = operator.writes()
-    operator.deploymentGone('shop/web')
-    expect(operator.writes()).toEqual([])
+    const [write] = operator.takeWrites()
+    operator.deploymentDeleted('shop/web')
+    expect(operator.takeWrites()).toEqual([])
     if (write?.kind !== 'Put') throw new Error('nothing was to be put')
     operator.desiredSeen(world.desired.put(write.key, write.bytes))
-    expect(operator.writes()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
+    expect(operator.takeWrites()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
   })
 
   test('kv_wiped: every key is written again, with the same bytes', () => {
@@ -111,7 +117,7 @@ describe('desired state', () => {
     const before = world.desired.texts()
     world.desired.values.clear()
     world.desired.revision = 0
-    operator.wiped('desired')
+    operator.bucketRecreated('desired')
     expect(world.store(operator)).toBe(2)
     expect(world.desired.texts()).toEqual(before)
   })
@@ -125,7 +131,7 @@ describe('desired state', () => {
       reason: 'Shape',
     })
     expect(operator.heartbeatSeen({ key: 'a.b', bytes: undefined, revision: 90 })).toMatchObject({ reason: 'Key' })
-    expect(operator.writes().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
+    expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
     expect(countsOf(operator)).toMatchObject({ matched: 2, succeeded: 1, held: 0 })
   })
 
@@ -133,10 +139,10 @@ describe('desired state', () => {
     const { world, operator } = running()
     operator.stateSeen(world.say('a', 'web', { revision: 7 }))
     const changed = deploymentOf('web', { selector: eu, command: 'other' })
-    const old = revisionFor([], { generation: 1, score: scoreOf('web') }, undefined).revision
-    const next = revisionFor([old], { generation: 2, score: scoreOf('other') }, undefined).revision
+    const old = findOrBuildRevision([], { generation: 1, score: scoreOf('web') }, undefined).revision
+    const next = findOrBuildRevision([old], { generation: 2, score: scoreOf('other') }, undefined).revision
     operator.deploymentSeen(deploymentView(changed, next, [next, old]))
-    expect(operator.writes().map(({ key }) => key)).toEqual(['b.shop.web'])
+    expect(operator.takeWrites().map(({ key }) => key)).toEqual(['b.shop.web'])
     expect(countsOf(operator)).toMatchObject({
       held: 1,
       offenders: [{ device: 'a', state: 'held', message: expect.stringContaining('restored from a backup') }],
@@ -147,7 +153,8 @@ describe('desired state', () => {
     const { world, operator } = running()
     const web = deploymentOf('web', { selector: eu })
     const [first, bad] = [1, 2].map((revision) => ({
-      ...revisionFor([], { generation: revision, score: scoreOf(revision === 1 ? 'web' : 'bad') }, undefined).revision,
+      ...findOrBuildRevision([], { generation: revision, score: scoreOf(revision === 1 ? 'web' : 'bad') }, undefined)
+        .revision,
       revision,
     }))
     if (first === undefined || bad === undefined) throw new Error('no revisions')
@@ -156,19 +163,19 @@ describe('desired state', () => {
     expect(world.store(operator)).toBe(1)
     expect(countsOf(operator)).toMatchObject({ targeted: 1, held: 1 })
     operator.deploymentSeen(deploymentView(web, { ...first, revision: 3 }, [bad, first]))
-    expect(operator.writes().map(({ key }) => key)).toEqual(['a.shop.web'])
+    expect(operator.takeWrites().map(({ key }) => key)).toEqual(['a.shop.web'])
   })
 
   test('a pinned device keeps what it has, also when the store is wiped', () => {
     const { world, operator } = running()
     operator.deviceSeen(deviceOf('a', { region: 'eu' }, true))
-    const old = revisionFor([], { generation: 1, score: scoreOf('web') }, undefined).revision
-    const next = revisionFor([old], { generation: 2, score: scoreOf('next') }, undefined).revision
+    const old = findOrBuildRevision([], { generation: 1, score: scoreOf('web') }, undefined).revision
+    const next = findOrBuildRevision([old], { generation: 2, score: scoreOf('next') }, undefined).revision
     operator.deploymentSeen(deploymentView(deploymentOf('web', { selector: eu }), next, [next, old]))
     world.store(operator)
     expect(countsOf(operator)).toMatchObject({ held: 1, targeted: 1 })
     world.desired.values.clear()
-    operator.wiped('desired')
+    operator.bucketRecreated('desired')
     world.store(operator)
     const bytes = world.desired.values.get('a.shop.web')?.bytes ?? new Uint8Array()
     expect(desiredCodec.decode(bytes).payload.revision).toBe(1)
@@ -196,20 +203,20 @@ describe('states', () => {
     const early = world.say('a', 'web', { phase: 'Pending' })
     const late = world.say('a', 'web', { phase: 'Failed' })
     operator.stateSeen(late)
-    operator.dirty()
+    operator.takeDirtyDeployments()
     operator.stateSeen(early)
     operator.stateSeen(late)
-    expect(operator.dirty()).toEqual([])
+    expect(operator.takeDirtyDeployments()).toEqual([])
     expect(countsOf(operator)).toMatchObject({ failed: 1, pending: 0 })
   })
 
   test('heartbeat_expiry_marks_offline: at once, for every Deployment of the device', () => {
     const { world, operator } = running()
-    operator.dirty()
+    operator.takeDirtyDeployments()
     operator.heartbeatSeen(world.beat('a'))
-    expect(operator.dirty()).toEqual([])
+    expect(operator.takeDirtyDeployments()).toEqual([])
     operator.heartbeatSeen(world.heartbeats.delete('a'))
-    expect(operator.dirty()).toEqual(['shop/web'])
+    expect(operator.takeDirtyDeployments()).toEqual(['shop/web'])
     expect(countsOf(operator)).toMatchObject({ succeeded: 1, offline: 1 })
   })
 
@@ -261,7 +268,7 @@ describe('under random events', () => {
       (name): Happening =>
         (world, operator) => {
           world.devices.delete(name)
-          operator.deviceGone(name)
+          operator.deviceDeleted(name)
         },
     ),
     fc.tuple(deployment, region).map(
@@ -276,7 +283,7 @@ describe('under random events', () => {
       (name): Happening =>
         (world, operator) => {
           world.deployments.delete(name)
-          operator.deploymentGone(`shop/${name}`)
+          operator.deploymentDeleted(`shop/${name}`)
         },
     ),
     fc.tuple(device, deployment, phase, fc.boolean()).map(
@@ -329,7 +336,7 @@ describe('under random events', () => {
             const matched = [...world.devices.values()].filter(
               ({ labels }) => labels.region === spec.targetSelector.matchLabels?.region,
             )
-            expect(PLACEMENT_PHASES.reduce((sum, standing) => sum + counts[standing], 0)).toBe(counts.matched)
+            expect(PLACEMENT_PHASES.reduce((sum, phase) => sum + counts[phase], 0)).toBe(counts.matched)
             expect(counts.matched).toBe(matched.length)
             expect(counts.updated).toBeLessThanOrEqual(counts.targeted)
             expect(counts.targeted).toBeLessThanOrEqual(counts.matched)
@@ -344,7 +351,7 @@ describe('under random events', () => {
       fc.property(story, (happenings) => {
         const { world, operator } = live(happenings, () => undefined)
         world.store(operator)
-        expect(operator.writes()).toEqual([])
+        expect(operator.takeWrites()).toEqual([])
         const pairs = [...world.deployments.values()].flatMap(({ metadata, spec }) =>
           [...world.devices.values()]
             .filter(({ labels }) => labels.region === spec.targetSelector.matchLabels?.region)

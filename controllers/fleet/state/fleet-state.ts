@@ -16,15 +16,15 @@ import { parseDeviceKey, parsePlacementKey, placementKey } from '#apis/fleet.nat
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import { desiredCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { aggregateOf } from './aggregate.ts'
+import { buildAggregate } from './aggregate.ts'
 import type { Orphan } from './orphans.ts'
-import { decide, type Entry, isMatched, type Known } from './placement.ts'
-import { type Slot, Slots } from './placement-state.ts'
-import { type Contention, type Contest, Contests, contestOf } from './slot-conflicts.ts'
+import { type DesiredEntry, decideWrite, isMatched, type PlacementFacts } from './placement.ts'
+import { PlacementIndex, type PlacementState } from './placement-state.ts'
+import { type ConflictCounts, findSlotConflict, type SlotConflict, SlotConflicts } from './slot-conflicts.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 /** A key with its value as a bucket has it; no bytes: the key was deleted. */
-export interface KeySeen {
+export interface KeyUpdate {
   readonly key: string
   readonly bytes: Uint8Array | undefined
   /** Of the bucket. What is not newer than what was seen of the key changes nothing, but 0 does: nothing is left of the key, not even its deletion. */
@@ -39,26 +39,26 @@ export type Write =
   | { readonly kind: 'Delete'; readonly key: string; readonly revision: number }
 
 /** What is known of a Deployment on a device that it matches. */
-export type Placed = Known & { readonly deployment: DeploymentView; readonly device: DeviceView }
+export type MatchedPlacement = PlacementFacts & { readonly deployment: DeploymentView; readonly device: DeviceView }
 
 export class FleetState {
   readonly #deployments = new Map<string, DeploymentView>()
   readonly #devices = new Map<string, DeviceView>()
   readonly #alive = new Set<string>()
   readonly #beats = new Map<string, number>()
-  readonly #slots = new Slots()
-  readonly #touched = new Set<Slot>()
-  readonly #contests = new Contests()
+  readonly #slots = new PlacementIndex()
+  readonly #changed = new Set<PlacementState>()
+  readonly #slotConflicts = new SlotConflicts()
   /** Devices whose contests may be others than those that are counted. */
   readonly #recount = new Set<string>()
   readonly #dirty = new Set<string>()
   readonly #dirtyDevices = new Set<string>()
   /** The value that was read last, by Deployment. */
-  readonly #read = new Map<string, Pick<Entry, 'bytes' | 'desired'>>()
+  readonly #lastDecoded = new Map<string, Pick<DesiredEntry, 'bytes' | 'desired'>>()
   #seeded = 0
 
   /** The keys of fleet-desired at the start. @returns what is malformed, to be logged and counted */
-  seed(keys: Iterable<KeySeen>): readonly MalformedEntry[] {
+  seed(keys: Iterable<KeyUpdate>): readonly MalformedEntry[] {
     const malformed: MalformedEntry[] = []
     for (const seen of keys) {
       const problem = this.#desired(seen, true)
@@ -77,11 +77,11 @@ export class FleetState {
     this.#freeSlot(deployment.key)
     this.#deployments.set(deployment.key, deployment)
     for (const device of this.#devices.values()) this.#match(deployment, device)
-    for (const slot of this.#slots.ofDeployment(deployment.key)) this.#recheck(slot)
+    for (const slot of this.#slots.ofDeployment(deployment.key)) this.#rematch(slot)
     this.#dirty.add(deployment.key)
   }
 
-  deploymentGone(key: string): void {
+  deploymentDeleted(key: string): void {
     this.#freeSlot(key)
     if (!this.#deployments.delete(key)) return
     for (const slot of this.#slots.ofDeployment(key)) this.#unmatch(slot)
@@ -92,37 +92,37 @@ export class FleetState {
     this.#devices.set(device.name, device)
     this.#dirtyDevices.add(device.name)
     for (const deployment of this.#deployments.values()) this.#match(deployment, device)
-    for (const slot of this.#slots.ofDevice(device.name)) this.#recheck(slot)
+    for (const slot of this.#slots.ofDevice(device.name)) this.#rematch(slot)
   }
 
-  deviceGone(name: string): void {
+  deviceDeleted(name: string): void {
     if (!this.#devices.delete(name)) return
     for (const slot of this.#slots.ofDevice(name)) this.#unmatch(slot)
   }
 
   /** A key of fleet-desired, by whomever it was written. @returns what is malformed, to be logged and counted */
-  desiredSeen(seen: KeySeen): MalformedEntry | undefined {
+  desiredSeen(seen: KeyUpdate): MalformedEntry | undefined {
     return this.#desired(seen, false)
   }
 
   /** A key of fleet-state. A malformed value says nothing, as after a restart. @returns what is malformed */
-  stateSeen({ key, bytes, revision }: KeySeen): MalformedEntry | undefined {
-    return skipping(() => {
+  stateSeen({ key, bytes, revision }: KeyUpdate): MalformedEntry | undefined {
+    return skipMalformed(() => {
       const slot = this.#slots.at(parsePlacementKey(key), key)
-      if (revision <= slot.saidRevision) return
-      slot.saidRevision = revision
-      slot.said = undefined
+      if (revision <= slot.reportedRevision) return
+      slot.reportedRevision = revision
+      slot.reported = undefined
       try {
-        if (bytes !== undefined) slot.said = { state: stateCodec.decode(bytes).payload, revision }
+        if (bytes !== undefined) slot.reported = { state: stateCodec.decode(bytes).payload, revision }
       } finally {
-        this.#touch(slot)
+        this.#markChanged(slot)
       }
     })
   }
 
   /** A key of fleet-heartbeat; without bytes the device is offline. @returns what is malformed */
-  heartbeatSeen({ key, bytes, revision }: KeySeen): MalformedEntry | undefined {
-    return skipping(() => {
+  heartbeatSeen({ key, bytes, revision }: KeyUpdate): MalformedEntry | undefined {
+    return skipMalformed(() => {
       const device = parseDeviceKey(key)
       if (revision <= (this.#beats.get(device) ?? 0)) return
       this.#beats.set(device, revision)
@@ -130,12 +130,12 @@ export class FleetState {
       if (bytes === undefined) this.#alive.delete(device)
       else this.#alive.add(device)
       this.#dirtyDevices.add(device)
-      for (const slot of this.#slots.ofDevice(device)) this.#touch(slot)
+      for (const slot of this.#slots.ofDevice(device)) this.#markChanged(slot)
     })
   }
 
   /** The store of a bucket was made anew: what was known of it is gone, and its revisions begin again. */
-  wiped(bucket: 'desired' | 'state' | 'heartbeat'): void {
+  bucketRecreated(bucket: 'desired' | 'state' | 'heartbeat'): void {
     if (bucket === 'heartbeat') {
       for (const device of this.#alive) this.#dirtyDevices.add(device)
       this.#alive.clear()
@@ -144,17 +144,17 @@ export class FleetState {
     for (const slot of this.#slots.all()) {
       if (bucket === 'desired') forgetEntry(slot, 0)
       if (bucket === 'state') {
-        slot.said = undefined
-        slot.saidRevision = 0
+        slot.reported = undefined
+        slot.reportedRevision = 0
       }
-      this.#touch(slot)
+      this.#markChanged(slot)
     }
   }
 
   /** What is to be written because of what happened since the last call. Asked again, it says nothing twice: see `retry`. */
-  writes(): Write[] {
-    const writes = [...this.#touched].flatMap((slot) => this.#write(slot) ?? [])
-    this.#touched.clear()
+  takeWrites(): Write[] {
+    const writes = [...this.#changed].flatMap((slot) => this.#write(slot) ?? [])
+    this.#changed.clear()
     return writes
   }
 
@@ -164,18 +164,18 @@ export class FleetState {
     const slot = this.#slots.get(`${namespace}/${deployment}`, device)
     if (slot === undefined) return
     if (slot.entry === undefined) slot.wasWanted = false
-    this.#touch(slot)
+    this.#markChanged(slot)
   }
 
   /** The Deployments whose aggregate may have changed since the last call. */
-  dirty(): string[] {
+  takeDirtyDeployments(): string[] {
     const keys = [...this.#dirty]
     this.#dirty.clear()
     return keys
   }
 
   /** The Devices whose status may have changed since the last call. */
-  dirtyDevices(): string[] {
+  takeDirtyDevices(): string[] {
     const names = [...this.#dirtyDevices]
     this.#dirtyDevices.clear()
     return names
@@ -186,8 +186,8 @@ export class FleetState {
   }
 
   /** The Deployments that match a device. */
-  *placedOn(device: string): Iterable<Placed> {
-    for (const slot of this.#slots.ofDevice(device)) yield* this.#placed(slot)
+  *placedOn(device: string): Iterable<MatchedPlacement> {
+    for (const slot of this.#slots.ofDevice(device)) yield* this.#matchedPlacement(slot)
   }
 
   /** Whether fleet-desired has keys of a Deployment, matched or not. */
@@ -199,9 +199,9 @@ export class FleetState {
   /** The revisions of a Deployment that devices were given, or say that they have. */
   revisionsInUse(deployment: string): ReadonlySet<number> {
     const numbers = new Set<number>()
-    for (const { entry, said } of this.#slots.ofDeployment(deployment)) {
+    for (const { entry, reported } of this.#slots.ofDeployment(deployment)) {
       if (entry?.desired !== undefined) numbers.add(entry.desired.payload.revision)
-      if (said !== undefined) numbers.add(said.state.revision)
+      if (reported !== undefined) numbers.add(reported.state.revision)
     }
     return numbers
   }
@@ -209,22 +209,22 @@ export class FleetState {
   /** How the devices of a Deployment do; undefined when it is not known. */
   aggregate(key: string): Aggregate | undefined {
     const deployment = this.#deployments.get(key)
-    return deployment && aggregateOf(deployment, this.matched(key))
+    return deployment && buildAggregate(deployment, this.matched(key))
   }
 
   /** With whom a Deployment shares its slot on devices, and how many these are; undefined when with nobody. */
-  contention(key: string): Contention | undefined {
+  conflictCounts(key: string): ConflictCounts | undefined {
     return this.#counted().of(key)
   }
 
   /** The slots of a device that several Deployments want. */
-  contestsOn(device: string): readonly Contest[] {
+  slotConflictsOn(device: string): readonly SlotConflict[] {
     return this.#counted().on(device)
   }
 
   /** What is known of every device that a Deployment matches: what its rollout is decided from. */
-  *matched(key: string): Iterable<Placed> {
-    for (const slot of this.#slots.ofDeployment(key)) yield* this.#placed(slot)
+  *matched(key: string): Iterable<MatchedPlacement> {
+    for (const slot of this.#slots.ofDeployment(key)) yield* this.#matchedPlacement(slot)
   }
 
   /** The keys that were there at the start and that nothing wanted since. */
@@ -240,32 +240,32 @@ export class FleetState {
     })
   }
 
-  #desired({ key, bytes, revision, at }: KeySeen, isSeeded: boolean): MalformedEntry | undefined {
-    return skipping(() => {
+  #desired({ key, bytes, revision, at }: KeyUpdate, isSeeded: boolean): MalformedEntry | undefined {
+    return skipMalformed(() => {
       const slot = this.#slots.at(parsePlacementKey(key), key)
       if (revision <= slot.entryRevision && revision !== 0) return
       if (bytes === undefined) {
         forgetEntry(slot, revision)
-        this.#recheck(slot)
+        this.#rematch(slot)
         return
       }
       if (isSeeded) this.#seeded += 1
       slot.entryRevision = revision
       slot.entry = { bytes, revision, isSeeded, at, desired: undefined }
       try {
-        slot.entry = { ...slot.entry, ...this.#shared(slot, bytes) }
+        slot.entry = { ...slot.entry, ...this.#decodeOnce(slot, bytes) }
       } finally {
-        this.#recheck(slot)
+        this.#rematch(slot)
       }
     })
   }
 
   /** Devices of a Deployment have the same bytes, so they are read and kept once. */
-  #shared({ deployment }: Slot, bytes: Uint8Array): Pick<Entry, 'bytes' | 'desired'> {
-    const last = this.#read.get(deployment)
+  #decodeOnce({ deployment }: PlacementState, bytes: Uint8Array): Pick<DesiredEntry, 'bytes' | 'desired'> {
+    const last = this.#lastDecoded.get(deployment)
     if (last !== undefined && equalBytes(last.bytes, bytes)) return last
     const read = { bytes, desired: desiredCodec.decode(bytes) }
-    this.#read.set(deployment, read)
+    this.#lastDecoded.set(deployment, read)
     return read
   }
   #match(deployment: DeploymentView, device: DeviceView): void {
@@ -276,21 +276,21 @@ export class FleetState {
   }
 
   /** What matched before may match no longer, or the other way round. Few of all pairs have a slot: only these are looked up. */
-  #recheck(slot: Slot): void {
-    slot.isMatched = isMatched(this.#known(slot))
-    this.#touch(slot)
+  #rematch(slot: PlacementState): void {
+    slot.isMatched = isMatched(this.#factsOf(slot))
+    this.#markChanged(slot)
   }
 
-  #unmatch(slot: Slot): void {
+  #unmatch(slot: PlacementState): void {
     slot.isMatched = false
-    this.#touch(slot)
+    this.#markChanged(slot)
   }
 
   /** Something about it changed, and with it who has the slot on the device. */
-  #touch(slot: Slot): void {
+  #markChanged(slot: PlacementState): void {
     const name = this.#deployments.get(slot.deployment)?.slot
-    for (const other of this.#claimants(slot.placement.device, name)) if (other !== slot) this.#touchOne(other)
-    this.#touchOne(slot)
+    for (const other of this.#sharingSlot(slot.placement.device, name)) if (other !== slot) this.#markOneChanged(other)
+    this.#markOneChanged(slot)
   }
 
   /** Its Deployment goes, or may name another slot from now on: those that claim this one are decided again. */
@@ -298,26 +298,26 @@ export class FleetState {
     const name = this.#deployments.get(key)?.slot
     if (name === undefined) return
     for (const slot of this.#slots.ofDeployment(key))
-      for (const other of this.#claimants(slot.placement.device, name)) this.#touchOne(other)
+      for (const other of this.#sharingSlot(slot.placement.device, name)) this.#markOneChanged(other)
   }
 
-  #touchOne(slot: Slot): void {
+  #markOneChanged(slot: PlacementState): void {
     const deployment = this.#deployments.get(slot.deployment)
-    if (slot.entry !== undefined && (slot.isMatched || isLeft(slot.entry, deployment))) slot.wasWanted = true
+    if (slot.entry !== undefined && (slot.isMatched || belongsToDeleting(slot.entry, deployment))) slot.wasWanted = true
     if (deployment !== undefined) this.#dirty.add(slot.deployment)
     if (deployment?.slot !== undefined) this.#recount.add(slot.placement.device)
     this.#dirtyDevices.add(slot.placement.device)
-    if (!slot.isMatched && !slot.wasWanted && slot.entry === undefined && slot.said === undefined) {
+    if (!slot.isMatched && !slot.wasWanted && slot.entry === undefined && slot.reported === undefined) {
       this.#slots.remove(slot)
-      this.#touched.delete(slot)
+      this.#changed.delete(slot)
       return
     }
-    this.#touched.add(slot)
+    this.#changed.add(slot)
   }
 
-  #write(slot: Slot): Write | undefined {
+  #write(slot: PlacementState): Write | undefined {
     const { key, entryRevision: revision } = slot
-    const decision = decide(this.#knownWithRival(slot))
+    const decision = decideWrite(this.#factsWithSlotOwner(slot))
     switch (decision.do) {
       case 'Nothing':
         return undefined
@@ -331,49 +331,49 @@ export class FleetState {
     }
   }
 
-  *#placed(slot: Slot): Iterable<Placed> {
-    const { device, deployment, ...known } = this.#knownWithRival(slot)
+  *#matchedPlacement(slot: PlacementState): Iterable<MatchedPlacement> {
+    const { device, deployment, ...known } = this.#factsWithSlotOwner(slot)
     if (slot.isMatched && device !== undefined && deployment !== undefined) yield { ...known, device, deployment }
   }
 
-  #known({ placement, deployment, entry, said }: Slot): Known {
+  #factsOf({ placement, deployment, entry, reported }: PlacementState): PlacementFacts {
     return {
       placement,
       deployment: this.#deployments.get(deployment),
       device: this.#devices.get(placement.device),
       entry,
-      said,
+      reported,
       isAlive: this.#alive.has(placement.device),
-      rival: undefined,
+      slotOwner: undefined,
     }
   }
 
   /** As `#known`, with who has the slot on the device when it is not this Deployment. */
-  #knownWithRival(slot: Slot): Known {
-    const known = this.#known(slot)
+  #factsWithSlotOwner(slot: PlacementState): PlacementFacts {
+    const known = this.#factsOf(slot)
     const owner = this.#counted().ownerBefore(slot.deployment, slot.placement.device)
-    return owner === undefined ? known : { ...known, rival: this.#deployments.get(owner) }
+    return owner === undefined ? known : { ...known, slotOwner: this.#deployments.get(owner) }
   }
 
   /** Counted when it is asked for: a change touches a device once for each Deployment that names the slot. */
-  #counted(): Contests {
-    for (const device of this.#recount) this.#contests.set(device, this.#contestsOn(device))
+  #counted(): SlotConflicts {
+    for (const device of this.#recount) this.#slotConflicts.set(device, this.#findSlotConflicts(device))
     this.#recount.clear()
-    return this.#contests
+    return this.#slotConflicts
   }
 
-  #contestsOn(device: string): Contest[] {
+  #findSlotConflicts(device: string): SlotConflict[] {
     const matched = [...this.#slots.ofDevice(device)].filter((slot) => slot.isMatched)
     const byName = Map.groupBy(matched, (slot) => this.#deployments.get(slot.deployment)?.slot)
     return [...byName].flatMap(([name, slots]) => {
       if (name === undefined || slots.length === 1) return []
-      const all = slots.map((slot) => this.#known(slot))
-      return contestOf(name, all) ?? []
+      const all = slots.map((slot) => this.#factsOf(slot))
+      return findSlotConflict(name, all) ?? []
     })
   }
 
   /** What a device has of the Deployments that are for it and name this slot. */
-  #claimants(device: string, name: string | undefined): Slot[] {
+  #sharingSlot(device: string, name: string | undefined): PlacementState[] {
     if (name === undefined) return []
     return [...this.#slots.ofDevice(device)].filter(
       (slot) => slot.isMatched && this.#deployments.get(slot.deployment)?.slot === name,
@@ -382,17 +382,17 @@ export class FleetState {
 }
 
 /** Of a Deployment that is being deleted, and not of another one of its name: nobody wants it again. */
-const isLeft = ({ desired }: Entry, deployment: DeploymentView | undefined): boolean =>
+const belongsToDeleting = ({ desired }: DesiredEntry, deployment: DeploymentView | undefined): boolean =>
   deployment?.isDeleting === true && desired?.payload.owner.uid === deployment.uid
 
-const forgetEntry = (slot: Slot, revision: number): void => {
+const forgetEntry = (slot: PlacementState, revision: number): void => {
   slot.entry = undefined
   slot.entryRevision = revision
   slot.wasWanted = false
 }
 
 /** Malformed entries are skipped: they are said to the caller, and everything else goes on. */
-const skipping = (update: () => void): MalformedEntry | undefined => {
+const skipMalformed = (update: () => void): MalformedEntry | undefined => {
   try {
     update()
     return undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collectable, type Orphan, RELEASE_ANNOTATION } from './orphans.ts'
+import { decideOrphans, type Orphan, RELEASE_ANNOTATION } from './orphans.ts'
 
 const orphans = (count: number): Orphan[] =>
   Array.from({ length: count }, (_, i) => ({
@@ -19,20 +19,20 @@ test.each([
   [20, 100, 'Collect'],
   [21, 100, 'Braked'],
 ] as const)('%i orphans of %i keys: %s', (count, seeded, verdict) => {
-  expect(collectable(orphans(count), seeded, undefined).verdict).toBe(verdict)
+  expect(decideOrphans(orphans(count), seeded, undefined).verdict).toBe(verdict)
 })
 
 test('gc_refuses_when_cr_list_is_suspiciously_empty, and says how it is released', () => {
-  const braked = collectable(orphans(900), 900, undefined)
+  const braked = decideOrphans(orphans(900), 900, undefined)
   if (braked.verdict !== 'Braked') throw new Error('it was not braked')
   expect(braked.message).toBe(
     `nothing wants 900 of 900 keys any more, and at most 180 are deleted unasked: check that Deployments and Devices are all there, then set the annotation ${RELEASE_ANNOTATION}=${braked.release}`,
   )
-  expect(collectable(orphans(900).toReversed(), 900, braked.release)).toMatchObject({ verdict: 'Collect' })
+  expect(decideOrphans(orphans(900).toReversed(), 900, braked.release)).toMatchObject({ verdict: 'Collect' })
 })
 
 test('a release holds for what was seen, not for orphans that came later', () => {
-  const braked = collectable(orphans(20), 40, undefined)
+  const braked = decideOrphans(orphans(20), 40, undefined)
   const release = braked.verdict === 'Braked' ? braked.release : ''
-  expect(collectable(orphans(21), 40, release).verdict).toBe('Braked')
+  expect(decideOrphans(orphans(21), 40, release).verdict).toBe('Braked')
 })

@@ -29,7 +29,7 @@ export type OrphanVerdict =
   | { readonly verdict: 'Braked'; readonly count: number; readonly release: string; readonly message: string }
 
 /** Names one set of orphans, so that what a person releases is what that person saw. */
-const releaseOf = (orphans: readonly Orphan[]): string =>
+const digestOrphans = (orphans: readonly Orphan[]): string =>
   createHash('sha256')
     .update(
       orphans
@@ -44,14 +44,14 @@ const releaseOf = (orphans: readonly Orphan[]): string =>
  * @param seeded How many keys were there at the start.
  * @param annotation The value of `RELEASE_ANNOTATION`, if it is set.
  */
-export const collectable = (
+export const decideOrphans = (
   orphans: readonly Orphan[],
   seeded: number,
   annotation: string | undefined,
 ): OrphanVerdict => {
   if (orphans.length === 0) return { verdict: 'None' }
   const most = Math.max(FEW, Math.floor((seeded * SHARE) / 100))
-  const release = releaseOf(orphans)
+  const release = digestOrphans(orphans)
   if (orphans.length <= most || annotation === release) return { verdict: 'Collect', orphans }
   const message =
     `nothing wants ${orphans.length} of ${seeded} keys any more, and at most ${most} are deleted unasked: ` +

@@ -1,37 +1,37 @@
 /** The place that FleetState has for one Deployment on one device. */
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import type { Entry, Said } from './placement.ts'
+import type { DesiredEntry, ReportedState } from './placement.ts'
 
-export interface Slot {
+export interface PlacementState {
   readonly key: string
   readonly placement: Placement
   readonly deployment: string
   isMatched: boolean
   /** This operator wrote its key, or saw that it matched while the key was there, or that its Deployment is being deleted: so it may delete the key. */
   wasWanted: boolean
-  entry: Entry | undefined
+  entry: DesiredEntry | undefined
   /** Of fleet-desired: what is older is stale. Deletions count. */
   entryRevision: number
-  said: Said | undefined
+  reported: ReportedState | undefined
   /** Of fleet-state: what is older is stale. Deletions count. */
-  saidRevision: number
+  reportedRevision: number
 }
 
 /** All slots, found by Deployment and by device. */
-export class Slots {
-  readonly #byDeployment = new Map<string, Map<string, Slot>>()
-  readonly #byDevice = new Map<string, Map<string, Slot>>()
+export class PlacementIndex {
+  readonly #byDeployment = new Map<string, Map<string, PlacementState>>()
+  readonly #byDevice = new Map<string, Map<string, PlacementState>>()
 
-  get(deployment: string, device: string): Slot | undefined {
+  get(deployment: string, device: string): PlacementState | undefined {
     return this.#byDeployment.get(deployment)?.get(device)
   }
 
   /** The slot, made when there is none. @param key In the buckets. */
-  at(placement: Placement, key: string): Slot {
+  at(placement: Placement, key: string): PlacementState {
     const deployment = `${placement.namespace}/${placement.deployment}`
     const found = this.get(deployment, placement.device)
     if (found !== undefined) return found
-    const slot: Slot = {
+    const slot: PlacementState = {
       key,
       placement,
       deployment,
@@ -39,27 +39,27 @@ export class Slots {
       wasWanted: false,
       entry: undefined,
       entryRevision: 0,
-      said: undefined,
-      saidRevision: 0,
+      reported: undefined,
+      reportedRevision: 0,
     }
     within(this.#byDeployment, deployment).set(placement.device, slot)
     within(this.#byDevice, placement.device).set(deployment, slot)
     return slot
   }
 
-  ofDeployment(deployment: string): Iterable<Slot> {
+  ofDeployment(deployment: string): Iterable<PlacementState> {
     return this.#byDeployment.get(deployment)?.values() ?? []
   }
 
-  ofDevice(device: string): Iterable<Slot> {
+  ofDevice(device: string): Iterable<PlacementState> {
     return this.#byDevice.get(device)?.values() ?? []
   }
 
-  *all(): Iterable<Slot> {
+  *all(): Iterable<PlacementState> {
     for (const slots of this.#byDeployment.values()) yield* slots.values()
   }
 
-  remove({ deployment, placement }: Slot): void {
+  remove({ deployment, placement }: PlacementState): void {
     without(this.#byDeployment, deployment, placement.device)
     without(this.#byDevice, placement.device, deployment)
   }

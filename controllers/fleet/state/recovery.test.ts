@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deploymentOf, deviceOf, World } from '#test/worlds/fleet/builders.ts'
-import { collectable } from './orphans.ts'
+import { decideOrphans } from './orphans.ts'
 
 /** Two devices that run `web`. */
 const healthy = (): World => {
@@ -19,7 +19,7 @@ test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are re
   const world = healthy()
   const before = world.desired.texts()
   const restarted = world.operator()
-  expect(restarted.writes()).toEqual([])
+  expect(restarted.takeWrites()).toEqual([])
   expect(world.desired.texts()).toEqual(before)
   expect(restarted.aggregate('shop/web')).toMatchObject({ matched: 2, targeted: 2, updated: 2, succeeded: 2 })
 })
@@ -30,9 +30,9 @@ test('aggregator_gcs_desired_state_for_deleted_cr: its keys are orphans when the
   world.store(world.operator())
   world.deployments.delete('web')
   const restarted = world.operator()
-  expect(restarted.writes()).toEqual([])
+  expect(restarted.takeWrites()).toEqual([])
   expect(restarted.seeded).toBe(4)
-  const verdict = collectable(restarted.orphans(), restarted.seeded, undefined)
+  const verdict = decideOrphans(restarted.orphans(), restarted.seeded, undefined)
   expect(verdict).toMatchObject({
     verdict: 'Collect',
     orphans: [
@@ -47,9 +47,9 @@ test('two_aggregators_produce_identical_desired_state: whoever writes first, the
   world.deploy(deploymentOf('web'))
   world.join(deviceOf('a'), deviceOf('b'))
   const [first, second] = [world.operator(), world.operator()]
-  const wanted = second.writes()
-  expect(first.writes()).toEqual(wanted)
-  for (const { key } of wanted) {
+  const writes = second.takeWrites()
+  expect(first.takeWrites()).toEqual(writes)
+  for (const { key } of writes) {
     first.retry(key)
     second.retry(key)
   }

@@ -2,10 +2,10 @@
  * Slots that several Deployments want on one device: who has each, and how often one Deployment meets another. Each change of a
  * device is counted when it comes, so nobody goes through all pairs of 100 Deployments and 10,000 devices. Anchors fleet-gitops A4.13.
  */
-import { type Claim, claimOf, type Known, slotOrder } from './placement.ts'
+import { compareForSlot, type PlacementFacts, type SlotDemand, slotDemand } from './placement.ts'
 
 /** A slot of a device that is wanted by more than one. */
-export interface Contest {
+export interface SlotConflict {
   readonly slot: string
   /** The Deployment that has it: namespace/name. */
   readonly owner: string
@@ -14,7 +14,7 @@ export interface Contest {
 }
 
 /** How often a Deployment meets others that name its slot: devices by Deployment. */
-export interface Contention {
+export interface ConflictCounts {
   /** By who has the slot instead. */
   readonly lost: ReadonlyMap<string, number>
   /** By who wants the slot that this one has. */
@@ -26,42 +26,42 @@ export interface Contention {
  * While there is a key that must stay, nobody comes beside it: the slot is for those that are there.
  * @param known Of the Deployments that match the device and name the slot.
  */
-export const contestOf = (slot: string, known: readonly Known[]): Contest | undefined => {
-  const wanted = known
+export const findSlotConflict = (slot: string, known: readonly PlacementFacts[]): SlotConflict | undefined => {
+  const demands = known
     .flatMap(({ deployment, device, ...more }) => {
       if (deployment === undefined || device === undefined) return []
-      return [{ deployment, claim: claimOf(deployment, device, { deployment, device, ...more }) }]
+      return [{ deployment, demand: slotDemand(deployment, device, { deployment, device, ...more }) }]
     })
-    .toSorted((a, b) => slotOrder(a.deployment, b.deployment))
-  const eligible: readonly Claim[] = wanted.some(({ claim }) => claim === 'Stays')
+    .toSorted((a, b) => compareForSlot(a.deployment, b.deployment))
+  const eligible: readonly SlotDemand[] = demands.some(({ demand }) => demand === 'Stays')
     ? ['IsThere', 'Stays']
     : ['Comes', 'IsThere']
-  const first = wanted.findIndex(({ claim }) => eligible.includes(claim))
-  const owner = wanted[first]?.deployment.key
-  const others = wanted
-    .filter(({ claim }, index) => index > first || (index < first && claim !== 'None'))
+  const first = demands.findIndex(({ demand }) => eligible.includes(demand))
+  const owner = demands[first]?.deployment.key
+  const others = demands
+    .filter(({ demand }, index) => index > first || (index < first && demand !== 'None'))
     .map(({ deployment }) => deployment.key)
   return owner === undefined || others.length === 0 ? undefined : { slot, owner, others }
 }
 
-interface Tally {
+interface MutableCounts {
   readonly lost: Map<string, number>
   readonly won: Map<string, number>
 }
 
-export class Contests {
-  readonly #byDevice = new Map<string, readonly Contest[]>()
-  readonly #tallies = new Map<string, Tally>()
+export class SlotConflicts {
+  readonly #byDevice = new Map<string, readonly SlotConflict[]>()
+  readonly #tallies = new Map<string, MutableCounts>()
 
   /** What there is on a device from now on, instead of what there was. */
-  set(device: string, contests: readonly Contest[]): void {
-    for (const contest of this.on(device)) this.#count(contest, -1)
-    for (const contest of contests) this.#count(contest, 1)
-    if (contests.length === 0) this.#byDevice.delete(device)
-    else this.#byDevice.set(device, contests)
+  set(device: string, conflicts: readonly SlotConflict[]): void {
+    for (const conflict of this.on(device)) this.#count(conflict, -1)
+    for (const conflict of conflicts) this.#count(conflict, 1)
+    if (conflicts.length === 0) this.#byDevice.delete(device)
+    else this.#byDevice.set(device, conflicts)
   }
 
-  on(device: string): readonly Contest[] {
+  on(device: string): readonly SlotConflict[] {
     return this.#byDevice.get(device) ?? []
   }
 
@@ -71,18 +71,18 @@ export class Contests {
   }
 
   /** Undefined when it meets nobody. */
-  of(deployment: string): Contention | undefined {
+  of(deployment: string): ConflictCounts | undefined {
     return this.#tallies.get(deployment)
   }
 
-  #count({ owner, others }: Contest, by: 1 | -1): void {
+  #count({ owner, others }: SlotConflict, by: 1 | -1): void {
     for (const other of others) {
       this.#meet(owner, 'won', other, by)
       this.#meet(other, 'lost', owner, by)
     }
   }
 
-  #meet(deployment: string, how: keyof Tally, other: string, by: 1 | -1): void {
+  #meet(deployment: string, how: keyof MutableCounts, other: string, by: 1 | -1): void {
     const tally = this.#tallies.get(deployment) ?? { lost: new Map(), won: new Map() }
     const count = (tally[how].get(other) ?? 0) + by
     if (count > 0) tally[how].set(other, count)

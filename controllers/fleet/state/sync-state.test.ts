@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { FEEDS, type Feed, latchesAt, overall, type SyncEvent, withEvent } from './sync-state.ts'
+import { FEEDS, type Feed, initialSyncStates, type SyncEvent, summarizeSync, withSyncEvent } from './sync-state.ts'
 
 const at = (second: number) => new Date(second * 1_000)
 type Step = readonly [Feed, SyncEvent]
 
 /** What there is after the steps, the first of which happens in second 1. */
 const having = (...steps: readonly Step[]) =>
-  overall(steps.reduce((latches, [feed, event], i) => withEvent(latches, feed, event, at(i + 1)), latchesAt(at(0))))
+  summarizeSync(
+    steps.reduce((states, [feed, event], i) => withSyncEvent(states, feed, event, at(i + 1)), initialSyncStates(at(0))),
+  )
 
 const replayed = FEEDS.map((feed): Step => [feed, { type: 'Replayed' }])
 const lost: Step = ['states', { type: 'Lost', problem: 'NATS is away' }]
 
-describe('the latches', () => {
+describe('the states', () => {
   test('are Recovering until the last feed is replayed', () => {
     expect(having().phase).toBe('Recovering')
     for (const last of FEEDS) {
@@ -45,9 +47,9 @@ describe('the latches', () => {
   })
 
   test('kv_wiped: what was known is gone, so it recovers anew', () => {
-    const wiped = having(...replayed, ['heartbeats', { type: 'Wiped' }])
-    expect(wiped.phase).toBe('Recovering')
-    expect(wiped.sources.states).toMatchObject({ phase: 'Recovering', since: at(FEEDS.length + 1) })
+    const recreated = having(...replayed, ['heartbeats', { type: 'Wiped' }])
+    expect(recreated.phase).toBe('Recovering')
+    expect(recreated.sources.states).toMatchObject({ phase: 'Recovering', since: at(FEEDS.length + 1) })
     expect(having(...replayed, ['heartbeats', { type: 'Wiped' }], ['heartbeats', { type: 'Replayed' }]).phase).toBe(
       'Converged',
     )

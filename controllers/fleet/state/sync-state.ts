@@ -22,7 +22,7 @@ export type NatsFeed = (typeof NATS_FEEDS)[number]
  * Devices come from what agents report of them. Without heartbeats and what was asked of devices, states don't say whether their
  * devices are there and what they answer.
  */
-const FEEDS_OF = {
+const FEEDS_BY_SOURCE = {
   deployments: ['deployments'],
   devices: ['devices', 'infos'],
   states: ['states', 'heartbeats', 'desired'],
@@ -45,17 +45,17 @@ const recovering = (since: Date, problem?: string): SyncState => ({
   problem,
 })
 
-/** The latch after an event. `since` moves only when the phase does. */
-export const latched = (latch: SyncState, event: SyncEvent, now: Date): SyncState => {
+/** The state after an event. `since` moves only when the phase does. */
+export const applySyncEvent = (state: SyncState, event: SyncEvent, now: Date): SyncState => {
   switch (event.type) {
     case 'Progress':
-      if (latch.phase !== 'Recovering') return latch
-      return { ...latch, replayed: event.replayed, total: event.total ?? latch.total, problem: undefined }
+      if (state.phase !== 'Recovering') return state
+      return { ...state, replayed: event.replayed, total: event.total ?? state.total, problem: undefined }
     case 'Replayed':
-      return latch.phase === 'Converged' ? latch : { phase: 'Converged', since: now }
+      return state.phase === 'Converged' ? state : { phase: 'Converged', since: now }
     case 'Lost':
-      if (latch.phase === 'Recovering') return { ...latch, problem: event.problem }
-      return { phase: 'Degraded', since: latch.phase === 'Degraded' ? latch.since : now, problem: event.problem }
+      if (state.phase === 'Recovering') return { ...state, problem: event.problem }
+      return { phase: 'Degraded', since: state.phase === 'Degraded' ? state.since : now, problem: event.problem }
     case 'Wiped':
       return recovering(now)
   }
@@ -65,7 +65,7 @@ export const latched = (latch: SyncState, event: SyncEvent, now: Date): SyncStat
 export type SyncStates = Readonly<Record<Feed, SyncState>>
 
 /** As they are at the start. */
-export const latchesAt = (now: Date): SyncStates => ({
+export const initialSyncStates = (now: Date): SyncStates => ({
   deployments: recovering(now),
   devices: recovering(now),
   infos: recovering(now),
@@ -74,49 +74,49 @@ export const latchesAt = (now: Date): SyncStates => ({
   heartbeats: recovering(now),
 })
 
-export const withEvent = (latches: SyncStates, feed: Feed, event: SyncEvent, now: Date): SyncStates => ({
-  ...latches,
-  [feed]: latched(latches[feed], event, now),
+export const withSyncEvent = (states: SyncStates, feed: Feed, event: SyncEvent, now: Date): SyncStates => ({
+  ...states,
+  [feed]: applySyncEvent(states[feed], event, now),
 })
 
 /** NATS can't be read: since when, and why. */
-export interface NatsLoss {
+export interface NatsOutage {
   readonly since: Date
   readonly problem: string
 }
 
 /** Undefined while every bucket is read, or being read. */
-export const natsLossOf = (latches: SyncStates): NatsLoss | undefined => {
+export const findNatsOutage = (states: SyncStates): NatsOutage | undefined => {
   for (const feed of NATS_FEEDS) {
-    const latch = latches[feed]
-    if (latch.phase !== 'Converged' && latch.problem !== undefined)
-      return { since: latch.since, problem: latch.problem }
+    const state = states[feed]
+    if (state.phase !== 'Converged' && state.problem !== undefined)
+      return { since: state.since, problem: state.problem }
   }
   return undefined
 }
 
-const GRAVITY = { Recovering: 2, Degraded: 1, Converged: 0 } as const
+const SEVERITY = { Recovering: 2, Degraded: 1, Converged: 0 } as const
 
 /** The gravest; of several as grave the one that is so for longest, but converged is only what converged last. */
-const gravest = (latches: readonly SyncState[]): SyncState | undefined =>
-  latches.toSorted(
+const worst = (states: readonly SyncState[]): SyncState | undefined =>
+  states.toSorted(
     (a, b) =>
-      GRAVITY[b.phase] - GRAVITY[a.phase] ||
+      SEVERITY[b.phase] - SEVERITY[a.phase] ||
       (a.phase === 'Converged' ? b.since.getTime() - a.since.getTime() : a.since.getTime() - b.since.getTime()),
   )[0]
 
 /** How a source stands: as the gravest of its feeds. */
-export const latchOf = (latches: SyncStates, source: Source): SyncState =>
-  gravest(FEEDS_OF[source].map((feed) => latches[feed])) ?? latches[FEEDS_OF[source][0]]
+export const sourceSyncState = (states: SyncStates, source: Source): SyncState =>
+  worst(FEEDS_BY_SOURCE[source].map((feed) => states[feed])) ?? states[FEEDS_BY_SOURCE[source][0]]
 
 /** How all of it stands: what the banner shows, and readiness. */
-export const overall = (
-  latches: SyncStates,
+export const summarizeSync = (
+  states: SyncStates,
 ): { readonly phase: SyncState['phase']; readonly sources: Record<Source, SyncState> } => {
   const sources = {
-    deployments: latchOf(latches, 'deployments'),
-    devices: latchOf(latches, 'devices'),
-    states: latchOf(latches, 'states'),
+    deployments: sourceSyncState(states, 'deployments'),
+    devices: sourceSyncState(states, 'devices'),
+    states: sourceSyncState(states, 'states'),
   }
-  return { phase: gravest(Object.values(sources))?.phase ?? 'Recovering', sources }
+  return { phase: worst(Object.values(sources))?.phase ?? 'Recovering', sources }
 }

@@ -5,22 +5,22 @@ import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.t
 import type { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 import { keyOf } from '#operator/model/resource.ts'
-import { controlsIn } from '../rollout/annotations.ts'
-import { openingAt, windowsOf } from '../rollout/maintenance-windows.ts'
+import { parseControls } from '../rollout/annotations.ts'
+import { findOpening, parseWindows } from '../rollout/maintenance-windows.ts'
 import type { Revision } from '../rollout/revisions.ts'
-import { type Selectable, type Selection, selectionOf } from '../selection/selection.ts'
-import { type Workload, workloadOf } from '../workload/rendering.ts'
+import { compileSelection, type SelectableDevice, type Selection } from '../selection/selection.ts'
+import { compileWorkload, type Workload } from '../workload/rendering.ts'
 
 /** A person keeps changes off the device; the value says why. */
 export const HOLD_ANNOTATION = 'fleet.nationtech.io/hold'
 
 /** A Device at a moment. */
-export interface DeviceView extends Selectable {
+export interface DeviceView extends SelectableDevice {
   /** metadata.resourceVersion: what is filled in with a later one is newer. */
   readonly version: string
   readonly isPinned: boolean
   /** Why a person holds changes back; undefined when nobody does. */
-  readonly hold: string | undefined
+  readonly holdReason: string | undefined
   /** Its windows are closed: when the next one opens, or `never`. Undefined when changes may begin. */
   readonly opens: Date | 'never' | undefined
   /** When the Device was made: one that joins a rollout under way comes last. Milliseconds since the epoch. */
@@ -51,11 +51,11 @@ export interface DeploymentView {
   /** The rollout has come to the device. */
   admits(device: DeviceView): boolean
   /** Names what a device is to run under a revision, or says why that can't be filled in for it. */
-  wants(revision: Revision, device: DeviceView): Wanted
+  desiredWorkload(revision: Revision, device: DeviceView): DesiredWorkload
   /** Beside what is rendered: where it came from; undefined when it is the same for every device. */
-  filled(revision: Revision, device: DeviceView): Filled | undefined
+  renderedFrom(revision: Revision, device: DeviceView): Filled | undefined
   /** What is written for a revision, the same for every operator that sees the same Device; undefined when it can't be filled in. */
-  bytesOf(revision: Revision, device: DeviceView): Uint8Array | undefined
+  encodeDesired(revision: Revision, device: DeviceView): Uint8Array | undefined
 }
 
 /**
@@ -63,7 +63,7 @@ export interface DeploymentView {
  * @throws WindowError
  */
 export const deviceView = ({ metadata, spec, status }: Device, now: Date): DeviceView => {
-  const opening = openingAt(windowsOf(spec.windows, 'spec.windows'), now)
+  const opening = findOpening(parseWindows(spec.windows, 'spec.windows'), now)
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},
@@ -72,22 +72,22 @@ export const deviceView = ({ metadata, spec, status }: Device, now: Date): Devic
     at: now,
     version: metadata.resourceVersion,
     isPinned: spec.pinned,
-    hold: metadata.annotations?.[HOLD_ANNOTATION],
+    holdReason: metadata.annotations?.[HOLD_ANNOTATION],
     opens: opening.isOpen ? undefined : (opening.opens ?? 'never'),
     joinedAt: Date.parse(metadata.creationTimestamp ?? ''),
   }
 }
 
 /** A workload by the digest of what the device gets. */
-export type Wanted = { readonly digest: string } | { readonly problem: string }
+export type DesiredWorkload = { readonly digest: string } | { readonly problem: string }
 
 /** What the rollout says; without one, every device may have the target. */
-export interface Course {
+export interface RolloutPlan {
   readonly from?: number
   admits(device: DeviceView): boolean
 }
 
-const ALL: Course = { admits: () => true }
+const ADMIT_ALL: RolloutPlan = { admits: () => true }
 
 /**
  * A Deployment that is being deleted matches nothing: its keys go, then its finalizer.
@@ -99,19 +99,19 @@ export const deploymentView = (
   { metadata, spec }: Deployment,
   revision: Revision,
   history: readonly Revision[] = [revision],
-  course: Course = ALL,
+  plan: RolloutPlan = ADMIT_ALL,
 ): DeploymentView => {
-  const select = selectionOf(spec)
-  windowsOf(spec.rollout.windows, 'spec.rollout.windows')
+  const select = compileSelection(spec)
+  parseWindows(spec.rollout.windows, 'spec.rollout.windows')
   const owner = { uid: metadata.uid, created: metadata.creationTimestamp ?? '' }
   const isDeleting = metadata.deletionTimestamp !== undefined
   const workloads = new Map<number, Workload>()
   const workloadIn = ({ revision: number, score }: Revision): Workload => {
-    const workload = workloads.get(number) ?? workloadOf(score)
+    const workload = workloads.get(number) ?? compileWorkload(score)
     workloads.set(number, workload)
     return workload
   }
-  const filled = (of: Revision, device: DeviceView): Filled | undefined => {
+  const renderedFrom = (of: Revision, device: DeviceView): Filled | undefined => {
     const { isTemplated, digest } = workloadIn(of)
     return isTemplated ? { digest, device: device.version } : undefined
   }
@@ -125,7 +125,7 @@ export const deploymentView = (
     return bytes
   }
   if (!workloadIn(revision).isTemplated) shared(revision)
-  const wanted = new WeakMap<DeviceView, Map<number, Wanted>>()
+  const workloadsByDevice = new WeakMap<DeviceView, Map<number, DesiredWorkload>>()
   return {
     key: keyOf(metadata),
     ...owner,
@@ -135,31 +135,31 @@ export const deploymentView = (
     tolerations: spec.tolerations ?? [],
     target: revision,
     history,
-    from: course.from,
-    overruled: controlsIn(metadata.annotations).overruledRevision,
+    from: plan.from,
+    overruled: parseControls(metadata.annotations).overruledRevision,
     selects(device) {
       if (isDeleting) return { is: 'NotSelected', why: 'the Deployment is being deleted' }
       return select(device)
     },
-    admits: (device) => course.admits(device),
-    wants(of, device) {
+    admits: (device) => plan.admits(device),
+    desiredWorkload(of, device) {
       const { isTemplated, digest } = workloadIn(of)
       if (!isTemplated) return { digest }
-      const known = wanted.get(device) ?? new Map<number, Wanted>()
-      wanted.set(device, known)
+      const known = workloadsByDevice.get(device) ?? new Map<number, DesiredWorkload>()
+      workloadsByDevice.set(device, known)
       const found = known.get(of.revision)
       if (found !== undefined) return found
       const rendered = workloadIn(of).render(device)
       // The workload itself is not kept: ten thousand of them are large.
-      const wants = 'problem' in rendered ? rendered : { digest: rendered.digest }
-      known.set(of.revision, wants)
-      return wants
+      const desired = 'problem' in rendered ? rendered : { digest: rendered.digest }
+      known.set(of.revision, desired)
+      return desired
     },
-    filled,
-    bytesOf(of, device) {
+    renderedFrom,
+    encodeDesired(of, device) {
       if (!workloadIn(of).isTemplated) return shared(of)
       const rendered = workloadIn(of).render(device)
-      return 'problem' in rendered ? undefined : encode(of, rendered.score, filled(of, device))
+      return 'problem' in rendered ? undefined : encode(of, rendered.score, renderedFrom(of, device))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
-import { statusOf } from './deployment-status.ts'
+import { buildDeploymentStatus } from './deployment-status.ts'
 
 test('fields of a status that a later release has written stay, and those of this one go when nothing is to be said', () => {
   const object = {
@@ -10,7 +10,7 @@ test('fields of a status that a later release has written stay, and those of thi
     spec: {},
     status: { observedGeneration: 1, batch: '1/2', revision: 1, fromLater: { cost: 3 } },
   } as unknown as Deployment
-  const nothing = { aggregate: undefined, contention: undefined, revision: undefined, rollout: undefined }
-  const status = statusOf({ object, ...nothing, isLate: false, fault: undefined, now: new Date(0) })
+  const nothing = { aggregate: undefined, conflictCounts: undefined, revision: undefined, rollout: undefined }
+  const status = buildDeploymentStatus({ object, ...nothing, isLate: false, fault: undefined, now: new Date(0) })
   expect(status).toEqual({ observedGeneration: 2, fromLater: { cost: 3 }, conditions: expect.any(Array) })
 })

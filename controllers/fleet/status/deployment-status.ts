@@ -2,27 +2,27 @@
 import type { Aggregate, Deployment, DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
-import type { Fault } from '../cache/deployments.ts'
-import type { Contention } from '../state/slot-conflicts.ts'
-import type { NatsLoss } from '../state/sync-state.ts'
-import { ownersOfDeployment } from './multiple-owners.ts'
+import type { SpecFault } from '../cache/deployments.ts'
+import type { ConflictCounts } from '../state/slot-conflicts.ts'
+import type { NatsOutage } from '../state/sync-state.ts'
+import { deploymentSlotConditions } from './multiple-owners.ts'
 
-export interface Situation {
+export interface DeploymentStatusInput {
   readonly object: Deployment
   /** Undefined when no revision of it is rolled out. */
   readonly aggregate: Aggregate | undefined
   /** Undefined when it shares its slot with nobody. */
-  readonly contention: Contention | undefined
+  readonly conflictCounts: ConflictCounts | undefined
   readonly revision: number | undefined
   readonly rollout: RolloutStatus | undefined
   /** The batch takes longer than progressDeadline. */
   readonly isLate: boolean
-  readonly fault: Fault | undefined
+  readonly fault: SpecFault | undefined
   readonly now: Date
 }
 
 /** What this release writes. */
-const KNOWN: Readonly<Record<keyof DeploymentStatus, true>> = {
+const KNOWN_FIELDS: Readonly<Record<keyof DeploymentStatus, true>> = {
   observedGeneration: true,
   conditions: true,
   aggregate: true,
@@ -33,19 +33,19 @@ const KNOWN: Readonly<Record<keyof DeploymentStatus, true>> = {
 }
 
 /** What only a later release writes. It stays: while an upgrade goes on, this one may lead beside it. */
-const unknownIn = (status: DeploymentStatus = {}): object =>
-  Object.fromEntries(Object.entries(status).filter(([field]) => !Object.hasOwn(KNOWN, field)))
+const unknownFields = (status: DeploymentStatus = {}): object =>
+  Object.fromEntries(Object.entries(status).filter(([field]) => !Object.hasOwn(KNOWN_FIELDS, field)))
 
-export const statusOf = (situation: Situation): DeploymentStatus => {
-  const { object, aggregate, contention, revision, rollout, now } = situation
+export const buildDeploymentStatus = (input: DeploymentStatusInput): DeploymentStatus => {
+  const { object, aggregate, conflictCounts, revision, rollout, now } = input
   const { generation } = object.metadata
   const before = object.status?.conditions
   const claims = [
-    ...kstatusConditions({ ...standingOf(situation), observedGeneration: generation }),
-    ...ownersOfDeployment(object.spec.slot, contention, { before, generation }),
+    ...kstatusConditions({ ...explainReadiness(input), observedGeneration: generation }),
+    ...deploymentSlotConditions(object.spec.slot, conflictCounts, { before, generation }),
   ]
   return {
-    ...unknownIn(object.status),
+    ...unknownFields(object.status),
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: [...withConditions(before, claims, now)],
     ...(aggregate !== undefined && { aggregate, ready: `${aggregate.succeeded}/${aggregate.matched}` }),
@@ -56,9 +56,9 @@ export const statusOf = (situation: Situation): DeploymentStatus => {
 }
 
 /** The status while NATS is away: what was known stays, and says of what moment it is. The conditions are of this generation. */
-export const outdated = (
+export const buildOutdatedStatus = (
   { metadata, status }: Deployment,
-  { since, problem }: NatsLoss,
+  { since, problem }: NatsOutage,
   now: Date,
 ): DeploymentStatus => {
   const message = `NATS is away since ${since.toISOString()}, so the numbers are of before and nothing is rolled out: ${problem}`
@@ -73,7 +73,7 @@ export const outdated = (
 
 type Claimed = Pick<KstatusInput, 'type' | 'reason' | 'message'>
 
-const standingOf = ({ aggregate, rollout, isLate, fault }: Situation): Claimed => {
+const explainReadiness = ({ aggregate, rollout, isLate, fault }: DeploymentStatusInput): Claimed => {
   if (fault !== undefined) return { type: 'Stalled', reason: fault.reason, message: fault.message }
   if (aggregate === undefined || rollout === undefined)
     return { type: 'Reconciling', reason: 'Beginning', message: 'its revision is being stored' }
@@ -87,25 +87,25 @@ const standingOf = ({ aggregate, rollout, isLate, fault }: Situation): Claimed =
       return { type: 'Reconciling', reason: 'WaitingForApproval', message }
     case 'Active':
       return isLate
-        ? { type: 'Stalled', reason: 'ProgressDeadlineExceeded', message: `${counted(aggregate)}; it goes on` }
-        : { type: 'Reconciling', reason: 'RollingOut', message: message === '' ? counted(aggregate) : message }
+        ? { type: 'Stalled', reason: 'ProgressDeadlineExceeded', message: `${formatCounts(aggregate)}; it goes on` }
+        : { type: 'Reconciling', reason: 'RollingOut', message: message === '' ? formatCounts(aggregate) : message }
     case 'Inactive':
-      return doneOf(aggregate)
+      return explainFinished(aggregate)
   }
 }
 
 /** Devices that are offline are no reason not to be ready: some of a fleet always are. */
-const doneOf = (aggregate: Aggregate): Claimed => {
+const explainFinished = (aggregate: Aggregate): Claimed => {
   const { matched, failed, pending, unreported, held, lastError } = aggregate
   if (matched === 0) return { type: 'Ready', reason: 'NoDevices', message: 'the selector matches no device' }
-  if (failed > 0) return { type: 'Reconciling', reason: 'DevicesFailed', message: lastError ?? counted(aggregate) }
+  if (failed > 0) return { type: 'Reconciling', reason: 'DevicesFailed', message: lastError ?? formatCounts(aggregate) }
   const isSettled = pending + unreported + held === 0
   const reason = isSettled ? 'Deployed' : 'DevicesPending'
-  return { type: isSettled ? 'Ready' : 'Reconciling', reason, message: counted(aggregate) }
+  return { type: isSettled ? 'Ready' : 'Reconciling', reason, message: formatCounts(aggregate) }
 }
 
 /** `3 of 4 run it, 1 offline`. */
-const counted = ({ matched, succeeded, failed, pending, offline, unreported, held }: Aggregate): string => {
+const formatCounts = ({ matched, succeeded, failed, pending, offline, unreported, held }: Aggregate): string => {
   const others = Object.entries({ failed, pending, offline, unreported, held }).filter(([, count]) => count > 0)
   return [`${succeeded} of ${matched} run it`, ...others.map(([word, count]) => `${count} ${word}`)].join(', ')
 }

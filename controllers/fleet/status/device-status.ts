@@ -7,20 +7,20 @@ import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/de
 import type { Desired } from '#operator/client/api.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
-import type { Contest } from '../state/slot-conflicts.ts'
-import { ownersOfDevice } from './multiple-owners.ts'
+import type { SlotConflict } from '../state/slot-conflicts.ts'
+import { deviceSlotConditions } from './multiple-owners.ts'
 
-/** The digest of what the agent told that was written last: a restart writes nothing, and what people changed since stays. */
+/** The digest of what the agent heardAt that was written last: a restart writes nothing, and what people changed since stays. */
 export const INFO_ANNOTATION = 'fleet.nationtech.io/info'
 
 /** Which operator keeps a Device, as `<namespace>/<Lease>`: others, of other NATS servers, leave it alone. */
-export const KEEPER_ANNOTATION = 'fleet.nationtech.io/operator'
+export const OPERATOR_ANNOTATION = 'fleet.nationtech.io/operator'
 
 /**
  * What is applied for a device; undefined when that was done.
  * @param present As it is; undefined when there is none yet.
  */
-export const deviceFor = (
+export const buildDevice = (
   name: string,
   info: Info,
   keeper: string,
@@ -30,7 +30,7 @@ export const deviceFor = (
   const digest = digestOf({ labels, inventory })
   if (present?.metadata.annotations?.[INFO_ANNOTATION] === digest) return undefined
   return {
-    metadata: { name, labels, annotations: { [INFO_ANNOTATION]: digest, [KEEPER_ANNOTATION]: keeper } },
+    metadata: { name, labels, annotations: { [INFO_ANNOTATION]: digest, [OPERATOR_ANNOTATION]: keeper } },
     spec: { inventory },
   }
 }
@@ -42,26 +42,26 @@ export const withoutLabels = (device: Desired<Device>, fields: readonly string[]
   return { ...device, metadata: { ...device.metadata, labels: Object.fromEntries(labels) } }
 }
 
-export interface DeviceSituation {
+export interface DeviceStatusInput {
   readonly generation: number | undefined
   readonly before: DeviceStatus | undefined
   readonly isAlive: boolean
   /** When its last heartbeat was written; undefined when none was seen. */
   readonly lastSeen: Date | undefined
-  /** Undefined when the agent has told nothing. */
+  /** Undefined when the agent has heardAt nothing. */
   readonly agentVersion: string | undefined
   /** When its heartbeat expired; undefined when nobody saw that. */
   readonly offlineSince: Date | undefined
   /** What each of its Deployments counts as. */
-  readonly standings: readonly PlacementPhase[]
+  readonly phases: readonly PlacementPhase[]
   /** Its slots that several of them want. */
-  readonly contests: readonly Contest[]
+  readonly slotConflicts: readonly SlotConflict[]
   readonly now: Date
 }
 
-export const countStandings = (standings: Iterable<PlacementPhase>): Record<PlacementPhase, number> => {
-  const counts = Object.fromEntries(PLACEMENT_PHASES.map((standing) => [standing, 0])) as Record<PlacementPhase, number>
-  for (const standing of standings) counts[standing] += 1
+export const countPhases = (phases: Iterable<PlacementPhase>): Record<PlacementPhase, number> => {
+  const counts = Object.fromEntries(PLACEMENT_PHASES.map((phase) => [phase, 0])) as Record<PlacementPhase, number>
+  for (const phase of phases) counts[phase] += 1
   return counts
 }
 
@@ -69,40 +69,46 @@ export const countStandings = (standings: Iterable<PlacementPhase>): Record<Plac
  * The status after something has changed. While a device is there, each heartbeat is no news: `lastSeen` moves with the other
  * fields, and when the heartbeats end.
  */
-export const deviceStatusOf = (situation: DeviceSituation): DeviceStatus => {
-  const { generation, before, lastSeen, agentVersion, standings, now } = situation
-  const { succeeded, failed, held, pending, unreported, offline } = countStandings(standings)
+export const buildDeviceStatus = (input: DeviceStatusInput): DeviceStatus => {
+  const { generation, before, lastSeen, agentVersion, phases, now } = input
+  const { succeeded, failed, held, pending, unreported, offline } = countPhases(phases)
   const claims = [
-    readiness(situation),
-    ...ownersOfDevice(situation.contests, { before: before?.conditions, generation }),
+    readiness(input),
+    ...deviceSlotConditions(input.slotConflicts, { before: before?.conditions, generation }),
   ]
   const status: DeviceStatus = {
     ...(generation !== undefined && { observedGeneration: generation }),
     conditions: [...withConditions(before?.conditions, claims, now)],
     ...(agentVersion !== undefined && { agentVersion }),
-    ...(!situation.isAlive && { taints: [unreachable(situation)] }),
+    ...(!input.isAlive && { taints: [unreachable(input)] }),
     deployments: { succeeded, failed, pending: pending + unreported + offline, held },
   }
-  const told = lastSeen?.toISOString() ?? before?.lastSeen
-  if (told === undefined) return status
-  const isNews = !sameBut(status, before)
-  return { ...status, lastSeen: isNews ? told : (before?.lastSeen ?? told) }
+  const heardAt = lastSeen?.toISOString() ?? before?.lastSeen
+  if (heardAt === undefined) return status
+  const isNews = !equalsExceptLastSeen(status, before)
+  return { ...status, lastSeen: isNews ? heardAt : (before?.lastSeen ?? heardAt) }
 }
 
 /** The taint keeps the time of its beginning: tolerations are counted from it. */
-const unreachable = ({ before, offlineSince, lastSeen, now }: DeviceSituation) =>
+const unreachable = ({ before, offlineSince, lastSeen, now }: DeviceStatusInput) =>
   before?.taints?.find(({ key }) => key === UNREACHABLE) ?? unreachableTaint(offlineSince ?? lastSeen ?? now)
 
 /** Equal in all but `lastSeen`. */
-const sameBut = (status: DeviceStatus, before: DeviceStatus | undefined): boolean => {
+const equalsExceptLastSeen = (status: DeviceStatus, before: DeviceStatus | undefined): boolean => {
   const { lastSeen: _, ...rest } = before ?? {}
   return digestOf(status) === digestOf(rest)
 }
 
 /** Ready is Unknown once the heartbeat expired: nobody knows how the device does. */
-const readiness = ({ isAlive, generation }: DeviceSituation): ConditionInput => {
-  const said = generation === undefined ? {} : { observedGeneration: generation }
+const readiness = ({ isAlive, generation }: DeviceStatusInput): ConditionInput => {
+  const observed = generation === undefined ? {} : { observedGeneration: generation }
   return isAlive
-    ? { type: 'Ready', status: 'True', reason: 'Heartbeat', message: 'its agent is heard', ...said }
-    : { type: 'Ready', status: 'Unknown', reason: 'NoHeartbeat', message: 'its agent is not heard any more', ...said }
+    ? { type: 'Ready', status: 'True', reason: 'Heartbeat', message: 'its agent is heard', ...observed }
+    : {
+        type: 'Ready',
+        status: 'Unknown',
+        reason: 'NoHeartbeat',
+        message: 'its agent is not heard any more',
+        ...observed,
+      }
 }

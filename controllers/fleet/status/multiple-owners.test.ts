@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Condition } from '#operator/model/conditions.ts'
-import { ownersOfDeployment, ownersOfDevice } from './multiple-owners.ts'
+import { deploymentSlotConditions, deviceSlotConditions } from './multiple-owners.ts'
 
 const NEVER_SAID = { before: undefined, generation: 3 }
 const CONFLICT: Condition = {
@@ -17,7 +17,7 @@ test('a Deployment says who has its slot, who wants it, on how many devices, and
     ['shop/beta', 1],
     ['shop/alpha', 3],
   ])
-  expect(ownersOfDeployment('firmware', { lost, won }, NEVER_SAID)).toEqual([
+  expect(deploymentSlotConditions('firmware', { lost, won }, NEVER_SAID)).toEqual([
     {
       type: 'MultipleOwners',
       status: 'True',
@@ -29,17 +29,17 @@ test('a Deployment says who has its slot, who wants it, on how many devices, and
       observedGeneration: 3,
     },
   ])
-  expect(ownersOfDeployment('firmware', { lost: new Map(), won }, NEVER_SAID)).toMatchObject([
+  expect(deploymentSlotConditions('firmware', { lost: new Map(), won }, NEVER_SAID)).toMatchObject([
     { reason: 'SlotContested' },
   ])
 })
 
 test('a Device says who has each slot and who wanted it', () => {
-  const contests = [
+  const conflicts = [
     { slot: 'firmware', owner: 'shop/fix', others: ['shop/beta', 'shop/base'] },
     { slot: 'bios', owner: 'shop/b2', others: ['shop/b1'] },
   ]
-  expect(ownersOfDevice(contests, NEVER_SAID)).toMatchObject([
+  expect(deviceSlotConditions(conflicts, NEVER_SAID)).toMatchObject([
     {
       status: 'True',
       message:
@@ -53,13 +53,13 @@ test('a Device says who has each slot and who wanted it', () => {
 test('of a hundred the five with the most devices are named, whatever their order, and the others counted', () => {
   const met = Array.from({ length: 100 }, (_, n) => [`shop/d${n}`, n + 1] as const)
   const message = (won: readonly (readonly [string, number])[]) =>
-    ownersOfDeployment('firmware', { lost: new Map(), won: new Map(won) }, NEVER_SAID)[0]?.message
+    deploymentSlotConditions('firmware', { lost: new Map(), won: new Map(won) }, NEVER_SAID)[0]?.message
   expect(message(met)).toContain('shop/d99 wants it on 100 devices')
   expect(message(met)).toContain('and 95 more that want it')
   expect(message(met)).not.toContain('shop/d94')
   expect(message(met.toReversed())).toBe(message(met))
   const others = met.map(([key]) => key)
-  const [device] = ownersOfDevice(
+  const [device] = deviceSlotConditions(
     Array.from({ length: 7 }, (_, n) => ({ slot: `s${n}`, owner: 'shop/a', others })),
     NEVER_SAID,
   )
@@ -68,9 +68,12 @@ test('of a hundred the five with the most devices are named, whatever their orde
 })
 
 test('when it is over whoever said it says so, and who never said it says nothing', () => {
-  const said = { before: [CONFLICT], generation: 4 }
+  const context = { before: [CONFLICT], generation: 4 }
   const over = [{ type: 'MultipleOwners', status: 'False', reason: 'OneOwner', message: '', observedGeneration: 4 }]
-  expect(ownersOfDeployment('firmware', undefined, said)).toEqual(over)
-  expect(ownersOfDevice([], said)).toEqual(over)
-  expect([...ownersOfDeployment(undefined, undefined, NEVER_SAID), ...ownersOfDevice([], NEVER_SAID)]).toEqual([])
+  expect(deploymentSlotConditions('firmware', undefined, context)).toEqual(over)
+  expect(deviceSlotConditions([], context)).toEqual(over)
+  expect([
+    ...deploymentSlotConditions(undefined, undefined, NEVER_SAID),
+    ...deviceSlotConditions([], NEVER_SAID),
+  ]).toEqual([])
 })

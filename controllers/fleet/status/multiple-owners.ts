@@ -3,68 +3,71 @@
  * whoever looks at one finds the others. Pure. Anchors fleet-gitops A4.13.
  */
 import { type Condition, type ConditionInput, findCondition } from '#operator/model/conditions.ts'
-import type { Contention, Contest } from '../state/slot-conflicts.ts'
+import type { ConflictCounts, SlotConflict } from '../state/slot-conflicts.ts'
 
 const TYPE = 'MultipleOwners'
 /** So many are named in each list: all of a large fleet would not fit. */
 const MOST_NAMED = 5
 
-interface Said {
+interface ConditionContext {
   readonly before: readonly Condition[] | undefined
   readonly generation: number | undefined
 }
 
-/** What a Deployment says of its slot. None without a conflict, but for one that has said it before: that one says that it is over. */
-export const ownersOfDeployment = (
+/** The condition of a Deployment. None without a conflict, unless the Deployment has the condition: then it becomes False. */
+export const deploymentSlotConditions = (
   slot: string | undefined,
-  contention: Contention | undefined,
-  said: Said,
+  conflictCounts: ConflictCounts | undefined,
+  context: ConditionContext,
 ): readonly ConditionInput[] => {
-  if (slot === undefined || contention === undefined) return over(said)
-  const { lost, won } = contention
-  const met = [
-    ...counts(lost).map(([key, count]) => `${key} has it on ${devices(count)}`),
-    ...more(lost.size, 'that have it'),
-    ...counts(won).map(([key, count]) => `${key} wants it on ${devices(count)} where this one has it`),
-    ...more(won.size, 'that want it'),
+  if (slot === undefined || conflictCounts === undefined) return conflictEnded(context)
+  const { lost, won } = conflictCounts
+  const parts = [
+    ...mostDevicesFirst(lost).map(([key, count]) => `${key} has it on ${devices(count)}`),
+    ...andMore(lost.size, 'that have it'),
+    ...mostDevicesFirst(won).map(([key, count]) => `${key} wants it on ${devices(count)} where this one has it`),
+    ...andMore(won.size, 'that want it'),
   ]
-  const message = `others name the slot ${slot} too: ${met.join(', ')}. ${ADVICE}`
-  return claim('True', lost.size > 0 ? 'SlotTaken' : 'SlotContested', message, said)
+  const message = `others name the slot ${slot} too: ${parts.join(', ')}. ${ADVICE}`
+  return buildCondition('True', lost.size > 0 ? 'SlotTaken' : 'SlotContested', message, context)
 }
 
 /** What a Device says of its slots. */
-export const ownersOfDevice = (contests: readonly Contest[], said: Said): readonly ConditionInput[] => {
-  if (contests.length === 0) return over(said)
-  const met = contests
+export const deviceSlotConditions = (
+  conflicts: readonly SlotConflict[],
+  context: ConditionContext,
+): readonly ConditionInput[] => {
+  if (conflicts.length === 0) return conflictEnded(context)
+  const parts = conflicts
     .toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
     .slice(0, MOST_NAMED)
     .map(({ slot, owner, others }) => {
-      const named = [...others.slice(0, MOST_NAMED), ...more(others.length, 'Deployments')]
+      const named = [...others.slice(0, MOST_NAMED), ...andMore(others.length, 'Deployments')]
       return `${owner} has the slot ${slot}, which is also wanted by ${named.join(', ')}`
     })
-  const message = `${[...met, ...more(contests.length, 'slots')].join('; ')}. ${ADVICE}`
-  return claim('True', 'SlotContested', message, said)
+  const message = `${[...parts, ...andMore(conflicts.length, 'slots')].join('; ')}. ${ADVICE}`
+  return buildCondition('True', 'SlotContested', message, context)
 }
 
 const ADVICE = 'A device runs one of them, by priority, then the oldest: change slot, priority or selector'
 
-const over = (said: Said): readonly ConditionInput[] =>
-  findCondition(said.before, TYPE) === undefined ? [] : claim('False', 'OneOwner', '', said)
+const conflictEnded = (context: ConditionContext): readonly ConditionInput[] =>
+  findCondition(context.before, TYPE) === undefined ? [] : buildCondition('False', 'OneOwner', '', context)
 
-const claim = (
+const buildCondition = (
   status: 'True' | 'False',
   reason: string,
   message: string,
-  { generation }: Said,
+  { generation }: ConditionContext,
 ): readonly ConditionInput[] => [
   { type: TYPE, status, reason, message, ...(generation !== undefined && { observedGeneration: generation }) },
 ]
 
 /** The most devices first. In an order of their own, so that equal counts make an equal message. */
-const counts = (met: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
-  [...met].toSorted(([a, many], [b, most]) => most - many || (a < b ? -1 : 1)).slice(0, MOST_NAMED)
+const mostDevicesFirst = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
+  [...counts].toSorted(([a, many], [b, most]) => most - many || (a < b ? -1 : 1)).slice(0, MOST_NAMED)
 
-const more = (all: number, what: string): readonly string[] =>
+const andMore = (all: number, what: string): readonly string[] =>
   all > MOST_NAMED ? [`and ${all - MOST_NAMED} more ${what}`] : []
 
 const devices = (count: number): string => (count === 1 ? '1 device' : `${count} devices`)

@@ -38,15 +38,15 @@ type Tree = Template | readonly Tree[] | { readonly [key: string]: Tree } | numb
 const isTemplate = (tree: Tree): tree is Template =>
   typeof tree === 'object' && tree !== null && 'render' in tree && typeof tree.render === 'function'
 
-const within = (path: string, key: string): string =>
+const childPath = (path: string, key: string): string =>
   /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`
 
 /** @throws WorkloadError */
-const compiled = (value: unknown, path: string): Tree => {
+const compileTree = (value: unknown, path: string): Tree => {
   if (typeof value === 'string') return template(value, path)
-  if (Array.isArray(value)) return value.map((one, index) => compiled(one, `${path}[${index}]`))
+  if (Array.isArray(value)) return value.map((one, index) => compileTree(one, `${path}[${index}]`))
   if (typeof value !== 'object' || value === null) return value as number | boolean | null | undefined
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, compiled(one, within(path, key))]))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, compileTree(one, childPath(path, key))]))
 }
 
 const template = (text: string, path: string): Template => {
@@ -58,7 +58,7 @@ const template = (text: string, path: string): Template => {
 }
 
 /** @throws WorkloadError */
-const filled = (tree: Tree, path: string, data: Readonly<Record<string, unknown>>): unknown => {
+const renderTree = (tree: Tree, path: string, data: Readonly<Record<string, unknown>>): unknown => {
   if (isTemplate(tree)) {
     try {
       return tree.render(data)
@@ -66,9 +66,11 @@ const filled = (tree: Tree, path: string, data: Readonly<Record<string, unknown>
       throw error instanceof TemplateError ? new WorkloadError(path, error) : error
     }
   }
-  if (Array.isArray(tree)) return tree.map((one, index) => filled(one, `${path}[${index}]`, data))
+  if (Array.isArray(tree)) return tree.map((one, index) => renderTree(one, `${path}[${index}]`, data))
   if (typeof tree !== 'object' || tree === null) return tree
-  return Object.fromEntries(Object.entries(tree).map(([key, one]) => [key, filled(one, within(path, key), data)]))
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, one]) => [key, renderTree(one, childPath(path, key), data)]),
+  )
 }
 
 /** Bytes of a workload: an entry of its bucket, without what stands around it. */
@@ -81,10 +83,10 @@ const ROOT = 'spec.score.data'
  * The workload of a score. A score without `templated` is for every device the same, braces or not.
  * @throws WorkloadError when a template can't be read
  */
-export const workloadOf = (score: Score): Workload => {
+export const compileWorkload = (score: Score): Workload => {
   const digest = digestOf(score)
   if (score.templated !== true) return { isTemplated: false, digest, render: () => ({ score, digest }) }
-  const data = compiled(score.data, ROOT)
+  const data = compileTree(score.data, ROOT)
   return {
     isTemplated: true,
     digest,
@@ -93,7 +95,7 @@ export const workloadOf = (score: Score): Workload => {
         // Agents get what is to run; that it was a template is nothing to them.
         const rendered = {
           type: score.type,
-          data: filled(data, ROOT, { device: { name, labels, inventory } }) as Score['data'],
+          data: renderTree(data, ROOT, { device: { name, labels, inventory } }) as Score['data'],
         }
         const size = Buffer.byteLength(canonicalText(rendered))
         if (size > MOST)

@@ -2,7 +2,7 @@
 import type { KV } from '@nats-io/kv'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Info, infoCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { isOutrun } from '#lib/nats/stale-write.ts'
+import { isStaleWrite } from '#lib/nats/stale-write.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -129,7 +129,7 @@ const isMissing = async (bucket: KV, key: string, bytes: Uint8Array): Promise<bo
     await bucket.put(key, bytes, { previousSeq: 0 })
     return true
   } catch (error) {
-    if (isOutrun(error)) return false
+    if (isStaleWrite(error)) return false
     throw error
   }
 }

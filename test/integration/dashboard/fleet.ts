@@ -12,8 +12,15 @@ import { type Desired, heartbeatCodec, type State, stateCodec } from '#apis/flee
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
-import { standingOf } from '#controllers/fleet/state/placement.ts'
-import { FEEDS, type Feed, latchesAt, overall, type SyncEvent, withEvent } from '#controllers/fleet/state/sync-state.ts'
+import { placementPhase } from '#controllers/fleet/state/placement.ts'
+import {
+  FEEDS,
+  type Feed,
+  initialSyncStates,
+  type SyncEvent,
+  summarizeSync,
+  withSyncEvent,
+} from '#controllers/fleet/state/sync-state.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { Bucket, CREATED, deploymentOf, deviceOf, viewOf } from '#test/worlds/fleet/builders.ts'
 
@@ -28,17 +35,17 @@ export class Fleet implements FleetView {
   readonly #deployments = new Map<string, Deployment>()
   readonly #rollouts = new Map<string, RolloutStatus>()
   readonly #listeners = new Set<() => void>()
-  #latches: ReturnType<typeof latchesAt>
+  #latches: ReturnType<typeof initialSyncStates>
   brake: Recovery['brake']
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#latches = latchesAt(clock.now())
+    this.#latches = initialSyncStates(clock.now())
   }
 
   /** A latch is told something. */
   tell(feed: Feed, event: SyncEvent): void {
-    this.#latches = withEvent(this.#latches, feed, event, this.#clock.now())
+    this.#latches = withSyncEvent(this.#latches, feed, event, this.#clock.now())
     this.#changed()
   }
 
@@ -82,7 +89,7 @@ export class Fleet implements FleetView {
   }
 
   recovery(): Recovery {
-    return { ...overall(this.#latches), isLeading: true, brake: this.brake }
+    return { ...summarizeSync(this.#latches), isLeading: true, brake: this.brake }
   }
 
   deployments() {
@@ -120,11 +127,11 @@ export class Fleet implements FleetView {
         {
           deployment: key,
           device: known.placement.device,
-          standing: standingOf(known.deployment, known.device, known),
+          standing: placementPhase(known.deployment, known.device, known),
           given: given?.revision,
-          answered: known.said?.state.revision,
-          message: known.said?.state.message,
-          at: known.said?.state.at,
+          answered: known.reported?.state.revision,
+          message: known.reported?.state.message,
+          at: known.reported?.state.at,
         },
       ]
     })
@@ -142,7 +149,7 @@ export class Fleet implements FleetView {
   }
 
   #write(): void {
-    for (const write of this.state.writes())
+    for (const write of this.state.takeWrites())
       this.state.desiredSeen(
         write.kind === 'Put' ? this.#desired.put(write.key, write.bytes) : this.#desired.delete(write.key),
       )

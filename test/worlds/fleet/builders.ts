@@ -3,8 +3,8 @@
 import { heartbeatCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment, DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { DeviceSpec } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
-import { revisionFor } from '#controllers/fleet/rollout/revisions.ts'
-import { FleetState, type KeySeen } from '#controllers/fleet/state/fleet-state.ts'
+import { findOrBuildRevision } from '#controllers/fleet/rollout/revisions.ts'
+import { FleetState, type KeyUpdate } from '#controllers/fleet/state/fleet-state.ts'
 import { deploymentView, deviceView } from '#controllers/fleet/state/views.ts'
 import type { LabelSelector } from '#operator/model/selector.ts'
 
@@ -58,7 +58,7 @@ export const deploymentOf = (
 /** As it is seen when nothing was rolled out before. */
 export const viewOf = (deployment: Deployment) => {
   const { metadata, spec } = deployment
-  const { revision } = revisionFor([], { generation: metadata.generation ?? 1, score: spec.score }, undefined)
+  const { revision } = findOrBuildRevision([], { generation: metadata.generation ?? 1, score: spec.score }, undefined)
   return deploymentView(deployment, revision)
 }
 
@@ -90,19 +90,19 @@ export class Bucket {
   readonly values = new Map<string, { readonly bytes: Uint8Array; readonly revision: number }>()
   revision = 0
 
-  put(key: string, bytes: Uint8Array): KeySeen {
+  put(key: string, bytes: Uint8Array): KeyUpdate {
     this.revision += 1
     this.values.set(key, { bytes, revision: this.revision })
     return { key, bytes, revision: this.revision }
   }
 
-  delete(key: string): KeySeen {
+  delete(key: string): KeyUpdate {
     this.revision += 1
     this.values.delete(key)
     return { key, bytes: undefined, revision: this.revision }
   }
 
-  replay(): KeySeen[] {
+  replay(): KeyUpdate[] {
     return [...this.values].map(([key, value]) => ({ key, ...value }))
   }
 
@@ -131,11 +131,11 @@ export class World {
     }
   }
 
-  beat(device: string): KeySeen {
+  beat(device: string): KeyUpdate {
     return this.heartbeats.put(device, heartbeatCodec.encode({ boot: 'b', at: CREATED }, 0))
   }
 
-  say(device: string, deployment: string, more: Partial<State> = {}): KeySeen {
+  say(device: string, deployment: string, more: Partial<State> = {}): KeyUpdate {
     const state: State = { phase: 'Running', uid: `uid-of-${deployment}`, revision: 1, at: CREATED, ...more }
     return this.states.put(`${device}.shop.${deployment}`, stateCodec.encode(state, 1))
   }
@@ -154,7 +154,7 @@ export class World {
   /** Stores at most so many of the writes of an operator, with compare-and-set, and tells it; the others fail. @returns how many were stored */
   store(operator: FleetState, most = Number.POSITIVE_INFINITY): number {
     let stored = 0
-    const writes = operator.writes()
+    const writes = operator.takeWrites()
     for (const { key } of writes.slice(most)) operator.retry(key)
     for (const write of writes.slice(0, most)) {
       const found = this.desired.values.get(write.key)
