@@ -28,9 +28,9 @@ export interface ControllerOptions<O extends KubeObject> {
   readonly concurrency?: number
   /** Keeps only what is needed of an object before it is cached. Must keep identity and metadata; handlers see the rest. */
   transform?(object: O): O
-  /** Where unfinished handlers of a change are remembered. Default 'annotations'. */
+  /** Where unfinished handlers of a change are kept. Default 'memory'. */
   readonly progress?: StorageKind | ObjectStorage<ChangeProgress>
-  /** Where the declared state that was handled last is remembered. Default 'annotations'. */
+  /** Where the declared state that was handled last is kept. Default 'memory'. */
   readonly diffBase?: StorageKind | ObjectStorage<DeclaredState>
 }
 
@@ -131,7 +131,7 @@ export const controller = <O extends KubeObject>(
   resource: Resource<O>,
   options: ControllerOptions<O> = {},
 ): Controller<O> => {
-  const { name = resource.plural, progress = 'annotations', diffBase = 'annotations' } = options
+  const { name = resource.plural, progress = 'memory', diffBase = 'memory' } = options
   const check = createRegistration(name)
   if (options.concurrency !== undefined) check.count('concurrency', options.concurrency)
   const finalizer = options.finalizer ?? OWN_PREFIX + name

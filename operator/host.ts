@@ -199,8 +199,8 @@ export class ControllerHost extends dotI.default {
 
   /** Guarded: when somebody else wrote meanwhile it throws, and the handler is called again with the newer object. */
   protected override async setResourceFinalizers(meta: ResourceMeta, finalizers: string[]): Promise<void> {
-    const body = { metadata: { finalizers, resourceVersion: meta.resourceVersion } }
-    await this.#unlessGone(() => this.#api.patch(this.#resourceOf(meta), { ...placeOf(meta), type: 'merge', body }))
+    const resource = this.#resourceOf(meta)
+    await this.#unlessGone(() => this.#api.patchIfUnchanged(resource, { metadata: meta }, { metadata: { finalizers } }))
   }
 
   /** Null when the object is gone. @throws ApiError, of status 409 when somebody else wrote meanwhile */

@@ -46,7 +46,7 @@ export const adapter = ({
   runs = new RunBook(),
   denyInvalid = false,
 }: AdapterDeps): Controller<AdapterTask> => {
-  const tasks = controller(AdapterTask, { name: 'adapter', progress: 'memory', diffBase: 'memory' })
+  const tasks = controller(AdapterTask, { name: 'adapter' })
   const access: Access = accessTo({ variables, files, targets, env: process.env })
   const wakeSignals = new Map<string, WakeSignal>()
   let kinds: RestMapper | undefined

@@ -45,8 +45,6 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const deployments = controller(ClusterDeployment, {
     name: 'clusterdeployment',
     finalizer: DEPROVISION_FINALIZER,
-    progress: 'memory',
-    diffBase: 'memory',
   })
   const states = deployments.index<State, true>('state', (one) => [[stateOf(one), true]])
   const unsettled = deployments.index<true, Owner>('unsettled', (one) =>

@@ -21,8 +21,6 @@ export const clusterDevice = (deps: ClusterDeviceDeps): Controller<ClusterDeploy
   const clusters = controller(ClusterDeployment, {
     name: 'clusterdevice',
     finalizer: 'fleet.nationtech.io/cluster-device',
-    progress: 'memory',
-    diffBase: 'memory',
   })
   const agents: Agents = new Map()
   clusters.daemon('agent', serve(deps, agents), { when: isServed, backoff: BACKOFF })

@@ -37,8 +37,6 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   const deployments = controller(Deployment, {
     name: 'fleet',
     finalizer: 'fleet.nationtech.io/finalizer',
-    progress: 'memory',
-    diffBase: 'memory',
   })
   const metrics = createFleetMetrics(deps.registry)
   let running: FleetOperator | undefined

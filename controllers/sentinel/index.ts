@@ -34,7 +34,7 @@ export interface SentinelDeps {
 
 export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
   // Nothing is remembered on the object: a Sentinel may read SentinelConfigs and write their status, no more.
-  const configs = controller(SentinelConfig, { name: 'sentinel', progress: 'memory', diffBase: 'memory' })
+  const configs = controller(SentinelConfig, { name: 'sentinel' })
   const siblings = configs.index('resourceType', (config) => [[config.spec.resourceType, config]])
   const loops = new Map<string, PulseLoop>()
   const metrics = createMetrics(deps.registry)

@@ -40,9 +40,8 @@ export const injectCaBundle = async (
 ): Promise<void> => {
   const webhooks = withBundle(configuration, bundle)
   if (webhooks === undefined) return
-  const { name, resourceVersion } = configuration.metadata
   try {
-    await api.patch(resource, { name, type: 'merge', body: { metadata: { resourceVersion }, webhooks } })
+    await api.patchIfUnchanged(resource, configuration, { webhooks })
   } catch (error) {
     if (!isConflict(error)) throw error
   }

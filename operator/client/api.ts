@@ -64,6 +64,16 @@ export interface Api {
   /** PUT of the whole object; with a resourceVersion in it, it is refused (409) when the object has changed since. */
   replace<O extends KubeObject>(resource: Resource<O>, object: Desired<O>, subresource?: 'status'): Promise<O>
   patch<O extends KubeObject>(resource: Resource<O>, options: PatchOptions): Promise<O>
+  /**
+   * A merge patch of the state that was seen and of no other: it is refused (409, see `isConflict`) when anybody has written
+   * the object since, and when another object has its name. controller-runtime: MergeFromWithOptimisticLock.
+   */
+  patchIfUnchanged<O extends KubeObject>(
+    resource: Resource<O>,
+    seen: SeenState,
+    part: DeepPartial<O>,
+    subresource?: 'status',
+  ): Promise<O>
   /** Server-side apply: creates the object or changes the fields given. */
   apply<O extends KubeObject>(resource: Resource<O>, object: Desired<O>, options: ApplyOptions): Promise<O>
   /** Done as well when there is none. */
@@ -75,6 +85,11 @@ export interface Api {
   ): Promise<void>
   /** The same Api, whose requests end when the signal aborts or the server is silent for longer than the timeout. */
   withLimits(limits: RequestLimits): Api
+}
+
+/** Which object in which state, such as the object itself. */
+export interface SeenState {
+  readonly metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'resourceVersion'>
 }
 
 export interface RequestLimits {
@@ -139,6 +154,11 @@ export const createApi = (transport: Transport, limits: RequestLimits = {}): Api
 
     patch: (resource, { type, body, ...where }) =>
       write('PATCH', objectPath(resource, where), body, { contentType: PATCH_TYPES[type] }),
+
+    patchIfUnchanged(resource, { metadata: { resourceVersion, ...where } }, part, subresource) {
+      const body = { ...part, metadata: { ...part.metadata, resourceVersion } }
+      return write('PATCH', objectPath(resource, { ...where, subresource }), body, { contentType: PATCH_TYPES.merge })
+    },
 
     apply: (resource, object, { fieldManager, force, subresource }) =>
       write(

@@ -74,6 +74,15 @@ test('a delete meant for another object or state is refused', async () => {
   expect(await api.get(CONFIG_MAPS, 'a', namespace)).toBeUndefined()
 })
 
+test('a patch of the state that was seen is refused when the object has changed since', async () => {
+  const { namespace, api } = await world()
+  const seen = await api.create(CONFIG_MAPS, configMap(namespace, 'a', { v: '1' }))
+  const patched = await api.patchIfUnchanged(CONFIG_MAPS, seen, { data: { v: '2' }, metadata: { labels: { a: 'b' } } })
+  expect([patched.data, patched.metadata.labels?.a]).toEqual([{ v: '2' }, 'b'])
+  expect(isConflict(await failure(api.patchIfUnchanged(CONFIG_MAPS, seen, { data: { v: '3' } })))).toBe(true)
+  expect((await api.get(CONFIG_MAPS, 'a', namespace))?.data).toEqual({ v: '2' })
+})
+
 test('server-side apply owns what it applies, and leaves the fields of others unless forced', async () => {
   const { namespace, api } = await world()
   const mine = { fieldManager: 'muster-test' }

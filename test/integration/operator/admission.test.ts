@@ -8,7 +8,7 @@ import { rotateCertificates } from '#operator/admission/cert-rotation.ts'
 import { type AdmissionOptions, ApiError, controller, operator, PermanentError } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, Widget, type World, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, Widget, type World, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1'
@@ -71,7 +71,7 @@ const learned = (probe: () => Promise<unknown>): Promise<unknown> =>
 describe('admission', () => {
   it('refuses with all messages at once, warns, and leaves alone what a filter excludes', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'strict' })
+    const widgets = controller(Widget, { name: 'strict', ...IN_ANNOTATIONS })
     widgets.on.validate('size', ({ object }) => {
       if (object.spec.size > 10) throw new PermanentError('size must be 10 at most', { reason: 'TooLarge' })
     })
@@ -113,7 +113,7 @@ describe('admission', () => {
 
   it('changes an object on its way in, and only what it must', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'painter' })
+    const widgets = controller(Widget, { name: 'painter', ...IN_ANNOTATIONS })
     const dryRuns: boolean[] = []
     widgets.on.mutate('paint', ({ object, patch, dryRun }) => {
       dryRuns.push(dryRun)
@@ -143,7 +143,7 @@ describe('admission', () => {
   it('shares one authority between replicas, and puts right what others overwrite', async () => {
     await using the = await world(plane)
     const build = () => {
-      const widgets = controller(Widget, { name: 'shared' })
+      const widgets = controller(Widget, { name: 'shared', ...IN_ANNOTATIONS })
       widgets.on.validate('never', () => {
         throw new PermanentError('never')
       })
@@ -214,7 +214,7 @@ describe('admission', () => {
     const address = taken.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const one = operator({
-      controllers: [controller(Widget, { name: 'taken' })],
+      controllers: [controller(Widget, { name: 'taken', ...IN_ANNOTATIONS })],
       transport: the.transport,
       namespaces: [the.namespace],
       log: silent,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ABSENT, controller, PRESENT } from '#operator/index.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, Widget, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
@@ -9,7 +9,7 @@ describe('changes of an object reach their handlers', () => {
   it('a new object is created, its spec change is an update, its deletion is waited for', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'lifecycle' })
+    const widgets = controller(Widget, { name: 'lifecycle', ...IN_ANNOTATIONS })
     widgets.on.create('make', ({ spec, patch }) => {
       calls.push(`create ${spec.size}`)
       patch.status({ ready: true })
@@ -44,7 +44,7 @@ describe('changes of an object reach their handlers', () => {
   it('a note that somebody garbled holds up neither the creation nor the deletion', async () => {
     await using the = await world(plane)
     const created: string[] = []
-    const widgets = controller(Widget, { name: 'garbled' })
+    const widgets = controller(Widget, { name: 'garbled', ...IN_ANNOTATIONS })
     widgets.on.create('make', ({ name }) => void created.push(name))
     widgets.on.delete('break', () => {})
     await the.run([widgets])
@@ -59,10 +59,27 @@ describe('changes of an object reach their handlers', () => {
     })
   })
 
+  it('without a storage on the object nothing is written, and the next process creates it again', async () => {
+    await using the = await world(plane)
+    const calls: string[] = []
+    const widgets = () => {
+      const one = controller(Widget, { name: 'forgetful' })
+      one.on.create('make', ({ name }) => void calls.push(name))
+      return one
+    }
+    const first = await the.run([widgets()])
+    const made = await the.create('one')
+    await eventually(() => expect(calls).toEqual(['one']))
+    await first.stop()
+    await the.run([widgets()])
+    await eventually(() => expect(calls).toEqual(['one', 'one']))
+    expect(await the.get('one')).toEqual(made)
+  })
+
   it('a status change is no update, and a change of a label is one', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'essence' })
+    const widgets = controller(Widget, { name: 'essence', ...IN_ANNOTATIONS })
     widgets.on.update('change', ({ diff }) => {
       calls.push(diff.map(({ op, path }) => `${op} ${path.join('.')}`).join())
     })
@@ -85,7 +102,7 @@ describe('changes of an object reach their handlers', () => {
   it('an object that was handled by an earlier process is resumed; one that changed meanwhile is updated', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'resume' })
+    const widgets = controller(Widget, { name: 'resume', ...IN_ANNOTATIONS })
     widgets.on.create('make', ({ name }) => {
       calls.push(`create ${name}`)
     })
@@ -114,7 +131,7 @@ describe('changes of an object reach their handlers', () => {
   it('a field handler sees only what touches its field', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'field' })
+    const widgets = controller(Widget, { name: 'field', ...IN_ANNOTATIONS })
     widgets.on.field('spec.size', 'scale', ({ diff }) => {
       calls.push(diff.map(({ old, new: now }) => `${JSON.stringify(old)}→${JSON.stringify(now)}`).join())
     })
@@ -130,7 +147,7 @@ describe('changes of an object reach their handlers', () => {
   it('filters choose by labels, annotations and a question, and an object that matches later is created then', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'filters' })
+    const widgets = controller(Widget, { name: 'filters', ...IN_ANNOTATIONS })
     widgets.on.create('tiered', ({ name }) => void calls.push(`tiered ${name}`), { labels: { tier: PRESENT } })
     widgets.on.create('plain', ({ name }) => void calls.push(`plain ${name}`), {
       labels: { tier: ABSENT },
@@ -150,7 +167,7 @@ describe('changes of an object reach their handlers', () => {
     await using the = await world(plane)
     const calls: string[] = []
     await the.create('before')
-    const widgets = controller(Widget, { name: 'events' })
+    const widgets = controller(Widget, { name: 'events', ...IN_ANNOTATIONS })
     widgets.on.event('see', ({ type, name }) => void calls.push(`${type} ${name}`))
     await the.run([widgets])
     await eventually(() => expect(calls).toEqual(['listed before']))

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { controller } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, Widget, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
@@ -16,7 +16,7 @@ describe('a daemon', () => {
   it('runs for each object until the object is deleted, filtered out, or the operator stops, and adds no finalizer', async () => {
     await using the = await world(plane)
     const log: string[] = []
-    const widgets = controller(Widget, { name: 'daemons' })
+    const widgets = controller(Widget, { name: 'daemons', ...IN_ANNOTATIONS })
     widgets.daemon(
       'live',
       async ({ name, signal }) => {
@@ -44,7 +44,7 @@ describe('a daemon', () => {
 
   it('sees the object as it is now, and sends its status when it says so', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'live' })
+    const widgets = controller(Widget, { name: 'live', ...IN_ANNOTATIONS })
     widgets.daemon('syncedStore', async (context) => {
       while (!context.signal.aborted) {
         context.patch.status({ seen: context.spec.size })
@@ -63,7 +63,7 @@ describe('a daemon', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: number[] = []
-    const widgets = controller(Widget, { name: 'erring' })
+    const widgets = controller(Widget, { name: 'erring', ...IN_ANNOTATIONS })
     widgets.daemon(
       'run',
       ({ retry }) => {
@@ -89,7 +89,7 @@ describe('a daemon', () => {
     await using the = await world(plane)
     const log: string[] = []
     const build = (id: string) => {
-      const widgets = controller(Widget, { name: 'leased' })
+      const widgets = controller(Widget, { name: 'leased', ...IN_ANNOTATIONS })
       widgets.daemon(
         'live',
         async ({ signal }) => {

@@ -12,7 +12,7 @@ import {
 import { controller } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { type RequestProxy, sharedControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { eventually, memoryLog, Widget, widgetCrd, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, memoryLog, Widget, widgetCrd, world } from './world.ts'
 
 /*
  * The contract of `@dot-i/k8s-operator` (its README's three examples, written anew) on our host and a real API server.
@@ -246,7 +246,7 @@ describe('our own controllers in the host', () => {
     await using the = await world(plane)
     const calls: string[] = []
     const controllers = ['left', 'right'].map((name) => {
-      const widgets = controller(Widget, { name })
+      const widgets = controller(Widget, { name, ...IN_ANNOTATIONS })
       widgets.reconcile(({ name: widget }) => void calls.push(`${name} ${widget}`))
       return widgets
     })

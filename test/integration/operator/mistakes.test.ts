@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { controller, loadTransport } from '#operator/index.ts'
 import { runtimeMetrics } from '#operator/metrics.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
-import { ConfigMap, eventually, memoryLog, Widget, world } from './world.ts'
+import { ConfigMap, eventually, IN_ANNOTATIONS, memoryLog, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
@@ -12,7 +12,7 @@ describe('a mistake in a program stays where it was made', () => {
     await using the = await world(plane)
     const log = memoryLog()
     const calls: string[] = []
-    const wrong = controller(Widget, { name: 'wrong' })
+    const wrong = controller(Widget, { name: 'wrong', ...IN_ANNOTATIONS })
     wrong.on.event('see', ({ type }) => {
       throw new Error(`event ${type}`)
     })
@@ -24,7 +24,7 @@ describe('a mistake in a program stays where it was made', () => {
     wrong.watches(ConfigMap, () => {
       throw new Error('mapping')
     })
-    const right = controller(Widget, { name: 'right' })
+    const right = controller(Widget, { name: 'right', ...IN_ANNOTATIONS })
     right.reconcile(({ name }) => void calls.push(name))
     right.watches(ConfigMap, ({ metadata }) => (metadata.name === 'part' ? [{ name: 'one' }] : []))
     await the.run([wrong, right], { log })
@@ -55,7 +55,7 @@ describe('a request that fails in the middle', () => {
       lost.add(path)
       return 'lose'
     })
-    const widgets = controller(Widget, { name: 'lossy' })
+    const widgets = controller(Widget, { name: 'lossy', ...IN_ANNOTATIONS })
     widgets.on.create('make', ({ patch }) => {
       patch.status({ phase: 'made' })
       patch.edit((draft) => {
@@ -87,7 +87,7 @@ describe('a request that fails in the middle', () => {
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const log = memoryLog()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'late' })
+    const widgets = controller(Widget, { name: 'late', ...IN_ANNOTATIONS })
     widgets.on.create('make', () => void calls.push('create'))
     widgets.on.delete('unmake', () => void calls.push('delete'))
     let deleted = false
@@ -118,7 +118,7 @@ describe('one operator', () => {
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const registry = new Registry()
-    const [left, right] = ['left', 'right'].map((name) => controller(Widget, { name }))
+    const [left, right] = ['left', 'right'].map((name) => controller(Widget, { name, ...IN_ANNOTATIONS }))
     if (left === undefined || right === undefined) throw new Error('two were made')
     let calls = 0
     left.reconcile(() => {

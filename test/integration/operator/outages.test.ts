@@ -4,13 +4,13 @@ import { loadTransport } from '#operator/client/transport.ts'
 import { controller, defineResource } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { sharedControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { ConfigMap, eventually, memoryLog, Widget, widgetCrd, world } from './world.ts'
+import { ConfigMap, eventually, IN_ANNOTATIONS, memoryLog, Widget, widgetCrd, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
 /** Counts up in the status whenever the spec's size is ahead of it. */
 const follower = (name: string, calls: string[] = []) => {
-  const widgets = controller(Widget, { name })
+  const widgets = controller(Widget, { name, ...IN_ANNOTATIONS })
   widgets.reconcile(({ name: widget, spec, patch }) => {
     calls.push(`${widget} ${spec.size}`)
     patch.status({ seen: spec.size })
@@ -36,7 +36,7 @@ describe('the operator outlives', () => {
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'cut' })
+    const widgets = controller(Widget, { name: 'cut', ...IN_ANNOTATIONS })
     widgets.on.create('make', ({ name }) => void calls.push(`create ${name}`))
     widgets.on.update('change', ({ name, spec }) => void calls.push(`update ${name} ${spec.size}`))
     widgets.on.delete('unmake', ({ name }) => void calls.push(`delete ${name}`), { optional: true })

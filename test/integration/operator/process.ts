@@ -4,11 +4,11 @@
  * Prints a line for everything it does.
  */
 import { type Context, controller, loadTransport, operator } from '#operator/index.ts'
-import { Widget } from './world-kind.ts'
+import { IN_ANNOTATIONS, Widget } from './world-kind.ts'
 
 const [kubeconfig = '', namespace = '', identity = '', mode = ''] = process.argv.slice(2)
 
-const widgets = controller(Widget, { name: 'killed' })
+const widgets = controller(Widget, { name: 'killed', ...IN_ANNOTATIONS })
 const slowly = async ({ name, namespace: place, signal, clock, api }: Context<Widget>) => {
   console.log(`create begins ${name}`)
   while (!signal.aborted && (await api.get(Widget, name, place))?.spec.color !== 'go') await clock.sleep('20ms', signal)

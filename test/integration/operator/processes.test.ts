@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { controller, loadTransport, operator } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, memoryLog, Widget, type World, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, memoryLog, Widget, type World, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 const HANDLED = 'muster.dev/killed.handled'
@@ -87,7 +87,7 @@ describe('two processes under one lease', () => {
 describe('stopping', () => {
   it('lets a handler that heeds its signal end, and sends what it had recorded', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'heeding' })
+    const widgets = controller(Widget, { name: 'heeding', ...IN_ANNOTATIONS })
     let began = false
     widgets.reconcile(async ({ signal, patch }) => {
       began = true
@@ -104,7 +104,7 @@ describe('stopping', () => {
   it('abandons a handler that does not, says so, and writes nothing of it any more', async () => {
     await using the = await world(plane)
     const log = memoryLog()
-    const widgets = controller(Widget, { name: 'deaf' })
+    const widgets = controller(Widget, { name: 'deaf', ...IN_ANNOTATIONS })
     const release = Promise.withResolvers<void>()
     let began = false
     widgets.reconcile(async ({ patch }) => {
@@ -127,7 +127,7 @@ describe('stopping', () => {
     const proxy = await plane.proxy()
     proxy.decide(() => new Promise(() => {}))
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
-    const widgets = controller(Widget, { name: 'early' })
+    const widgets = controller(Widget, { name: 'early', ...IN_ANNOTATIONS })
     widgets.reconcile(() => {})
     const one = operator({ controllers: [widgets], transport, namespaces: [the.namespace], log: silent })
     const running = one.start()

@@ -3,7 +3,7 @@ import { createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { controller, PermanentError } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { ConfigMap, eventually, Widget, world } from './world.ts'
+import { ConfigMap, eventually, IN_ANNOTATIONS, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
@@ -13,7 +13,7 @@ describe('reconcile', () => {
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const phases: (string | undefined)[] = []
-    const widgets = controller(Widget, { name: 'steps' })
+    const widgets = controller(Widget, { name: 'steps', ...IN_ANNOTATIONS })
     widgets.reconcile(({ status, patch }) => {
       phases.push(status?.phase)
       patch.status({ phase: { none: 'started', started: 'done', done: 'done' }[status?.phase ?? 'none'] ?? 'done' })
@@ -33,7 +33,7 @@ describe('reconcile', () => {
     await using the = await world(plane)
     const clock = manualClock()
     let calls = 0
-    const widgets = controller(Widget, { name: 'requeue' })
+    const widgets = controller(Widget, { name: 'requeue', ...IN_ANNOTATIONS })
     widgets.reconcile(() => {
       calls += 1
       return { requeueAfter: '1m' }
@@ -53,7 +53,7 @@ describe('reconcile', () => {
     let calls = 0
     let ended = false
     const ring = Promise.withResolvers<() => void>()
-    const widgets = controller(Widget, { name: 'outside' })
+    const widgets = controller(Widget, { name: 'outside', ...IN_ANNOTATIONS })
     widgets.reconcile(() => {
       calls += 1
     })
@@ -77,7 +77,7 @@ describe('reconcile', () => {
     await using the = await world(plane)
     const clock = manualClock()
     let begun = 0
-    const widgets = controller(Widget, { name: 'outside-broken' })
+    const widgets = controller(Widget, { name: 'outside-broken', ...IN_ANNOTATIONS })
     widgets.source('bell', () => {
       begun += 1
       throw new Error('no')
@@ -93,7 +93,7 @@ describe('reconcile', () => {
     await using the = await world(plane)
     const clock = manualClock()
     let calls = 0
-    const widgets = controller(Widget, { name: 'failing' })
+    const widgets = controller(Widget, { name: 'failing', ...IN_ANNOTATIONS })
     widgets.reconcile(
       ({ patch }) => {
         calls += 1
@@ -117,7 +117,7 @@ describe('reconcile', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: number[] = []
-    const widgets = controller(Widget, { name: 'patient' })
+    const widgets = controller(Widget, { name: 'patient', ...IN_ANNOTATIONS })
     widgets.reconcile(
       ({ retry }) => {
         calls.push(retry.count)
@@ -144,7 +144,7 @@ describe('reconcile', () => {
   it('gives up after a permanent error until something changes', async () => {
     await using the = await world(plane)
     const sizes: number[] = []
-    const widgets = controller(Widget, { name: 'permanent' })
+    const widgets = controller(Widget, { name: 'permanent', ...IN_ANNOTATIONS })
     widgets.reconcile(({ spec, patch }) => {
       sizes.push(spec.size)
       patch.status({ seen: sizes.length })
@@ -165,7 +165,7 @@ describe('reconcile', () => {
       const { status: _, ...rest } = widget
       return rest
     }
-    const widgets = controller(Widget, { name: 'overtaken', transform: withoutStatus })
+    const widgets = controller(Widget, { name: 'overtaken', ...IN_ANNOTATIONS, transform: withoutStatus })
     widgets.reconcile(async ({ spec, name, patch }) => {
       calls.push(spec.size)
       patch.status({ phase: 'bad' })
@@ -181,7 +181,7 @@ describe('reconcile', () => {
   it('is woken by an object of another kind, the old owner as well as the new one', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'woken' })
+    const widgets = controller(Widget, { name: 'woken', ...IN_ANNOTATIONS })
     widgets.reconcile(({ name }) => void calls.push(name))
     widgets.watches(ConfigMap, ({ metadata }) => {
       const owner = metadata.labels?.widget
@@ -204,7 +204,7 @@ describe('reconcile', () => {
   it('finds indexes filled before its first call', async () => {
     await using the = await world(plane)
     for (const name of ['a', 'b', 'c']) await the.create(name, { color: name === 'c' ? 'blue' : 'red' })
-    const widgets = controller(Widget, { name: 'indexed' })
+    const widgets = controller(Widget, { name: 'indexed', ...IN_ANNOTATIONS })
     const byColor = widgets.index('color', ({ spec, metadata }) => [[spec.color, metadata.name]])
     const seen: string[] = []
     widgets.reconcile(({ spec }) => void seen.push(byColor.get(spec.color).toSorted().join()))
@@ -219,7 +219,7 @@ describe('reconcile', () => {
     await using the = await world(plane)
     const elsewhere = await plane.namespace('elsewhere')
     const seen: string[] = []
-    const widgets = controller(Widget, { name: 'everywhere' })
+    const widgets = controller(Widget, { name: 'everywhere', ...IN_ANNOTATIONS })
     const parts = widgets.watches(
       ConfigMap,
       ({ metadata }) => (metadata.labels?.of === 'one' ? [{ name: 'one', namespace: the.namespace }] : []),
@@ -240,10 +240,10 @@ describe('reconcile', () => {
     const calls: string[] = []
     const deleting = (controllerName: string, object: Widget) =>
       object.metadata.deletionTimestamp === undefined ? [] : calls.push(controllerName)
-    const yielding = controller(Widget, { name: 'yielding' })
+    const yielding = controller(Widget, { name: 'yielding', ...IN_ANNOTATIONS })
     yielding.reconcile(({ object }) => void deleting('yielding', object))
     yielding.on.delete('clean', ({ status }) => (status?.phase === 'clean' ? undefined : { requeueAfter: '1h' }))
-    const watching = controller(Widget, { name: 'watching' })
+    const watching = controller(Widget, { name: 'watching', ...IN_ANNOTATIONS })
     watching.reconcile(({ object }) => void deleting('watching', object))
     await the.run([yielding, watching])
     await the.create('one')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { controller, PermanentError, TemporaryError } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, memoryLog, Widget, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, memoryLog, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 const HANDLED = 'muster.dev/retries.handled'
@@ -12,7 +12,7 @@ describe('a handler that fails', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'retries' })
+    const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
     widgets.on.create('steady', () => void calls.push('steady'))
     widgets.on.create(
       'shaky',
@@ -50,7 +50,7 @@ describe('a handler that fails', () => {
     await using the = await world(plane)
     const calls: string[] = []
     const build = () => {
-      const widgets = controller(Widget, { name: 'retries' })
+      const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
       widgets.on.create('steady', () => void calls.push('steady'))
       widgets.on.create(
         'shaky',
@@ -76,7 +76,7 @@ describe('a handler that fails', () => {
     const clock = manualClock()
     const log = memoryLog()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'retries' })
+    const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
     const failing = (id: string) => () => {
       calls.push(id)
       throw new Error(`${id} is not there`)
@@ -106,7 +106,7 @@ describe('a handler that fails', () => {
 
   it('is called at once when the object is mended during its backoff', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'retries' })
+    const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
     const calls: number[] = []
     widgets.on.create(
       'make',
@@ -129,7 +129,7 @@ describe('a handler that fails', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const seen: number[] = []
-    const widgets = controller(Widget, { name: 'retries' })
+    const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
     let broken = false
     widgets.on.create('made', () => {})
     widgets.on.update('follow', ({ spec }) => void seen.push(spec.size))
@@ -157,7 +157,7 @@ describe('a handler that fails', () => {
   it('waiting is no failure: it is not counted, and ends early when something happens', async () => {
     await using the = await world(plane)
     const calls: number[] = []
-    const widgets = controller(Widget, { name: 'retries' })
+    const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
     widgets.on.create(
       'wait',
       ({ status, retry }) => {
@@ -184,7 +184,7 @@ describe('a handler that fails', () => {
 describe('a failure for good', () => {
   it('is told in an event about the object, and so is what handlers say themselves', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'telling' })
+    const widgets = controller(Widget, { name: 'telling', ...IN_ANNOTATIONS })
     widgets.on.create('make', ({ events }) => {
       events.normal('Making', 'on it')
       throw new PermanentError('no such size', { reason: 'NoSuchSize' })

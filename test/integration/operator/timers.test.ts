@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { loadTransport } from '#operator/client/transport.ts'
 import { controller } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, Widget, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
@@ -11,7 +11,7 @@ describe('a timer', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'timer' })
+    const widgets = controller(Widget, { name: 'timer', ...IN_ANNOTATIONS })
     widgets.timer('tick', { every: '1m', labels: { timed: 'yes' } }, ({ clock: time }) => {
       calls.push(time.now().toISOString().slice(11, 19))
     })
@@ -36,7 +36,7 @@ describe('a timer', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'set-back' })
+    const widgets = controller(Widget, { name: 'set-back', ...IN_ANNOTATIONS })
     widgets.timer('tick', { every: '1m' }, () => void calls.push('timer'))
     widgets.reconcile(() => {
       calls.push('reconcile')
@@ -58,7 +58,7 @@ describe('a timer', () => {
     const clock = manualClock()
     let refusals = 1
     proxy.decide(({ method }) => (method === 'PATCH' && refusals-- > 0 ? { status: 500 } : 'pass'))
-    const widgets = controller(Widget, { name: 'unsent' })
+    const widgets = controller(Widget, { name: 'unsent', ...IN_ANNOTATIONS })
     widgets.timer('tick', { every: '24h' }, ({ patch }) => patch.status({ seen: 1 }))
     await the.run([widgets], { clock, transport })
     await the.create('one')
@@ -73,7 +73,7 @@ describe('a timer', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'idle' })
+    const widgets = controller(Widget, { name: 'idle', ...IN_ANNOTATIONS })
     widgets.timer('tick', { every: '1m', idle: '10m' }, ({ clock: time, patch }) => {
       calls.push(time.now().toISOString().slice(11, 16))
       patch.status({ seen: calls.length })
@@ -100,7 +100,7 @@ describe('a timer', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'broken' })
+    const widgets = controller(Widget, { name: 'broken', ...IN_ANNOTATIONS })
     widgets.timer('tick', { every: '1h', backoff: '1m', retries: 2 }, ({ clock: time, retry }) => {
       calls.push(`${time.now().toISOString().slice(11, 16)} ${retry.count}`)
       throw new Error('broken')

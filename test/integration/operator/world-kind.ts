@@ -21,3 +21,5 @@ export const Widget = defineResource<WidgetSpec, WidgetStatus>({
   subresources: ['status'],
 })
 export type Widget = NonNullable<(typeof Widget)['_object']>
+/** A controller that keeps progress and the state it handled last on its objects, where tests and later processes see them. */
+export const IN_ANNOTATIONS = { progress: 'annotations', diffBase: 'annotations' } as const

@@ -14,7 +14,7 @@ import { silent } from '#operator/model/log.ts'
 import { type ControlPlane, RestError } from '#test/harness/index.ts'
 import { Widget, type WidgetSpec } from './world-kind.ts'
 
-export { Widget } from './world-kind.ts'
+export { IN_ANNOTATIONS, Widget } from './world-kind.ts'
 
 export const ConfigMap = defineResource<undefined>({
   group: '',

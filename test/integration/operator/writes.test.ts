@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { loadTransport } from '#operator/client/transport.ts'
 import { controller } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
-import { eventually, memoryLog, Widget, world } from './world.ts'
+import { eventually, IN_ANNOTATIONS, memoryLog, Widget, world } from './world.ts'
 
 const plane = await sharedControlPlane()
 
@@ -12,7 +12,7 @@ describe('what handlers record', () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
-    const widgets = controller(Widget, { name: 'frugal' })
+    const widgets = controller(Widget, { name: 'frugal', ...IN_ANNOTATIONS })
     widgets.reconcile(({ patch, object }) => patch.status({ ready: true, seen: object.metadata.generation ?? 0 }))
     widgets.on.delete('clean', () => {})
     await the.run([widgets], { transport })
@@ -30,7 +30,7 @@ describe('what handlers record', () => {
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const calls: number[] = []
-    const widgets = controller(Widget, { name: 'still' })
+    const widgets = controller(Widget, { name: 'still', ...IN_ANNOTATIONS })
     widgets.reconcile(({ spec, patch }) => {
       calls.push(spec.size)
       patch.merge({ spec: { color: 'red' }, metadata: { labels: { gone: null } } })
@@ -59,7 +59,7 @@ describe('what handlers record', () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
-    const widgets = controller(Widget, { name: 'edits' })
+    const widgets = controller(Widget, { name: 'edits', ...IN_ANNOTATIONS })
     widgets.on.create('claim', ({ patch }) =>
       patch.edit((draft) => {
         draft.metadata.finalizers = [...(draft.metadata.finalizers ?? []), 'test.muster.dev/ours']
@@ -86,7 +86,7 @@ describe('what handlers record', () => {
     await using the = await world(plane)
     const log = memoryLog()
     const uids = new Set<string>()
-    const widgets = controller(Widget, { name: 'gone' })
+    const widgets = controller(Widget, { name: 'gone', ...IN_ANNOTATIONS })
     widgets.reconcile(async ({ object, name, patch }) => {
       if (!uids.has(object.metadata.uid) && uids.size === 0) {
         uids.add(object.metadata.uid)
@@ -108,7 +108,7 @@ describe('what handlers record', () => {
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const log = memoryLog()
     const created: string[] = []
-    const widgets = controller(Widget, { name: 'namesake' })
+    const widgets = controller(Widget, { name: 'namesake', ...IN_ANNOTATIONS })
     widgets.on.create('note', ({ object, spec, patch }) => {
       created.push(object.metadata.uid)
       if (spec.size !== 1) return
@@ -139,7 +139,7 @@ describe('what handlers record', () => {
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const log = memoryLog()
-    const widgets = controller(Widget, { name: 'overtaken' })
+    const widgets = controller(Widget, { name: 'overtaken', ...IN_ANNOTATIONS })
     widgets.reconcile(({ spec, patch }) => patch.status({ seen: spec.size }))
     let others = 0
     proxy.decide(async ({ method }): Promise<'pass'> => {
@@ -163,7 +163,7 @@ describe('what handlers record', () => {
     const begun = Promise.withResolvers<void>()
     const replaced = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<void>()
-    const widgets = controller(Widget, { name: 'last-words' })
+    const widgets = controller(Widget, { name: 'last-words', ...IN_ANNOTATIONS })
     widgets.daemon(
       'speak',
       async ({ signal, patch, send }) => {
@@ -190,7 +190,7 @@ describe('what handlers record', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const log = memoryLog()
-    const widgets = controller(Widget, { name: 'refused' })
+    const widgets = controller(Widget, { name: 'refused', ...IN_ANNOTATIONS })
     let size = -1
     widgets.reconcile(({ patch }) => patch.merge({ spec: { size } }))
     await the.run([widgets], { log, clock, settings: { queueing: { errorDelays: ['10s'] } } })
@@ -209,7 +209,7 @@ describe('what handlers record', () => {
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
     const calls: (number | undefined)[] = []
-    const widgets = controller(Widget, { name: 'consistent' })
+    const widgets = controller(Widget, { name: 'consistent', ...IN_ANNOTATIONS })
     widgets.reconcile(({ status, patch }) => {
       calls.push(status?.seen)
       const seen = (status?.seen ?? 0) + 1
@@ -226,7 +226,7 @@ describe('what handlers record', () => {
 describe('the finalizer', () => {
   it('is there only while a delete handler is for the object', async () => {
     await using the = await world(plane)
-    const widgets = controller(Widget, { name: 'needed' })
+    const widgets = controller(Widget, { name: 'needed', ...IN_ANNOTATIONS })
     widgets.on.delete('clean', () => {}, { labels: { precious: 'yes' } })
     await the.run([widgets])
     await the.create('plain')
@@ -243,7 +243,7 @@ describe('the finalizer', () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: number[] = []
-    const widgets = controller(Widget, { name: 'failing' })
+    const widgets = controller(Widget, { name: 'failing', ...IN_ANNOTATIONS })
     widgets.on.delete(
       'clean',
       ({ retry }) => {
@@ -268,7 +268,7 @@ describe('the finalizer', () => {
   it('an optional delete handler adds none and is called once, when the object is gone', async () => {
     await using the = await world(plane)
     const calls: string[] = []
-    const widgets = controller(Widget, { name: 'optional' })
+    const widgets = controller(Widget, { name: 'optional', ...IN_ANNOTATIONS })
     widgets.on.delete('note', ({ name }) => void calls.push(name), { optional: true })
     await the.run([widgets])
     await the.create('one')
