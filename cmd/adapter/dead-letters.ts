@@ -1,5 +1,5 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import { type KeptLetter, readLetters, replayLetter } from '#controllers/adapter/events/dead-letters.ts'
+import { listDeadLetters, replayDeadLetter, type StoredDeadLetter } from '#controllers/adapter/events/dead-letters.ts'
 import { serverOf } from '#lib/nats/url.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { DeadLettersOptions } from './command.ts'
@@ -16,10 +16,10 @@ export const runDeadLetters = async ({
   const connection = await connectTo(natsUrl)
   try {
     if (replay === undefined) {
-      const letters = await readLetters(connection, consumer, limit)
+      const letters = await listDeadLetters(connection, consumer, limit)
       process.stdout.write(output === 'json' ? `${JSON.stringify(letters, undefined, 2)}\n` : textOf(letters))
     } else {
-      if (!(await replayLetter(connection, replay))) throw new Failure(`there is no dead letter ${replay}`)
+      if (!(await replayDeadLetter(connection, replay))) throw new Failure(`there is no dead letter ${replay}`)
       process.stdout.write(`replayed ${replay}\n`)
     }
   } finally {
@@ -36,7 +36,7 @@ const connectTo = async (url: string): Promise<NatsConnection> => {
   }
 }
 
-const textOf = (letters: readonly KeptLetter[]): string =>
+const textOf = (letters: readonly StoredDeadLetter[]): string =>
   letters.length === 0
     ? 'no dead letters\n'
     : letters

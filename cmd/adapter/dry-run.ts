@@ -2,21 +2,21 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DryRunFileError, type ResponseRule } from '#controllers/adapter/dry-run/canned-responses.ts'
-import { dryRun, instant } from '#controllers/adapter/dry-run/dry-run.ts'
-import { dryRunText } from '#controllers/adapter/dry-run/format.ts'
+import { dryRun, instantClock } from '#controllers/adapter/dry-run/dry-run.ts'
+import { formatDryRun } from '#controllers/adapter/dry-run/format.ts'
 import { NotAnEventError, parseEventText } from '#controllers/adapter/events/reconcile-event.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { loadTask, parseTaskFile } from '#controllers/adapter/task/load-task.ts'
 import type { JsonObject, Task } from '#controllers/adapter/task/task.ts'
-import { ofManifest } from '#controllers/adapter/task/task-document.ts'
-import { filesIn } from '#controllers/adapter/task/task-files.ts'
+import { taskOfDocument } from '#controllers/adapter/task/task-document.ts'
+import { filesInFolder } from '#controllers/adapter/task/task-files.ts'
 import { InvalidTaskError } from '#controllers/adapter/task/task-problems.ts'
 import { UsageError } from '../failure.ts'
 import type { DryRunOptions } from './command.ts'
 
 /** Prints the trace. The exit code is 1 when the run failed. @throws UsageError when a file can't be used */
 export const runDryRun = async (options: DryRunOptions): Promise<void> => {
-  const clock = instant(new Date())
+  const clock = instantClock(new Date())
   // What a person runs on their own machine may read what they may read.
   const environment = definedOf(process.env)
   const task = taskOf(needed('--task', options.task), environment, () => clock.now())
@@ -36,7 +36,7 @@ export const runDryRun = async (options: DryRunOptions): Promise<void> => {
       readFile: read,
       clock,
     })
-    process.stdout.write(options.output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : dryRunText(result))
+    process.stdout.write(options.output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : formatDryRun(result))
     if (result.status === 'failed') process.exitCode = 1
   } catch (error) {
     if (error instanceof DryRunFileError) throw new UsageError(`--api-responses: ${error.message}`, { cause: error })
@@ -61,8 +61,8 @@ const namedIn = (text: string, environment: Readonly<Record<string, string>>): r
 const taskOf = (file: string, environment: Readonly<Record<string, string>>, now: () => Date): Task => {
   const text = textOf('--task', file)
   try {
-    const { task, adapter = nameIn(task) } = ofManifest(parseTaskFile(text))
-    return loadTask(task, { languages: taskLanguages(now), adapter, files: filesIn(dirname(file)), environment })
+    const { task, adapter = nameIn(task) } = taskOfDocument(parseTaskFile(text))
+    return loadTask(task, { languages: taskLanguages(now), adapter, files: filesInFolder(dirname(file)), environment })
   } catch (error) {
     if (error instanceof InvalidTaskError)
       throw new UsageError(`--task: ${file} can't be run: ${error.message}`, { cause: error })

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import type { RunBook } from '#controllers/adapter/runs/run-history.ts'
+import type { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import type { AnyController } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { ControllerName } from './catalogue.ts'
@@ -9,7 +9,7 @@ import type { ManagerOptions } from './command.ts'
 /** What controllers are made from. */
 export interface Deps {
   /** The last runs of adapter tasks, for those who read them in this process. */
-  readonly runs: RunBook
+  readonly runs: RunHistory
   /** Where the fleet operator leaves its view, for the same. */
   readonly fleet: FleetViewRef
   readonly clock: Clock
@@ -34,7 +34,7 @@ const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyControl
       ...deps,
       variables: adapterEnv,
       files: adapterFiles,
-      targets: adapterHttpTargets,
+      httpTargets: adapterHttpTargets,
       denyInvalid: denyInvalidTasks,
     })
   },

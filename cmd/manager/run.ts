@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import { RunBook } from '#controllers/adapter/runs/run-history.ts'
+import { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
 import { createRegistry, runtimeMetrics, serveMetrics } from '#operator/metrics.ts'
@@ -68,7 +68,7 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   await preflight(transport, needsOf(options), signal)
 
   const fleet: FleetViewRef = { view: undefined }
-  const runs = new RunBook()
+  const runs = new RunHistory()
   if (options.adapterRunsBindAddress !== undefined && options.controllers.includes('adapter')) {
     const { serveRunsTo } = await import('./runs.ts')
     const server = await serveRunsTo(options.adapterRunsBindAddress, { runs, transport, clock, options })

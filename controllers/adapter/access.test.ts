@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { accessTo } from './access.ts'
+import { grantAccess } from './access.ts'
 
 test('only listed variables and files are there, and no link leads out', async () => {
   const home = await mkdtemp(join(tmpdir(), 'muster-access-'))
@@ -12,7 +12,7 @@ test('only listed variables and files are there, and no link leads out', async (
   await writeFile(join(home, 'secret'), 'secret')
   await writeFile(join(listed, 'token'), 'token')
   await symlink(join(home, 'secret'), join(listed, 'link'))
-  const access = accessTo({ variables: ['REGION', 'UNSET'], files: [listed], env: { REGION: 'eu', PASSWORD: 'x' } })
+  const access = grantAccess({ variables: ['REGION', 'UNSET'], files: [listed], env: { REGION: 'eu', PASSWORD: 'x' } })
 
   expect(access.environment).toEqual({ REGION: 'eu' })
   expect(await access.readFile(join(listed, 'token'))).toBe('token')

@@ -1,7 +1,7 @@
 /** What of the manager's own surroundings tasks may read and reach: nothing but what whoever runs it has listed. Design page 50, Safety. */
 import { readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, normalize, sep } from 'node:path'
-import { type HttpTargets, httpTargets } from './transports/http-allowlist.ts'
+import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
 
 export interface Access {
   /** The listed variables that are set. */
@@ -10,11 +10,11 @@ export interface Access {
   mayRead(path: string): boolean
   /** @throws Error when it may not be read, or can't */
   readFile(path: string): Promise<string>
-  readonly httpTargets: HttpTargets
+  readonly httpAllowlist: HttpAllowlist
 }
 
 /** Bytes of a file that a task reads; the peer's. */
-const LARGEST = 1024 * 1024
+const MAX_FILE_BYTES = 1024 * 1024
 
 export interface AccessOptions {
   /** Names of environment variables. */
@@ -22,11 +22,11 @@ export interface AccessOptions {
   /** Folders, or single files. */
   readonly files: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to. */
-  readonly targets?: readonly string[]
+  readonly httpTargets?: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export const accessTo = ({ variables, files, targets = [], env }: AccessOptions): Access => {
+export const grantAccess = ({ variables, files, httpTargets: targets = [], env }: AccessOptions): Access => {
   const environment: Record<string, string> = {}
   for (const name of variables) {
     const value = env[name]
@@ -35,7 +35,7 @@ export const accessTo = ({ variables, files, targets = [], env }: AccessOptions)
   const mayRead = (path: string): boolean => isAbsolute(path) && files.some((listed) => isWithin(listed, path))
   return {
     environment,
-    httpTargets: httpTargets(targets),
+    httpAllowlist: httpAllowlist(targets),
     mayRead,
     async readFile(path) {
       if (!mayRead(path)) throw new Error('it is in no folder that tasks may read: --adapter-files lists them')
@@ -43,7 +43,7 @@ export const accessTo = ({ variables, files, targets = [], env }: AccessOptions)
       const folders = await Promise.all(files.map((listed) => realpath(listed).catch(() => listed)))
       if (!folders.some((folder) => isWithin(folder, actual))) throw new Error('it leads out of the folder by a link')
       const text = await readFile(actual, 'utf8')
-      if (text.length > LARGEST) throw new Error(`it is larger than ${LARGEST} bytes`)
+      if (text.length > MAX_FILE_BYTES) throw new Error(`it is larger than ${MAX_FILE_BYTES} bytes`)
       return text
     },
   }

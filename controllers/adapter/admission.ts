@@ -5,12 +5,12 @@ import type { AdmissionContext } from '#operator/engine/context.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { PermanentError } from '#operator/model/errors.ts'
 import type { Access } from './access.ts'
-import { checkSpec } from './daemon/task-reader.ts'
+import { validateSpec } from './daemon/task-reader.ts'
 import { taskLanguages } from './language/task-languages.ts'
 import { InvalidTaskError } from './task/task-problems.ts'
 
 /** @throws PermanentError that names each place in the spec and what to write there, as the condition of the task would */
-export const refuseInvalid =
+export const refuseInvalidTask =
   ({ access, clock }: { readonly access: Access; readonly clock: Clock }) =>
   ({ object, old, operation, warnings }: AdmissionContext<AdapterTask>): void => {
     if (operation === 'DELETE') return
@@ -20,7 +20,7 @@ export const refuseInvalid =
     if (taskRef !== undefined)
       warnings.push(`the task in the ConfigMap ${taskRef.name} is judged when it is read: look at the condition Ready`)
     try {
-      checkSpec(object.spec, { access, languages: taskLanguages(() => clock.now()) })
+      validateSpec(object.spec, { access, languages: taskLanguages(() => clock.now()) })
     } catch (error) {
       if (!(error instanceof InvalidTaskError)) throw error
       throw new PermanentError(`spec: ${error.message}`, { reason: 'InvalidTask', cause: error })

@@ -1,11 +1,11 @@
 /**
  * Adapter tasks: one worker per AdapterTask.
  *
- *   AdapterTask ─► task (daemon) ─► events: queue | JetStream ─► lanes ─► run: params, preconditions, apply | delete, report
- *                      │                                           ▲
- *                      └─► status                  applied objects change (watch)
+ *   AdapterTask ─► task (daemon) ─► events: queue | JetStream ─► KeyedQueue ─► run: params, preconditions, apply | delete, report
+ *                      │                                             ▲
+ *                      └─► status                    applied objects change (watch)
  *
- * How to write a task: docs/adapter-tasks.md. The rules, and how deletion works: docs/adapters.md.
+ * The rules: docs/spec/adapter.md. How to write a task: docs/adapter-tasks.md. How deletion works: docs/adapters.md.
  */
 import type { Registry } from 'prom-client'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
@@ -13,11 +13,11 @@ import { RestMapper } from '#operator/client/rest-mapper.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { WakeSignal } from '#operator/model/wake-signal.ts'
-import { type Access, accessTo } from './access.ts'
-import { refuseInvalid } from './admission.ts'
-import { tend } from './daemon/daemon.ts'
+import { type Access, grantAccess } from './access.ts'
+import { refuseInvalidTask } from './admission.ts'
+import { taskDaemon } from './daemon/daemon.ts'
 import { createMetrics } from './metrics.ts'
-import { RunBook } from './runs/run-history.ts'
+import { RunHistory } from './runs/run-history.ts'
 
 export interface AdapterDeps {
   readonly clock: Clock
@@ -29,9 +29,9 @@ export interface AdapterDeps {
   readonly variables?: readonly string[]
   readonly files?: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to; none when left out. */
-  readonly targets?: readonly string[]
+  readonly httpTargets?: readonly string[]
   /** Where runs are noted for others to read; only for the tasks' own status when left out. */
-  readonly runs?: RunBook
+  readonly history?: RunHistory
   /** Refuse tasks that can't be run, by admission. */
   readonly denyInvalid?: boolean
 }
@@ -42,29 +42,29 @@ export const adapter = ({
   version,
   variables = [],
   files = [],
-  targets = [],
-  runs = new RunBook(),
+  httpTargets = [],
+  history = new RunHistory(),
   denyInvalid = false,
 }: AdapterDeps): Controller<AdapterTask> => {
   const tasks = controller(AdapterTask, { name: 'adapter' })
-  const access: Access = accessTo({ variables, files, targets, env: process.env })
-  const wakeSignals = new Map<string, WakeSignal>()
+  const access: Access = grantAccess({ variables, files, httpTargets, env: process.env })
+  const reloadSignals = new Map<string, WakeSignal>()
   let kinds: RestMapper | undefined
 
   tasks.daemon(
     'task',
-    tend({
+    taskDaemon({
       metrics: createMetrics(registry),
       version,
       access,
-      wakeSignals,
-      runs,
+      reloadSignals,
+      history,
       kinds: ({ api }) => (kinds ??= new RestMapper(api.transport, clock)),
     }),
     { lease: leaseOf },
   )
-  tasks.on.field('spec', 'reload', ({ object }) => wakeSignals.get(object.metadata.uid)?.wake())
-  if (denyInvalid) tasks.on.validate('invalid', refuseInvalid({ access, clock }))
+  tasks.on.field('spec', 'reload', ({ object }) => reloadSignals.get(object.metadata.uid)?.wake())
+  if (denyInvalid) tasks.on.validate('invalid', refuseInvalidTask({ access, clock }))
 
   return tasks
 }

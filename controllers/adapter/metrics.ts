@@ -1,19 +1,19 @@
 /** The metrics of adapter tasks: the peer's names, so that its dashboards show ours, and what it lacks. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import type { Stuck } from './daemon/stuck-deletions.ts'
+import type { StuckDeletion } from './daemon/stuck-deletions.ts'
 
-const ADAPTER = ['adapter_name'] as const
+const ADAPTER_LABELS = ['adapter_name'] as const
 
 /** Registers them; once per registry. */
 export const createMetrics = (registry: Registry) => {
   const registers = [registry]
   /** Read whenever somebody asks: a deletion gets stuck by time alone. By adapter. */
-  const stuck = new Map<string, () => readonly Stuck[]>()
+  const stuck = new Map<string, () => readonly StuckDeletion[]>()
   new Gauge({
     name: 'hyperfleet_adapter_resource_deletions_stuck',
     help: 'Deletions that wait for longer than five minutes, by the resource of the task that they wait for, and why it does not go: Finalizer, Order, PreconditionNotMet, or the reason of a failure. Resource "" waits for the report of it to be taken.',
-    labelNames: [...ADAPTER, 'resource_type', 'cause'],
+    labelNames: [...ADAPTER_LABELS, 'resource_type', 'cause'],
     registers,
     collect() {
       this.reset()
@@ -27,57 +27,57 @@ export const createMetrics = (registry: Registry) => {
     eventsProcessed: new Counter({
       name: 'hyperfleet_adapter_events_processed_total',
       help: 'Runs that ended, by status: success, failed, skipped.',
-      labelNames: [...ADAPTER, 'status'],
+      labelNames: [...ADAPTER_LABELS, 'status'],
       registers,
     }),
     duration: new Histogram({
       name: 'hyperfleet_adapter_event_processing_duration_seconds',
       help: 'How long a run took.',
-      labelNames: ADAPTER,
+      labelNames: ADAPTER_LABELS,
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120],
       registers,
     }),
     errors: new Counter({
       name: 'hyperfleet_adapter_errors_total',
       help: 'Failures of runs, by phase.',
-      labelNames: [...ADAPTER, 'error_type'],
+      labelNames: [...ADAPTER_LABELS, 'error_type'],
       registers,
     }),
     resourcesDeleted: new Counter({
       name: 'hyperfleet_adapter_resources_deleted_total',
       help: 'Resources whose deletion was asked for, by whether that was taken. What was gone already is not counted.',
-      labelNames: [...ADAPTER, 'resource_type', 'status'],
+      labelNames: [...ADAPTER_LABELS, 'resource_type', 'status'],
       registers,
     }),
     deletionDuration: new Histogram({
       name: 'hyperfleet_adapter_resource_deletion_duration_seconds',
       help: 'From the first run that deleted something for a resource to the one that found everything gone.',
-      labelNames: ADAPTER,
+      labelNames: ADAPTER_LABELS,
       buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900],
       registers,
     }),
     deletionsInProgress: new Gauge({
       name: 'hyperfleet_adapter_resource_deletions_in_progress',
       help: 'Resources that are being deleted and still have something left.',
-      labelNames: ADAPTER,
+      labelNames: ADAPTER_LABELS,
       registers,
     }),
     deadLetters: new Counter({
       name: 'hyperfleet_adapter_dead_letters_total',
       help: 'Messages that were no event and were set aside.',
-      labelNames: ADAPTER,
+      labelNames: ADAPTER_LABELS,
       registers,
     }),
     inFlight: new Gauge({
       name: 'hyperfleet_adapter_runs_in_flight',
       help: 'Runs that are under way.',
-      labelNames: ADAPTER,
+      labelNames: ADAPTER_LABELS,
       registers,
     }),
     up: new Gauge({
       name: 'hyperfleet_adapter_up',
       help: '1 while the task is worked on.',
-      labelNames: ADAPTER,
+      labelNames: ADAPTER_LABELS,
       registers,
     }),
   }

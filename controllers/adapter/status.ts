@@ -4,39 +4,46 @@ import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Condition, type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
-import type { Summary } from './daemon/task-stats.ts'
+import type { StatsSummary } from './daemon/task-stats.ts'
 
-export interface Situation {
+export interface StatusInput {
   /** metadata.generation of the spec that was looked at last. */
   readonly generation: number | undefined
   /** What is wrong with the task, and what is not done because of it. */
-  readonly invalid: { readonly message: string; readonly waits: 'everything' | 'deletions' } | undefined
+  readonly invalid: { readonly message: string; readonly blocks: 'everything' | 'deletions' } | undefined
   readonly suspended: boolean
   /** Why nothing is worked on for a while; undefined when something is. */
-  readonly brokenOff: string | undefined
+  readonly failure: string | undefined
   /** Events were asked for and the source answered. */
   readonly connected: boolean
   /** Why events can't be taken; undefined when they can. */
   readonly sourceProblem: string | undefined
   /** Kinds whose changes are not seen, with why. */
-  readonly blind: ReadonlyMap<string, string>
+  readonly unwatchedKinds: ReadonlyMap<string, string>
   readonly inFlight: number
-  readonly summary: Summary
+  readonly summary: StatsSummary
   /** The newest first. */
   readonly lastRuns: readonly AdapterRun[]
 }
 
-type Said = Omit<KstatusInput, 'observedGeneration'>
+type TaskState = Omit<KstatusInput, 'observedGeneration'>
 
-const MENDED = {
+const CONSEQUENCE = {
   everything: 'nothing is done until it is mended',
   deletions: 'nothing is deleted until it is mended',
 } as const
 
 /** How the task stands, the gravest first. */
-const standingOf = ({ invalid, suspended, brokenOff, connected, sourceProblem, blind }: Situation): Said => {
+const decideState = ({
+  invalid,
+  suspended,
+  failure: brokenOff,
+  connected,
+  sourceProblem,
+  unwatchedKinds: blind,
+}: StatusInput): TaskState => {
   if (invalid !== undefined)
-    return { type: 'Stalled', reason: 'InvalidTask', message: `${invalid.message}; ${MENDED[invalid.waits]}` }
+    return { type: 'Stalled', reason: 'InvalidTask', message: `${invalid.message}; ${CONSEQUENCE[invalid.blocks]}` }
   if (suspended)
     return { type: 'Ready', reason: 'Suspended', message: 'no run begins while spec.suspend is true; events wait' }
   if (brokenOff !== undefined) return { type: 'Reconciling', reason: 'BrokenOff', message: brokenOff }
@@ -57,27 +64,27 @@ const standingOf = ({ invalid, suspended, brokenOff, connected, sourceProblem, b
 }
 
 /** A merge patch of the status; null removes. */
-export const statusOf = (
-  situation: Situation,
+export const buildStatus = (
+  situation: StatusInput,
   before: readonly Condition[] | undefined,
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
   const { generation, inFlight, summary, lastRuns } = situation
-  const claims = kstatusConditions({ ...standingOf(situation), observedGeneration: generation })
+  const claims = kstatusConditions({ ...decideState(situation), observedGeneration: generation })
   return {
     observedGeneration: generation ?? null,
     conditions: withConditions(before, claims, now) as AdapterTaskStatus['conditions'] & {},
     ...summary,
     inFlight,
     lastError: summary.lastError ?? null,
-    lastRuns: lastRuns.map(outcomeOf),
+    lastRuns: lastRuns.map(toLastRun),
   }
 }
 
 /** Characters of a message: `kubectl describe` shows it, and the trace has all of it. */
-const LONGEST = 256
+const MAX_MESSAGE_CHARS = 256
 
-const outcomeOf = ({ resource, trace }: AdapterRun): LastRun => {
+const toLastRun = ({ resource, trace }: AdapterRun): LastRun => {
   const { status, mode, startedAt, failures, skipReason } = trace
   const [failure] = failures
   const message = failure === undefined ? skipReason : `${failure.phase} ${failure.step}: ${failure.message}`
@@ -86,7 +93,7 @@ const outcomeOf = ({ resource, trace }: AdapterRun): LastRun => {
     time: startedAt,
     status,
     ...(mode !== undefined && { mode }),
-    ...(message !== undefined && { message: message.slice(0, LONGEST) }),
+    ...(message !== undefined && { message: message.slice(0, MAX_MESSAGE_CHARS) }),
   }
 }
 

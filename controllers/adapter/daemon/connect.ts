@@ -3,43 +3,47 @@ import type { AdapterTask, AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v
 import type { Clock } from '#operator/model/clock.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, selectorOf } from '#operator/model/selector.ts'
-import { queueSource } from '../events/api-queue.ts'
-import { formerGroupOf, groupOf } from '../events/consumer-group.ts'
+import { apiQueueSource } from '../events/api-queue.ts'
+import { consumerGroup, legacyConsumerGroup } from '../events/consumer-group.ts'
 import type { EventSource, SourceOptions } from '../events/source.ts'
-import { Caller } from '../http/client.ts'
-import { type OpenExchange, openExchange } from '../http/connection.ts'
+import { HttpClient } from '../http/client.ts'
+import { type HttpConnection, openHttpConnection } from '../http/connection.ts'
 
-export interface ApiReach {
+export interface ApiConnection {
   /** To be closed. */
-  readonly own: OpenExchange
+  readonly connection: HttpConnection
   /** With the task's token. */
-  readonly caller: Caller
+  readonly caller: HttpClient
   /** Of one request, in milliseconds. */
-  readonly limit: number
+  readonly timeoutMs: number
 }
 
-export const reachApi = (
+export const connectApi = (
   { hyperfleetAPI: { url, timeout, tokenPath } }: AdapterTaskSpec,
   userAgent: string,
   clock: Clock,
-): ApiReach => {
+): ApiConnection => {
   const limit = toMilliseconds(timeout ?? '10s')
-  const own = openExchange({ base: url, userAgent })
-  return { own, caller: new Caller({ exchange: own.exchange, clock, timeout: limit, tokenFile: tokenPath }), limit }
+  const own = openHttpConnection({ base: url, userAgent })
+  return {
+    connection: own,
+    caller: new HttpClient({ roundTrip: own.roundTrip, clock, timeoutMs: limit, tokenFile: tokenPath }),
+    timeoutMs: limit,
+  }
 }
 
 /** Nothing is asked before it is opened. @param caller of the HyperFleet API */
-export const sourceOf = async (
+export const createEventSource = async (
   { metadata: { name, namespace = 'default' }, spec }: AdapterTask,
-  caller: Caller,
+  caller: HttpClient,
   onDeadLetter: SourceOptions['onDeadLetter'],
 ): Promise<EventSource> => {
-  const { transport, url, consumer = groupOf(namespace, name), visibility } = spec.events
+  const { transport, url, consumer = consumerGroup(namespace, name), visibility } = spec.events
   const { resourceType } = spec
-  const common = { consumer, resourceType, visibility: toMilliseconds(visibility), onDeadLetter }
+  const common = { consumer, resourceType, visibilityMs: toMilliseconds(visibility), onDeadLetter }
   if (transport !== 'nats' || url === undefined)
-    return queueSource({ ...common, caller, selector: formatSelector(selectorOf(spec.selector ?? {})) })
+    return apiQueueSource({ ...common, caller, selector: formatSelector(selectorOf(spec.selector ?? {})) })
   const { jetStreamSource } = await import('../events/jetstream.ts')
-  const former = spec.events.consumer === undefined ? formerGroupOf(namespace, name) : undefined
-  return jetStreamSource({ ...common, url, former, name: `muster-adapter ${namespace}/${name}` })
+  const former = spec.events.consumer === undefined ? legacyConsumerGroup(namespace, name) : undefined
+  return jetStreamSource({ ...common, url, legacyConsumer: former, name: `muster-adapter ${namespace}/${name}` })
 }

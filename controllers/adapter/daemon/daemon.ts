@@ -10,103 +10,103 @@ import { selectorOf } from '#operator/model/selector.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { Access } from '../access.ts'
 import type { DeadLetter } from '../events/source.ts'
-import { Caller } from '../http/client.ts'
-import { type OpenExchange, openExchange } from '../http/connection.ts'
+import { HttpClient } from '../http/client.ts'
+import { type HttpConnection, openHttpConnection } from '../http/connection.ts'
 import { taskLanguages } from '../language/task-languages.ts'
 import type { Metrics } from '../metrics.ts'
-import type { RunBook } from '../runs/run-history.ts'
-import type { Situation } from '../status.ts'
+import type { RunHistory } from '../runs/run-history.ts'
+import type { StatusInput } from '../status.ts'
 import type { Task } from '../task/task.ts'
 import { InvalidTaskError } from '../task/task-problems.ts'
-import { LARGEST_ANSWER } from '../transports/http.ts'
+import { MAX_RESPONSE_CHARS } from '../transports/http.ts'
 import { guardedLookup } from '../transports/http-allowlist.ts'
-import { reachApi, sourceOf } from './connect.ts'
-import { beginAgain } from './retry-with-backoff.ts'
-import { Telling } from './status-writer.ts'
+import { connectApi, createEventSource } from './connect.ts'
+import { retryWithBackoff } from './retry-with-backoff.ts'
+import { StatusWriter } from './status-writer.ts'
 import { readTask } from './task-reader.ts'
-import { Ledger } from './task-stats.ts'
+import { TaskStats } from './task-stats.ts'
 import { Worker } from './worker.ts'
 
-export interface TendDeps {
+export interface TaskDaemonDeps {
   readonly metrics: Metrics
   /** Of this program, for `User-Agent`. */
   readonly version: string
   readonly access: Access
   /** What the API server serves, shared by all tasks. */
   kinds(context: DaemonContext<AdapterTask>): RestMapper
-  readonly runs: RunBook
+  readonly history: RunHistory
   /** Rung when the spec of a task has changed, by uid. */
-  readonly wakeSignals: Map<string, WakeSignal>
+  readonly reloadSignals: Map<string, WakeSignal>
 }
 
 /** A task to run, and everything that decides how, as text. */
-interface Wanted {
+interface LoadedTask {
   readonly task: Task
   readonly text: string
 }
 
 /** How often the ConfigMap of a `taskRef` is read, in milliseconds. */
-const REREAD = 15_000
+const RELOAD_INTERVAL_MS = 15_000
 
-export const tend =
-  (deps: TendDeps) =>
+export const taskDaemon =
+  (deps: TaskDaemonDeps) =>
   async (context: DaemonContext<AdapterTask>): Promise<void> => {
-    const tending = new Tending(deps, context)
+    const tending = new TaskDaemon(deps, context)
     await tending.run()
   }
 
-class Tending {
-  readonly #deps: TendDeps
+class TaskDaemon {
+  readonly #deps: TaskDaemonDeps
   readonly #context: DaemonContext<AdapterTask>
   readonly #reload: WakeSignal
-  readonly #news: WakeSignal
-  readonly #ledger: Ledger
-  readonly #telling: Telling
+  readonly statusChanged: WakeSignal
+  readonly stats: TaskStats
+  readonly statusWriter: StatusWriter
   #worker: Worker | undefined
-  #invalid: Situation['invalid']
+  #invalid: StatusInput['invalid']
   #generation: number | undefined
   #brokenOff: string | undefined
 
-  constructor(deps: TendDeps, context: DaemonContext<AdapterTask>) {
+  constructor(deps: TaskDaemonDeps, context: DaemonContext<AdapterTask>) {
     this.#deps = deps
     this.#context = context
     this.#reload = new WakeSignal(context.clock)
-    this.#news = new WakeSignal(context.clock)
-    this.#telling = new Telling(context, () => this.#situation)
+    this.statusChanged = new WakeSignal(context.clock)
+    this.statusWriter = new StatusWriter(context, () => this.statusInput)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
-    this.#ledger = new Ledger({ processed, failed, skipped, deadLetters })
+    this.stats = new TaskStats({ processed, failed, skipped, deadLetters })
   }
 
   async run(): Promise<void> {
-    const { wakeSignals } = this.#deps
+    const { reloadSignals: wakeSignals } = this.#deps
     const { uid } = this.#context.object.metadata
     wakeSignals.set(uid, this.#reload)
     const ended = new AbortController()
-    const reporting = this.#telling.run(this.#news, AbortSignal.any([this.#context.signal, ended.signal]))
+    const reporting = this.statusWriter.run(this.statusChanged, AbortSignal.any([this.#context.signal, ended.signal]))
     try {
-      await this.#work()
+      await this.followSpec()
     } finally {
       ended.abort()
       await reporting
       wakeSignals.delete(uid)
-      await this.#telling.write()
+      await this.statusWriter.write()
       if (this.#context.signal.reason instanceof ObjectDeletedError) await this.#removeGroup()
-      this.#deps.runs.forget(this.#place.namespace, this.#place.task)
+      this.#deps.history.forget(this.taskKey.namespace, this.taskKey.task)
     }
   }
 
   /** Works on the task as it is written now, and anew when that has changed. */
-  async #work(): Promise<void> {
+  async followSpec(): Promise<void> {
     const { signal, log } = this.#context
     let running: { readonly text: string; readonly end: AbortController; readonly ended: Promise<void> } | undefined
     while (!signal.aborted) {
-      let wanted: Wanted | undefined
+      let wanted: LoadedTask | undefined
       try {
-        wanted = await this.#wanted()
+        wanted = await this.loadTask()
       } catch (error) {
         if (running === undefined) throw error
         if (!signal.aborted) log.warn('the task could not be read again, the work goes on as it was', { err: error })
-        await this.#reload.wait(REREAD, signal)
+        await this.#reload.wait(RELOAD_INTERVAL_MS, signal)
         continue
       }
       const text = wanted === undefined ? '' : wanted.text
@@ -119,26 +119,26 @@ class Tending {
       if (running === undefined && wanted !== undefined) {
         const end = new AbortController()
         const both = AbortSignal.any([signal, end.signal])
-        const ended = this.#goOn(wanted.task, both)
+        const ended = this.runWithRetries(wanted.task, both)
         running = { text, end, ended }
       }
-      this.#news.wake()
-      await this.#reload.wait(REREAD, signal)
+      this.statusChanged.wake()
+      await this.#reload.wait(RELOAD_INTERVAL_MS, signal)
     }
     await running?.ended
   }
 
   /** Works on a task until it is told to end, whatever breaks it off. */
-  async #goOn(task: Task, signal: AbortSignal): Promise<void> {
+  async runWithRetries(task: Task, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#context
-    const told = (error: unknown, pause: number) => {
+    const isReported = (error: unknown, pause: number) => {
       log.error('the work on a task broke off and begins again', { err: error, pause })
       this.#worker = undefined
       this.#brokenOff = `the work broke off: ${messageOf(error)}; it begins again in ${formatDuration(pause)}`
-      this.#news.wake()
+      this.statusChanged.wake()
     }
     try {
-      await beginAgain(() => this.#begin(task, signal), { clock, signal, onBreak: told })
+      await retryWithBackoff(() => this.runWorker(task, signal), { clock, signal, onFailure: isReported })
     } catch (error) {
       log.error('the work on a task did not end well', { err: error })
     }
@@ -146,52 +146,56 @@ class Tending {
   }
 
   /** What to run; undefined when there is nothing to run. @throws what the API server failed with */
-  async #wanted(): Promise<Wanted | undefined> {
+  async loadTask(): Promise<LoadedTask | undefined> {
     const { spec, object } = this.#context
     const { generation } = object.metadata
     try {
       const { task, text, problem } = await readTask(spec, {
-        api: impersonated(this.#context),
+        api: impersonatedApi(this.#context),
         namespace: this.#context.namespace ?? 'default',
         access: this.#deps.access,
         languages: taskLanguages(() => this.#context.clock.now()),
         signal: this.#context.signal,
       })
       this.#generation = generation
-      this.#judge(problem, 'deletions')
+      this.recordValidity(problem, 'deletions')
       return spec.suspend === true ? undefined : { task, text: JSON.stringify(spec) + text }
     } catch (error) {
       const isInvalid = error instanceof InvalidTaskError
       // Nothing of a suspended task is run, whatever is in it.
       if (!isInvalid && spec.suspend !== true) throw error
       this.#generation = generation
-      if (isInvalid) this.#judge(error, 'everything')
+      if (isInvalid) this.recordValidity(error, 'everything')
       return undefined
     }
   }
 
   /** @param waits what is not done until the problem is mended */
-  #judge(problem: InvalidTaskError | undefined, waits: 'everything' | 'deletions'): void {
+  recordValidity(problem: InvalidTaskError | undefined, waits: 'everything' | 'deletions'): void {
     const { log, events } = this.#context
     if (problem !== undefined && this.#invalid?.message !== problem.message) {
       log.warn('the task is invalid', { problem: problem.message })
       events.warning('InvalidTask', problem.message.slice(0, 1_000))
     }
-    this.#invalid = problem && { message: problem.message, waits }
+    this.#invalid = problem && { message: problem.message, blocks: waits }
   }
 
-  async #begin(task: Task, signal: AbortSignal): Promise<void> {
+  async runWorker(task: Task, signal: AbortSignal): Promise<void> {
     const { metrics, access, kinds } = this.#deps
     const { spec, object, clock, log, events } = this.#context
-    const { own, caller, limit } = reachApi(spec, this.#userAgent, clock)
-    const others = openExchange({ userAgent: this.#userAgent, largest: LARGEST_ANSWER, lookup: guardedLookup })
+    const { connection: own, caller, timeoutMs: limit } = connectApi(spec, this.#userAgent, clock)
+    const others = openHttpConnection({
+      userAgent: this.#userAgent,
+      maxResponseChars: MAX_RESPONSE_CHARS,
+      lookup: guardedLookup,
+    })
     const worker = new Worker({
       task,
       selector: selectorOf(spec.selector ?? {}),
-      source: await sourceOf(object, caller, (letter) => this.#setAside(letter)),
-      caller,
-      otherCaller: new Caller({ exchange: others.exchange, clock, timeout: limit }),
-      transport: impersonated(this.#context).transport,
+      source: await createEventSource(object, caller, (letter) => this.recordDeadLetter(letter)),
+      apiClient: caller,
+      externalClient: new HttpClient({ roundTrip: others.roundTrip, clock, timeoutMs: limit }),
+      transport: impersonatedApi(this.#context).transport,
       kinds: kinds(this.#context),
       access,
       config: {
@@ -199,14 +203,15 @@ class Tending {
         clients: { hyperfleet_api: { base_url: spec.hyperfleetAPI.url, version: 'v1' } },
       },
       maxConcurrent: spec.events.maxConcurrent,
-      visibility: toMilliseconds(spec.events.visibility),
-      ledger: this.#ledger,
+      visibilityMs: toMilliseconds(spec.events.visibility),
+      stats: this.stats,
       metrics,
       clock,
       log: log.child({ adapter: task.adapter.name }),
-      changed: () => this.#news.wake(),
-      ended: (resource, trace) => this.#deps.runs.note({ ...this.#place, adapter: task.adapter.name, resource, trace }),
-      turned: ({ event, failures }, isFailing) => {
+      onStatusChange: () => this.statusChanged.wake(),
+      onRunEnd: (resource, trace) =>
+        this.#deps.history.record({ ...this.taskKey, adapter: task.adapter.name, resource, trace }),
+      onHealthChange: ({ event, failures }, isFailing) => {
         const { id = '' } = event as { readonly id?: string }
         if (isFailing) events.warning('RunFailed', `${id}: ${failures[0]?.message ?? 'failed'}`.slice(0, 1_000))
         else events.normal('RunRecovered', `${id}: the last run did not fail`)
@@ -214,7 +219,7 @@ class Tending {
     })
     this.#worker = worker
     this.#brokenOff = undefined
-    this.#news.wake()
+    this.statusChanged.wake()
     try {
       await worker.run(signal)
     } finally {
@@ -226,10 +231,10 @@ class Tending {
   async #removeGroup(): Promise<void> {
     const { spec, object, clock, log } = this.#context
     if (spec.events.consumer !== undefined) return
-    const { own, caller } = reachApi(spec, this.#userAgent, clock)
-    const source = await sourceOf(object, caller, () => {})
+    const { connection: own, caller } = connectApi(spec, this.#userAgent, clock)
+    const source = await createEventSource(object, caller, () => {})
     try {
-      await source.remove(AbortSignal.timeout(LAST_WORDS))
+      await source.remove(AbortSignal.timeout(GROUP_REMOVAL_TIMEOUT_MS))
     } catch (error) {
       log.warn('the consumer group of a deleted task stays: delete it at the API', {
         problem: messageOf(error),
@@ -240,51 +245,51 @@ class Tending {
     }
   }
 
-  #setAside(letter: DeadLetter): void {
+  recordDeadLetter(letter: DeadLetter): void {
     const { log, events, spec } = this.#context
     log.warn('a message is no event and was set aside', { ...letter })
     events.warning('DeadLetter', letter.problem)
     this.#deps.metrics.deadLetters.inc({ adapter_name: spec.adapter.name })
-    this.#ledger.deadLetters++
-    this.#news.wake()
+    this.stats.deadLetters++
+    this.statusChanged.wake()
   }
 
   get #userAgent(): string {
     return `muster-adapter/${this.#deps.version} (${this.#context.name})`
   }
 
-  get #place(): { readonly namespace: string; readonly task: string } {
+  get taskKey(): { readonly namespace: string; readonly task: string } {
     const { namespace = 'default', name } = this.#context
     return { namespace, task: name }
   }
 
-  get #situation(): Situation {
+  get statusInput(): StatusInput {
     const worker = this.#worker
     return {
       generation: this.#generation,
       invalid: this.#invalid,
       suspended: this.#context.spec.suspend === true,
-      brokenOff: this.#brokenOff,
+      failure: this.#brokenOff,
       connected: worker?.connected ?? false,
       sourceProblem: worker?.sourceProblem,
-      blind: worker?.blind ?? new Map(),
+      unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
       inFlight: worker?.inFlight ?? 0,
-      summary: this.#ledger.summary(this.#context.clock.now().getTime()),
-      lastRuns: this.#deps.runs.list(this.#place, SHOWN),
+      summary: this.stats.summary(this.#context.clock.now().getTime()),
+      lastRuns: this.#deps.history.list(this.taskKey, STATUS_RUN_COUNT),
     }
   }
 }
 
 /** Runs that the status shows. */
-const SHOWN = 5
+const STATUS_RUN_COUNT = 5
 /** How long the API may take over the group of a task that is gone, in milliseconds. */
-const LAST_WORDS = 5_000
+const GROUP_REMOVAL_TIMEOUT_MS = 5_000
 
 /** The API server in the name of the task's ServiceAccount. */
-const impersonated = ({ api, spec, namespace = 'default' }: DaemonContext<AdapterTask>) => ({
+const impersonatedApi = ({ api, spec, namespace = 'default' }: DaemonContext<AdapterTask>) => ({
   transport: impersonating(api.transport, serviceAccountUser(namespace, spec.serviceAccountName)),
 })
 
-const closeAll = async (...exchanges: readonly OpenExchange[]): Promise<void> => {
+const closeAll = async (...exchanges: readonly HttpConnection[]): Promise<void> => {
   await Promise.all(exchanges.map((exchange) => exchange.close()))
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Delivery } from '../events/source.ts'
-import { Lanes, type Turn } from './keyed-queue.ts'
+import { KeyedQueue, type WorkItem } from './keyed-queue.ts'
 
 const event = (id: string, generation = 1): ReconcileEvent => ({
   id: `${id}.${generation}`,
@@ -12,17 +12,17 @@ const event = (id: string, generation = 1): ReconcileEvent => ({
 const delivery = (of: ReconcileEvent): Delivery => ({
   event: of,
   acknowledge: async () => {},
-  keep: async () => {},
+  extend: async () => {},
   giveBack: async () => {},
 })
 
 const world = (limit = 2) => {
   const begun: string[] = []
   const open = new Map<string, () => void>()
-  const lanes = new Lanes({
-    limit: () => limit,
-    room: () => {},
-    work: ({ event: { data }, deliveries }: Turn) => {
+  const lanes = new KeyedQueue({
+    maxConcurrent: () => limit,
+    onCapacity: () => {},
+    work: ({ event: { data }, deliveries }: WorkItem) => {
       begun.push(`${data.id} ${JSON.stringify(data.generation)} (${deliveries.length})`)
       return new Promise((resolve) => open.set(data.id, resolve))
     },
@@ -49,11 +49,11 @@ describe('lanes', () => {
     add(event('a', 2))
     add(event('a', 3))
     expect(begun).toEqual(['a 1 (1)'])
-    expect(lanes.held).toHaveLength(3)
+    expect(lanes.deliveries).toHaveLength(3)
     await end('a')
     expect(begun).toEqual(['a 1 (1)', 'a 3 (2)'])
     await end('a')
-    expect([lanes.running, lanes.waiting, lanes.held.length]).toEqual([0, 0, 0])
+    expect([lanes.running, lanes.waiting, lanes.deliveries.length]).toEqual([0, 0, 0])
   })
 
   test('only so many run at the same time, in the order in which they came', async () => {

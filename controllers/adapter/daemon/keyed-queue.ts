@@ -6,35 +6,35 @@ import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Delivery } from '../events/source.ts'
 
 /** What a run is begun with. */
-export interface Turn {
+export interface WorkItem {
   /** The newest one. */
   readonly event: ReconcileEvent
   /** All that this run answers; none when nothing but a change of an applied object asked for it. */
   readonly deliveries: readonly Delivery[]
 }
 
-export interface LanesOptions {
+export interface KeyedQueueOptions {
   /** Never rejects. */
-  work(turn: Turn): Promise<void>
+  work(turn: WorkItem): Promise<void>
   /** How many runs may go on at the same time, asked whenever one could begin. */
-  limit(): number
+  maxConcurrent(): number
   /** A run has ended, so there may be room. */
-  room(): void
+  onCapacity(): void
 }
 
-interface Lane {
+interface PendingItem {
   event: ReconcileEvent
   deliveries: Delivery[]
 }
 
-export class Lanes {
-  readonly #options: LanesOptions
+export class KeyedQueue {
+  readonly #options: KeyedQueueOptions
   /** By id of the resource, in the order in which they came. */
-  readonly #waiting = new Map<string, Lane>()
-  readonly #running = new Map<string, { readonly turn: Turn; readonly done: Promise<void> }>()
+  readonly #waiting = new Map<string, PendingItem>()
+  readonly #running = new Map<string, { readonly turn: WorkItem; readonly done: Promise<void> }>()
   #closed = false
 
-  constructor(options: LanesOptions) {
+  constructor(options: KeyedQueueOptions) {
     this.#options = options
   }
 
@@ -51,7 +51,7 @@ export class Lanes {
   }
 
   /** Deliveries that somebody has to keep hidden from others meanwhile. */
-  get held(): readonly Delivery[] {
+  get deliveries(): readonly Delivery[] {
     return [
       ...[...this.#waiting.values()].flatMap(({ deliveries }) => deliveries),
       ...[...this.#running.values()].flatMap(({ turn }) => turn.deliveries),
@@ -62,10 +62,10 @@ export class Lanes {
   add(event: ReconcileEvent, delivery?: Delivery): void {
     const id = event.data.id
     const lane = this.#waiting.get(id) ?? { event, deliveries: [] }
-    lane.event = newer(lane.event, event)
+    lane.event = newerEvent(lane.event, event)
     if (delivery !== undefined) lane.deliveries.push(delivery)
     this.#waiting.set(id, lane)
-    this.#begin()
+    this.startNext()
   }
 
   /** Begins nothing more, and resolves when nothing runs. @returns what was waiting */
@@ -77,16 +77,16 @@ export class Lanes {
     return left
   }
 
-  #begin(): void {
+  startNext(): void {
     for (const [id, lane] of this.#waiting) {
-      if (this.#closed || this.#running.size >= this.#options.limit()) return
+      if (this.#closed || this.#running.size >= this.#options.maxConcurrent()) return
       if (this.#running.has(id)) continue
       this.#waiting.delete(id)
-      const turn: Turn = lane
+      const turn: WorkItem = lane
       const done = this.#options.work(turn).then(() => {
         this.#running.delete(id)
-        this.#begin()
-        this.#options.room()
+        this.startNext()
+        this.#options.onCapacity()
       })
       this.#running.set(id, { turn, done })
     }
@@ -94,7 +94,7 @@ export class Lanes {
 }
 
 /** The one that speaks of the newer generation; of equals the one that came later. */
-const newer = (a: ReconcileEvent, b: ReconcileEvent): ReconcileEvent => {
+const newerEvent = (a: ReconcileEvent, b: ReconcileEvent): ReconcileEvent => {
   const generation = ({ data }: ReconcileEvent) => (typeof data.generation === 'number' ? data.generation : 0)
   return generation(b) >= generation(a) ? b : a
 }

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { manualClock } from '#test/harness/clock.ts'
-import { beginAgain } from './retry-with-backoff.ts'
+import { retryWithBackoff } from './retry-with-backoff.ts'
 
 const breaking = (clock = manualClock()) => {
   const stop = new AbortController()
   const pauses: number[] = []
-  const onBreak = (_error: unknown, pause: number) => void pauses.push(pause)
-  return { clock, stop, pauses, options: { clock, signal: stop.signal, onBreak } }
+  const onFailure = (_error: unknown, pause: number) => void pauses.push(pause)
+  return { clock, stop, pauses, options: { clock, signal: stop.signal, onFailure } }
 }
 
 test('work that breaks off begins again by itself, later each time, until it ends', async () => {
   const { clock, pauses, options } = breaking()
   let begun = 0
-  const ended = beginAgain(async () => {
+  const ended = retryWithBackoff(async () => {
     if (++begun <= 10) throw new Error('no')
   }, options)
   await clock.advance('1h')
@@ -22,7 +22,7 @@ test('work that breaks off begins again by itself, later each time, until it end
 
 test('work that went on for long begins again soon', async () => {
   const { clock, stop, pauses, options } = breaking()
-  const ended = beginAgain(async () => {
+  const ended = retryWithBackoff(async () => {
     await clock.sleep(pauses.length === 3 ? '10m' : 0)
     throw new Error('no')
   }, options)
@@ -35,7 +35,7 @@ test('work that went on for long begins again soon', async () => {
 test('work that is told to end does not begin again', async () => {
   const { clock, stop, pauses, options } = breaking()
   let begun = 0
-  const ended = beginAgain(async () => {
+  const ended = retryWithBackoff(async () => {
     begun++
     throw new Error('no')
   }, options)

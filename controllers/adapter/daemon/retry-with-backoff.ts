@@ -2,13 +2,13 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 
 /** Before work that broke off begins again, in milliseconds. */
-const PAUSE: ExponentialBackoff = { initial: 1_000, factor: 2, max: 300_000 }
+const RESTART_BACKOFF: ExponentialBackoff = { initial: 1_000, factor: 2, max: 300_000 }
 
-export interface BeginAgain {
+export interface RetryOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   /** Told what broke the work off, and after how many milliseconds it begins again. */
-  onBreak(error: unknown, pause: number): void
+  onFailure(error: unknown, pause: number): void
 }
 
 /**
@@ -16,7 +16,10 @@ export interface BeginAgain {
  * short again once the work went on for longer than the longest.
  * @throws what the work throws once the signal has aborted
  */
-export const beginAgain = async (work: () => Promise<void>, { clock, signal, onBreak }: BeginAgain): Promise<void> => {
+export const retryWithBackoff = async (
+  work: () => Promise<void>,
+  { clock, signal, onFailure: onBreak }: RetryOptions,
+): Promise<void> => {
   let failures = 0
   while (!signal.aborted) {
     const begun = monotonic(clock)
@@ -24,8 +27,8 @@ export const beginAgain = async (work: () => Promise<void>, { clock, signal, onB
       return await work()
     } catch (error) {
       if (signal.aborted) throw error
-      failures = monotonic(clock) - begun > PAUSE.max ? 1 : failures + 1
-      const pause = exponentialDelay(PAUSE, failures)
+      failures = monotonic(clock) - begun > RESTART_BACKOFF.max ? 1 : failures + 1
+      const pause = exponentialDelay(RESTART_BACKOFF, failures)
       onBreak(error, pause)
       await clock.sleep(pause, signal)
     }

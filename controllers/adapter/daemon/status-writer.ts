@@ -5,21 +5,21 @@ import type { DaemonContext } from '#operator/engine/context.ts'
 import { monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import type { WakeSignal } from '#operator/model/wake-signal.ts'
-import { type Situation, statusOf } from '../status.ts'
+import { buildStatus, type StatusInput } from '../status.ts'
 
 /** Milliseconds. A deletion gets stuck by time alone, so the status is looked at without news too. */
-const PACE = 1_000
-const AFTER_FAILURE = 5_000
-const LOOK_AGAIN = 60_000
+const MIN_WRITE_INTERVAL_MS = 1_000
+const WRITE_RETRY_MS = 5_000
+const REFRESH_INTERVAL_MS = 60_000
 
-export class Telling {
+export class StatusWriter {
   readonly #context: DaemonContext<AdapterTask>
-  readonly #situation: () => Situation
+  readonly input: () => StatusInput
   #written: DeepPartial<AdapterTaskStatus> | undefined
 
-  constructor(context: DaemonContext<AdapterTask>, situation: () => Situation) {
+  constructor(context: DaemonContext<AdapterTask>, situation: () => StatusInput) {
     this.#context = context
-    this.#situation = situation
+    this.input = situation
   }
 
   /** Writes the status when there is news of it: at once, but at most once a second, until the signal aborts. */
@@ -33,8 +33,8 @@ export class Telling {
         continue
       }
       const written = await this.write()
-      notBefore = monotonic(clock) + (written ? PACE : AFTER_FAILURE)
-      if (written) await news.wait(LOOK_AGAIN, signal)
+      notBefore = monotonic(clock) + (written ? MIN_WRITE_INTERVAL_MS : WRITE_RETRY_MS)
+      if (written) await news.wait(REFRESH_INTERVAL_MS, signal)
     }
   }
 
@@ -42,7 +42,7 @@ export class Telling {
   async write(): Promise<boolean> {
     const { status, clock, patch, log } = this.#context
     const before = (this.#written ?? status)?.conditions ?? undefined
-    const next = statusOf(this.#situation(), before, clock.now())
+    const next = buildStatus(this.input(), before, clock.now())
     if (JSON.stringify(next) === JSON.stringify(this.#written)) return true
     patch.status(next)
     try {

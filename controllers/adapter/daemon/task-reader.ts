@@ -9,10 +9,10 @@ import type { Access } from '../access.ts'
 import type { Languages } from '../task/compile/compiler.ts'
 import { type LoadOptions, loadTask, parseTaskFile } from '../task/load-task.ts'
 import type { Task } from '../task/task.ts'
-import { ofManifest, ofSpec } from '../task/task-document.ts'
+import { taskOfDocument, taskOfSpec } from '../task/task-document.ts'
 import { InvalidTaskError } from '../task/task-problems.ts'
 
-export interface Reading {
+export interface TaskReadOptions {
   /** In the name of the task's ServiceAccount, which must be able to get the ConfigMap. */
   readonly api: { readonly transport: Transport }
   readonly namespace: string
@@ -34,7 +34,7 @@ const CONFIG_MAP = defineResource({
   subresources: [],
 })
 
-export interface ReadTask {
+export interface ReadTaskResult {
   readonly task: Task
   /** What of it is not in the spec. */
   readonly text: string
@@ -43,16 +43,16 @@ export interface ReadTask {
 }
 
 /** @throws InvalidTaskError for a task that can't be run at all, or what the API server failed with */
-export const readTask = async (spec: AdapterTaskSpec, reading: Reading): Promise<ReadTask> => {
+export const readTask = async (spec: AdapterTaskSpec, reading: TaskReadOptions): Promise<ReadTaskResult> => {
   const { access, languages } = reading
-  const problems = around(spec, access)
+  const problems = validateSpecFields(spec, access)
   if (problems.length > 0) throw new InvalidTaskError(problems)
-  const { environment, httpTargets } = access
+  const { environment, httpAllowlist: httpTargets } = access
   if (spec.taskRef === undefined) {
-    const { task, adapter } = ofSpec(spec)
-    return { ...runnable(task, { languages, adapter, environment, httpTargets }), text: '' }
+    const { task, adapter } = taskOfSpec(spec)
+    return { ...loadRunnable(task, { languages, adapter, environment, httpAllowlist: httpTargets }), text: '' }
   }
-  const data = await configMapData(spec.taskRef.name, reading)
+  const data = await readConfigMapData(spec.taskRef.name, reading)
   const { key } = spec.taskRef
   const text = data[key]
   if (text === undefined) {
@@ -60,28 +60,28 @@ export const readTask = async (spec: AdapterTaskSpec, reading: Reading): Promise
     throw new InvalidTaskError([{ path: 'spec.taskRef.key', message }])
   }
   const files = (name: string) => data[name.replace(/^\.\//, '')]
-  const { task } = ofManifest(parseTaskFile(text))
+  const { task } = taskOfDocument(parseTaskFile(text))
   return {
-    ...runnable(task, { languages, adapter: spec.adapter, environment, httpTargets, files }),
+    ...loadRunnable(task, { languages, adapter: spec.adapter, environment, httpAllowlist: httpTargets, files }),
     text: JSON.stringify(data),
   }
 }
 
 /** Judges all that is in the spec, and looks nowhere else. @throws InvalidTaskError that holds everything that is wrong */
-export const checkSpec = (
+export const validateSpec = (
   spec: AdapterTaskSpec,
-  { access, languages }: Pick<Reading, 'access' | 'languages'>,
+  { access, languages }: Pick<TaskReadOptions, 'access' | 'languages'>,
 ): void => {
-  const problems = around(spec, access)
+  const problems = validateSpecFields(spec, access)
   if (problems.length > 0) throw new InvalidTaskError(problems)
   if (spec.taskRef !== undefined) return
-  const { task, adapter } = ofSpec(spec)
-  const { environment, httpTargets } = access
-  loadTask(task, { languages, adapter, environment, httpTargets })
+  const { task, adapter } = taskOfSpec(spec)
+  const { environment, httpAllowlist: httpTargets } = access
+  loadTask(task, { languages, adapter, environment, httpAllowlist: httpTargets })
 }
 
 /** @throws InvalidTaskError when there is nothing to run */
-const runnable = (written: unknown, options: LoadOptions): Omit<ReadTask, 'text'> => {
+const loadRunnable = (written: unknown, options: LoadOptions): Omit<ReadTaskResult, 'text'> => {
   try {
     return { task: loadTask(written, options), problem: undefined }
   } catch (error) {
@@ -91,7 +91,7 @@ const runnable = (written: unknown, options: LoadOptions): Omit<ReadTask, 'text'
 }
 
 /** What is wrong with the fields around the task. */
-const around = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access: Access) => {
+const validateSpecFields = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access: Access) => {
   const { tokenPath } = hyperfleetAPI
   const token =
     tokenPath === undefined || access.mayRead(tokenPath)
@@ -115,9 +115,9 @@ const selectorProblem = (selector: AdapterTaskSpec['selector']) => {
   }
 }
 
-const configMapData = async (
+const readConfigMapData = async (
   name: string,
-  { api, namespace, signal }: Reading,
+  { api, namespace, signal }: TaskReadOptions,
 ): Promise<Readonly<Record<string, string>>> => {
   const refused = (message: string) => new InvalidTaskError([{ path: 'spec.taskRef.name', message }])
   try {

@@ -2,8 +2,8 @@ import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { configMap, type RunWorld, runWorld } from '#test/worlds/adapter/run-world.ts'
 import { createMetrics } from '../metrics.ts'
-import { waitsOf } from './stuck-deletions.ts'
-import { Ledger } from './task-stats.ts'
+import { deletionWaits } from './stuck-deletions.ts'
+import { TaskStats } from './task-stats.ts'
 
 const MINUTE = 60_000
 
@@ -15,10 +15,10 @@ const deleting = async (...resources: object[]): Promise<RunWorld> => {
   return world
 }
 
-const ledgerOf = () => new Ledger({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
+const ledgerOf = () => new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
 
 /** Samples of the gauge as `resource cause count`. */
-const scraped = async (ledger: Ledger, now: () => number): Promise<string[]> => {
+const scraped = async (ledger: TaskStats, now: () => number): Promise<string[]> => {
   const registry = new Registry()
   createMetrics(registry).stuck.set('one', () => ledger.stuck(now()))
   const metric = registry.getSingleMetric('hyperfleet_adapter_resource_deletions_stuck')
@@ -30,13 +30,13 @@ test('edge case (3): behind a foreign finalizer a deletion is stuck after five m
   const world = await deleting(configMap('parent'), configMap('child'))
   world.held.add('child')
   const ledger = ledgerOf()
-  ledger.note('c1', await world.run(), 0)
+  ledger.recordRun('c1', await world.run(), 0)
   expect(await scraped(ledger, () => 5 * MINUTE - 1)).toEqual([])
   expect(await scraped(ledger, () => 5 * MINUTE)).toEqual(['one: parent Order 1', 'one: child Finalizer 1'])
   expect(ledger.summary(5 * MINUTE)).toMatchObject({ deleting: 1, stuck: 1 })
 
   world.release()
-  expect(ledger.note('c1', await world.run(), 6 * MINUTE)).toBe(6 * MINUTE)
+  expect(ledger.recordRun('c1', await world.run(), 6 * MINUTE)).toBe(6 * MINUTE)
   expect(await scraped(ledger, () => 6 * MINUTE)).toEqual([])
 })
 
@@ -45,14 +45,14 @@ test('a refused DELETE is counted by its reason, clusters that wait for the same
   for (const id of ['c1', 'c2']) {
     const world = await deleting(configMap('config'))
     world.refused.set('config', { operation: 'delete', reason: 'Forbidden' })
-    ledger.note(id, await world.run(), 0)
+    ledger.recordRun(id, await world.run(), 0)
   }
   expect(await scraped(ledger, () => 5 * MINUTE)).toEqual(['one: config Forbidden 2'])
 })
 
 test('what was not looked at waits for what failed before it: a broken order holds up everything', () => {
   const failure = { phase: 'resources', step: 'a', reason: 'InvalidDeletionOrder', message: '' } as const
-  expect(waitsOf({ resources: [], failures: [failure] }, ['a', 'b'])).toEqual([
+  expect(deletionWaits({ resources: [], failures: [failure] }, ['a', 'b'])).toEqual([
     { resource: 'a', cause: 'InvalidDeletionOrder' },
     { resource: 'b', cause: 'InvalidDeletionOrder' },
   ])
@@ -73,7 +73,7 @@ test('a run that fails before it looks neither ends a deletion nor makes it youn
     [4, named],
   ] as const) {
     world.resource = resource
-    expect(ledger.note('c1', await world.run(), minute * MINUTE)).toBeUndefined()
+    expect(ledger.recordRun('c1', await world.run(), minute * MINUTE)).toBeUndefined()
     expect(ledger.isDeleting('c1')).toBe(true)
   }
   expect(ledger.summary(5 * MINUTE)).toMatchObject({ failed: 1, stuck: 1 })

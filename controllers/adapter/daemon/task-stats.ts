@@ -3,29 +3,29 @@
 import type { RunStatus } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { RunResult } from '../run/run.ts'
-import { counted, type Stuck, type Wait, waitsOf } from './stuck-deletions.ts'
+import { countByCause, type DeletionWait, deletionWaits, type StuckDeletion } from './stuck-deletions.ts'
 
 /** A deletion that has waited for so long, in milliseconds, is stuck. */
-const STUCK = 300_000
+const STUCK_AFTER_MS = 300_000
 
-export interface Counts {
+export interface RunCounts {
   readonly processed: number
   readonly failed: number
   readonly skipped: number
 }
 
-export class Ledger {
-  #counts: Counts
+export class TaskStats {
+  #counts: RunCounts
   /** Why the last run failed, by id of the resource. */
   readonly #failing = new Map<string, string>()
   /** Since when something is left of a resource in deletion, and what. */
-  readonly #deleting = new Map<string, { readonly since: number; readonly waits: readonly Wait[] }>()
+  readonly #deleting = new Map<string, { readonly since: number; readonly waits: readonly DeletionWait[] }>()
   /** The last event about each of these, and when its run ended. */
   readonly #last = new Map<string, { readonly event: ReconcileEvent; readonly at: number }>()
   deadLetters: number
 
   /** @param before what earlier managers counted for this object */
-  constructor(before: Counts & { readonly deadLetters: number }) {
+  constructor(before: RunCounts & { readonly deadLetters: number }) {
     this.#counts = before
     this.deadLetters = before.deadLetters
   }
@@ -34,7 +34,7 @@ export class Ledger {
    * Notes how a run ended.
    * @returns how long the deletion took, in milliseconds, when it has come to its end with this run
    */
-  note(id: string, { trace, remaining, told }: RunResult, now: number): number | undefined {
+  recordRun(id: string, { trace, remaining, isReported }: RunResult, now: number): number | undefined {
     this.#count(trace.status)
     const [failure] = trace.failures
     if (failure === undefined) this.#failing.delete(id)
@@ -42,8 +42,8 @@ export class Ledger {
     const before = this.#deleting.get(id)
     // A run that failed before it looked says nothing of what is left.
     if (trace.mode === undefined && trace.status === 'failed') return undefined
-    if (trace.mode === 'delete' && (remaining.length > 0 || !told)) {
-      this.#deleting.set(id, { since: before?.since ?? now, waits: waitsOf(trace, remaining) })
+    if (trace.mode === 'delete' && (remaining.length > 0 || !isReported)) {
+      this.#deleting.set(id, { since: before?.since ?? now, waits: deletionWaits(trace, remaining) })
       return undefined
     }
     this.#deleting.delete(id)
@@ -51,20 +51,20 @@ export class Ledger {
   }
 
   /** A run broke off without an outcome. */
-  broke(id: string, problem: string): void {
+  recordAbortedRun(id: string, problem: string): void {
     this.#count('failed')
     this.#failing.set(id, problem)
   }
 
   /** The run that an event asked for has ended and is noted. @param now milliseconds since the epoch */
-  ran(event: ReconcileEvent, now: number): void {
+  recordEvent(event: ReconcileEvent, now: number): void {
     const { id } = event.data
     if (this.isFailing(id) || this.isDeleting(id)) this.#last.set(id, { event, at: now })
     else this.#last.delete(id)
   }
 
   /** Of the resources that fail or are in deletion those about which nobody has asked since, by the last event about each. */
-  silentSince(moment: number): readonly ReconcileEvent[] {
+  unheardSince(moment: number): readonly ReconcileEvent[] {
     return [...this.#last.values()].filter(({ at }) => at <= moment).map(({ event }) => event)
   }
 
@@ -96,12 +96,12 @@ export class Ledger {
   }
 
   /** What deletions are stuck behind. @param now milliseconds since the epoch */
-  stuck(now: number): readonly Stuck[] {
-    return counted(this.#stuck(now).flatMap(({ waits }) => waits))
+  stuck(now: number): readonly StuckDeletion[] {
+    return countByCause(this.#stuck(now).flatMap(({ waits }) => waits))
   }
 
   #stuck(now: number) {
-    return [...this.#deleting.values()].filter(({ since }) => now - since >= STUCK)
+    return [...this.#deleting.values()].filter(({ since }) => now - since >= STUCK_AFTER_MS)
   }
 
   #count(status: RunStatus): void {
@@ -114,4 +114,4 @@ export class Ledger {
   }
 }
 
-export type Summary = ReturnType<Ledger['summary']>
+export type StatsSummary = ReturnType<TaskStats['summary']>

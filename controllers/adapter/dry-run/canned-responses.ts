@@ -1,8 +1,8 @@
 /** The answers that a dry run gets from its API, in the peer's form: `{responses: [{match: {method, urlPattern}, responses: [{statusCode, headers, body}]}]}`. */
-import type { Answer, Exchange, Request } from '../http/connection.ts'
+import type { HttpRequest, HttpResponse, RoundTrip } from '../http/connection.ts'
 import type { Json } from '../task/task.ts'
 
-export interface Response {
+export interface CannedResponse {
   readonly statusCode?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Json
@@ -10,7 +10,7 @@ export interface Response {
 
 export interface ResponseRule {
   readonly match: { readonly method?: string; readonly urlPattern: string }
-  readonly responses: readonly Response[]
+  readonly responses: readonly CannedResponse[]
 }
 
 /** What is wrong with a file of a dry run, and what to write. */
@@ -21,29 +21,34 @@ export class DryRunFileError extends Error {
   }
 }
 
-interface Rule {
+interface CompiledRule {
   readonly method: string
   readonly pattern: RegExp
-  readonly responses: readonly Response[]
+  readonly responses: readonly CannedResponse[]
 }
 
 /** Answers in order, the last one again and again; what no rule matches is answered with 200 and {}. @throws DryRunFileError */
-export const scripted = (rules: readonly ResponseRule[], onRequest: (request: Request) => void): Exchange => {
+export const cannedResponses = (
+  rules: readonly ResponseRule[],
+  onRequest: (request: HttpRequest) => void,
+): RoundTrip => {
   const compiled = rules.map(compile)
-  const used = new Map<Rule, number>()
+  const used = new Map<CompiledRule, number>()
   return async (request) => {
     onRequest(request)
-    const rule = compiled.find(({ method, pattern }) => fits(method, request.method) && pattern.test(request.url))
-    if (rule === undefined) return answerOf({})
+    const rule = compiled.find(
+      ({ method, pattern }) => matchesMethod(method, request.method) && pattern.test(request.url),
+    )
+    if (rule === undefined) return toHttpResponse({})
     const at = used.get(rule) ?? 0
     used.set(rule, at + 1)
-    return answerOf(rule.responses[Math.min(at, rule.responses.length - 1)] ?? {})
+    return toHttpResponse(rule.responses[Math.min(at, rule.responses.length - 1)] ?? {})
   }
 }
 
-const fits = (wanted: string, method: string): boolean => wanted === '' || wanted === '*' || wanted === method
+const matchesMethod = (wanted: string, method: string): boolean => wanted === '' || wanted === '*' || wanted === method
 
-const compile = ({ match, responses }: ResponseRule, at: number): Rule => {
+const compile = ({ match, responses }: ResponseRule, at: number): CompiledRule => {
   const place = `responses[${at}]`
   if (match === undefined || typeof match.urlPattern !== 'string')
     throw new DryRunFileError(`${place}: write match: {method: GET, urlPattern: ".*/clusters/.*"}`)
@@ -56,7 +61,7 @@ const compile = ({ match, responses }: ResponseRule, at: number): Rule => {
   }
 }
 
-const answerOf = ({ statusCode = 200, headers = {}, body = {} }: Response): Answer => ({
+const toHttpResponse = ({ statusCode = 200, headers = {}, body = {} }: CannedResponse): HttpResponse => ({
   status: statusCode,
   headers,
   text: typeof body === 'string' ? body : JSON.stringify(body),

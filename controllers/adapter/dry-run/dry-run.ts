@@ -7,17 +7,17 @@ import type { Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-t
 import type { Clock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
-import { Caller } from '../http/client.ts'
-import type { Request } from '../http/connection.ts'
+import { HttpClient } from '../http/client.ts'
+import type { HttpRequest } from '../http/connection.ts'
 import { ApiReader } from '../run/api-reader.ts'
 import { Redactor } from '../run/redactor.ts'
-import { Outbox } from '../run/report-dedup.ts'
+import { ReportDedup } from '../run/report-dedup.ts'
 import { run } from '../run/run.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
 import { memoryTransport, type Operation } from '../transports/memory.ts'
-import { type ResponseRule, scripted } from './canned-responses.ts'
+import { cannedResponses, type ResponseRule } from './canned-responses.ts'
 
-export interface DryRunInput {
+export interface DryRunOptions {
   readonly task: Task
   readonly event: ReconcileEvent
   readonly responses: readonly ResponseRule[]
@@ -38,17 +38,17 @@ export interface DryRun extends Trace {
 }
 
 /** @throws DryRunFileError when the responses can't be used */
-export const dryRun = async (input: DryRunInput): Promise<DryRun> => {
+export const dryRun = async (input: DryRunOptions): Promise<DryRun> => {
   const { task, event, clock, environment, readFile, secrets = [] } = input
-  const veil = new Redactor(secrets)
+  const redactor = new Redactor(secrets)
   const requests: TracedRequest[] = []
-  const apiRequests: Request[] = []
+  const apiRequests: HttpRequest[] = []
   const operations: Operation[] = []
   const transport = memoryTransport(input.discovery, (operation) => operations.push(operation))
-  const caller = new Caller({
-    exchange: scripted(input.responses, (request) => apiRequests.push(request)),
+  const caller = new HttpClient({
+    roundTrip: cannedResponses(input.responses, (request) => apiRequests.push(request)),
     clock,
-    timeout: 10_000,
+    timeoutMs: 10_000,
     random: () => 0.5,
     onRequest: (request) => requests.push(request),
   })
@@ -57,12 +57,12 @@ export const dryRun = async (input: DryRunInput): Promise<DryRun> => {
     event,
     config: { adapter: task.adapter },
     environment,
-    veil,
+    redactor,
     requests,
-    surroundings: {
+    context: {
       api: new ApiReader(caller, hrefOf(event)),
       transports: { kubernetes: transport, http: transport },
-      outbox: new Outbox(),
+      reportDedup: new ReportDedup(),
       readFile,
       clock,
       log: silent,
@@ -71,7 +71,7 @@ export const dryRun = async (input: DryRunInput): Promise<DryRun> => {
   })
   return {
     ...trace,
-    ...veil.document({
+    ...redactor.redactDocument({
       apiRequests: apiRequests.map(({ method, url, body }) => ({ method, url, ...(body && { body: parsed(body) }) })),
       transportOperations: operations,
     }),
@@ -87,7 +87,7 @@ const parsed = (body: string): Json => {
 }
 
 /** A clock whose sleeps take no time: it moves on by as much instead. */
-export const instant = (start: Date): Clock => {
+export const instantClock = (start: Date): Clock => {
   let now = start.getTime()
   return {
     now: () => new Date(now),

@@ -2,11 +2,11 @@
 import type { Json } from '../task/task.ts'
 import type { DryRun } from './dry-run.ts'
 
-const LONGEST = 160
+const MAX_VALUE_CHARS = 160
 
-export const dryRunText = (run: DryRun): string => {
+export const formatDryRun = (run: DryRun): string => {
   const sections: readonly (readonly [string, readonly string[]])[] = [
-    ['params', run.params.map(({ name, value }) => line(name, value === undefined ? '(none)' : short(value)))],
+    ['params', run.params.map(({ name, value }) => line(name, value === undefined ? '(none)' : truncate(value)))],
     [
       'preconditions',
       run.preconditions.map(({ name, met, message }) => line(name, met ? 'met' : `not met: ${message ?? ''}`)),
@@ -19,7 +19,7 @@ export const dryRunText = (run: DryRun): string => {
     ],
     [
       'payloads',
-      run.payloads.map(({ name, skipped, value }) => line(name, skipped ? 'skipped' : short(value ?? null))),
+      run.payloads.map(({ name, skipped, value }) => line(name, skipped ? 'skipped' : truncate(value ?? null))),
     ],
     [
       'post actions',
@@ -31,7 +31,7 @@ export const dryRunText = (run: DryRun): string => {
         line(method, `${url} → ${status ?? 'no answer'}${attempts > 1 ? ` after ${attempts} attempts` : ''}`),
       ),
     ],
-    ['report', run.report === undefined ? [] : conditionsOf(run.report)],
+    ['report', run.report === undefined ? [] : formatConditions(run.report)],
     [
       'failures',
       run.failures.map(({ phase, step, reason, message }) =>
@@ -48,12 +48,12 @@ export const dryRunText = (run: DryRun): string => {
 
 const line = (name: string, text: string): string => `  ${name.padEnd(20)} ${text}`
 
-const short = (value: Json): string => {
+const truncate = (value: Json): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+  return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text
 }
 
-const conditionsOf = (report: Json): readonly string[] => {
+const formatConditions = (report: Json): readonly string[] => {
   const { conditions = [] } = report as { conditions?: readonly Record<string, string>[] }
   return conditions.map(({ type = '', status, reason, message }) => line(type, `${status} ${reason}: ${message}`))
 }

@@ -8,23 +8,23 @@ import { headers, type NatsConnection, nanos } from '@nats-io/transport-node'
 export const DEAD_STREAM = 'hyperfleet-dead-letters'
 const SUBJECT = 'hyperfleet.dead-letters'
 /** How long they are kept, in milliseconds. */
-const KEEP = 30 * 24 * 3_600_000
+const RETENTION_MS = 30 * 24 * 3_600_000
 /** The newest of each consumer. */
-const MOST = 10_000
+const MAX_PER_CONSUMER = 10_000
 /** Bytes of a message for its headers. */
-const ROOM = 4_096
+const HEADER_BYTES = 4_096
 
-const PROBLEM = 'Muster-Problem'
-const FROM = 'Muster-Subject'
-const STREAM = 'Muster-Stream'
-const SEQUENCE = 'Muster-Sequence'
-const DELIVERIES = 'Muster-Deliveries'
-const SHORTENED = 'Muster-Shortened'
+const PROBLEM_HEADER = 'Muster-Problem'
+const SUBJECT_HEADER = 'Muster-Subject'
+const STREAM_HEADER = 'Muster-Stream'
+const SEQUENCE_HEADER = 'Muster-Sequence'
+const DELIVERIES_HEADER = 'Muster-Deliveries'
+const TRUNCATED_HEADER = 'Muster-Shortened'
 /** How often a message was replayed. */
-export const REPLAY = 'Muster-Replay'
+export const REPLAYS_HEADER = 'Muster-Replay'
 
 /** A message that is given up. */
-export interface Poison {
+export interface UndeliverableMessage {
   readonly consumer: string
   /** Where it was published, and where it lies. */
   readonly subject: string
@@ -37,7 +37,7 @@ export interface Poison {
 }
 
 /** One that was kept. */
-export interface KeptLetter extends Omit<Poison, 'body'> {
+export interface StoredDeadLetter extends Omit<UndeliverableMessage, 'body'> {
   /** By which it is replayed. */
   readonly id: number
   /** RFC 3339, UTC. */
@@ -46,53 +46,53 @@ export interface KeptLetter extends Omit<Poison, 'body'> {
 }
 
 /** Keeps it; once, however often it is asked. @throws Error when it can't be kept */
-export const setAside = async (connection: NatsConnection, poison: Poison): Promise<void> => {
+export const storeDeadLetter = async (connection: NatsConnection, poison: UndeliverableMessage): Promise<void> => {
   await ensureStream(connection)
   const { consumer, subject, stream, sequence, deliveries, replays, problem, body } = poison
-  const room = (connection.info?.max_payload ?? 1024 * 1024) - ROOM
-  const told = headers()
+  const room = (connection.info?.max_payload ?? 1024 * 1024) - HEADER_BYTES
+  const letterHeaders = headers()
   const line = problem.replaceAll(/[\r\n]+/g, ' ').slice(0, 1_000)
   for (const [name, value] of [
-    [PROBLEM, line],
-    [FROM, subject],
-    [STREAM, stream],
-    [SEQUENCE, sequence],
-    [DELIVERIES, deliveries],
-    [REPLAY, replays],
+    [PROBLEM_HEADER, line],
+    [SUBJECT_HEADER, subject],
+    [STREAM_HEADER, stream],
+    [SEQUENCE_HEADER, sequence],
+    [DELIVERIES_HEADER, deliveries],
+    [REPLAYS_HEADER, replays],
   ] as const)
-    told.set(name, String(value))
-  if (body.length > room) told.set(SHORTENED, 'true')
+    letterHeaders.set(name, String(value))
+  if (body.length > room) letterHeaders.set(TRUNCATED_HEADER, 'true')
   await jetstream(connection).publish(`${SUBJECT}.${consumer}`, body.slice(0, room), {
-    headers: told,
+    headers: letterHeaders,
     msgID: `${consumer}/${stream}/${sequence}`,
   })
 }
 
 /** The oldest first. @param consumer of all consumers when undefined */
-export const readLetters = async (
+export const listDeadLetters = async (
   connection: NatsConnection,
   consumer: string | undefined,
   limit: number,
-): Promise<readonly KeptLetter[]> => {
+): Promise<readonly StoredDeadLetter[]> => {
   const { direct, streams } = await jetstreamManager(connection)
   // The stream is made with the first letter; before that nobody would answer.
-  if ((await streams.info(DEAD_STREAM).catch(nothing)) === undefined) return []
-  const letters: KeptLetter[] = []
+  if ((await streams.info(DEAD_STREAM).catch(ignoreNotFound)) === undefined) return []
+  const letters: StoredDeadLetter[] = []
   const next_by_subj = `${SUBJECT}.${consumer ?? '*'}`
   for (let seq = 1; letters.length < limit; ) {
-    const stored = await direct.getMessage(DEAD_STREAM, { seq, next_by_subj }).catch(nothing)
+    const stored = await direct.getMessage(DEAD_STREAM, { seq, next_by_subj }).catch(ignoreNotFound)
     if (!stored) break
     const word = (name: string) => stored.header.get(name)
     letters.push({
       id: stored.seq,
       time: stored.time.toISOString(),
       consumer: stored.subject.slice(SUBJECT.length + 1),
-      problem: word(PROBLEM),
-      subject: word(FROM),
-      stream: word(STREAM),
-      sequence: Number(word(SEQUENCE)),
-      deliveries: Number(word(DELIVERIES)),
-      replays: Number(word(REPLAY)),
+      problem: word(PROBLEM_HEADER),
+      subject: word(SUBJECT_HEADER),
+      stream: word(STREAM_HEADER),
+      sequence: Number(word(SEQUENCE_HEADER)),
+      deliveries: Number(word(DELIVERIES_HEADER)),
+      replays: Number(word(REPLAYS_HEADER)),
       text: stored.string(),
     })
     seq = stored.seq + 1
@@ -105,26 +105,29 @@ export const readLetters = async (
  * @returns whether there was one of that id
  * @throws Error when it was too large to be kept as a whole, and is gone from where it lay
  */
-export const replayLetter = async (connection: NatsConnection, id: number): Promise<boolean> => {
+export const replayDeadLetter = async (connection: NatsConnection, id: number): Promise<boolean> => {
   const { streams } = await jetstreamManager(connection)
-  const stored = await streams.getMessage(DEAD_STREAM, { seq: id }).catch(nothing)
+  const stored = await streams.getMessage(DEAD_STREAM, { seq: id }).catch(ignoreNotFound)
   if (!stored) return false
   const { header } = stored
   let body = stored.data
-  if (header.get(SHORTENED) === 'true') {
-    const original = await streams.getMessage(header.get(STREAM), { seq: Number(header.get(SEQUENCE)) }).catch(nothing)
-    if (!original) throw new Error(`dead letter ${id} was kept shortened, and ${header.get(STREAM)} has it no longer`)
+  if (header.get(TRUNCATED_HEADER) === 'true') {
+    const original = await streams
+      .getMessage(header.get(STREAM_HEADER), { seq: Number(header.get(SEQUENCE_HEADER)) })
+      .catch(ignoreNotFound)
+    if (!original)
+      throw new Error(`dead letter ${id} was kept shortened, and ${header.get(STREAM_HEADER)} has it no longer`)
     body = original.data
   }
-  const told = headers()
-  told.set(REPLAY, String(Number(header.get(REPLAY)) + 1))
-  await jetstream(connection).publish(header.get(FROM), body, { headers: told })
+  const letterHeaders = headers()
+  letterHeaders.set(REPLAYS_HEADER, String(Number(header.get(REPLAYS_HEADER)) + 1))
+  await jetstream(connection).publish(header.get(SUBJECT_HEADER), body, { headers: letterHeaders })
   await streams.deleteMessage(DEAD_STREAM, id)
   return true
 }
 
 /** What the server has not is nothing. @throws everything else */
-const nothing = (error: unknown): undefined => {
+const ignoreNotFound = (error: unknown): undefined => {
   if (error instanceof JetStreamApiError && error.status === 404) return undefined
   throw error
 }
@@ -132,13 +135,13 @@ const nothing = (error: unknown): undefined => {
 /** Makes the stream when it is missing; one that is there keeps its settings. */
 const ensureStream = async (connection: NatsConnection): Promise<void> => {
   const { streams } = await jetstreamManager(connection)
-  if ((await streams.info(DEAD_STREAM).catch(nothing)) !== undefined) return
+  if ((await streams.info(DEAD_STREAM).catch(ignoreNotFound)) !== undefined) return
   await streams.add({
     name: DEAD_STREAM,
     subjects: [`${SUBJECT}.*`],
     storage: StorageType.File,
     allow_direct: true,
-    max_age: nanos(KEEP),
-    max_msgs_per_subject: MOST,
+    max_age: nanos(RETENTION_MS),
+    max_msgs_per_subject: MAX_PER_CONSUMER,
   })
 }

@@ -14,18 +14,18 @@ import {
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { serverOf } from '#lib/nats/url.ts'
 import { exponentialDelay } from '#operator/model/outcome.ts'
-import { REPLAY, setAside } from './dead-letters.ts'
+import { REPLAYS_HEADER, storeDeadLetter } from './dead-letters.ts'
 import { NotAnEventError, parseEventText } from './reconcile-event.ts'
-import { type Delivery, type EventSource, LETTER_LENGTH, type SourceOptions } from './source.ts'
+import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, type SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
   /** Labels are not in messages: whether an event is about a resource of ours is asked of the API. */
   readonly name: string
   /** A consumer that ours goes on from when it has to be made: the stream keeps days of what is done. */
-  readonly former?: string | undefined
+  readonly legacyConsumer?: string | undefined
   /** After so many deliveries that came to nothing a message is set aside. */
-  readonly deliveries?: number
+  readonly maxDeliveries?: number
 }
 
 interface Connected {
@@ -36,20 +36,20 @@ interface Connected {
 const STREAM = 'hyperfleet-events'
 const SUBJECTS = 'hyperfleet.events'
 /** How long a pull waits for the first message, in milliseconds. */
-const WAIT = 20_000
+const PULL_WAIT_MS = 20_000
 /** As the queue of the API counts. With the pauses in between, the API may be away for half an hour. */
-const DELIVERIES = 10
+const MAX_DELIVERIES = 10
 /** The longest pause between two deliveries, and the one before a message is set aside that could not be, in milliseconds. */
-const LONGEST_PAUSE = 600_000
-const AGAIN = 30_000
+const MAX_REDELIVERY_DELAY_MS = 600_000
+const DEAD_LETTER_RETRY_MS = 30_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
-  const { url, name, deliveries = DELIVERIES, onDeadLetter } = options
+  const { url, name, maxDeliveries: deliveries = MAX_DELIVERIES, onDeadLetter } = options
   let connection: NatsConnection | undefined
   let consumer: Consumer | undefined
 
   /** A connection that was refused too often is closed for good, and another one is made. */
-  const link = async (): Promise<NatsConnection> => {
+  const ensureConnection = async (): Promise<NatsConnection> => {
     if (connection === undefined || connection.isClosed()) {
       consumer = undefined
       connection = await connect({ ...serverOf(url), name, maxReconnectAttempts: -1 })
@@ -58,64 +58,64 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
   }
 
   /** Makes what is missing: both the first time, and what is gone since. */
-  const connected = async (): Promise<Connected> => {
-    const connection = await link()
-    consumer ??= await durable(connection, options)
+  const ensureConsumer = async (): Promise<Connected> => {
+    const connection = await ensureConnection()
+    consumer ??= await ensureDurable(connection, options)
     return { connection, consumer }
   }
 
   /** Keeps the message elsewhere, and has JetStream give it up. What can't be kept comes again. */
-  const giveUp = async (connection: NatsConnection, message: JsMsg, problem: string): Promise<void> => {
+  const moveToDeadLetters = async (connection: NatsConnection, message: JsMsg, problem: string): Promise<void> => {
     const { subject, headers, info, data } = message
     const { stream, streamSequence: sequence, deliveryCount } = info
-    const replays = Number(headers?.get(REPLAY) || 0)
+    const replays = Number(headers?.get(REPLAYS_HEADER) || 0)
     try {
       const counts = { sequence, deliveries: deliveryCount, replays }
-      await setAside(connection, { consumer: options.consumer, subject, stream, ...counts, problem, body: data })
-      message.term(problem.slice(0, LETTER_LENGTH))
-      onDeadLetter({ problem, text: message.string().slice(0, LETTER_LENGTH) })
+      await storeDeadLetter(connection, { consumer: options.consumer, subject, stream, ...counts, problem, body: data })
+      message.term(problem.slice(0, MAX_DEAD_LETTER_CHARS))
+      onDeadLetter({ problem, text: message.string().slice(0, MAX_DEAD_LETTER_CHARS) })
     } catch (error) {
-      message.nak(AGAIN)
+      message.nak(DEAD_LETTER_RETRY_MS)
       const why = error instanceof Error ? error.message : String(error)
       onDeadLetter({ problem: `${problem}; it can't be set aside (${why}) and comes again`, text: '' })
     }
   }
 
   /** The delivery of a message; undefined when it was given up. */
-  const received = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
+  const toDelivery = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
     const { deliveryCount } = message.info
     // Twice as often: managers that end give back what they hold, which is nobody's failure.
     if (deliveryCount > deliveries * 2) {
-      await giveUp(connection, message, `it was taken ${deliveryCount - 1} times and never done with`)
+      await moveToDeadLetters(connection, message, `it was taken ${deliveryCount - 1} times and never done with`)
       return undefined
     }
     try {
       return {
         event: parseEventText(message.string()),
         acknowledge: async () => message.ack(),
-        keep: async () => message.working(),
+        extend: async () => message.working(),
         giveBack: async (delay) => {
           if (delay > 0 && deliveryCount >= deliveries)
-            await giveUp(connection, message, `its run could not be told to the API, ${deliveryCount} times`)
-          else message.nak(exponentialDelay({ initial: delay, factor: 2, max: LONGEST_PAUSE }, deliveryCount))
+            await moveToDeadLetters(connection, message, `its run could not be told to the API, ${deliveryCount} times`)
+          else message.nak(exponentialDelay({ initial: delay, factor: 2, max: MAX_REDELIVERY_DELAY_MS }, deliveryCount))
         },
       }
     } catch (error) {
       if (!(error instanceof NotAnEventError)) throw error
-      await giveUp(connection, message, error.message)
+      await moveToDeadLetters(connection, message, error.message)
       return undefined
     }
   }
 
   /** One message a pull: `fetch` gives out those of a batch one by one, and drops what is left of it when its reader has seen enough. */
   const pull = async (from: Connected, signal: AbortSignal): Promise<readonly Delivery[]> => {
-    const messages = await from.consumer.fetch({ max_messages: 1, expires: WAIT })
+    const messages = await from.consumer.fetch({ max_messages: 1, expires: PULL_WAIT_MS })
     const stop = () => messages.stop()
     signal.addEventListener('abort', stop, { once: true })
     const taken: Delivery[] = []
     try {
       for await (const message of messages) {
-        const delivery = await received(from.connection, message)
+        const delivery = await toDelivery(from.connection, message)
         if (delivery !== undefined) taken.push(delivery)
       }
     } finally {
@@ -126,11 +126,11 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
 
   return {
     async open(signal) {
-      await connected()
+      await ensureConsumer()
       signal.throwIfAborted()
     },
     async take(_max, signal) {
-      const from = await connected()
+      const from = await ensureConsumer()
       signal.throwIfAborted()
       try {
         return await pull(from, signal)
@@ -141,7 +141,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
       }
     },
     async remove(signal) {
-      const { consumers } = await jetstreamManager(await link())
+      const { consumers } = await jetstreamManager(await ensureConnection())
       signal.throwIfAborted()
       consumer = undefined
       try {
@@ -157,9 +157,9 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
 }
 
 /** Makes the consumer, or brings one that is there up to date. @throws JetStreamApiError */
-const durable = async (
+const ensureDurable = async (
   connection: NatsConnection,
-  { consumer, former, resourceType, visibility }: JetStreamOptions,
+  { consumer, legacyConsumer: former, resourceType, visibilityMs: visibility }: JetStreamOptions,
 ): Promise<Consumer> => {
   const { consumers } = await jetstreamManager(connection)
   const changeable = {
@@ -177,14 +177,14 @@ const durable = async (
       ...changeable,
       durable_name: consumer,
       ack_policy: AckPolicy.Explicit,
-      ...(await beginning(consumers, former)),
+      ...(await startPosition(consumers, former)),
     })
   }
   return jetstream(connection).consumers.get(STREAM, consumer)
 }
 
 /** Where a new consumer begins: behind what the former one has acknowledged, or with the first message. */
-const beginning = async (consumers: ConsumerAPI, former: string | undefined): Promise<Partial<ConsumerConfig>> => {
+const startPosition = async (consumers: ConsumerAPI, former: string | undefined): Promise<Partial<ConsumerConfig>> => {
   const all = { deliver_policy: DeliverPolicy.All }
   if (former === undefined) return all
   try {

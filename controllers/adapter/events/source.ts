@@ -7,7 +7,7 @@ export interface Delivery {
   /** It is done with. Best effort: what is not acknowledged comes again. */
   acknowledge(): Promise<void>
   /** Keeps it hidden from others for longer. Best effort, as above. */
-  keep(): Promise<void>
+  extend(): Promise<void>
   /** Gives it back, to be delivered again after so many milliseconds. Best effort, as above. */
   giveBack(delay: number): Promise<void>
 }
@@ -41,10 +41,10 @@ export interface SourceOptions {
   /** Plural: clusters. */
   readonly resourceType: string
   /** Milliseconds after which an unfinished event is given to another one. */
-  readonly visibility: number
+  readonly visibilityMs: number
   /** Told about messages that were set aside at once. */
   onDeadLetter(letter: DeadLetter): void
 }
 
 /** Characters of a dead letter that are kept. */
-export const LETTER_LENGTH = 500
+export const MAX_DEAD_LETTER_CHARS = 500

@@ -5,11 +5,11 @@ import type { Clock } from '#operator/model/clock.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { ApiCall, Json, Retry, Scope } from '../task/task.ts'
 import { apiPath } from './api-path.ts'
-import type { Answer, Exchange, Request } from './connection.ts'
-import { delayAfter, isWorthRetrying } from './retry.ts'
+import type { HttpRequest, HttpResponse, RoundTrip } from './connection.ts'
+import { isRetryable, retryDelay } from './retry.ts'
 
 /** The answer to a request that was taken. */
-export interface Taken {
+export interface HttpResult {
   readonly status: number
   /** Parsed JSON, the text where it is none, null when it is empty. */
   readonly body: Json
@@ -31,11 +31,11 @@ export class RequestError extends TaskError {
   }
 }
 
-export interface CallerOptions {
-  readonly exchange: Exchange
+export interface HttpClientOptions {
+  readonly roundTrip: RoundTrip
   readonly clock: Clock
   /** Of one try where the task says nothing, in milliseconds. */
-  readonly timeout: number
+  readonly timeoutMs: number
   /** A file with the bearer token, read for every request: tokens are rotated under us. */
   readonly tokenFile?: string | undefined
   /** In [0, 1). */
@@ -46,19 +46,19 @@ export interface CallerOptions {
   readonly onRequest?: (request: TracedRequest) => void
 }
 
-export class Caller {
-  readonly #options: CallerOptions
-  constructor(options: CallerOptions) {
+export class HttpClient {
+  readonly #options: HttpClientOptions
+  constructor(options: HttpClientOptions) {
     this.#options = options
   }
 
   /** The same caller for one run: tells about its requests, and carries the trace that the event began. */
-  tracing(onRequest: (request: TracedRequest) => void, traceparent: string | undefined): Caller {
-    return new Caller({ ...this.#options, onRequest, traceparent })
+  withTracing(onRequest: (request: TracedRequest) => void, traceparent: string | undefined): HttpClient {
+    return new HttpClient({ ...this.#options, onRequest, traceparent })
   }
 
   /** @throws TaskError from rendering, RequestError, or the signal's reason */
-  async call({ method, url, headers, body, retry }: ApiCall, scope: Scope, signal: AbortSignal): Promise<Taken> {
+  async call({ method, url, headers, body, retry }: ApiCall, scope: Scope, signal: AbortSignal): Promise<HttpResult> {
     const rendered = headers.map(({ name, value }) => [name.toLowerCase(), value.render(scope)] as const)
     return this.send(
       {
@@ -73,30 +73,29 @@ export class Caller {
   }
 
   /** @throws RequestError, or the signal's reason */
-  async send(request: Request, retry: Retry, signal: AbortSignal): Promise<Taken> {
+  async send(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<HttpResult> {
     const { clock, random = Math.random, onRequest } = this.#options
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#try(request, retry, signal)
-      const isLast =
-        attempt >= retry.attempts || (outcome.answer !== undefined && !isWorthRetrying(outcome.answer.status))
+      const outcome = await this.attempt(request, retry, signal)
+      const isLast = attempt >= retry.attempts || (outcome.answer !== undefined && !isRetryable(outcome.answer.status))
       if (isLast) {
         onRequest?.({ method: request.method, url: request.url, status: outcome.answer?.status, attempts: attempt })
-        return taken(request, outcome, attempt)
+        return toResult(request, outcome, attempt)
       }
-      const asked = retryAfterOf(outcome.answer)
-      await clock.sleep(Math.min(asked ?? delayAfter(retry, attempt, random()), retry.maxDelay), signal)
+      const asked = parseRetryAfter(outcome.answer)
+      await clock.sleep(Math.min(asked ?? retryDelay(retry, attempt, random()), retry.maxDelayMs), signal)
       signal.throwIfAborted()
     }
   }
 
-  async #try(request: Request, retry: Retry, signal: AbortSignal): Promise<Outcome> {
-    const { exchange, timeout, tokenFile, traceparent } = this.#options
+  async attempt(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<Attempt> {
+    const { roundTrip: exchange, timeoutMs: timeout, tokenFile, traceparent } = this.#options
     try {
       const headers: Record<string, string> = { ...request.headers }
       if (traceparent !== undefined) headers.traceparent = traceparent
-      if (tokenFile !== undefined) headers.authorization ??= `Bearer ${await tokenOf(tokenFile)}`
+      if (tokenFile !== undefined) headers.authorization ??= `Bearer ${await readToken(tokenFile)}`
       const sent = { ...request, headers }
-      return { answer: await exchange(sent, retry.timeout ?? timeout, signal), error: undefined }
+      return { answer: await exchange(sent, retry.timeoutMs ?? timeout, signal), error: undefined }
     } catch (error) {
       signal.throwIfAborted()
       return { answer: undefined, error }
@@ -104,22 +103,22 @@ export class Caller {
   }
 }
 
-type Outcome =
-  | { readonly answer: Answer; readonly error: undefined }
+type Attempt =
+  | { readonly answer: HttpResponse; readonly error: undefined }
   | { readonly answer: undefined; readonly error: unknown }
 
-const taken = ({ method, url }: Request, { answer, error }: Outcome, attempts: number): Taken => {
+const toResult = ({ method, url }: HttpRequest, { answer, error }: Attempt, attempts: number): HttpResult => {
   const tries = attempts === 1 ? '' : ` (${attempts} attempts)`
   if (answer === undefined)
     throw new RequestError(`${method} ${url} got no answer: ${messageOf(error)}${tries}`, undefined, undefined, {
       cause: error,
     })
-  const body = parsed(answer.text)
+  const body = parseBody(answer.text)
   const { etag, location } = answer.headers
   if (answer.status < 300) return { status: answer.status, body, etag: typeof etag === 'string' ? etag : undefined }
   if (answer.status < 400)
     throw new RequestError(
-      `${method} ${url} was answered with ${answer.status}${leading(location, url)}: redirects are not followed, write the URL that it leads to`,
+      `${method} ${url} was answered with ${answer.status}${describeRedirect(location, url)}: redirects are not followed, write the URL that it leads to`,
       answer.status,
       undefined,
     )
@@ -134,12 +133,12 @@ const taken = ({ method, url }: Request, { answer, error }: Outcome, attempts: n
 }
 
 /** Where a redirect leads, without its query, which may be secret. */
-const leading = (location: string | string[] | undefined, from: string): string => {
+const describeRedirect = (location: string | string[] | undefined, from: string): string => {
   const url = typeof location === 'string' ? URL.parse(location, new URL(from, 'http://api').href) : null
   return url === null ? '' : ` to ${url.origin}${url.pathname}`
 }
 
-const parsed = (text: string): Json => {
+const parseBody = (text: string): Json => {
   if (text.trim() === '') return null
   try {
     return JSON.parse(text) as Json
@@ -149,12 +148,12 @@ const parsed = (text: string): Json => {
 }
 
 /** Milliseconds of a Retry-After header in seconds. */
-const retryAfterOf = (answer: Answer | undefined): number | undefined => {
+const parseRetryAfter = (answer: HttpResponse | undefined): number | undefined => {
   const header = answer?.headers['retry-after']
   return typeof header === 'string' && /^\d+$/.test(header) ? Number(header) * 1_000 : undefined
 }
 
-const tokenOf = async (file: string): Promise<string> => {
+const readToken = async (file: string): Promise<string> => {
   const token = (await readFile(file, 'utf8')).trim()
   if (token === '') throw new Error(`the token file ${file} is empty`)
   return token

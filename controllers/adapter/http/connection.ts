@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net'
 import { Agent } from 'undici'
 import { timeLimit } from '#operator/model/clock.ts'
 
-export interface Request {
+export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path and query, or for `http` resources a whole URL. */
   readonly url: string
@@ -12,37 +12,42 @@ export interface Request {
   readonly body: string | undefined
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
 }
 
 /** @throws Error when there is no answer, or the signal's reason */
-export type Exchange = (request: Request, timeout: number, signal: AbortSignal) => Promise<Answer>
+export type RoundTrip = (request: HttpRequest, timeout: number, signal: AbortSignal) => Promise<HttpResponse>
 
-export interface ExchangeOptions {
+export interface HttpConnectionOptions {
   /** What requests without a host go to; its path comes before theirs. */
   readonly base?: string | undefined
   readonly userAgent: string
   /** Characters of an answer that are read. Default: 16 MiB, more than any honest answer has. */
-  readonly largest?: number
+  readonly maxResponseChars?: number
   /** Resolves names; Node.js' own when undefined. */
   readonly lookup?: LookupFunction
 }
 
-export interface OpenExchange {
-  readonly exchange: Exchange
+export interface HttpConnection {
+  readonly roundTrip: RoundTrip
   close(): Promise<void>
 }
 
-const LARGEST = 16 * 1024 * 1024
+const DEFAULT_MAX_RESPONSE_CHARS = 16 * 1024 * 1024
 
-export const openExchange = ({ base, userAgent, largest = LARGEST, lookup }: ExchangeOptions): OpenExchange => {
+export const openHttpConnection = ({
+  base,
+  userAgent,
+  maxResponseChars: largest = DEFAULT_MAX_RESPONSE_CHARS,
+  lookup,
+}: HttpConnectionOptions): HttpConnection => {
   const agent = new Agent({ connections: 32, allowH2: false, ...(lookup && { connect: { lookup } }) })
   const root = base?.replace(/\/+$/, '') ?? ''
   return {
-    exchange: async ({ method, url, headers, body }, timeout, signal) => {
+    roundTrip: async ({ method, url, headers, body }, timeout, signal) => {
       signal.throwIfAborted()
       const { origin, pathname, search } = new URL(/^https?:/.test(url) ? url : root + url)
       const limited = AbortSignal.any([signal, timeLimit(timeout)])
@@ -55,7 +60,7 @@ export const openExchange = ({ base, userAgent, largest = LARGEST, lookup }: Exc
           ...(body === undefined ? {} : { body }),
           signal: limited,
         })
-        return { status: answer.statusCode, headers: answer.headers, text: await bounded(answer.body, largest) }
+        return { status: answer.statusCode, headers: answer.headers, text: await readBounded(answer.body, largest) }
       } catch (error) {
         signal.throwIfAborted()
         throw limited.aborted ? new Error(`no answer within ${timeout / 1_000} s`, { cause: error }) : error
@@ -65,7 +70,7 @@ export const openExchange = ({ base, userAgent, largest = LARGEST, lookup }: Exc
   }
 }
 
-const bounded = async (body: AsyncIterable<Buffer>, largest: number): Promise<string> => {
+const readBounded = async (body: AsyncIterable<Buffer>, largest: number): Promise<string> => {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of body) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { apiPath } from './api-path.ts'
-import { delayAfter, isWorthRetrying } from './retry.ts'
+import { isRetryable, retryDelay } from './retry.ts'
 
 test.for([
   ['/clusters/x', '/api/hyperfleet/v1/clusters/x'],
@@ -13,22 +13,22 @@ test.for([
 })
 
 describe('another try', () => {
-  const retry = { attempts: 5, baseDelay: 100, maxDelay: 1_000, timeout: undefined }
+  const retry = { attempts: 5, baseDelayMs: 100, maxDelayMs: 1_000, timeoutMs: undefined }
   test.for<['constant' | 'linear' | 'exponential', number[]]>([
     ['constant', [100, 100, 100, 100, 100]],
     ['linear', [100, 200, 300, 400, 500]],
     ['exponential', [100, 200, 400, 800, 1_000]],
   ])('%s: after %j ms', ([backoff, delays]) => {
-    expect([1, 2, 3, 4, 5].map((failed) => delayAfter({ ...retry, backoff }, failed, 0.5))).toEqual(delays)
+    expect([1, 2, 3, 4, 5].map((failed) => retryDelay({ ...retry, backoff }, failed, 0.5))).toEqual(delays)
   })
 
   test('spread by a tenth either way', () => {
-    expect(delayAfter({ ...retry, backoff: 'constant' }, 1, 0)).toBeCloseTo(90)
-    expect(delayAfter({ ...retry, backoff: 'constant' }, 1, 1)).toBeCloseTo(110)
+    expect(retryDelay({ ...retry, backoff: 'constant' }, 1, 0)).toBeCloseTo(90)
+    expect(retryDelay({ ...retry, backoff: 'constant' }, 1, 1)).toBeCloseTo(110)
   })
 
   test('for what may be another answer next time, and for no other', () => {
-    expect([408, 429, 500, 503].every(isWorthRetrying)).toBe(true)
-    expect([200, 400, 401, 403, 404, 409, 422].some(isWorthRetrying)).toBe(false)
+    expect([408, 429, 500, 503].every(isRetryable)).toBe(true)
+    expect([200, 400, 401, 403, 404, 409, 422].some(isRetryable)).toBe(false)
   })
 })

@@ -2,7 +2,7 @@
 import type { Retry } from '../task/task.ts'
 
 /** Answers that may be another one next time; every other 4xx stays what it is. */
-export const isWorthRetrying = (status: number): boolean => status >= 500 || status === 408 || status === 429
+export const isRetryable = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
 const JITTER = 0.1
 
@@ -11,7 +11,11 @@ const JITTER = 0.1
  * @param failed how many tries have failed, from 1
  * @param random in [0, 1): spreads the delay by a tenth either way
  */
-export const delayAfter = ({ backoff, baseDelay, maxDelay }: Retry, failed: number, random: number): number => {
+export const retryDelay = (
+  { backoff, baseDelayMs: baseDelay, maxDelayMs: maxDelay }: Retry,
+  failed: number,
+  random: number,
+): number => {
   const grown = { constant: baseDelay, linear: baseDelay * failed, exponential: baseDelay * 2 ** (failed - 1) }[backoff]
   return Math.min(grown, maxDelay) * (1 - JITTER + 2 * JITTER * random)
 }

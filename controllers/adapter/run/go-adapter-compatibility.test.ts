@@ -98,11 +98,11 @@ describe('behaviour 5: a post action', () => {
   const put = (...responses: ResponseRule['responses']) =>
     runWorld({ post: reporting({ ok: 'true' }) }, { responses: [answering('PUT', 'statuses$', ...responses)] }).run()
   test('that meets a 404 ends the run in peace', async () => {
-    expect(await put({ statusCode: 404 })).toMatchObject({ trace: { status: 'success' }, told: true })
+    expect(await put({ statusCode: 404 })).toMatchObject({ trace: { status: 'success' }, isReported: true })
   })
   test('that meets 5xx fails after its tries', async () => {
-    const { trace, told } = await put({ statusCode: 503 })
-    expect([trace.status, told]).toEqual(['failed', false])
+    const { trace, isReported } = await put({ statusCode: 503 })
+    expect([trace.status, isReported]).toEqual(['failed', false])
     expect(trace.actions[0]?.message).toMatch(/\(\d attempts\)/)
   })
 })
@@ -119,15 +119,15 @@ test.each([
   '{}',
   '{"specversion":"1.0","id":"1","type":"t"}',
   '{"specversion":"1.0","id":"1","type":"t","data":{}}',
-])('behaviour 7: what is no event is told apart at once, and never given back to come again: %s', (text) => {
+])('behaviour 7: what is no event is refused at once, and never given back to come again: %s', (text) => {
   expect(() => parseEventText(text)).toThrow(NotAnEventError)
 })
 
 test('behaviour 8: whatever a run comes to is acknowledged; ours takes it again only when the API could not be told', async () => {
   const failing = runWorld({ preconditions: [{ name: 'p', expression: 'resource.nope' }], resources: [] })
-  expect(await failing.run()).toMatchObject({ trace: { status: 'failed' }, told: true })
+  expect(await failing.run()).toMatchObject({ trace: { status: 'failed' }, isReported: true })
   const deaf = { responses: [answering('PUT', 'statuses$', { statusCode: 503 })] }
-  expect(await runWorld({ resources: [configMap('a')] }, deaf).run()).toMatchObject({ told: false })
+  expect(await runWorld({ resources: [configMap('a')] }, deaf).run()).toMatchObject({ isReported: false })
 })
 
 test('behaviour 9: a new generation updates, and recreate_on_change deletes and creates; an equal one makes nothing anew', async () => {
@@ -257,7 +257,7 @@ test('behaviour 15: resources.?X.hasValue() orders: in the same run what goes at
   expect(outcomes((await world.run()).trace.resources)).toEqual(['parent deleted', 'child gone'])
 })
 
-test('behaviour 16: neither a refused deletion nor a condition without a value stops the others; all are told', async () => {
+test('behaviour 16: neither a refused deletion nor a condition without a value stops the others; all are reported', async () => {
   const world = await deleting({
     resources: [
       configMap('a', { lifecycle: { delete: { when: { expression: 'has(resource.deleted_time)' } } } }),

@@ -4,16 +4,16 @@ import type { Redactor } from './redactor.ts'
 import { TaskError } from './task-error.ts'
 
 /** Writes a task's line to the log. A line that can't be rendered is no reason to fail: the log says so instead. */
-export const says = (
+export const logStep = (
   line: LogLine | undefined,
   scope: Scope,
-  { veil, log }: { readonly veil: Redactor; readonly log: Logger },
+  { redactor, log }: { readonly redactor: Redactor; readonly log: Logger },
 ): void => {
   if (line === undefined) return
   try {
-    log[line.level](veil.text(line.message.render(scope)))
+    log[line.level](redactor.redactText(line.message.render(scope)))
   } catch (error) {
     if (!(error instanceof TaskError)) throw error
-    log.warn('a log line of the task could not be rendered', { problem: veil.text(error.message) })
+    log.warn('a log line of the task could not be rendered', { problem: redactor.redactText(error.message) })
   }
 }

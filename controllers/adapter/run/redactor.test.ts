@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { Redactor } from './redactor.ts'
 
 test('a value is hidden wherever it stands, also in JSON, in a URL, and in base64', () => {
-  const veil = new Redactor(['s3c"ret value\n'])
-  const shown = veil.document({
+  const redactor = new Redactor(['s3c"ret value\n'])
+  const shown = redactor.redactDocument({
     plain: 'token s3c"ret value!',
     json: JSON.stringify({ token: 's3c"ret value' }),
     list: [`https://x/y?token=${encodeURIComponent('s3c"ret value')}`, 7, null],
@@ -18,19 +18,19 @@ test('a value is hidden wherever it stands, also in JSON, in a URL, and in base6
 })
 
 test('of two values the longer one is hidden as a whole', () => {
-  expect(new Redactor(['secret', 'secret-of-secrets']).text('secret-of-secrets and secret')).toBe(
+  expect(new Redactor(['secret', 'secret-of-secrets']).redactText('secret-of-secrets and secret')).toBe(
     '(hidden) and (hidden)',
   )
 })
 
 test('every value of a Secret is hidden, within a ManifestWork too; other objects are not secret', () => {
-  const veil = new Redactor()
+  const redactor = new Redactor()
   const secret = { kind: 'Secret', data: { a: Buffer.from('alpha').toString('base64') }, stringData: { b: 'bravo' } }
-  veil.hideSecrets({ kind: 'ManifestWork', spec: { workload: { manifests: [secret] } } })
-  veil.hideSecrets({ kind: 'ConfigMap', data: { c: 'charlie' } })
-  expect(veil.text('alpha bravo charlie YWxwaGE=')).toBe('(hidden) (hidden) charlie (hidden)')
+  redactor.addSecretsIn({ kind: 'ManifestWork', spec: { workload: { manifests: [secret] } } })
+  redactor.addSecretsIn({ kind: 'ConfigMap', data: { c: 'charlie' } })
+  expect(redactor.redactText('alpha bravo charlie YWxwaGE=')).toBe('(hidden) (hidden) charlie (hidden)')
 })
 
 test('what is as short as a word of any sentence is left alone', () => {
-  expect(new Redactor(['yes', '']).text('yes')).toBe('yes')
+  expect(new Redactor(['yes', '']).redactText('yes')).toBe('yes')
 })

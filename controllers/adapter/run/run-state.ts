@@ -15,7 +15,7 @@ import type { Json, JsonObject, Scope, Task } from '../task/task.ts'
 import type { Redactor } from './redactor.ts'
 import { TaskError } from './task-error.ts'
 
-export interface ProgressOptions {
+export interface RunStateOptions {
   readonly task: Task
   readonly event: ReconcileEvent
   /** `config` of expressions: how the adapter is set up, without secrets. */
@@ -23,14 +23,14 @@ export interface ProgressOptions {
   /** `env` of expressions: the variables that tasks may read. */
   readonly environment: Readonly<Record<string, string>>
   /** What nobody may see; grows with what the run reads. */
-  readonly veil: Redactor
+  readonly redactor: Redactor
 }
 
-export class Progress {
+export class RunState {
   readonly task: Task
   readonly event: ReconcileEvent
   readonly environment: Readonly<Record<string, string>>
-  readonly veil: Redactor
+  readonly redactor: Redactor
   readonly #config: JsonObject
   /** The HyperFleet resource; undefined when the event does not say where it is. */
   resource: JsonObject | undefined
@@ -50,8 +50,8 @@ export class Progress {
   readonly payloads: TracedPayload[] = []
   readonly actions: TracedAction[] = []
 
-  constructor({ task, event, config, environment, veil }: ProgressOptions) {
-    this.veil = veil
+  constructor({ task, event, config, environment, redactor }: RunStateOptions) {
+    this.redactor = redactor
     this.task = task
     this.event = event
     this.environment = environment
@@ -86,7 +86,7 @@ export class Progress {
   /** @throws what is no failure of the task, such as the signal's reason */
   fail(phase: Phase, step: string, error: unknown): void {
     if (!(error instanceof TaskError)) throw error
-    this.failures.push({ phase, step, reason: error.reason, message: this.veil.text(error.message) })
+    this.failures.push({ phase, step, reason: error.reason, message: this.redactor.redactText(error.message) })
   }
 
   /** The peer's names. */

@@ -12,8 +12,8 @@ import {
 describe('while the resource lives', () => {
   test('everything is applied in the order of the list, marked, and reported', async () => {
     const world = runWorld({ resources: [configMap('a'), configMap('b')] })
-    const { trace, told } = await world.run()
-    expect([trace.status, trace.mode, told]).toEqual(['success', 'apply', true])
+    const { trace, isReported } = await world.run()
+    expect([trace.status, trace.mode, isReported]).toEqual(['success', 'apply', true])
     expect(world.done()).toEqual(['apply a', 'apply b'])
     const [report] = world.reports()
     expect(report).toMatchObject({ adapter: 'under-test', observed_generation: 2 })
@@ -130,8 +130,8 @@ describe('while the resource lives', () => {
   test('a resource that is gone from the API ends the run without a word', async () => {
     const world = runWorld({ resources: [configMap('a')] })
     world.resource = undefined
-    const { trace, told } = await world.run()
-    expect([trace.status, told, world.done(), world.reports()]).toEqual(['skipped', true, [], []])
+    const { trace, isReported } = await world.run()
+    expect([trace.status, isReported, world.done(), world.reports()]).toEqual(['skipped', true, [], []])
   })
 
   test('what comes from files and from the environment is in no trace', async () => {
@@ -446,8 +446,8 @@ describe('post actions', () => {
       { post: { payloads: [{ name: 'said', build: {} }], post_actions: [tell()] } },
       { responses: [{ match: { method: 'PUT', urlPattern: 'statuses$' }, responses: [{ statusCode: 503 }] }] },
     )
-    const { trace, told } = await world.run()
-    expect([trace.status, told]).toEqual(['failed', false])
+    const { trace, isReported } = await world.run()
+    expect([trace.status, isReported]).toEqual(['failed', false])
     expect(trace.actions[0]?.message).toContain('was answered with 503 (2 attempts)')
   })
 
@@ -456,7 +456,7 @@ describe('post actions', () => {
       { post: { payloads: [{ name: 'said', build: {} }], post_actions: [tell()] } },
       { responses: [{ match: { method: 'PUT', urlPattern: 'statuses$' }, responses: [{ statusCode: 404 }] }] },
     )
-    const { trace, told } = await world.run()
-    expect([trace.status, told]).toEqual(['success', true])
+    const { trace, isReported } = await world.run()
+    expect([trace.status, isReported]).toEqual(['success', true])
   })
 })

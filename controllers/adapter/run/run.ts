@@ -11,18 +11,18 @@
 import type { ResourceAction, RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
-import { isGone, NoConcernError } from './api-reader.ts'
-import { modeOf } from './phases/mode.ts'
+import { isGone, NothingToDoError } from './api-reader.ts'
+import { decideMode } from './phases/mode.ts'
 import { readParams } from './phases/params.ts'
 import { buildPayloads } from './phases/payloads.ts'
 import { runActions } from './phases/post-actions.ts'
 import { checkPreconditions } from './phases/preconditions.ts'
 import { Redactor } from './redactor.ts'
 import { applyResources } from './resources/apply.ts'
-import { lookOnly, removeResources } from './resources/delete.ts'
-import type { Surroundings } from './run-context.ts'
-import { Progress } from './run-state.ts'
-import { standardReport } from './standard-report.ts'
+import { deleteResources, observeOnly } from './resources/delete.ts'
+import type { RunContext } from './run-context.ts'
+import { RunState } from './run-state.ts'
+import { buildStandardReport } from './standard-report.ts'
 
 export interface RunOptions {
   readonly task: Task
@@ -31,127 +31,131 @@ export interface RunOptions {
   readonly config: JsonObject
   /** Environment variables that tasks may read. */
   readonly environment: Readonly<Record<string, string>>
-  readonly surroundings: Surroundings
+  readonly context: RunContext
   /** Whether the task is concerned with a resource. Default: with all of them. */
-  readonly concerns?: (resource: JsonObject) => boolean
+  readonly isSelected?: (resource: JsonObject) => boolean
   /** Requests of the run, noted while it goes on. */
   readonly requests: readonly TracedRequest[]
   /** What nobody may see, as far as it is known before the run. */
-  readonly veil?: Redactor
+  readonly redactor?: Redactor
 }
 
 export interface RunResult {
   readonly trace: Trace
   /** The API knows what the run found, or there is nobody left to tell. Otherwise the event has to come again. */
-  readonly told: boolean
+  readonly isReported: boolean
   /** Resources that a deletion still waits for. */
   readonly remaining: readonly string[]
 }
 
 /** @throws the signal's reason when the run was ended from outside */
 export const run = async (options: RunOptions): Promise<RunResult> => {
-  const { task, event, config, environment, surroundings, requests, veil = new Redactor() } = options
-  const { clock } = surroundings
+  const { task, event, config, environment, context, requests, redactor = new Redactor() } = options
+  const { clock } = context
   const startedAt = clock.now()
-  const progress = new Progress({ task, event, config, environment, veil })
+  const state = new RunState({ task, event, config, environment, redactor })
   const end = (
     status: RunStatus,
-    told: boolean,
+    isReported: boolean,
     rest: { readonly report?: Json; readonly remaining?: readonly string[] },
   ) => ({
-    trace: traceOf(progress, status, requests, startedAt, clock.now(), rest.report),
-    told,
+    trace: buildTrace(state, status, requests, startedAt, clock.now(), rest.report),
+    isReported,
     remaining: rest.remaining ?? [],
   })
   try {
-    const remaining = await work(progress, surroundings, options.concerns ?? (() => true))
-    progress.isDeleted = progress.mode === 'delete' && remaining.length === 0
-    const { told, report } = await tell(progress, remaining, surroundings)
-    const status = progress.failed ? 'failed' : progress.skipReason === undefined ? 'success' : 'skipped'
-    return end(status, told, { report, remaining })
+    const remaining = await runPhases(state, context, options.isSelected ?? (() => true))
+    state.isDeleted = state.mode === 'delete' && remaining.length === 0
+    const { isReported, report } = await sendOutcome(state, remaining, context)
+    const status = state.failed ? 'failed' : state.skipReason === undefined ? 'success' : 'skipped'
+    return end(status, isReported, { report, remaining })
   } catch (error) {
-    if (!(error instanceof NoConcernError)) throw error
-    progress.skipReason = error.message
+    if (!(error instanceof NothingToDoError)) throw error
+    state.skipReason = error.message
     return end('skipped', true, {})
   }
 }
 
 /** Phases 1 to 3. @returns what a deletion still waits for */
-const work = async (
-  progress: Progress,
-  surroundings: Surroundings,
+const runPhases = async (
+  state: RunState,
+  context: RunContext,
   concerns: (resource: JsonObject) => boolean,
 ): Promise<readonly string[]> => {
-  await readParams(progress, surroundings)
-  if (progress.resource !== undefined && !concerns(progress.resource))
-    throw new NoConcernError('the labels of the resource are not those that the task selects')
-  if (progress.failed) return []
-  await checkPreconditions(progress, surroundings)
-  if (progress.failed) return []
+  await readParams(state, context)
+  if (state.resource !== undefined && !concerns(state.resource))
+    throw new NothingToDoError('the labels of the resource are not those that the task selects')
+  if (state.failed) return []
+  await checkPreconditions(state, context)
+  if (state.failed) return []
   try {
-    progress.mode = modeOf(progress)
+    state.mode = decideMode(state)
   } catch (error) {
-    progress.fail('preconditions', 'when_deleting', error)
+    state.fail('preconditions', 'when_deleting', error)
     return []
   }
-  if (progress.mode === 'apply') {
-    if (progress.skipReason === undefined) await applyResources(progress, surroundings)
+  if (state.mode === 'apply') {
+    if (state.skipReason === undefined) await applyResources(state, context)
     return []
   }
-  return progress.skipReason === undefined ? removeResources(progress, surroundings) : lookOnly(progress, surroundings)
+  return state.skipReason === undefined ? deleteResources(state, context) : observeOnly(state, context)
 }
 
-interface Told {
-  readonly told: boolean
+interface ReportResult {
+  readonly isReported: boolean
   readonly report?: Json
 }
 
 /** Phases 4 and 5. What the task can't say itself is said by the standard report. */
-const tell = async (progress: Progress, remaining: readonly string[], surroundings: Surroundings): Promise<Told> => {
-  const hasParams = !progress.failures.some(({ phase }) => phase === 'params')
-  if (progress.task.actions.length > 0 && hasParams) {
-    buildPayloads(progress)
-    if (!progress.failures.some(({ phase }) => phase === 'payloads')) {
-      const told = await runActions(progress, surroundings)
-      if (!progress.failures.some(({ phase }) => phase === 'post_actions')) return { told }
+const sendOutcome = async (
+  state: RunState,
+  remaining: readonly string[],
+  context: RunContext,
+): Promise<ReportResult> => {
+  const hasParams = !state.failures.some(({ phase }) => phase === 'params')
+  if (state.task.postActions.length > 0 && hasParams) {
+    buildPayloads(state)
+    if (!state.failures.some(({ phase }) => phase === 'payloads')) {
+      const isReported = await runActions(state, context)
+      if (!state.failures.some(({ phase }) => phase === 'post_actions')) return { isReported }
     }
   }
-  return sendReport(progress, remaining, surroundings)
+  return sendReport(state, remaining, context)
 }
 
 const sendReport = async (
-  progress: Progress,
+  state: RunState,
   remaining: readonly string[],
-  { api, outbox, clock, signal, log }: Surroundings,
-): Promise<Told> => {
-  if (api.path === undefined) return { told: true }
+  { api, reportDedup, clock, signal, log }: RunContext,
+): Promise<ReportResult> => {
+  if (api.path === undefined) return { isReported: true }
   const now = clock.now()
-  const report = standardReport(outcomeOf(progress, remaining), now)
-  const key = `${progress.event.data.id}/`
+  const report = buildStandardReport(buildOutcome(state, remaining), now)
+  const key = `${state.event.data.id}/`
   const body = JSON.stringify(report)
   // That everything is deleted is said to each event anew: were it lost once, the record would wait for it.
-  if (!progress.isDeleted && outbox.isRepetition(key, body, now.getTime())) return { told: true, report }
+  if (!state.isDeleted && reportDedup.isRepeat(key, body, now.getTime())) return { isReported: true, report }
   try {
     await api.report(report, signal)
-    outbox.sent(key, body, now.getTime())
-    return { told: true, report }
+    reportDedup.recordSent(key, body, now.getTime())
+    return { isReported: true, report }
   } catch (error) {
-    if (isGone(error)) return { told: true, report }
-    progress.fail('post_actions', 'report', error)
-    log.warn('the report was not taken', { problem: progress.failures.at(-1)?.message })
-    return { told: false, report }
+    if (isGone(error)) return { isReported: true, report }
+    state.fail('post_actions', 'report', error)
+    log.warn('the report was not taken', { problem: state.failures.at(-1)?.message })
+    return { isReported: false, report }
   }
 }
 
 /** What is not there because it is not meant to be. */
-const ABSENT_ON_PURPOSE: readonly ResourceAction[] = ['skipped', 'deleted', 'gone', 'leaving']
+const INTENTIONALLY_ABSENT: readonly ResourceAction[] = ['skipped', 'deleted', 'gone', 'leaving']
 
-const outcomeOf = (progress: Progress, remaining: readonly string[]) => {
-  const { task, steps, mode, failures, skipReason, generation, resources } = progress
+const buildOutcome = (state: RunState, remaining: readonly string[]) => {
+  const { task, steps, mode, failures, skipReason, generation, resources } = state
   const stepOf = (name: string) => steps.find((step) => step.name === name)
-  const isWanted = (name: string) => {
+  const isExpected = (name: string) => {
     const action = stepOf(name)?.action
-    return action === undefined || !ABSENT_ON_PURPOSE.includes(action)
+    return action === undefined || !INTENTIONALLY_ABSENT.includes(action)
   }
   const names = task.resources.map(({ name }) => name)
   return {
@@ -160,7 +164,7 @@ const outcomeOf = (progress: Progress, remaining: readonly string[]) => {
     mode,
     failures,
     skipReason,
-    wanted: names.filter(isWanted),
+    expected: names.filter(isExpected),
     objects: Object.fromEntries(
       names.flatMap((name) => (resources[name] === undefined ? [] : [[name, resources[name] as JsonObject]])),
     ),
@@ -168,16 +172,16 @@ const outcomeOf = (progress: Progress, remaining: readonly string[]) => {
   }
 }
 
-const traceOf = (
-  progress: Progress,
+const buildTrace = (
+  state: RunState,
   status: RunStatus,
   requests: readonly TracedRequest[],
   startedAt: Date,
   endedAt: Date,
   report: Json | undefined,
 ): Trace => {
-  const { event, mode, skipReason, failures, params, preconditions, steps, payloads, actions, veil } = progress
-  return veil.document({
+  const { event, mode, skipReason, failures, params, preconditions, steps, payloads, actions, redactor } = state
+  return redactor.redactDocument({
     event: event.data,
     status,
     mode,

@@ -16,23 +16,27 @@ export interface Outcome {
   /** Why nothing was applied or deleted. */
   readonly skipReason: string | undefined
   /** All resources of the task, and the objects of those that are there. */
-  readonly wanted: readonly string[]
+  readonly expected: readonly string[]
   readonly objects: Readonly<Record<string, JsonObject>>
   /** Those that a deletion still waits for, and what each says about it. */
   readonly remaining: readonly { readonly name: string; readonly message: string }[]
 }
 
-interface Said {
+interface ReportedCondition {
   readonly status: 'True' | 'False' | 'Unknown'
   readonly reason: string
   readonly message: string
 }
 
 /** @param now when the run looked at things */
-export const standardReport = (outcome: Outcome, now: Date): JsonObject => {
+export const buildStandardReport = (outcome: Outcome, now: Date): JsonObject => {
   const { adapter, generation } = outcome
-  const said = { Applied: applied(outcome), Available: available(outcome), Health: health(outcome) }
-  const conditions = { ...said, Finalized: finalized(outcome, said.Applied, said.Health) }
+  const said = {
+    Applied: appliedCondition(outcome),
+    Available: availableCondition(outcome),
+    Health: healthCondition(outcome),
+  }
+  const conditions = { ...said, Finalized: finalizedCondition(outcome, said.Applied, said.Health) }
   return {
     adapter: adapter.name,
     observed_generation: generation,
@@ -41,15 +45,15 @@ export const standardReport = (outcome: Outcome, now: Date): JsonObject => {
       type,
       status,
       reason,
-      message: message.slice(0, LONGEST),
+      message: message.slice(0, MAX_MESSAGE_CHARS),
     })),
   }
 }
 
 /** Characters of a message: it is for people, who find the rest in the trace. */
-const LONGEST = 1_000
+const MAX_MESSAGE_CHARS = 1_000
 
-const health = ({ failures, skipReason, mode, remaining }: Outcome): Said => {
+const healthCondition = ({ failures, skipReason, mode, remaining }: Outcome): ReportedCondition => {
   const [first] = failures
   if (first !== undefined) {
     const more = failures.length > 1 ? ` (and ${failures.length - 1} more)` : ''
@@ -62,7 +66,14 @@ const health = ({ failures, skipReason, mode, remaining }: Outcome): Said => {
   return { status: 'True', reason: 'Healthy', message: 'the adapter did what it could' }
 }
 
-const applied = ({ mode, failures, skipReason, wanted, objects, remaining }: Outcome): Said => {
+const appliedCondition = ({
+  mode,
+  failures,
+  skipReason,
+  expected: wanted,
+  objects,
+  remaining,
+}: Outcome): ReportedCondition => {
   if (mode === undefined)
     return {
       status: 'Unknown',
@@ -81,7 +92,7 @@ const applied = ({ mode, failures, skipReason, wanted, objects, remaining }: Out
     : { status: 'False', reason: failures[0]?.reason ?? 'NotApplied', message: `not there: ${missing.join(', ')}` }
 }
 
-const available = ({ mode, failures, skipReason, objects, remaining }: Outcome): Said => {
+const availableCondition = ({ mode, failures, skipReason, objects, remaining }: Outcome): ReportedCondition => {
   if (mode === undefined)
     return {
       status: 'Unknown',
@@ -95,10 +106,10 @@ const available = ({ mode, failures, skipReason, objects, remaining }: Outcome):
   if (skipReason !== undefined) return { status: 'Unknown', reason: 'PreconditionNotMet', message: skipReason }
   const [failure] = failures
   if (failure !== undefined) return { status: 'False', reason: failure.reason, message: failure.message }
-  return worst(Object.values(objects).map(readinessOf))
+  return leastReady(Object.values(objects).map(readinessOf))
 }
 
-const worst = (all: readonly Readiness[]): Said => {
+const leastReady = (all: readonly Readiness[]): ReportedCondition => {
   const one =
     all.find(({ available: said }) => said === 'False') ?? all.find(({ available: said }) => said === 'Unknown')
   return one === undefined
@@ -107,7 +118,11 @@ const worst = (all: readonly Readiness[]): Said => {
 }
 
 /** The peer's condition: may the record go? */
-const finalized = ({ mode }: Outcome, appliedSaid: Said, healthSaid: Said): Said => {
+const finalizedCondition = (
+  { mode }: Outcome,
+  appliedSaid: ReportedCondition,
+  healthSaid: ReportedCondition,
+): ReportedCondition => {
   if (mode !== 'delete') return { status: 'False', reason: 'NotDeleting', message: 'the resource is not being deleted' }
   if (healthSaid.status !== 'True') return { status: 'False', reason: 'AdapterUnhealthy', message: healthSaid.message }
   return appliedSaid.status === 'False'

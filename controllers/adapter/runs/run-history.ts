@@ -1,47 +1,47 @@
 /** The last runs of every task that this process works on: for `GET /adapter/runs`, for the status, and for others in the process. */
 import type { AdapterRun, AdapterRuns, RunFilter } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
-import { shortened } from './truncate-trace.ts'
+import { truncateTrace } from './truncate-trace.ts'
 
 /** Runs of a task that are kept, whatever they came to. */
-const KEPT = 50
+const MAX_RUNS_PER_TASK = 50
 /** Beyond them, of so many resources the last failure: other resources' runs must not push it out. */
-const FAILURES_KEPT = 50
+const MAX_FAILURES_PER_TASK = 50
 
-interface Shelf {
+interface TaskRuns {
   readonly last: AdapterRun[]
   /** By resource, of those that still fail. */
   readonly failed: Map<string, AdapterRun>
 }
 
-export class RunBook implements AdapterRuns {
-  readonly #shelves = new Map<string, Shelf>()
+export class RunHistory implements AdapterRuns {
+  readonly tasks = new Map<string, TaskRuns>()
   readonly #listeners = new Set<() => void>()
   #count = 0
 
-  note(run: Omit<AdapterRun, 'id'>): void {
+  record(run: Omit<AdapterRun, 'id'>): void {
     const key = keyOf(run)
-    const shelf: Shelf = this.#shelves.get(key) ?? { last: [], failed: new Map() }
-    this.#shelves.set(key, shelf)
-    const kept = { id: String(++this.#count), ...run, trace: shortened(run.trace) }
+    const shelf: TaskRuns = this.tasks.get(key) ?? { last: [], failed: new Map() }
+    this.tasks.set(key, shelf)
+    const kept = { id: String(++this.#count), ...run, trace: truncateTrace(run.trace) }
     shelf.last.push(kept)
-    if (shelf.last.length > KEPT) shelf.last.shift()
+    if (shelf.last.length > MAX_RUNS_PER_TASK) shelf.last.shift()
     shelf.failed.delete(run.resource)
     if (run.trace.status === 'failed') {
       shelf.failed.set(run.resource, kept)
       const [oldest] = shelf.failed.keys()
-      if (shelf.failed.size > FAILURES_KEPT && oldest !== undefined) shelf.failed.delete(oldest)
+      if (shelf.failed.size > MAX_FAILURES_PER_TASK && oldest !== undefined) shelf.failed.delete(oldest)
     }
     for (const listener of this.#listeners) listener()
   }
 
   /** The task is not ours any more: another process has its runs now, or nobody. */
   forget(namespace: string, task: string): void {
-    this.#shelves.delete(keyOf({ namespace, task }))
+    this.tasks.delete(keyOf({ namespace, task }))
   }
 
   list(filter: RunFilter, limit: number): readonly AdapterRun[] {
     const found = new Map<string, AdapterRun>()
-    for (const { last, failed } of this.#shelves.values())
+    for (const { last, failed } of this.tasks.values())
       for (const run of [...failed.values(), ...last]) if (fits(run, filter)) found.set(run.id, run)
     return [...found.values()].toSorted((a, b) => Number(b.id) - Number(a.id)).slice(0, limit)
   }

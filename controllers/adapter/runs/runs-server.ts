@@ -31,14 +31,14 @@ export const serveRuns = ({ runs, binding, flag, certificate, ...rest }: RunsSer
   serve(
     {
       '/adapter/runs': async (query, { headers }) => {
-        const asked = readQuery(query)
+        const asked = parseQuery(query)
         if (typeof asked === 'string') return json(400, { message: asked })
         const namespace = asked.filter.namespace ?? rest.namespace
         if (isLoopback(binding)) {
           if (!isLocal(headers.host)) return json(403, { message: 'write 127.0.0.1 or localhost for the host' })
         } else {
           const verb = { verb: 'get', group: AdapterTask.group, resource: 'adaptertasks/runs', namespace }
-          const refusal = refusalOf(await authorize(rest.transport, headers.authorization, verb), namespace)
+          const refusal = toErrorResponse(await authorize(rest.transport, headers.authorization, verb), namespace)
           if (refusal !== undefined) return refusal
         }
         return json(200, { items: runs.list({ ...asked.filter, namespace }, asked.limit) })
@@ -52,7 +52,7 @@ export const serveRuns = ({ runs, binding, flag, certificate, ...rest }: RunsSer
 /** A page of another site that had its own name point here sends that name. */
 const isLocal = (host = ''): boolean => isLoopbackHost(host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))
 
-const refusalOf = (result: AuthorizationResult, namespace: string | undefined): Answer | undefined => {
+const toErrorResponse = (result: AuthorizationResult, namespace: string | undefined): Answer | undefined => {
   switch (result.kind) {
     case 'allowed':
       return undefined
@@ -74,22 +74,23 @@ const json = (status: number, body: object): Answer => ({
 })
 
 const DEFAULT_LIMIT = 20
-const MOST = 200
+const MAX_LIMIT = 200
 const STATUSES = ['success', 'failed', 'skipped'] as const
-const WORDS = ['namespace', 'task', 'resource', 'status', 'limit']
+const PARAMETERS = ['namespace', 'task', 'resource', 'status', 'limit']
 
 /** What is asked for, or a sentence that says what to write instead. */
-export const readQuery = (query: URLSearchParams): { readonly filter: RunFilter; readonly limit: number } | string => {
+export const parseQuery = (query: URLSearchParams): { readonly filter: RunFilter; readonly limit: number } | string => {
   for (const word of query.keys())
-    if (!WORDS.includes(word)) {
-      const near = nearest(word, WORDS)
-      return `${word} is no parameter: ${near === undefined ? `there are ${WORDS.join(', ')}` : `did you mean ${near}?`}`
+    if (!PARAMETERS.includes(word)) {
+      const near = nearest(word, PARAMETERS)
+      return `${word} is no parameter: ${near === undefined ? `there are ${PARAMETERS.join(', ')}` : `did you mean ${near}?`}`
     }
   const get = (word: string) => query.get(word) ?? undefined
   const status = STATUSES.find((known) => known === get('status'))
   if (get('status') !== undefined && status === undefined) return `status is one of ${STATUSES.join(', ')}`
   const limit = Number(get('limit') ?? DEFAULT_LIMIT)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MOST) return `limit is a whole number from 1 to ${MOST}`
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    return `limit is a whole number from 1 to ${MAX_LIMIT}`
   return {
     filter: { namespace: get('namespace'), task: get('task'), resource: get('resource'), status },
     limit,

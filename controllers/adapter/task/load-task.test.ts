@@ -50,14 +50,14 @@ describe('task files load unchanged', () => {
       ['clusterNamespace', 'Background', '!is_deleting', 'is_deleting && !resources.?clusterConfig.hasValue()'],
       ['clusterConfig', 'Background', undefined, 'is_deleting'],
     ])
-    expect(task.actions.map(({ name, payloads }) => [name, payloads])).toEqual([
+    expect(task.postActions.map(({ name, payloads }) => [name, payloads])).toEqual([
       ['reportClusterStatus', ['clusterReport']],
     ])
   })
 
   test('the peer’s: a ManifestWork with objects inside', () => {
     const [work] = load(file('go-adapter-manifestwork.yaml')).resources
-    expect(work?.reach.kind).toBe('maestro')
+    expect(work?.transport.kind).toBe('maestro')
     expect(work?.nested.map(({ name }) => name)).toEqual(['innerNamespace', 'innerSettings'])
   })
 

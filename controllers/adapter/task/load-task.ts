@@ -5,19 +5,19 @@
  */
 import { load as parseYaml } from 'js-yaml'
 import { taskFile } from '#apis/hyperfleet.redhat.com/v1alpha1/task/task.ts'
-import type { HttpTargets } from '../transports/http-allowlist.ts'
+import type { HttpAllowlist } from '../transports/http-allowlist.ts'
 import { Compiler, type Languages } from './compile/compiler.ts'
-import { GIVEN, Names, RESOURCES } from './compile/variable-names.ts'
+import { GIVEN, RESOURCES, VariableNames } from './compile/variable-names.ts'
 import type { RawTask } from './raw-task.ts'
-import { Place } from './read/field-cursor.ts'
+import { FieldCursor } from './read/field-cursor.ts'
 import { readParams, readPreconditions } from './read/inputs.ts'
 import { readActions, readPayloads } from './read/post.ts'
 import { type Files, readResources } from './read/resources.ts'
 import type { Task } from './task.ts'
-import { InvalidTaskError, Problems } from './task-problems.ts'
+import { InvalidTaskError, ProblemList } from './task-problems.ts'
 import { checkHttpResources } from './validate/http-resources.ts'
 import { checkNames, checkOrder, checkParents } from './validate/names-and-order.ts'
-import { shapeProblems } from './validate/schema.ts'
+import { schemaProblems } from './validate/schema.ts'
 
 export interface LoadOptions {
   readonly languages: Languages
@@ -27,7 +27,7 @@ export interface LoadOptions {
   /** Environment variables that the task may read. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** Where resources of HTTP services may lead; not judged when undefined. */
-  readonly httpTargets?: HttpTargets | undefined
+  readonly httpAllowlist?: HttpAllowlist | undefined
 }
 
 /** A task file as an object, not judged yet. @throws InvalidTaskError when it is no YAML */
@@ -42,14 +42,14 @@ export const parseTaskFile = (text: string): unknown => {
 
 /** @throws InvalidTaskError that holds everything that is wrong */
 export const loadTask = (value: unknown, options: LoadOptions): Task => {
-  const problems = new Problems()
-  for (const { path, message } of shapeProblems(value, taskFile())) problems.add(path, message)
+  const problems = new ProblemList()
+  for (const { path, message } of schemaProblems(value, taskFile())) problems.add(path, message)
   problems.throwIfAny()
   const raw = value as RawTask
   checkNames(raw, problems)
   checkParents(raw.resources ?? [], problems)
-  const task = read(raw, options, problems)
-  checkHttpResources(task, raw.resources ?? [], options.httpTargets, problems)
+  const task = readTask(raw, options, problems)
+  checkHttpResources(task, raw.resources ?? [], options.httpAllowlist, problems)
   checkEnvironment(task, options.environment ?? {}, problems)
   problems.throwIfAny()
   checkOrder(task, problems)
@@ -57,10 +57,10 @@ export const loadTask = (value: unknown, options: LoadOptions): Task => {
   return task
 }
 
-const read = (raw: RawTask, options: LoadOptions, problems: Problems): Task => {
+const readTask = (raw: RawTask, options: LoadOptions, problems: ProblemList): Task => {
   const { files = () => undefined, languages } = options
-  const names = new Names()
-  const place = new Place(new Compiler(languages, problems, everyName(raw)), problems, names)
+  const names = new VariableNames()
+  const place = new FieldCursor(new Compiler(languages, problems, collectNames(raw)), problems, names)
   const adapter = options.adapter ?? raw.adapter
   if (adapter === undefined) problems.add('adapter', 'is missing: write adapter: {name: …}, under which it reports')
 
@@ -78,13 +78,13 @@ const read = (raw: RawTask, options: LoadOptions, problems: Problems): Task => {
     whenDeleting,
     resources,
     payloads,
-    actions: readActions(place.at('post.post_actions'), raw.post?.post_actions, payloads),
+    postActions: readActions(place.at('post.post_actions'), raw.post?.post_actions, payloads),
   }
 }
 
 /** Every name that is known at the end of the task. */
-const everyName = ({ params = [], preconditions = [], post }: RawTask): Names =>
-  new Names([
+const collectNames = ({ params = [], preconditions = [], post }: RawTask): VariableNames =>
+  new VariableNames([
     ...GIVEN,
     RESOURCES,
     ...params.map(({ name }) => name),
@@ -95,7 +95,7 @@ const everyName = ({ params = [], preconditions = [], post }: RawTask): Names =>
 const checkEnvironment = (
   { params }: Task,
   environment: Readonly<Record<string, string | undefined>>,
-  problems: Problems,
+  problems: ProblemList,
 ): void => {
   for (const [at, { source, required, default: fallback }] of params.entries()) {
     if (source.kind !== 'env' || !required || fallback !== undefined) continue

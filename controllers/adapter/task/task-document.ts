@@ -2,13 +2,13 @@ import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v
 import { InvalidTaskError } from './task-problems.ts'
 
 /** A task in itself, and who does it where that is said beside it. */
-export interface Written {
+export interface TaskDocument {
   readonly task: unknown
   readonly adapter: { readonly name: string; readonly version?: string | undefined } | undefined
 }
 
 /** The fields of a spec that are no part of the task. */
-const AROUND = [
+const NON_TASK_FIELDS = [
   'adapter',
   'resourceType',
   'selector',
@@ -20,8 +20,8 @@ const AROUND = [
 ]
 
 /** The task in an AdapterTask's spec. */
-export const ofSpec = (spec: AdapterTaskSpec): Written => ({
-  task: Object.fromEntries(Object.entries(spec).filter(([key]) => !AROUND.includes(key))),
+export const taskOfSpec = (spec: AdapterTaskSpec): TaskDocument => ({
+  task: Object.fromEntries(Object.entries(spec).filter(([key]) => !NON_TASK_FIELDS.includes(key))),
   adapter: spec.adapter,
 })
 
@@ -29,12 +29,12 @@ export const ofSpec = (spec: AdapterTaskSpec): Written => ({
  * The task in a document, which is a task file or the manifest of an AdapterTask.
  * @throws InvalidTaskError for a manifest whose task is elsewhere
  */
-export const ofManifest = (document: unknown): Written => {
+export const taskOfDocument = (document: unknown): TaskDocument => {
   if (typeof document !== 'object' || document === null || !('kind' in document) || document.kind !== AdapterTask.kind)
     return { task: document, adapter: undefined }
   const { spec } = document as { readonly spec?: AdapterTaskSpec }
   if (spec === undefined) throw new InvalidTaskError([{ path: 'spec', message: 'is missing: it is required here' }])
   if (spec.taskRef !== undefined)
     throw new InvalidTaskError([{ path: 'spec.taskRef', message: 'leads to a ConfigMap: give the task file itself' }])
-  return ofSpec(spec)
+  return taskOfSpec(spec)
 }

@@ -3,7 +3,7 @@ import { isAbsolute, join, relative, sep } from 'node:path'
 import type { Files } from './read/resources.ts'
 
 /** The files in a folder; what lies outside of it, also by a link, is not there. */
-export const filesIn =
+export const filesInFolder =
   (folder: string): Files =>
   (name) => {
     try {

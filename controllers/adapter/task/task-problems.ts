@@ -22,7 +22,7 @@ export class InvalidTaskError extends Error {
 }
 
 /** Collects problems, so that a writer sees all of them at once. */
-export class Problems {
+export class ProblemList {
   readonly #found: TaskProblem[] = []
 
   /** The same is said once: some texts are compiled for several purposes. */

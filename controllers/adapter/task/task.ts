@@ -23,15 +23,15 @@ export interface Template {
 }
 
 /** A document whose texts are templates: a manifest, or the build of a payload. */
-export interface Tree {
+export interface DocumentTemplate {
   /** @throws TaskError */
   build(scope: Scope): Json
 }
 
 /** What a resource is to be. */
-export interface Manifest extends Tree {
+export interface Manifest extends DocumentTemplate {
   /** Only what says which object it is: apiVersion, kind and metadata.namespace, and more where these can't be told apart from it. */
-  readonly outline: Tree
+  readonly identity: DocumentTemplate
 }
 
 /** Takes a value out of another one; undefined when there is none, a list when there are several. */
@@ -58,15 +58,15 @@ export interface Retry {
   /** Tries in all, at least 1. */
   readonly attempts: number
   readonly backoff: 'exponential' | 'linear' | 'constant'
-  readonly baseDelay: number
-  readonly maxDelay: number
+  readonly baseDelayMs: number
+  readonly maxDelayMs: number
   /** Of one try; undefined: the default of the API. */
-  readonly timeout: number | undefined
+  readonly timeoutMs: number | undefined
 }
 
 export type ParamType = 'string' | 'int' | 'int64' | 'float' | 'float64' | 'bool'
 
-export type Source =
+export type ParamSource =
   | { readonly kind: 'path'; readonly path: readonly string[] }
   | { readonly kind: 'env'; readonly variable: string }
   | { readonly kind: 'file'; readonly path: string; readonly trim: boolean }
@@ -75,7 +75,7 @@ export type Source =
 
 export interface Param {
   readonly name: string
-  readonly source: Source
+  readonly source: ParamSource
   readonly type: ParamType | undefined
   readonly default: Json | undefined
   readonly required: boolean
@@ -136,7 +136,7 @@ export interface NestedDiscovery {
 }
 
 /** How a resource is reached. */
-export type Reach =
+export type TransportSpec =
   | { readonly kind: 'kubernetes' }
   /** A ManifestWork in the namespace of the cluster that it is for. */
   | { readonly kind: 'maestro'; readonly targetCluster: Template }
@@ -152,7 +152,7 @@ export type PropagationPolicy = 'Background' | 'Foreground' | 'Orphan'
 
 export interface TaskResource {
   readonly name: string
-  readonly reach: Reach
+  readonly transport: TransportSpec
   readonly manifest: Manifest
   /** Undefined for http, where the URL says it. */
   readonly discovery: Discovery | undefined
@@ -167,12 +167,12 @@ export interface TaskResource {
 export interface Payload {
   readonly name: string
   readonly when: Expression | undefined
-  readonly build: Tree
+  readonly build: DocumentTemplate
   /** Instead of `build` in deletion mode. */
-  readonly whenDeleting: Tree | undefined
+  readonly whenDeleting: DocumentTemplate | undefined
 }
 
-export interface Action {
+export interface PostAction {
   readonly name: string
   readonly when: Expression | undefined
   readonly log: LogLine | undefined
@@ -189,5 +189,5 @@ export interface Task {
   readonly whenDeleting: Expression | undefined
   readonly resources: readonly TaskResource[]
   readonly payloads: readonly Payload[]
-  readonly actions: readonly Action[]
+  readonly postActions: readonly PostAction[]
 }

@@ -10,7 +10,7 @@ export type Explanation = (error: unknown, otherwise: OperationFailure, what: st
  * Runs one operation of a transport, and says in every error what was to be done.
  * @throws TaskError, the signal's reason when it was broken off, or an error that the transport can't explain
  */
-export const explaining =
+export const explainErrors =
   (explain: Explanation) =>
   async <T>(otherwise: OperationFailure, what: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     try {

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { guardedLookup, httpTargets } from './http-allowlist.ts'
+import { guardedLookup, httpAllowlist } from './http-allowlist.ts'
 
-const targets = httpTargets(['https://inventory.example.com/api', 'http://127.0.0.1:8080/', 'http://169.254.169.254'])
+const targets = httpAllowlist(['https://inventory.example.com/api', 'http://127.0.0.1:8080/', 'http://169.254.169.254'])
 
 test.for([
   'https://inventory.example.com/api',
@@ -34,8 +34,8 @@ test.for([
 })
 
 test('with nothing listed everything is refused', () => {
-  expect(httpTargets([])).toMatchObject({ isEmpty: true })
-  expect(httpTargets([]).refusal('http://127.0.0.1:8080/x')).toContain('which is nothing')
+  expect(httpAllowlist([])).toMatchObject({ isEmpty: true })
+  expect(httpAllowlist([]).refusal('http://127.0.0.1:8080/x')).toContain('which is nothing')
 })
 
 describe('a name', () => {

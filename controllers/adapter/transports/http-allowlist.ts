@@ -3,7 +3,7 @@ import { lookup as resolve } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /** What whoever runs the manager has listed. */
-export interface HttpTargets {
+export interface HttpAllowlist {
   /** Nothing is listed: no such resource is worked on. */
   readonly isEmpty: boolean
   /** Why a URL must not be asked; undefined when it may. Never repeats the query or the credentials of the URL. */
@@ -11,7 +11,7 @@ export interface HttpTargets {
 }
 
 /** @param prefixes URLs: of each the origin has to be the same, and the path has to begin with these segments */
-export const httpTargets = (prefixes: readonly string[]): HttpTargets => {
+export const httpAllowlist = (prefixes: readonly string[]): HttpAllowlist => {
   const allowed = prefixes.map((prefix) => new URL(prefix))
   return {
     isEmpty: allowed.length === 0,
@@ -21,15 +21,15 @@ export const httpTargets = (prefixes: readonly string[]): HttpTargets => {
       const shown = url.origin + url.pathname
       if (url.username !== '' || url.password !== '')
         return `${shown} is written with credentials: put them into a header, from a param with a file`
-      if (isBarred(hostOf(url))) return `${shown} is a link-local address, where machines keep their credentials`
-      if (allowed.some((prefix) => leadsInto(url, prefix))) return undefined
+      if (isBlocked(hostOf(url))) return `${shown} is a link-local address, where machines keep their credentials`
+      if (allowed.some((prefix) => isUnder(url, prefix))) return undefined
       const list = allowed.map(({ href }) => href).join(', ') || 'nothing'
       return `${shown} is not among what --adapter-http-targets lists, which is ${list}`
     },
   }
 }
 
-const leadsInto = (url: URL, prefix: URL): boolean => {
+const isUnder = (url: URL, prefix: URL): boolean => {
   if (url.origin !== prefix.origin) return false
   const path = prefix.pathname.replace(/\/+$/, '')
   return url.pathname === path || url.pathname.startsWith(`${path}/`)
@@ -39,21 +39,21 @@ const leadsInto = (url: URL, prefix: URL): boolean => {
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
 /** Link-local addresses (RFC 3927, RFC 4291), and those at which clouds serve metadata elsewhere. */
-const BARRED = new BlockList()
-BARRED.addSubnet('169.254.0.0', 16, 'ipv4')
-BARRED.addAddress('100.100.100.200', 'ipv4')
-BARRED.addSubnet('fe80::', 10, 'ipv6')
-BARRED.addAddress('fd00:ec2::254', 'ipv6')
+const BLOCKED_ADDRESSES = new BlockList()
+BLOCKED_ADDRESSES.addSubnet('169.254.0.0', 16, 'ipv4')
+BLOCKED_ADDRESSES.addAddress('100.100.100.200', 'ipv4')
+BLOCKED_ADDRESSES.addSubnet('fe80::', 10, 'ipv6')
+BLOCKED_ADDRESSES.addAddress('fd00:ec2::254', 'ipv6')
 
-const isBarred = (address: string): boolean => {
+const isBlocked = (address: string): boolean => {
   const family = isIP(address)
-  return family !== 0 && BARRED.check(address, family === 4 ? 'ipv4' : 'ipv6')
+  return family !== 0 && BLOCKED_ADDRESSES.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** Resolves a name as Node.js does, unless it leads to a barred address: a name that is allowed may be pointed anywhere later. */
 export const guardedLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
-    const barred = addresses?.find(({ address }) => isBarred(address))
+    const barred = addresses?.find(({ address }) => isBlocked(address))
     const [first] = addresses ?? []
     if (error !== null) callback(error, [])
     else if (barred !== undefined)

@@ -5,11 +5,11 @@ import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.
 import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
-import { apiVersionOf, describe, kindOf, metadataOf } from '../run/resources/object.ts'
+import { apiVersionOf, describeObject, kindOf, metadataOf } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
-import { explaining } from './explain-errors.ts'
-import { type Sought, selectorText, type Target, type Transport } from './transport.ts'
+import { explainErrors } from './explain-errors.ts'
+import { formatLabelSelector, type Lookup, type ResourceTransport, type Target } from './transport.ts'
 
 export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
@@ -29,7 +29,7 @@ export const kubernetesTransport = ({
   fieldManager,
   onUse,
   onApplied,
-}: KubernetesOptions): Transport => {
+}: KubernetesOptions): ResourceTransport => {
   const api = createApi(transport)
 
   const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
@@ -38,7 +38,7 @@ export const kubernetesTransport = ({
   const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
     const resource = await resourceOf(target.manifest, signal)
     const { name, namespace } = metadataOf(target.manifest)
-    needsNamespace(target, resource, namespace)
+    requireNamespace(target, resource, namespace)
     onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
     const applied = await transport.request<JsonObject>({
       method: 'PATCH',
@@ -54,32 +54,32 @@ export const kubernetesTransport = ({
   }
 
   const find = async (
-    { name, outline, find: finding }: Sought,
+    { name, identity, match: finding }: Lookup,
     signal: AbortSignal,
   ): Promise<readonly JsonObject[]> => {
     if (finding.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
-    const resource = await resourceOf(outline, signal)
+    const resource = await resourceOf(identity, signal)
     const namespace = resource.scope === 'Namespaced' ? finding.namespace : undefined
     onUse?.(resource, namespace)
     const bound = api.withLimits({ signal })
     if (finding.kind === 'labels')
-      return filtered(bound.list(resource, { namespace, labelSelector: selectorText(finding.labels) }))
+      return collect(bound.list(resource, { namespace, labelSelector: formatLabelSelector(finding.labels) }))
     if (resource.scope === 'Namespaced' && namespace === undefined)
-      return filtered(bound.list(resource, { fieldSelector: `metadata.name=${finding.name}` }))
+      return collect(bound.list(resource, { fieldSelector: `metadata.name=${finding.name}` }))
     const found = await bound.get(resource, finding.name, namespace)
-    return found === undefined ? [] : [plain(found)]
+    return found === undefined ? [] : [toJsonObject(found)]
   }
 
   return {
     apply: (target, signal) =>
-      explained('ApplyFailed', `${target.name} (${describe(target.manifest)}) can't be applied`, signal, () =>
+      explained('ApplyFailed', `${target.name} (${describeObject(target.manifest)}) can't be applied`, signal, () =>
         apply(target, signal),
       ),
-    find: (sought, signal) =>
-      explained('DiscoveryFailed', `${sought.name} can't be looked for`, signal, () => find(sought, signal)),
-    delete: (sought, object, policy, signal) =>
-      explained('DeleteFailed', `${sought.name} (${describe(object)}) can't be deleted`, signal, async () => {
-        const resource = await resourceOf(sought.outline, signal)
+    find: (lookup, signal) =>
+      explained('DiscoveryFailed', `${lookup.name} can't be looked for`, signal, () => find(lookup, signal)),
+    delete: (lookup, object, policy, signal) =>
+      explained('DeleteFailed', `${lookup.name} (${describeObject(object)}) can't be deleted`, signal, async () => {
+        const resource = await resourceOf(lookup.identity, signal)
         const { name = '', namespace, uid } = metadataOf(object)
         try {
           await api.withLimits({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
@@ -91,7 +91,7 @@ export const kubernetesTransport = ({
   }
 }
 
-const needsNamespace = (target: Target, { scope, kind }: Resource, namespace: string | undefined): void => {
+const requireNamespace = (target: Target, { scope, kind }: Resource, namespace: string | undefined): void => {
   if (scope === 'Namespaced' && (namespace === undefined || namespace === ''))
     throw new TaskError(
       'InvalidManifest',
@@ -99,23 +99,23 @@ const needsNamespace = (target: Target, { scope, kind }: Resource, namespace: st
     )
 }
 
-const filtered = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {
+const collect = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {
   const found: JsonObject[] = []
-  for await (const object of objects) found.push(plain(object))
+  for await (const object of objects) found.push(toJsonObject(object))
   return found
 }
 
-const plain = (object: KubeObject): JsonObject => object as unknown as JsonObject
+const toJsonObject = (object: KubeObject): JsonObject => object as unknown as JsonObject
 
-const explained = explaining((error, otherwise, what) => {
+const explained = explainErrors((error, otherwise, what) => {
   if (error instanceof UnknownKindError) return new TaskError('InvalidManifest', error.message, { cause: error })
   if (error instanceof NetworkError) return new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
   if (!(error instanceof ApiError)) return undefined
   const reason = error.status === 403 ? 'Forbidden' : otherwise
-  return new TaskError(reason, `${what}: ${error.message}${mend(error)}`, { cause: error })
+  return new TaskError(reason, `${what}: ${error.message}${remedy(error)}`, { cause: error })
 })
 
-const mend = ({ status, message }: ApiError): string => {
+const remedy = ({ status, message }: ApiError): string => {
   if (status === 422 && /immutable/.test(message))
     return ': set recreate_on_change: true to delete and create it instead'
   return ''

@@ -1,7 +1,7 @@
 /** Resources that exist only in a dry run: what is applied is there, what is deleted is gone, unless a file says otherwise. */
 import { kindOf, metadataOf } from '../run/resources/object.ts'
 import type { Json, JsonObject } from '../task/task.ts'
-import { objectText, type Sought, type Transport } from './transport.ts'
+import { describeLookup, type Lookup, type ResourceTransport } from './transport.ts'
 
 /** Something that was done, for the trace of a dry run. */
 export interface Operation {
@@ -15,7 +15,7 @@ export interface Operation {
 export const memoryTransport = (
   preloaded: Readonly<Record<string, JsonObject>>,
   onOperation: (operation: Operation) => void,
-): Transport => {
+): ResourceTransport => {
   const objects = new Map<string, JsonObject>()
   const overrides = new Map(Object.entries(preloaded))
   for (const [name, object] of overrides) objects.set(keyOf(object, name), object)
@@ -24,16 +24,21 @@ export const memoryTransport = (
     async apply(target) {
       const { name = '' } = metadataOf(target.manifest)
       const object = overrides.get(name) ?? target.manifest
-      objects.set(target.reach.kind === 'http' ? target.reach.url : keyOf(target.manifest, name), object)
-      onOperation({ operation: 'apply', resource: target.name, object: objectText(target), manifest: target.manifest })
+      objects.set(target.transport.kind === 'http' ? target.transport.url : keyOf(target.manifest, name), object)
+      onOperation({
+        operation: 'apply',
+        resource: target.name,
+        object: describeLookup(target),
+        manifest: target.manifest,
+      })
       return object
     },
-    async find(sought) {
-      onOperation({ operation: 'find', resource: sought.name, object: objectText(sought) })
-      return [...objects].filter(([key, object]) => matches(key, object, sought)).map(([, object]) => object)
+    async find(lookup) {
+      onOperation({ operation: 'find', resource: lookup.name, object: describeLookup(lookup) })
+      return [...objects].filter(([key, object]) => matches(key, object, lookup)).map(([, object]) => object)
     },
-    async delete(sought, object) {
-      onOperation({ operation: 'delete', resource: sought.name, object: objectText(sought) })
+    async delete(lookup, object) {
+      onOperation({ operation: 'delete', resource: lookup.name, object: describeLookup(lookup) })
       for (const [key, one] of objects) if (one === object) objects.delete(key)
     },
   }
@@ -42,9 +47,9 @@ export const memoryTransport = (
 const keyOf = (object: JsonObject, name: string): string =>
   `${kindOf(object)}/${metadataOf(object).namespace ?? ''}/${metadataOf(object).name ?? name}`
 
-const matches = (key: string, object: JsonObject, { outline, find, reach }: Sought): boolean => {
+const matches = (key: string, object: JsonObject, { identity, match: find, transport: reach }: Lookup): boolean => {
   if (reach.kind === 'http') return key === reach.url || object.url === reach.url
-  if (object.kind !== undefined && object.kind !== outline.kind) return false
+  if (object.kind !== undefined && object.kind !== identity.kind) return false
   const { name, namespace, labels = {} } = metadataOf(object)
   switch (find.kind) {
     case 'self':

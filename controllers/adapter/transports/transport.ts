@@ -3,12 +3,12 @@ import { kindOf } from '../run/resources/object.ts'
 import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 
 /** A resource of a task, rendered for one HyperFleet resource as far as it takes to find and delete it. */
-export interface Sought {
+export interface Lookup {
   /** Its name in the task. */
   readonly name: string
   /** apiVersion, kind and metadata.namespace; of an HTTP service nothing. */
-  readonly outline: JsonObject
-  readonly reach:
+  readonly identity: JsonObject
+  readonly transport:
     | { readonly kind: 'kubernetes' }
     | {
         readonly kind: 'http'
@@ -16,17 +16,17 @@ export interface Sought {
         readonly createUrl: string | undefined
         readonly headers: Readonly<Record<string, string>>
       }
-  readonly find: Finding
+  readonly match: ObjectMatch
 }
 
 /** A resource of a task, rendered as a whole. */
-export interface Target extends Sought {
+export interface Target extends Lookup {
   /** What is applied, with our labels and annotations. */
   readonly manifest: JsonObject
 }
 
 /** How it is found again. The namespace is undefined where the kind has none, or all of them are looked in. */
-export type Finding =
+export type ObjectMatch =
   | { readonly kind: 'name'; readonly namespace: string | undefined; readonly name: string }
   | {
       readonly kind: 'labels'
@@ -37,28 +37,28 @@ export type Finding =
   | { readonly kind: 'self' }
 
 /** Which object it is, for people: `ConfigMap n/settings`, `ConfigMap app=x`, or its URL. */
-export const objectText = ({ outline, reach, find }: Sought): string => {
+export const describeLookup = ({ identity, transport: reach, match: find }: Lookup): string => {
   if (reach.kind === 'http') return reach.url
-  const kind = kindOf(outline)
+  const kind = kindOf(identity)
   if (find.kind === 'self') return kind
   const within = find.namespace === undefined ? '' : `${find.namespace}/`
-  return `${kind} ${within}${find.kind === 'name' ? find.name : selectorText(find.labels)}`
+  return `${kind} ${within}${find.kind === 'name' ? find.name : formatLabelSelector(find.labels)}`
 }
 
 /** As Kubernetes writes it. */
-export const selectorText = (labels: Readonly<Record<string, string>>): string =>
+export const formatLabelSelector = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',')
 
 /** Every method throws TaskError, or the signal's reason. */
-export interface Transport {
+export interface ResourceTransport {
   /** Makes it as the manifest says, whether it is there or not; what it is then. What others wrote beside it stays. */
   apply(target: Target, signal: AbortSignal): Promise<JsonObject>
   /** Everything that the finding matches; nothing is an empty list. */
-  find(sought: Sought, signal: AbortSignal): Promise<readonly JsonObject[]>
+  find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]>
   /** Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none. */
-  delete(sought: Sought, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<void>
+  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<void>
 }
 
-export type Transports = Readonly<Record<Sought['reach']['kind'], Transport>>
+export type ResourceTransports = Readonly<Record<Lookup['transport']['kind'], ResourceTransport>>

@@ -10,12 +10,12 @@ import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { NotAnEventError, parseEvent, type ReconcileEvent } from '../events/reconcile-event.ts'
 import { ADAPTER_LABEL, EVENT_ANNOTATION, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
-import { Watches } from './namespace-watches.ts'
+import { NamespaceWatches } from './namespace-watches.ts'
 
 /** Changes that follow each other become one run, in milliseconds. Design page 50, A run. */
-const DEBOUNCE = 100
+const DEBOUNCE_MS = 100
 
-export interface AppliedOptions {
+export interface AppliedObjectsOptions {
   /** In the name of the task's ServiceAccount, which needs list and watch for this to work. */
   readonly transport: Transport
   readonly adapter: string
@@ -24,38 +24,38 @@ export interface AppliedOptions {
   /** Only that something is gone is news for this resource. */
   isDeleting(id: string): boolean
   /** Something that was applied for this resource has changed. */
-  changed(event: ReconcileEvent): void
+  onChange(event: ReconcileEvent): void
   /** Changes of a kind are not seen, with why; undefined when they are again. */
-  trouble(kind: string, problem: string | undefined): void
+  onWatchProblem(kind: string, problem: string | undefined): void
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
 }
 
 /** A change that waits for others to come with it. */
-interface Change {
+interface PendingChange {
   readonly event: ReconcileEvent
   readonly uid: string
   /** Undefined: it is gone. */
   readonly resourceVersion: string | undefined
 }
 
-export class Applied {
-  readonly #options: AppliedOptions
-  readonly #watches: Watches
+export class AppliedObjects {
+  readonly #options: AppliedObjectsOptions
+  readonly #watches: NamespaceWatches
   /** What we have made of objects ourselves: resourceVersion by uid. */
-  readonly #own = new Map<string, string>()
-  readonly #changes = new Map<string, Change[]>()
+  readonly ownWrites = new Map<string, string>()
+  readonly #changes = new Map<string, PendingChange[]>()
 
-  constructor(options: AppliedOptions) {
+  constructor(options: AppliedObjectsOptions) {
     this.#options = options
-    const { transport, adapter, trouble, clock, log, signal } = options
-    this.#watches = new Watches({
+    const { transport, adapter, onWatchProblem: trouble, clock, log, signal } = options
+    this.#watches = new NamespaceWatches({
       transport,
       labelSelector: `${ADAPTER_LABEL}=${adapter}`,
-      transform: outline,
-      onEvent: (event) => this.#seen(event),
-      trouble,
+      transform: stripObject,
+      onEvent: (event) => this.onWatchEvent(event),
+      onWatchProblem: trouble,
       clock,
       log,
       signal,
@@ -63,19 +63,19 @@ export class Applied {
   }
 
   /** We have applied this. */
-  applied(object: JsonObject): void {
+  recordOwnWrite(object: JsonObject): void {
     const { uid, resourceVersion } = metadataOf(object)
-    if (uid !== undefined && resourceVersion !== undefined) this.#own.set(uid, resourceVersion)
+    if (uid !== undefined && resourceVersion !== undefined) this.ownWrites.set(uid, resourceVersion)
   }
 
   /** We are about to work with objects of this kind. @param namespace undefined: in all of them, or the kind has none */
-  watch(resource: Resource, namespace: string | undefined): void {
-    this.#watches.need(resource, namespace)
+  ensureWatched(resource: Resource, namespace: string | undefined): void {
+    this.#watches.ensureWatched(resource, namespace)
   }
 
   /** Ends what is watched in vain. To be called now and then. */
-  tidy(): void {
-    this.#watches.tidy()
+  stopIdleWatches(): void {
+    this.#watches.stopIdle()
   }
 
   /** Resolves when no watch goes on any more. */
@@ -83,41 +83,41 @@ export class Applied {
     return this.#watches.stopped()
   }
 
-  #seen(seen: ReflectorEvent<KubeObject>): void {
+  onWatchEvent(seen: ReflectorEvent<KubeObject>): void {
     if (seen.type === 'synced') return
     // What was there before us is the Sentinel's to ask for; what we made may have changed before the watch began.
-    if (seen.type === 'listed' && !this.#own.has(seen.object.metadata.uid)) return
-    const event = eventOf(seen.object)
+    if (seen.type === 'listed' && !this.ownWrites.has(seen.object.metadata.uid)) return
+    const event = parseEventAnnotation(seen.object)
     if (event === undefined) return
     const { uid, resourceVersion } = seen.object.metadata
     const isGone = seen.type === 'deleted'
-    if (isGone) this.#own.delete(uid)
+    if (isGone) this.ownWrites.delete(uid)
     else if (this.#options.isDeleting(event.data.id)) return
     const change = { event, uid, resourceVersion: isGone ? undefined : resourceVersion }
     const waiting = this.#changes.get(event.data.id)
     if (waiting !== undefined) waiting.push(change)
     else {
       this.#changes.set(event.data.id, [change])
-      void this.#settle(event.data.id)
+      void this.flush(event.data.id)
     }
   }
 
   /** Waits for what comes with it, and for a run that may have made the change itself. */
-  async #settle(id: string): Promise<void> {
-    const { clock, signal, isBusy, changed } = this.#options
-    do await clock.sleep(DEBOUNCE, signal)
+  async flush(id: string): Promise<void> {
+    const { clock, signal, isBusy, onChange: changed } = this.#options
+    do await clock.sleep(DEBOUNCE_MS, signal)
     while (!signal.aborted && isBusy(id))
     const changes = this.#changes.get(id) ?? []
     this.#changes.delete(id)
     const foreign = changes.find(
-      ({ uid, resourceVersion }) => this.#own.get(uid) !== resourceVersion || resourceVersion === undefined,
+      ({ uid, resourceVersion }) => this.ownWrites.get(uid) !== resourceVersion || resourceVersion === undefined,
     )
     if (foreign !== undefined && !signal.aborted) changed(foreign.event)
   }
 }
 
 /** Of an object only what says whose it is and that it changed. */
-const outline = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
+const stripObject = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion, annotations } = metadata
   const event = annotations?.[EVENT_ANNOTATION]
   const kept = { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) }
@@ -130,7 +130,7 @@ const outline = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
 }
 
 /** The event that the object's annotation stands for; undefined when somebody has spoilt it. */
-const eventOf = ({ metadata }: KubeObject): ReconcileEvent | undefined => {
+const parseEventAnnotation = ({ metadata }: KubeObject): ReconcileEvent | undefined => {
   try {
     const data: unknown = JSON.parse(metadata.annotations?.[EVENT_ANNOTATION] ?? '')
     return parseEvent({ specversion: '1.0', id: `${metadata.uid}.${metadata.resourceVersion}`, type: 'applied', data })

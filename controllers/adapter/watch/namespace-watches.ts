@@ -12,70 +12,70 @@ import { monotonic } from '#operator/model/clock.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '#operator/model/resource.ts'
 
 /** Namespaces of one kind that are watched one by one. Beyond, one watch for all of them is what the API server can bear. */
-const MOST = 100
+const MAX_NAMESPACES = 100
 /** A namespace in which nothing is left is watched for so long after the task worked in it, in milliseconds. */
-const LINGER = 60_000
+const IDLE_WATCH_MS = 60_000
 
-export interface WatchesOptions
+export interface NamespaceWatchesOptions
   extends Pick<ReflectorOptions<KubeObject>, 'labelSelector' | 'transform' | 'clock' | 'log' | 'signal'> {
   /** In the name of the task's ServiceAccount. */
   readonly transport: Transport
   readonly onEvent: (event: ReflectorEvent<KubeObject>) => void
   /** Changes of a kind are not seen, with why; undefined when they are again. */
-  readonly trouble: (kind: string, problem: string | undefined) => void
+  readonly onWatchProblem: (kind: string, problem: string | undefined) => void
 }
 
 /** A namespace that a task works in. */
-interface Place {
+interface UsedNamespace {
   /** Monotonic milliseconds. */
   usedAt: number
   watch?: { readonly reflector: Reflector<KubeObject>; readonly end: AbortController; refusal: string | undefined }
 }
 
-interface Watched {
+interface WatchedKind {
   readonly resource: Resource
   /** Why it can't be watched everywhere. */
   refusal: { readonly isForbidden: boolean; readonly message: string } | undefined
   /** It is looked for in all namespaces, or has none. */
   isEverywhere: boolean
-  readonly places: Map<string, Place>
+  readonly namespaces: Map<string, UsedNamespace>
 }
 
-export class Watches {
-  readonly #options: WatchesOptions
-  readonly #kinds = new Map<string, Watched>()
+export class NamespaceWatches {
+  readonly #options: NamespaceWatchesOptions
+  readonly #kinds = new Map<string, WatchedKind>()
   readonly #running = new Set<Promise<void>>()
 
-  constructor(options: WatchesOptions) {
+  constructor(options: NamespaceWatchesOptions) {
     this.#options = options
   }
 
   /** The task is about to work with objects of this kind. @param namespace undefined: in all of them, or the kind has none */
-  need(resource: Resource, namespace: string | undefined): void {
-    const watched = this.#watched(resource)
+  ensureWatched(resource: Resource, namespace: string | undefined): void {
+    const watched = this.watchKind(resource)
     if (namespace === undefined) {
       watched.isEverywhere = true
       return
     }
     const usedAt = monotonic(this.#options.clock)
-    const place = watched.places.get(namespace)
+    const place = watched.namespaces.get(namespace)
     if (place !== undefined) place.usedAt = usedAt
-    else watched.places.set(namespace, { usedAt })
-    if (watched.refusal?.isForbidden === true) this.#spread(watched)
+    else watched.namespaces.set(namespace, { usedAt })
+    if (watched.refusal?.isForbidden === true) this.watchEachNamespace(watched)
   }
 
   /** Ends the watches of namespaces where nothing is left. To be called now and then. */
-  tidy(): void {
+  stopIdle(): void {
     const now = monotonic(this.#options.clock)
     for (const watched of this.#kinds.values()) {
-      const left = [...watched.places].filter(
-        ([, { usedAt, watch }]) => now - usedAt >= LINGER && (watch?.reflector.store.size ?? 0) === 0,
+      const left = [...watched.namespaces].filter(
+        ([, { usedAt, watch }]) => now - usedAt >= IDLE_WATCH_MS && (watch?.reflector.store.size ?? 0) === 0,
       )
       for (const [namespace, { watch }] of left) {
         watch?.end.abort(new Error('nothing is left there'))
-        watched.places.delete(namespace)
+        watched.namespaces.delete(namespace)
       }
-      if (left.length > 0) this.#judge(watched)
+      if (left.length > 0) this.reportProblem(watched)
     }
   }
 
@@ -84,25 +84,25 @@ export class Watches {
     await Promise.all(this.#running)
   }
 
-  #watched(resource: Resource): Watched {
+  watchKind(resource: Resource): WatchedKind {
     const key = `${apiVersionOf(resource)}/${resource.kind}`
     const known = this.#kinds.get(key)
     if (known !== undefined) return known
-    const watched: Watched = { resource, refusal: undefined, isEverywhere: false, places: new Map() }
+    const watched: WatchedKind = { resource, refusal: undefined, isEverywhere: false, namespaces: new Map() }
     this.#kinds.set(key, watched)
-    this.#reflect(resource, {}, (refusal) => {
+    this.startReflector(resource, {}, (refusal) => {
       watched.refusal = refusal
-      if (refusal === undefined) this.#gather(watched)
-      else if (refusal.isForbidden) this.#spread(watched)
-      this.#judge(watched)
+      if (refusal === undefined) this.stopNamespaceWatches(watched)
+      else if (refusal.isForbidden) this.watchEachNamespace(watched)
+      this.reportProblem(watched)
     })
     return watched
   }
 
-  #reflect(
+  startReflector(
     resource: Resource,
     where: { readonly namespace?: string; readonly signal?: AbortSignal },
-    onRefusal: (refusal: Watched['refusal']) => void,
+    onRefusal: (refusal: WatchedKind['refusal']) => void,
   ): Reflector<KubeObject> {
     const { transport, labelSelector, transform, onEvent, clock, log, signal } = this.#options
     const reflector = reflect<KubeObject>(transport, resource, {
@@ -125,40 +125,40 @@ export class Watches {
   }
 
   /** Watches each namespace by itself. */
-  #spread(watched: Watched): void {
-    let open = [...watched.places.values()].filter(({ watch }) => watch !== undefined).length
-    for (const [namespace, place] of watched.places) {
-      if (place.watch !== undefined || open >= MOST) continue
+  watchEachNamespace(watched: WatchedKind): void {
+    let open = [...watched.namespaces.values()].filter(({ watch }) => watch !== undefined).length
+    for (const [namespace, place] of watched.namespaces) {
+      if (place.watch !== undefined || open >= MAX_NAMESPACES) continue
       open++
       const end = new AbortController()
       const signal = AbortSignal.any([this.#options.signal, end.signal])
-      const reflector = this.#reflect(watched.resource, { namespace, signal }, (refusal) => {
+      const reflector = this.startReflector(watched.resource, { namespace, signal }, (refusal) => {
         if (place.watch !== undefined) place.watch.refusal = refusal?.message
-        this.#judge(watched)
+        this.reportProblem(watched)
       })
       place.watch = { reflector, end, refusal: undefined }
     }
   }
 
   /** One watch sees all of it now. */
-  #gather({ places }: Watched): void {
+  stopNamespaceWatches({ namespaces: places }: WatchedKind): void {
     for (const place of places.values()) {
       place.watch?.end.abort(new Error('it is watched everywhere'))
       delete place.watch
     }
   }
 
-  #judge(watched: Watched): void {
-    this.#options.trouble(watched.resource.kind, problemOf(watched))
+  reportProblem(watched: WatchedKind): void {
+    this.#options.onWatchProblem(watched.resource.kind, watchProblem(watched))
   }
 }
 
 /** Why changes of a kind are not seen; undefined when all of them are. */
-const problemOf = ({ resource, refusal, isEverywhere, places }: Watched): string | undefined => {
+const watchProblem = ({ resource, refusal, isEverywhere, namespaces: places }: WatchedKind): string | undefined => {
   if (refusal === undefined) return undefined
   if (!refusal.isForbidden || isEverywhere || resource.scope === 'Cluster') return refusal.message
   const all = [...places.values()]
   if (all.some(({ watch }) => watch === undefined))
-    return `${refusal.message}; in more than ${MOST} namespaces only that will do`
+    return `${refusal.message}; in more than ${MAX_NAMESPACES} namespaces only that will do`
   return all.find(({ watch }) => watch?.refusal !== undefined)?.watch?.refusal
 }

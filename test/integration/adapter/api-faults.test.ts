@@ -1,6 +1,6 @@
 /** The HyperFleet API fails at each thing that a run asks of it, for longer than a request is tried: what was asked for is done in the end. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { groupOf } from '#controllers/adapter/events/consumer-group.ts'
+import { consumerGroup } from '#controllers/adapter/events/consumer-group.ts'
 import { type ApiFate, type ApiFront, type ApiRequest, apiFront } from './api-front.ts'
 import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 
@@ -185,7 +185,7 @@ test('a resource that the API does not know any more: the run ends in peace, and
 
 test('a message of the API’s queue that is no event is among its dead letters at once, holds nobody up, and can be replayed', async () => {
   const { id } = await world.create('spoilt')
-  const group = `/events/consumers/${groupOf(world.namespace, 'asking')}`
+  const group = `/events/consumers/${consumerGroup(world.namespace, 'asking')}`
   spoilt = id
   await world.pulse(id)
   await vi.waitFor(async () => expect((await world.task('asking')).status).toMatchObject({ deadLetters: 1 }), PATIENCE)

@@ -1,12 +1,12 @@
 /** Resources that go without a last event: a worker whose clock the test moves forgets them. */
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { accessTo } from '#controllers/adapter/access.ts'
-import { Ledger } from '#controllers/adapter/daemon/task-stats.ts'
+import { grantAccess } from '#controllers/adapter/access.ts'
+import { TaskStats } from '#controllers/adapter/daemon/task-stats.ts'
 import { Worker, type WorkerOptions } from '#controllers/adapter/daemon/worker.ts'
-import { queueSource } from '#controllers/adapter/events/api-queue.ts'
-import { Caller } from '#controllers/adapter/http/client.ts'
-import { type OpenExchange, openExchange } from '#controllers/adapter/http/connection.ts'
+import { apiQueueSource } from '#controllers/adapter/events/api-queue.ts'
+import { HttpClient } from '#controllers/adapter/http/client.ts'
+import { type HttpConnection, openHttpConnection } from '#controllers/adapter/http/connection.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { createMetrics } from '#controllers/adapter/metrics.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
@@ -19,12 +19,12 @@ import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 
 let world: AdapterWorld
 let transport: Transport
-let exchange: OpenExchange
+let exchange: HttpConnection
 
 beforeAll(async () => {
   world = await adapterWorld()
   transport = await world.plane.transport()
-  exchange = openExchange({ base: world.url, userAgent: 'test' })
+  exchange = openHttpConnection({ base: world.url, userAgent: 'test' })
 })
 
 afterAll(async () => {
@@ -36,44 +36,44 @@ afterAll(async () => {
 /** Of a task that can't be done, for resources with the label region=here. */
 const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
   const labels = { matchLabels: { region: 'here' } }
-  const caller = new Caller({ exchange: exchange.exchange, clock, timeout: 10_000 })
+  const caller = new HttpClient({ roundTrip: exchange.roundTrip, clock, timeoutMs: 10_000 })
   return new Worker({
     task: loadTask(
       { params: [{ name: 'absent', source: 'event.owner_references', required: true }] },
       { languages: taskLanguages(() => clock.now()), adapter: { name: 'forgetful', version: '1' }, environment: {} },
     ),
     selector: selectorOf(labels),
-    source: queueSource({
+    source: apiQueueSource({
       caller,
       consumer: 'forgetful',
       resourceType: 'clusters',
       selector: 'region=here',
-      visibility: 30_000,
+      visibilityMs: 30_000,
       onDeadLetter: () => {},
     }),
-    caller,
-    otherCaller: caller,
+    apiClient: caller,
+    externalClient: caller,
     transport,
     kinds: new RestMapper(transport, clock),
-    access: accessTo({ variables: [], files: [], targets: [], env: {} }),
+    access: grantAccess({ variables: [], files: [], httpTargets: [], env: {} }),
     config: {},
     maxConcurrent: 4,
-    visibility: 30_000,
-    ledger: new Ledger({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 }),
+    visibilityMs: 30_000,
+    stats: new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 }),
     metrics: createMetrics(new Registry()),
     clock,
     log: silent,
-    changed: () => {},
-    ended: () => {},
-    turned: () => {},
+    onStatusChange: () => {},
+    onRunEnd: () => {},
+    onHealthChange: () => {},
     ...rest,
   })
 }
 
 test('one that failed and is removed by force, or gets other labels, is not counted as failing for ever; one that is there is', async () => {
   const clock = manualClock()
-  const ledger = new Ledger({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
-  const worker = workerOf(clock, { ledger })
+  const ledger = new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
+  const worker = workerOf(clock, { stats: ledger })
   const failing = () => ledger.summary(clock.now().getTime()).failing
   const end = new AbortController()
   const ended = worker.run(end.signal)
@@ -104,6 +104,8 @@ test('a worker of which one part breaks off ends whole, and says why', async () 
   const changed = () => {
     throw new Error('nobody listens')
   }
-  await expect(workerOf(clock, { changed }).run(new AbortController().signal)).rejects.toThrow('nobody listens')
+  await expect(workerOf(clock, { onStatusChange: changed }).run(new AbortController().signal)).rejects.toThrow(
+    'nobody listens',
+  )
   expect(clock.sleepers()).toBe(0)
 })

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { Caller } from '#controllers/adapter/http/client.ts'
-import { openExchange } from '#controllers/adapter/http/connection.ts'
+import { HttpClient } from '#controllers/adapter/http/client.ts'
+import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
 import type { JsonObject } from '#controllers/adapter/task/task.ts'
-import { httpTransport, LARGEST_ANSWER } from '#controllers/adapter/transports/http.ts'
-import { guardedLookup, httpTargets } from '#controllers/adapter/transports/http-allowlist.ts'
+import { httpTransport, MAX_RESPONSE_CHARS } from '#controllers/adapter/transports/http.ts'
+import { guardedLookup, httpAllowlist } from '#controllers/adapter/transports/http-allowlist.ts'
 import type { Target } from '#controllers/adapter/transports/transport.ts'
 import { systemClock } from '#operator/index.ts'
 import { certificateFor } from '../hyperfleet-api/certificates.ts'
@@ -40,18 +40,22 @@ afterAll(async () => {
 })
 
 describe('each request', () => {
-  const exchange = openExchange({ userAgent: 'test', largest: LARGEST_ANSWER, lookup: guardedLookup })
+  const exchange = openHttpConnection({
+    userAgent: 'test',
+    maxResponseChars: MAX_RESPONSE_CHARS,
+    lookup: guardedLookup,
+  })
   const transport = (timeout = 30_000) =>
     httpTransport(
-      new Caller({ exchange: exchange.exchange, clock: systemClock, timeout, random: () => 0 }),
-      httpTargets([plain.url, secure.url]),
+      new HttpClient({ roundTrip: exchange.roundTrip, clock: systemClock, timeoutMs: timeout, random: () => 0 }),
+      httpAllowlist([plain.url, secure.url]),
     )
   const target = (url: string, createUrl?: string, manifest: JsonObject = { id: 'one', size: 3 }): Target => ({
     name: 'site',
-    outline: {},
+    identity: {},
     manifest,
-    reach: { kind: 'http', url, createUrl, headers: { authorization: `Bearer ${TOKEN}` } },
-    find: { kind: 'self' },
+    transport: { kind: 'http', url, createUrl, headers: { authorization: `Bearer ${TOKEN}` } },
+    match: { kind: 'self' },
   })
   const site = (more?: string) => target(`${plain.url}/sites/one`, more)
 
@@ -188,7 +192,7 @@ describe('a task with objects here and there', () => {
 
   beforeAll(async () => {
     world = await adapterWorld()
-    manager = await world.manager(undefined, { files: [folder], targets: [plain.url, secure.url] })
+    manager = await world.manager(undefined, { files: [folder], httpTargets: [plain.url, secure.url] })
   })
 
   afterAll(async () => {

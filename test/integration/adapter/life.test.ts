@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { groupOf } from '#controllers/adapter/events/consumer-group.ts'
+import { consumerGroup } from '#controllers/adapter/events/consumer-group.ts'
 import { type AdapterWorld, adapterWorld, type Manager, namespaceAndConfig, PATIENCE } from './world.ts'
 
 let world: AdapterWorld
@@ -144,7 +144,7 @@ test('a task that is deleted takes its consumer group at the API along; one that
     ...namespaceAndConfig(),
     events: { consumer: 'shared', transport: 'api', maxConcurrent: 16, visibility: '30s' },
   })
-  const own = groupOf(world.namespace, 'leaving')
+  const own = consumerGroup(world.namespace, 'leaving')
   for (const name of ['leaving-others', 'leaving']) {
     await world.until(name, 'Working')
     await world.kube.delete(AdapterTask, name, world.namespace)
@@ -153,5 +153,5 @@ test('a task that is deleted takes its consumer group at the API along; one that
   const released = /lease released .*"adapter-leaving-others"/
   await vi.waitFor(() => expect(manager.lines.some((line) => released.test(line))).toBe(true), PATIENCE)
   expect(await inGroup('shared')).toBeDefined()
-  expect(await inGroup(groupOf(world.namespace, 'life'))).toBeDefined()
+  expect(await inGroup(consumerGroup(world.namespace, 'life'))).toBeDefined()
 })

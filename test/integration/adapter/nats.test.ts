@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { groupOf } from '#controllers/adapter/events/consumer-group.ts'
-import { readLetters, replayLetter } from '#controllers/adapter/events/dead-letters.ts'
+import { consumerGroup } from '#controllers/adapter/events/consumer-group.ts'
+import { listDeadLetters, replayDeadLetter } from '#controllers/adapter/events/dead-letters.ts'
 import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
 import type { DeadLetter } from '#controllers/adapter/events/source.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
@@ -46,7 +46,7 @@ test('(peer fault 1, behaviour 7) events come from JetStream; what is no event i
     PATIENCE,
   )
   await world.until('streamed', 'Working')
-  const kept = await readLetters(connection, groupOf(world.namespace, 'streamed'), 10)
+  const kept = await listDeadLetters(connection, consumerGroup(world.namespace, 'streamed'), 10)
   expect(kept.map(({ problem, text, deliveries }) => ({ problem, text, deliveries }))).toEqual([
     {
       problem: 'the message is no reconcile event: it is no JSON',
@@ -62,13 +62,13 @@ test('(peer fault 1, behaviour 7) events come from JetStream; what is no event i
 })
 
 test('people list what was kept and replay it; what is still no event comes back, counted', async () => {
-  const [first] = await readLetters(connection, undefined, 1)
+  const [first] = await listDeadLetters(connection, undefined, 1)
   const listed = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`])
   expect(listed.output).toContain('the message is no reconcile event: it is no JSON\n    this is no CloudEvent')
   const replayed = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`, `--replay=${first?.id}`])
   expect(replayed.output).toBe(`replayed ${first?.id}`)
   await vi.waitFor(async () => {
-    const texts = (await readLetters(connection, undefined, 10)).map(({ text, replays }) => `${text} ${replays}`)
+    const texts = (await listDeadLetters(connection, undefined, 10)).map(({ text, replays }) => `${text} ${replays}`)
     expect(texts).toContain('this is no CloudEvent 1')
     expect(texts).not.toContain('this is no CloudEvent 0')
   }, PATIENCE)
@@ -90,7 +90,7 @@ test('the user in the URL is let in, to list what was kept and to take events; o
   const inside = await connect({ servers: guarded.url, user: 'muster', pass: 's3cret' })
   const { streams } = await jetstreamManager(inside)
   await streams.add({ name: 'hyperfleet-events', subjects: ['hyperfleet.events.>'] })
-  const common = { name: 'test', consumer: 'one', resourceType: 'things', visibility: 30_000, onDeadLetter: () => {} }
+  const common = { name: 'test', consumer: 'one', resourceType: 'things', visibilityMs: 30_000, onDeadLetter: () => {} }
   const source = jetStreamSource({ ...common, url: urlFor('s3cret') })
   await source.open(new AbortController().signal)
   await source.close()
@@ -106,10 +106,10 @@ describe('one consumer', () => {
       url: nats.url,
       name: 'test',
       consumer,
-      former,
+      legacyConsumer: former,
       resourceType,
-      visibility: 30_000,
-      deliveries: 3,
+      visibilityMs: 30_000,
+      maxDeliveries: 3,
       onDeadLetter: (letter) => letters.push(letter),
     })
   const event = (id: string) => JSON.stringify({ specversion: '1.0', id: `e-${id}`, type: 'com.example', data: { id } })
@@ -132,15 +132,15 @@ describe('one consumer', () => {
     expect(next.event.data.id).toBe('lucky')
     await next.acknowledge()
     expect(letters.map(({ problem }) => problem)).toEqual(['its run could not be told to the API, 3 times'])
-    const [kept] = await readLetters(connection, 'one', 10)
+    const [kept] = await listDeadLetters(connection, 'one', 10)
     expect(kept).toMatchObject({ text: event('unlucky'), deliveries: 3, subject: 'hyperfleet.events.things' })
 
-    expect(await replayLetter(connection, kept?.id ?? 0)).toBe(true)
+    expect(await replayDeadLetter(connection, kept?.id ?? 0)).toBe(true)
     const again = await take(one)
     expect(again.event.data.id).toBe('unlucky')
     await again.acknowledge()
-    expect(await readLetters(connection, 'one', 10)).toEqual([])
-    expect(await replayLetter(connection, kept?.id ?? 0)).toBe(false)
+    expect(await listDeadLetters(connection, 'one', 10)).toEqual([])
+    expect(await replayDeadLetter(connection, kept?.id ?? 0)).toBe(false)
     await one.close()
   })
 
@@ -152,7 +152,7 @@ describe('one consumer', () => {
     for (let delivery = 1; delivery <= 5; delivery++) await (await take(first)).giveBack(0)
     await (await take(first)).acknowledge()
     await first.close()
-    expect(await readLetters(connection, 'one', 10)).toEqual([])
+    expect(await listDeadLetters(connection, 'one', 10)).toEqual([])
   })
 
   test('takes many events, each of them once: what came with the first is not left to run out of time', async () => {
@@ -224,7 +224,7 @@ describe('one consumer', () => {
     await publish('closings', event('held'))
     const held = await take(one)
     await one.close()
-    await held.keep()
+    await held.extend()
     await held.acknowledge()
     await held.giveBack(0)
     await publish('closings', event('after'))
@@ -242,9 +242,9 @@ describe('one consumer', () => {
     await publish('things', 'x'.repeat(size))
     await publish('things', event('after'))
     await (await take(one)).acknowledge()
-    const [kept] = await readLetters(connection, 'one', 10)
+    const [kept] = await listDeadLetters(connection, 'one', 10)
     expect(kept?.text.length).toBeLessThan(size)
-    await replayLetter(connection, kept?.id ?? 0)
+    await replayDeadLetter(connection, kept?.id ?? 0)
     const { streams } = await jetstreamManager(connection)
     const last = await streams.getMessage('hyperfleet-events', { last_by_subj: 'hyperfleet.events.things' })
     expect(last?.data.length).toBe(size)

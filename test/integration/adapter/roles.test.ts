@@ -1,6 +1,6 @@
 /** Tasks whose ServiceAccount may do things in some namespaces only: changes of what they applied are seen all the same. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { Watches } from '#controllers/adapter/watch/namespace-watches.ts'
+import { NamespaceWatches } from '#controllers/adapter/watch/namespace-watches.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { loadTransport } from '#operator/client/transport.ts'
@@ -119,18 +119,18 @@ test('a namespace in which nothing is left is watched no longer, and again when 
   const clock = manualClock()
   const ending = new AbortController()
   const seen: string[] = []
-  const watches = new Watches({
+  const watches = new NamespaceWatches({
     transport,
     labelSelector: 'watched=yes',
     onEvent: (event) => seen.push(event.type),
-    trouble: () => {},
+    onWatchProblem: () => {},
     clock,
     log: silent,
     signal: ending.signal,
   })
   const asked = () => proxy.requests().filter(({ path }) => path.includes(`/namespaces/${world.namespace}/configmaps`))
   const until = (count: number) => vi.waitFor(() => expect(asked()).toHaveLength(count), PATIENCE)
-  watches.need(CONFIG_MAPS, world.namespace)
+  watches.ensureWatched(CONFIG_MAPS, world.namespace)
   await until(1)
   await vi.waitFor(() => expect(seen).toEqual(['synced']), PATIENCE)
   const path = `/api/v1/namespaces/${world.namespace}/configmaps`
@@ -138,15 +138,15 @@ test('a namespace in which nothing is left is watched no longer, and again when 
   await vi.waitFor(() => expect(seen).toEqual(['synced', 'added']), PATIENCE)
 
   await clock.advance(120_000)
-  watches.tidy()
-  watches.need(CONFIG_MAPS, world.namespace)
+  watches.stopIdle()
+  watches.ensureWatched(CONFIG_MAPS, world.namespace)
   await world.plane.rest('DELETE', `${path}/watched`)
   await vi.waitFor(() => expect(seen).toEqual(['synced', 'added', 'deleted']), PATIENCE)
   expect(asked()).toHaveLength(1)
 
   await clock.advance(120_000)
-  watches.tidy()
-  watches.need(CONFIG_MAPS, world.namespace)
+  watches.stopIdle()
+  watches.ensureWatched(CONFIG_MAPS, world.namespace)
   await until(2)
   ending.abort()
   await watches.stopped()

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
-import { RunBook } from '#controllers/adapter/runs/run-history.ts'
+import { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import { serveRuns } from '#controllers/adapter/runs/runs-server.ts'
 import { createAuthority, signLeaf } from '#operator/admission/certificates.ts'
 import type { Transport } from '#operator/client/transport.ts'
@@ -18,7 +18,7 @@ const IN_FILE = 'secret-of-the-token-file'
 const IN_ENV = 'secret-of-the-environment'
 const IN_OBJECT = 'secret-of-the-secret-object'
 
-const runs = new RunBook()
+const runs = new RunHistory()
 let folder: string
 let world: AdapterWorld
 let manager: Manager
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'token'), `${IN_FILE}\n`)
   process.env.MUSTER_TEST_SECRET = IN_ENV
   world = await adapterWorld()
-  manager = await world.manager(undefined, { runs, files: [folder], variables: ['MUSTER_TEST_SECRET'] })
+  manager = await world.manager(undefined, { history: runs, files: [folder], variables: ['MUSTER_TEST_SECRET'] })
   transport = await world.plane.transport()
   const { namespace } = world
   const flag = '--adapter-runs-bind-address'
@@ -215,9 +215,9 @@ test('secrets from a file, the environment and a Secret object stand in no trace
   const reports = await world.call('GET', `/clusters/${id}/statuses`)
   expect(JSON.stringify(events)).toContain('RunFailed')
   expect(manager.lines.join('\n')).toContain('works with (hidden) and (hidden)')
-  const told = JSON.stringify([items, (await world.task('discreet')).status, events, reports, manager.lines])
+  const isReported = JSON.stringify([items, (await world.task('discreet')).status, events, reports, manager.lines])
   for (const secret of [IN_FILE, IN_ENV, IN_OBJECT]) {
-    expect(told).not.toContain(secret)
-    expect(told).not.toContain(Buffer.from(secret).toString('base64'))
+    expect(isReported).not.toContain(secret)
+    expect(isReported).not.toContain(Buffer.from(secret).toString('base64'))
   }
 })

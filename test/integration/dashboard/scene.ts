@@ -194,7 +194,7 @@ const hyperfleet = ({ shelf, runs }: World): void => {
       conditions: standing('Ready', 'Working', 'takes events', 600),
     },
   })
-  for (let n = 1; n <= 8; n++) runs.note(runOf(n))
+  for (let n = 1; n <= 8; n++) runs.record(runOf(n))
 }
 
 const runOf = (n: number): Omit<AdapterRun, 'id'> => {

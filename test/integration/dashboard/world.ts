@@ -1,6 +1,6 @@
 /** A dashboard on a port of its own, over objects that the test puts into its caches and a fleet in this process. */
 
-import { RunBook } from '#controllers/adapter/runs/run-history.ts'
+import { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import { createStore, type WritableStore } from '#operator/client/store.ts'
 import { type Clock, systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
@@ -70,7 +70,7 @@ export interface World extends AsyncDisposable {
   readonly port: number
   readonly shelf: Shelf
   readonly fleet: Fleet
-  readonly runs: RunBook
+  readonly runs: RunHistory
   /** The dashboard alone; the objects stay. */
   stop(): Promise<void>
   /** On the same port. */
@@ -91,7 +91,7 @@ export const startWorld = async ({
 }: WorldOptions = {}): Promise<World> => {
   const shelf = new Shelf()
   const fleet = new Fleet(clock)
-  const runs = new RunBook()
+  const runs = new RunHistory()
   const sources: Sources = {
     objects: (resource) => shelf.of(resource),
     fleet: () => (withoutFleet ? undefined : fleet),

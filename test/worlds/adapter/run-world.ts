@@ -1,21 +1,21 @@
 /** What tests of runs stand on: a task, the answers of an API, and a cluster in memory whose objects can be held, refused and broken. */
 
 import type { TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import { type ResponseRule, scripted } from '#controllers/adapter/dry-run/canned-responses.ts'
-import { instant } from '#controllers/adapter/dry-run/dry-run.ts'
+import { cannedResponses, type ResponseRule } from '#controllers/adapter/dry-run/canned-responses.ts'
+import { instantClock } from '#controllers/adapter/dry-run/dry-run.ts'
 import { hrefOf, parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
-import { Caller } from '#controllers/adapter/http/client.ts'
-import type { Request } from '#controllers/adapter/http/connection.ts'
+import { HttpClient } from '#controllers/adapter/http/client.ts'
+import type { HttpRequest } from '#controllers/adapter/http/connection.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { ApiReader } from '#controllers/adapter/run/api-reader.ts'
-import { Outbox } from '#controllers/adapter/run/report-dedup.ts'
+import { ReportDedup } from '#controllers/adapter/run/report-dedup.ts'
 import { type RunResult, run } from '#controllers/adapter/run/run.ts'
 import { type FailureReason, TaskError } from '#controllers/adapter/run/task-error.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import type { JsonObject } from '#controllers/adapter/task/task.ts'
 import type { Operation } from '#controllers/adapter/transports/memory.ts'
 import { memoryTransport } from '#controllers/adapter/transports/memory.ts'
-import type { Sought, Transport } from '#controllers/adapter/transports/transport.ts'
+import type { Lookup, ResourceTransport } from '#controllers/adapter/transports/transport.ts'
 import { silent } from '#operator/model/log.ts'
 
 const HREF = '/api/hyperfleet/v1/clusters/c1'
@@ -44,22 +44,22 @@ export const runWorld = (
   task: object,
   given: { readonly responses?: readonly ResponseRule[]; readonly environment?: Readonly<Record<string, string>> } = {},
 ): RunWorld => {
-  const clock = instant(new Date('2026-01-31T12:00:00Z'))
+  const clock = instantClock(new Date('2026-01-31T12:00:00Z'))
   const { environment = {} } = given
   const loaded = loadTask(task, {
     languages: taskLanguages(() => clock.now()),
     adapter: { name: 'under-test', version: '1.0.0' },
     environment,
   })
-  const sent: Request[] = []
+  const sent: HttpRequest[] = []
   const operations: Operation[] = []
   const foreign: Record<string, JsonObject> = {}
-  const outbox = new Outbox()
+  const reportDedup = new ReportDedup()
   const inner = memoryTransport(foreign, (operation) => operations.push(operation))
   const leaving = new Map<string, { readonly object: JsonObject; readonly shown: JsonObject }>()
   const extra: JsonObject[] = []
 
-  const transport: Transport = {
+  const transport: ResourceTransport = {
     async apply(target, signal) {
       refuse(target.name, 'apply')
       return inner.apply(target, signal)
@@ -110,7 +110,12 @@ export const runWorld = (
     put: (object) => extra.push(object),
     release: () => {
       for (const { object } of leaving.values()) {
-        const target = { name: '', outline: object, reach: { kind: 'kubernetes' }, find: { kind: 'self' } } as const
+        const target = {
+          name: '',
+          identity: object,
+          transport: { kind: 'kubernetes' },
+          match: { kind: 'self' },
+        } as const
         void inner.delete(target, object, 'Background', new AbortController().signal)
       }
       operations.length = 0
@@ -122,10 +127,10 @@ export const runWorld = (
         responses: [world.resource === undefined ? { statusCode: 404 } : { body: world.resource }],
       }
       const requests: TracedRequest[] = []
-      const caller = new Caller({
-        exchange: scripted([...(given.responses ?? []), own], (request) => sent.push(request)),
+      const caller = new HttpClient({
+        roundTrip: cannedResponses([...(given.responses ?? []), own], (request) => sent.push(request)),
         clock,
-        timeout: 10_000,
+        timeoutMs: 10_000,
         random: () => 0.5,
         onRequest: (request) => requests.push(request),
       })
@@ -141,10 +146,10 @@ export const runWorld = (
         config: { adapter: { name: 'under-test' } },
         environment,
         requests,
-        surroundings: {
+        context: {
           api: new ApiReader(caller, hrefOf(event)),
           transports: { kubernetes: transport, http: transport },
-          outbox,
+          reportDedup,
           readFile: (path) =>
             path === '/token' ? Promise.resolve('s3cret\n') : Promise.reject(new Error('no such file')),
           clock,
@@ -157,9 +162,9 @@ export const runWorld = (
   return world
 }
 
-const isMeant = ({ kind, metadata }: JsonObject, { outline, find }: Sought): boolean => {
+const isMeant = ({ kind, metadata }: JsonObject, { identity, match: find }: Lookup): boolean => {
   const { name } = (metadata ?? {}) as { readonly name?: string }
-  return kind === outline.kind && (find.kind !== 'name' || find.name === name)
+  return kind === identity.kind && (find.kind !== 'name' || find.name === name)
 }
 
 /** A resource of a task: a ConfigMap of that name. */

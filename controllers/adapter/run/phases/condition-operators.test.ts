@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { fieldPath } from '../../task/compile/field-path.ts'
+import { parseFieldPath } from '../../task/compile/field-path.ts'
 import type { Json, Operator } from '../../task/task.ts'
-import { unmet } from './condition-operators.ts'
+import { explainUnmet } from './condition-operators.ts'
 
 const scope = { n: 5, text: 'abc', digits: '7', list: ['a', 1], object: { key: null }, nothing: null }
 
@@ -26,14 +26,14 @@ test.for<[string, Operator, Json | undefined, boolean]>([
   ['nothing', 'equals', null, true],
   ['nothing', 'greaterThan', 0, false],
 ])('behaviour 20: %s %s %j: %s', ([field, operator, value, holds]) => {
-  expect(unmet({ field: fieldPath(field), operator, value }, scope) === undefined).toBe(holds)
+  expect(explainUnmet({ field: parseFieldPath(field), operator, value }, scope) === undefined).toBe(holds)
 })
 
 test('what is not met is told with what is there', () => {
-  expect(unmet({ field: fieldPath('n'), operator: 'greaterThan', value: 30 }, scope)).toBe(
+  expect(explainUnmet({ field: parseFieldPath('n'), operator: 'greaterThan', value: 30 }, scope)).toBe(
     'n greaterThan 30 (actual: 5)',
   )
-  expect(unmet({ field: fieldPath('a.b'), operator: 'exists', value: undefined }, scope)).toBe(
+  expect(explainUnmet({ field: parseFieldPath('a.b'), operator: 'exists', value: undefined }, scope)).toBe(
     'a.b exists (actual: none)',
   )
 })
@@ -45,9 +45,9 @@ test('paths as kubectl writes them', () => {
       { type: 'Other', status: 'False' },
     ],
   }
-  expect(fieldPath('{.items[?(@.type=="Ready")].status}').take(conditions)).toBe('True')
-  expect(fieldPath('{.items[*].type}').take(conditions)).toEqual(['Ready', 'Other'])
-  expect(fieldPath('items.1.type').take(conditions)).toBe('Other')
-  expect(fieldPath('{.items[?(@.type=="None")].status}').take(conditions)).toBeUndefined()
-  expect(() => fieldPath('a[')).toThrow(/is no path/)
+  expect(parseFieldPath('{.items[?(@.type=="Ready")].status}').take(conditions)).toBe('True')
+  expect(parseFieldPath('{.items[*].type}').take(conditions)).toEqual(['Ready', 'Other'])
+  expect(parseFieldPath('items.1.type').take(conditions)).toBe('Other')
+  expect(parseFieldPath('{.items[?(@.type=="None")].status}').take(conditions)).toBeUndefined()
+  expect(() => parseFieldPath('a[')).toThrow(/is no path/)
 })

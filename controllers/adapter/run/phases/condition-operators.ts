@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Condition, Json, Scope } from '../../task/task.ts'
 
 /** Undefined when it holds; otherwise why not, as `generation greaterThan 30 (actual: 5)`. */
-export const unmet = ({ field, operator, value }: Condition, scope: Scope): string | undefined => {
+export const explainUnmet = ({ field, operator, value }: Condition, scope: Scope): string | undefined => {
   const actual = field.take(scope) as Json | undefined
   if (holds(operator, actual, value)) return undefined
   const wanted = value === undefined ? '' : ` ${JSON.stringify(value)}`

@@ -7,7 +7,7 @@ const TRUE = ['true', 'yes', 'y', 'on', '1', 't']
 const FALSE = ['false', 'no', 'n', 'off', '0', 'f']
 
 /** @throws TaskError ParamInvalid that names the value's form but never the value, which may be secret */
-export const convert = (name: string, value: Json, type: ParamType | undefined): Json => {
+export const convertParam = (name: string, value: Json, type: ParamType | undefined): Json => {
   if (type === undefined) return value
   switch (type) {
     case 'string':

@@ -1,45 +1,46 @@
 /** Phase 1: gives each param its value. A required one without a value ends the run, and is reported. */
 
 import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import type { Json, Param, Source } from '../../task/task.ts'
-import { NoConcernError } from '../api-reader.ts'
-import type { Surroundings } from '../run-context.ts'
-import type { Progress } from '../run-state.ts'
+import type { Json, Param, ParamSource } from '../../task/task.ts'
+import { NothingToDoError } from '../api-reader.ts'
+import type { RunContext } from '../run-context.ts'
+import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { convert } from './convert-param.ts'
+import { convertParam } from './convert-param.ts'
 
 /** Reads the resource and all params into the progress. @throws NoConcernError, or the signal's reason */
-export const readParams = async (progress: Progress, surroundings: Surroundings): Promise<void> => {
+export const readParams = async (state: RunState, context: RunContext): Promise<void> => {
   try {
-    progress.resource = await surroundings.api.resource(surroundings.signal)
+    state.resource = await context.api.resource(context.signal)
   } catch (error) {
-    if (error instanceof NoConcernError) throw error
-    return progress.fail('params', 'resource', error)
+    if (error instanceof NothingToDoError) throw error
+    return state.fail('params', 'resource', error)
   }
-  for (const param of progress.task.params) {
+  for (const param of state.task.params) {
     try {
-      const value = await obtain(param, progress, surroundings)
-      if (value !== undefined) progress.values[param.name] = value
+      const value = await resolveParam(param, state, context)
+      if (value !== undefined) state.values[param.name] = value
       const isHidden = isSecret(param.source) && value !== undefined && value !== param.default
-      if (isHidden) progress.veil.hide(typeof value === 'string' ? value : JSON.stringify(value))
-      progress.params.push({ name: param.name, value: isHidden ? HIDDEN : value })
+      if (isHidden) state.redactor.addSecret(typeof value === 'string' ? value : JSON.stringify(value))
+      state.params.push({ name: param.name, value: isHidden ? HIDDEN : value })
     } catch (error) {
-      progress.params.push({ name: param.name })
-      return progress.fail('params', param.name, error)
+      state.params.push({ name: param.name })
+      return state.fail('params', param.name, error)
     }
   }
 }
 
 /** What comes from the surroundings of the manager is shown nowhere. */
-const isSecret = ({ kind }: Source): boolean => kind === 'env' || kind === 'file'
+const isSecret = ({ kind }: ParamSource): boolean => kind === 'env' || kind === 'file'
 
 /** Undefined when it has none and needs none. @throws TaskError */
-const obtain = async (param: Param, progress: Progress, surroundings: Surroundings): Promise<Json | undefined> => {
+const resolveParam = async (param: Param, state: RunState, context: RunContext): Promise<Json | undefined> => {
   const { name, source, type, required } = param
   const fallback = param.default
   try {
-    const found = await read(source, progress, surroundings)
-    if (found !== undefined && found !== null && found !== '') return convert(name, found, typeFor(source, type))
+    const found = await readSource(source, state, context)
+    if (found !== undefined && found !== null && found !== '')
+      return convertParam(name, found, conversionType(source, type))
   } catch (error) {
     if (!(error instanceof TaskError) || error.reason === 'ParamInvalid') throw error
     if (fallback === undefined && required)
@@ -53,28 +54,28 @@ const obtain = async (param: Param, progress: Progress, surroundings: Surroundin
 }
 
 /** Answers and expressions have their types already. */
-const typeFor = (source: Source, type: Param['type']): Param['type'] =>
+const conversionType = (source: ParamSource, type: Param['type']): Param['type'] =>
   source.kind === 'apiCall' || source.kind === 'expression' ? undefined : type
 
-const read = async (source: Source, progress: Progress, surroundings: Surroundings): Promise<Json | undefined> => {
-  const { api, signal } = surroundings
+const readSource = async (source: ParamSource, state: RunState, context: RunContext): Promise<Json | undefined> => {
+  const { api, signal } = context
   switch (source.kind) {
     case 'path':
-      return follow(progress.scope, source.path)
+      return valueAtPath(state.scope, source.path)
     case 'env':
-      return progress.environment[source.variable]
+      return state.environment[source.variable]
     case 'expression':
-      return source.expression.evaluate(progress.scope)
+      return source.expression.evaluate(state.scope)
     case 'apiCall':
-      return (await api.call(source.call, progress.scope, signal)).body
+      return (await api.call(source.call, state.scope, signal)).body
     case 'file': {
-      const text = await fileText(source.path, surroundings)
+      const text = await readFileText(source.path, context)
       return source.trim ? text.trim() : text
     }
   }
 }
 
-const fileText = async (path: string, { readFile }: Surroundings): Promise<string> => {
+const readFileText = async (path: string, { readFile }: RunContext): Promise<string> => {
   try {
     return await readFile(path)
   } catch (error) {
@@ -83,7 +84,7 @@ const fileText = async (path: string, { readFile }: Surroundings): Promise<strin
   }
 }
 
-const follow = (from: unknown, path: readonly string[]): Json | undefined => {
+const valueAtPath = (from: unknown, path: readonly string[]): Json | undefined => {
   let value = from
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined

@@ -1,22 +1,22 @@
 /** Phase 4: builds the documents that post actions send. */
 
-import type { Progress } from '../run-state.ts'
+import type { RunState } from '../run-state.ts'
 import { isTrue } from './preconditions.ts'
 
 /** Builds them in order until one fails; then none is sent. */
-export const buildPayloads = (progress: Progress): void => {
-  for (const { name, when, build, whenDeleting } of progress.task.payloads) {
+export const buildPayloads = (state: RunState): void => {
+  for (const { name, when, build, whenDeleting } of state.task.payloads) {
     try {
-      if (when !== undefined && !isTrue(when.text, when.evaluate(progress.scope))) {
-        progress.payloads.push({ name, skipped: true })
+      if (when !== undefined && !isTrue(when.text, when.evaluate(state.scope))) {
+        state.payloads.push({ name, skipped: true })
         continue
       }
-      const tree = progress.mode === 'delete' ? (whenDeleting ?? build) : build
-      const value = tree.build(progress.scope)
-      progress.values[name] = JSON.stringify(value)
-      progress.payloads.push({ name, skipped: false, value })
+      const tree = state.mode === 'delete' ? (whenDeleting ?? build) : build
+      const value = tree.build(state.scope)
+      state.values[name] = JSON.stringify(value)
+      state.payloads.push({ name, skipped: false, value })
     } catch (error) {
-      progress.fail('payloads', name, error)
+      state.fail('payloads', name, error)
       return
     }
   }

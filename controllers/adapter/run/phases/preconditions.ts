@@ -1,36 +1,36 @@
 /** Phase 2: whether the run goes on to the resources. An expression that has no value fails the run; it is never taken for false. */
 
 import type { Json, JsonObject, Precondition, Scope } from '../../task/task.ts'
-import { isGone, NoConcernError } from '../api-reader.ts'
-import { says } from '../log-step.ts'
-import type { Surroundings } from '../run-context.ts'
-import type { Progress } from '../run-state.ts'
+import { isGone, NothingToDoError } from '../api-reader.ts'
+import { logStep } from '../log-step.ts'
+import type { RunContext } from '../run-context.ts'
+import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { unmet } from './condition-operators.ts'
+import { explainUnmet } from './condition-operators.ts'
 
 /** Checks them in order until one is not met or fails. @throws NoConcernError, or the signal's reason */
-export const checkPreconditions = async (progress: Progress, surroundings: Surroundings): Promise<void> => {
-  for (const precondition of progress.task.preconditions) {
+export const checkPreconditions = async (state: RunState, context: RunContext): Promise<void> => {
+  for (const precondition of state.task.preconditions) {
     const { name } = precondition
     try {
-      const captured = await capture(precondition, progress, surroundings)
-      const problem = problemOf(precondition, progress.scope)
-      says(precondition.log, progress.scope, { veil: progress.veil, log: surroundings.log })
-      progress.preconditions.push({
+      const captured = await capture(precondition, state, context)
+      const problem = findUnmet(precondition, state.scope)
+      logStep(precondition.log, state.scope, { redactor: state.redactor, log: context.log })
+      state.preconditions.push({
         name,
         met: problem === undefined,
         ...(problem !== undefined && { message: problem }),
         ...(Object.keys(captured).length > 0 && { captured }),
       })
       if (problem === undefined) continue
-      progress.skipReason = `precondition '${name}' not met: ${problem}`
+      state.skipReason = `precondition '${name}' not met: ${problem}`
       return
     } catch (error) {
-      if (isGone(error)) throw new NoConcernError(`precondition '${name}': ${error.message}`, { cause: error })
-      progress.fail('preconditions', name, error)
+      if (isGone(error)) throw new NothingToDoError(`precondition '${name}': ${error.message}`, { cause: error })
+      state.fail('preconditions', name, error)
       const message = error instanceof Error ? error.message : String(error)
-      progress.preconditions.push({ name, met: false, message })
-      progress.skipReason = message
+      state.preconditions.push({ name, met: false, message })
+      state.skipReason = message
       return
     }
   }
@@ -39,23 +39,23 @@ export const checkPreconditions = async (progress: Progress, surroundings: Surro
 /** Asks, and takes out of the answer what is wanted of it. @throws TaskError */
 const capture = async (
   { name, call, captures }: Precondition,
-  progress: Progress,
-  { api, signal }: Surroundings,
+  state: RunState,
+  { api, signal }: RunContext,
 ): Promise<Readonly<Record<string, Json>>> => {
   if (call === undefined) return {}
-  const { body } = await api.call(call, progress.scope, signal)
-  progress.values[name] = body
+  const { body } = await api.call(call, state.scope, signal)
+  state.values[name] = body
   const captured: Record<string, Json> = {}
   for (const one of captures) {
-    const value = taken(one, body, progress.scope)
+    const value = captureValue(one, body, state.scope)
     if (value === undefined || value === null) continue
     captured[one.name] = value
-    progress.values[one.name] = value
+    state.values[one.name] = value
   }
   return captured
 }
 
-const taken = (
+const captureValue = (
   { from, default: fallback }: Precondition['captures'][number],
   body: Json,
   scope: Scope,
@@ -71,9 +71,9 @@ const taken = (
 }
 
 /** Why it is not met; undefined when it is. @throws TaskError */
-const problemOf = ({ conditions, expression }: Precondition, scope: Scope): string | undefined => {
+const findUnmet = ({ conditions, expression }: Precondition, scope: Scope): string | undefined => {
   for (const condition of conditions) {
-    const problem = unmet(condition, scope)
+    const problem = explainUnmet(condition, scope)
     if (problem !== undefined) return problem
   }
   if (expression === undefined || isTrue(expression.text, expression.evaluate(scope))) return undefined

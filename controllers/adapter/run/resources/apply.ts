@@ -2,14 +2,14 @@
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
-import { objectText, type Sought, type Target, type Transport } from '../../transports/transport.ts'
+import { describeLookup, type Lookup, type ResourceTransport, type Target } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
-import type { Surroundings } from '../run-context.ts'
-import type { Progress } from '../run-state.ts'
+import type { RunContext } from '../run-context.ts'
+import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { describe, foremost, generationOf, isLeaving } from './object.ts'
-import { know } from './record-found.ts'
-import { soughtOf, targetOf } from './render-resource.ts'
+import { describeObject, generationOf, isTerminating, pickLatest } from './object.ts'
+import { recordFound } from './record-found.ts'
+import { renderLookup, renderTarget } from './render-resource.ts'
 
 /** What is done with one resource. */
 export type ApplyPlan =
@@ -23,7 +23,7 @@ export type ApplyPlan =
   /** It is on its way out, and comes again when it is gone. */
   | { readonly action: 'await' }
 
-export interface Facts {
+export interface ResourceState {
   readonly found: readonly JsonObject[]
   readonly generation: number
   readonly recreateOnChange: boolean
@@ -32,153 +32,166 @@ export interface Facts {
 }
 
 /** Pure: what the facts ask for. */
-export const planOf = ({ found, generation, recreateOnChange, createWhen, deleteWhen }: Facts): ApplyPlan => {
+export const decideApply = ({
+  found,
+  generation,
+  recreateOnChange,
+  createWhen,
+  deleteWhen,
+}: ResourceState): ApplyPlan => {
   if (deleteWhen) return { action: 'delete' }
-  const one = foremost(found)
+  const one = pickLatest(found)
   if (one === undefined) return { action: createWhen ? 'apply' : 'skip' }
   if (!recreateOnChange) return { action: 'apply' }
-  if (isLeaving(one)) return { action: 'await' }
+  if (isTerminating(one)) return { action: 'await' }
   return { action: generationOf(one) === generation ? 'apply' : 'recreate' }
 }
 
 /** Applies until one fails. @throws the signal's reason */
-export const applyResources = async (progress: Progress, surroundings: Surroundings): Promise<void> => {
-  const { resources } = progress.task
-  const looksFirst = resources.some(
+export const applyResources = async (state: RunState, context: RunContext): Promise<void> => {
+  const { resources } = state.task
+  const observesFirst = resources.some(
     ({ createWhen, deleteWhen }) => createWhen !== undefined || deleteWhen !== undefined,
   )
   try {
-    if (looksFirst) await lookAtAll(progress, surroundings)
+    if (observesFirst) await observeAll(state, context)
   } catch (error) {
-    return progress.fail('resources', '', error)
+    return state.fail('resources', '', error)
   }
   for (const resource of resources) {
-    surroundings.signal.throwIfAborted()
-    let sought: Sought | undefined
+    context.signal.throwIfAborted()
+    let lookup: Lookup | undefined
     try {
-      sought = soughtOf(resource, progress.scope)
-      const { action, objects, message } = await reach(resource, sought, progress, surroundings)
-      know(progress, resource, objects)
-      note(progress, resource.name, action, sought, message)
+      lookup = renderLookup(resource, state.scope)
+      const { action, objects, message } = await applyOne(resource, lookup, state, context)
+      recordFound(state, resource, objects)
+      recordStep(state, resource.name, action, lookup, message)
     } catch (error) {
-      progress.fail('resources', resource.name, error)
-      note(progress, resource.name, 'failed', sought, messageOf(error))
+      state.fail('resources', resource.name, error)
+      recordStep(state, resource.name, 'failed', lookup, messageOf(error))
       return
     }
   }
 }
 
 /** Conditions of a resource read what is there of all the others. */
-const lookAtAll = async (progress: Progress, { transports, signal }: Surroundings): Promise<void> => {
-  const { resources } = progress.task
-  const { scope } = progress
-  const all = resources.map((resource) => soughtOf(resource, scope))
-  const found = await Promise.all(all.map((sought) => transports[sought.reach.kind].find(sought, signal)))
-  for (const [at, resource] of resources.entries()) know(progress, resource, found[at] ?? [])
+const observeAll = async (state: RunState, { transports, signal }: RunContext): Promise<void> => {
+  const { resources } = state.task
+  const { scope } = state
+  const all = resources.map((resource) => renderLookup(resource, scope))
+  const found = await Promise.all(all.map((lookup) => transports[lookup.transport.kind].find(lookup, signal)))
+  for (const [at, resource] of resources.entries()) recordFound(state, resource, found[at] ?? [])
 }
 
-interface Reached {
+interface ApplyOutcome {
   readonly action: ResourceAction
   readonly objects: readonly JsonObject[]
   readonly message?: string
 }
 
-const reach = async (
+const applyOne = async (
   resource: TaskResource,
-  sought: Sought,
-  progress: Progress,
-  { transports, signal }: Surroundings,
-): Promise<Reached> => {
-  const transport = transports[sought.reach.kind]
+  lookup: Lookup,
+  state: RunState,
+  { transports, signal }: RunContext,
+): Promise<ApplyOutcome> => {
+  const transport = transports[lookup.transport.kind]
   const { createWhen, deleteWhen, recreateOnChange } = resource
   const isConditional = createWhen !== undefined || deleteWhen !== undefined || recreateOnChange
-  const found = isConditional ? await transport.find(sought, signal) : []
-  const plan = planOf({
+  const found = isConditional ? await transport.find(lookup, signal) : []
+  const plan = decideApply({
     found,
-    generation: progress.generation,
+    generation: state.generation,
     recreateOnChange,
-    deleteWhen: deleteWhen !== undefined && isTrue(deleteWhen.text, deleteWhen.evaluate(progress.scope)),
+    deleteWhen: deleteWhen !== undefined && isTrue(deleteWhen.text, deleteWhen.evaluate(state.scope)),
     // Asked only while it is absent, so that it can't fail a run that does not need it.
     createWhen:
-      createWhen === undefined || found.length > 0 || isTrue(createWhen.text, createWhen.evaluate(progress.scope)),
+      createWhen === undefined || found.length > 0 || isTrue(createWhen.text, createWhen.evaluate(state.scope)),
   })
   switch (plan.action) {
     case 'skip':
       return { action: 'skipped', objects: [], message: `${createWhen?.text} is false` }
     case 'await':
-      return { action: 'recreating', objects: found, message: AGAIN }
+      return { action: 'recreating', objects: found, message: RECREATE_MESSAGE }
     case 'delete':
-      return removed(resource, sought, found, transport, signal)
+      return deleteFound(resource, lookup, found, transport, signal)
     case 'recreate': {
       // Rendered first: what can't be made again must not go.
-      const target = targetFor(sought, resource, progress)
-      const { objects } = await removed(resource, sought, found, transport, signal)
-      const kept = objects.find((object) => !isLeaving(object))
+      const target = renderOwnedTarget(lookup, resource, state)
+      const { objects } = await deleteFound(resource, lookup, found, transport, signal)
+      const kept = objects.find((object) => !isTerminating(object))
       if (kept !== undefined)
         throw new TaskError(
           'DeleteFailed',
-          `${resource.name} can't be created again: ${describe(kept)} was asked to go and is still there`,
+          `${resource.name} can't be created again: ${describeObject(kept)} was asked to go and is still there`,
         )
-      if (objects.length > 0) return { action: 'recreating', objects, message: AGAIN }
-      return { action: 'recreated', objects: await applied(target, transport, signal) }
+      if (objects.length > 0) return { action: 'recreating', objects, message: RECREATE_MESSAGE }
+      return { action: 'recreated', objects: await applyAndFind(target, transport, signal) }
     }
     case 'apply':
-      return { action: 'applied', objects: await applied(targetFor(sought, resource, progress), transport, signal) }
+      return {
+        action: 'applied',
+        objects: await applyAndFind(renderOwnedTarget(lookup, resource, state), transport, signal),
+      }
   }
 }
 
-const AGAIN = 'it is created again once it is gone'
+const RECREATE_MESSAGE = 'it is created again once it is gone'
 
-const targetFor = (sought: Sought, resource: TaskResource, progress: Progress): Target => {
-  const target = targetOf(sought, resource, progress.scope, {
-    adapter: progress.task.adapter.name,
-    event: progress.event.data,
-    generation: progress.generation,
+const renderOwnedTarget = (lookup: Lookup, resource: TaskResource, state: RunState): Target => {
+  const target = renderTarget(lookup, resource, state.scope, {
+    adapter: state.task.adapter.name,
+    event: state.event.data,
+    generation: state.generation,
   })
-  progress.veil.hideSecrets(target.manifest)
+  state.redactor.addSecretsIn(target.manifest)
   return target
 }
 
-const removed = async (
+const deleteFound = async (
   { policy }: TaskResource,
-  sought: Sought,
+  lookup: Lookup,
   found: readonly JsonObject[],
-  transport: Transport,
+  transport: ResourceTransport,
   signal: AbortSignal,
-): Promise<Reached> => {
+): Promise<ApplyOutcome> => {
   if (found.length === 0) return { action: 'gone', objects: [] }
-  for (const object of found) if (!isLeaving(object)) await transport.delete(sought, object, policy, signal)
-  const left = await transport.find(sought, signal)
+  for (const object of found) if (!isTerminating(object)) await transport.delete(lookup, object, policy, signal)
+  const left = await transport.find(lookup, signal)
   return { action: left.length === 0 ? 'deleted' : 'leaving', objects: left }
 }
 
 /** Applied, and found as the task says: what is not found is not what the task meant. */
-const applied = async (target: Target, transport: Transport, signal: AbortSignal): Promise<readonly JsonObject[]> => {
+const applyAndFind = async (
+  target: Target,
+  transport: ResourceTransport,
+  signal: AbortSignal,
+): Promise<readonly JsonObject[]> => {
   const object = await transport.apply(target, signal)
-  if (isFoundBySelf(target, object)) return [object]
+  if (matchesLookup(target, object)) return [object]
   const found = await transport.find(target, signal)
   if (found.length > 0) return found
   throw new TaskError(
     'DiscoveryFailed',
-    `${target.name} was applied as ${describe(object)}, but its discovery finds nothing: make discovery match the manifest`,
+    `${target.name} was applied as ${describeObject(object)}, but its discovery finds nothing: make discovery match the manifest`,
   )
 }
 
-const isFoundBySelf = ({ find }: Target, object: JsonObject): boolean => {
+const matchesLookup = ({ match: find }: Target, object: JsonObject): boolean => {
   if (find.kind === 'self') return true
   const { name, namespace } = (object.metadata ?? {}) as { name?: string; namespace?: string }
   return find.kind === 'name' && find.name === name && (namespace === undefined || find.namespace === namespace)
 }
 
-export const note = (
-  progress: Progress,
+export const recordStep = (
+  state: RunState,
   name: string,
   action: ResourceAction,
-  sought: Sought | undefined,
+  lookup: Lookup | undefined,
   message: string | undefined,
 ): void => {
-  const object = sought && objectText(sought)
-  progress.steps.push({ name, action, ...(object && { object }), ...(message && { message }) })
+  const object = lookup && describeLookup(lookup)
+  state.steps.push({ name, action, ...(object && { object }), ...(message && { message }) })
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -6,25 +6,25 @@
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
-import type { Sought } from '../../transports/transport.ts'
+import type { Lookup } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
-import type { Surroundings } from '../run-context.ts'
-import type { Progress } from '../run-state.ts'
+import type { RunContext } from '../run-context.ts'
+import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { messageOf, note } from './apply.ts'
+import { messageOf, recordStep } from './apply.ts'
 import {
   type DeletionOrder,
-  deletionOrder,
-  nextDeletions,
-  type Ordered,
+  decideDeletionOrder,
+  decideDeletions,
+  type OrderedResource,
   type Presence,
-  remaining,
+  remainingResources,
 } from './deletion-order.ts'
-import { describe, isLeaving, metadataOf } from './object.ts'
-import { know } from './record-found.ts'
-import { soughtOf } from './render-resource.ts'
+import { describeObject, isTerminating, metadataOf } from './object.ts'
+import { recordFound } from './record-found.ts'
+import { renderLookup } from './render-resource.ts'
 
-export const orderedOf = ({ name, after, policy, deleteWhen }: TaskResource): Ordered => ({
+export const toOrderedResource = ({ name, after, policy, deleteWhen }: TaskResource): OrderedResource => ({
   name,
   after,
   policy,
@@ -32,13 +32,13 @@ export const orderedOf = ({ name, after, policy, deleteWhen }: TaskResource): Or
 })
 
 /** One resource while it is being deleted. */
-interface Removal {
+interface Deletion {
   readonly resource: TaskResource
   /** Undefined when it can't be rendered. */
-  readonly sought: Sought | undefined
+  readonly lookup: Lookup | undefined
   found: readonly JsonObject[]
   /** This run asked for its deletion. */
-  asked: boolean
+  requested: boolean
   /** Why it can't be looked at or deleted. */
   failure: unknown
 }
@@ -48,72 +48,72 @@ interface Removal {
  * @returns names of the resources that are still waited for
  * @throws the signal's reason
  */
-export const removeResources = async (progress: Progress, surroundings: Surroundings): Promise<readonly string[]> => {
-  const { resources } = progress.task
-  const verdict = deletionOrder(resources.map(orderedOf))
+export const deleteResources = async (state: RunState, context: RunContext): Promise<readonly string[]> => {
+  const { resources } = state.task
+  const verdict = decideDeletionOrder(resources.map(toOrderedResource))
   if (verdict.kind === 'problem') {
     const { reason, message, resource } = verdict.problem
-    progress.fail('resources', resource, new TaskError(reason, message))
+    state.fail('resources', resource, new TaskError(reason, message))
     return resources.map(({ name }) => name)
   }
-  const removals = await Promise.all(resources.map((resource) => look(resource, progress, surroundings)))
-  for (const { resource, found } of removals) know(progress, resource, found)
-  while (await deleteOnce(removals, verdict.waitsFor, progress, surroundings));
-  return tell(removals, verdict.waitsFor, progress)
+  const removals = await Promise.all(resources.map((resource) => observe(resource, state, context)))
+  for (const { resource, found } of removals) recordFound(state, resource, found)
+  while (await deleteOnce(removals, verdict.waitsFor, state, context));
+  return recordSteps(removals, verdict.waitsFor, state)
 }
 
 /** Looks without touching anything: what a deletion whose preconditions are not met would still have to wait for. */
-export const lookOnly = async (progress: Progress, surroundings: Surroundings): Promise<readonly string[]> => {
-  const removals = await Promise.all(progress.task.resources.map((resource) => look(resource, progress, surroundings)))
-  for (const { resource, sought, found, failure } of removals) {
-    know(progress, resource, found)
-    if (failure !== undefined) progress.fail('resources', resource.name, failure)
-    note(progress, resource.name, found.length === 0 ? 'gone' : 'kept', sought, undefined)
+export const observeOnly = async (state: RunState, context: RunContext): Promise<readonly string[]> => {
+  const removals = await Promise.all(state.task.resources.map((resource) => observe(resource, state, context)))
+  for (const { resource, lookup, found, failure } of removals) {
+    recordFound(state, resource, found)
+    if (failure !== undefined) state.fail('resources', resource.name, failure)
+    recordStep(state, resource.name, found.length === 0 ? 'gone' : 'kept', lookup, undefined)
   }
   return removals.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(nameOf)
 }
 
-const nameOf = ({ resource }: Removal): string => resource.name
+const nameOf = ({ resource }: Deletion): string => resource.name
 
-const look = async (
+const observe = async (
   resource: TaskResource,
-  progress: Progress,
-  { transports, signal }: Surroundings,
-): Promise<Removal> => {
-  const removal: Removal = { resource, sought: undefined, found: [], asked: false, failure: undefined }
+  state: RunState,
+  { transports, signal }: RunContext,
+): Promise<Deletion> => {
+  const removal: Deletion = { resource, lookup: undefined, found: [], requested: false, failure: undefined }
   try {
-    const sought = soughtOf(resource, progress.scope)
-    return { ...removal, sought, found: await transports[sought.reach.kind].find(sought, signal) }
+    const lookup = renderLookup(resource, state.scope)
+    return { ...removal, lookup, found: await transports[lookup.transport.kind].find(lookup, signal) }
   } catch (error) {
-    return { ...removal, failure: expected(error) }
+    return { ...removal, failure: requireTaskError(error) }
   }
 }
 
 /** A failure of the task. @throws what is none, such as the signal's reason */
-const expected = (error: unknown): TaskError => {
+const requireTaskError = (error: unknown): TaskError => {
   if (error instanceof TaskError) return error
   throw error
 }
 
 /** What could not be looked at counts as there: nobody knows that it is gone. */
-const presenceOf = ({ found, failure, asked }: Removal): Presence => {
+const toPresence = ({ found, failure, requested: asked }: Deletion): Presence => {
   if (found.length === 0) return failure === undefined ? 'gone' : 'there'
-  return asked || found.every(isLeaving) ? 'going' : 'there'
+  return asked || found.every(isTerminating) ? 'going' : 'there'
 }
 
-const presences = (removals: readonly Removal[]): ReadonlyMap<string, Presence> =>
-  new Map(removals.map((removal) => [nameOf(removal), presenceOf(removal)]))
+const presences = (removals: readonly Deletion[]): ReadonlyMap<string, Presence> =>
+  new Map(removals.map((removal) => [nameOf(removal), toPresence(removal)]))
 
 /** Deletes everything that may go now, side by side. @returns whether something went, so that others may follow at once */
 const deleteOnce = async (
-  removals: readonly Removal[],
+  removals: readonly Deletion[],
   waitsFor: DeletionOrder,
-  progress: Progress,
-  surroundings: Surroundings,
+  state: RunState,
+  context: RunContext,
 ): Promise<boolean> => {
-  const closed = closedGates(removals, progress)
-  const steps = nextDeletions(
-    removals.map(({ resource }) => orderedOf(resource)),
+  const closed = closedGates(removals, state)
+  const steps = decideDeletions(
+    removals.map(({ resource }) => toOrderedResource(resource)),
     waitsFor,
     presences(removals),
     closed,
@@ -121,21 +121,21 @@ const deleteOnce = async (
   const chosen = removals.filter(
     (removal) => steps.get(nameOf(removal))?.action === 'delete' && removal.failure === undefined,
   )
-  await Promise.all(chosen.map((removal) => remove(removal, surroundings)))
-  for (const { resource, found } of chosen) know(progress, resource, found)
+  await Promise.all(chosen.map((removal) => deleteMatches(removal, context)))
+  for (const { resource, found } of chosen) recordFound(state, resource, found)
   return chosen.some(({ found, failure }) => found.length === 0 && failure === undefined)
 }
 
 /** Those whose own condition is not true. One that has no value is a failure of that resource alone. */
-const closedGates = (removals: readonly Removal[], { scope }: Progress): ReadonlySet<string> => {
+const closedGates = (removals: readonly Deletion[], { scope }: RunState): ReadonlySet<string> => {
   const closed = new Set<string>()
   for (const removal of removals) {
     const { deleteWhen, name } = removal.resource
-    if (deleteWhen === undefined || removal.found.length === 0 || removal.asked) continue
+    if (deleteWhen === undefined || removal.found.length === 0 || removal.requested) continue
     try {
       if (!isTrue(deleteWhen.text, deleteWhen.evaluate(scope))) closed.add(name)
     } catch (error) {
-      removal.failure = expected(error)
+      removal.failure = requireTaskError(error)
       closed.add(name)
     }
   }
@@ -143,59 +143,59 @@ const closedGates = (removals: readonly Removal[], { scope }: Progress): Readonl
 }
 
 /** All matches of the resource, whatever generation they are of. */
-const remove = async (removal: Removal, { transports, signal }: Surroundings): Promise<void> => {
-  const { sought, resource, found } = removal
-  if (sought === undefined) return
-  const transport = transports[sought.reach.kind]
-  removal.asked = true
-  const wanted = found.filter((object) => !isLeaving(object))
+const deleteMatches = async (removal: Deletion, { transports, signal }: RunContext): Promise<void> => {
+  const { lookup, resource, found } = removal
+  if (lookup === undefined) return
+  const transport = transports[lookup.transport.kind]
+  removal.requested = true
+  const wanted = found.filter((object) => !isTerminating(object))
   const results = await Promise.allSettled(
-    wanted.map((object) => transport.delete(sought, object, resource.policy, signal)),
+    wanted.map((object) => transport.delete(lookup, object, resource.policy, signal)),
   )
   signal.throwIfAborted()
   const refused = results.find((result) => result.status === 'rejected')
   try {
-    removal.found = await transport.find(sought, signal)
-    if (refused !== undefined) removal.failure = expected(refused.reason)
+    removal.found = await transport.find(lookup, signal)
+    if (refused !== undefined) removal.failure = requireTaskError(refused.reason)
   } catch (error) {
-    removal.failure = expected(error)
+    removal.failure = requireTaskError(error)
   }
-  if (removal.failure !== undefined) removal.asked = false
+  if (removal.failure !== undefined) removal.requested = false
 }
 
 /** Notes what became of each, and returns what is still waited for. */
-const tell = (removals: readonly Removal[], waitsFor: DeletionOrder, progress: Progress): readonly string[] => {
-  const ordered = removals.map(({ resource }) => orderedOf(resource))
+const recordSteps = (removals: readonly Deletion[], waitsFor: DeletionOrder, state: RunState): readonly string[] => {
+  const ordered = removals.map(({ resource }) => toOrderedResource(resource))
   const presence = presences(removals)
-  const steps = nextDeletions(ordered, waitsFor, presence)
+  const steps = decideDeletions(ordered, waitsFor, presence)
   for (const removal of removals) {
-    const { resource, sought, failure } = removal
-    if (failure !== undefined) progress.fail('resources', resource.name, failure)
+    const { resource, lookup, failure } = removal
+    if (failure !== undefined) state.fail('resources', resource.name, failure)
     const step = steps.get(resource.name)
     const blockers = step?.action === 'wait' ? step.for : []
-    note(
-      progress,
+    recordStep(
+      state,
       resource.name,
-      actionOf(removal),
-      sought,
-      failure === undefined ? why(removal, blockers) : messageOf(failure),
+      toAction(removal),
+      lookup,
+      failure === undefined ? waitReason(removal, blockers) : messageOf(failure),
     )
   }
-  return remaining(ordered, presence)
+  return remainingResources(ordered, presence)
 }
 
-const actionOf = ({ found, failure, asked }: Removal): ResourceAction => {
+const toAction = ({ found, failure, requested: asked }: Deletion): ResourceAction => {
   if (failure !== undefined) return 'failed'
   if (found.length === 0) return asked ? 'deleted' : 'gone'
-  return asked || found.every(isLeaving) ? 'leaving' : 'waiting'
+  return asked || found.every(isTerminating) ? 'leaving' : 'waiting'
 }
 
 /** What it waits for, for people. */
-const why = ({ found, resource }: Removal, blockers: readonly string[]): string | undefined => {
+const waitReason = ({ found, resource }: Deletion, blockers: readonly string[]): string | undefined => {
   if (blockers.length > 0) return `waits for ${blockers.join(', ')}`
   const held = found.find((object) => (metadataOf(object).finalizers ?? []).length > 0)
-  if (held !== undefined) return `${describe(held)} is held by ${(metadataOf(held).finalizers ?? []).join(', ')}`
-  if (found.some((object) => !isLeaving(object)) && resource.deleteWhen !== undefined)
+  if (held !== undefined) return `${describeObject(held)} is held by ${(metadataOf(held).finalizers ?? []).join(', ')}`
+  if (found.some((object) => !isTerminating(object)) && resource.deleteWhen !== undefined)
     return `${resource.deleteWhen.text} is false`
   return undefined
 }

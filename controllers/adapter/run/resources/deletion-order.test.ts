@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   type DeletionStep,
-  deletionOrder,
-  nextDeletions,
-  type Ordered,
+  decideDeletionOrder,
+  decideDeletions,
+  type OrderedResource,
   type Presence,
-  remaining,
+  remainingResources,
 } from './deletion-order.ts'
 
-const resource = (name: string, given: Partial<Ordered> = {}): Ordered => ({
+const resource = (name: string, given: Partial<OrderedResource> = {}): OrderedResource => ({
   name,
   after: undefined,
   policy: 'Background',
@@ -17,8 +17,8 @@ const resource = (name: string, given: Partial<Ordered> = {}): Ordered => ({
   ...given,
 })
 
-const orderOf = (...resources: readonly Ordered[]): Record<string, readonly string[]> | string => {
-  const verdict = deletionOrder(resources)
+const orderOf = (...resources: readonly OrderedResource[]): Record<string, readonly string[]> | string => {
+  const verdict = decideDeletionOrder(resources)
   return verdict.kind === 'order'
     ? Object.fromEntries(verdict.waitsFor)
     : `${verdict.problem.reason}: ${verdict.problem.message}`
@@ -80,9 +80,9 @@ describe('an order that can’t be', () => {
 describe('what is deleted now', () => {
   const resources = [resource('namespace', { after: ['config', 'job'] }), resource('config'), resource('job')]
   const steps = (presence: Record<string, Presence>, given = resources, closed: string[] = []) => {
-    const verdict = deletionOrder(given)
+    const verdict = decideDeletionOrder(given)
     if (verdict.kind === 'problem') throw new Error(verdict.problem.message)
-    const found = nextDeletions(given, verdict.waitsFor, new Map(Object.entries(presence)), new Set(closed))
+    const found = decideDeletions(given, verdict.waitsFor, new Map(Object.entries(presence)), new Set(closed))
     return [...found].map(([name, step]) => `${name} ${said(step)}`)
   }
   const said = (step: DeletionStep) => (step.action === 'wait' ? `waits for ${step.for.join(' and ')}` : step.action)
@@ -132,7 +132,7 @@ describe('what a deletion still waits for', () => {
     [{ b: 'going' }, []],
     [{}, []],
   ])('%j: %j', ([presence, left]) => {
-    expect(remaining(resources, new Map(Object.entries(presence)))).toEqual(left)
+    expect(remainingResources(resources, new Map(Object.entries(presence)))).toEqual(left)
   })
 })
 
@@ -154,12 +154,12 @@ describe('whatever the graph', () => {
   test('everything goes, each only after what it waits for, and in as many rounds as the longest chain', () => {
     fc.assert(
       fc.property(acyclic, (resources) => {
-        const verdict = deletionOrder(resources)
+        const verdict = decideDeletionOrder(resources)
         if (verdict.kind === 'problem') throw new Error(verdict.problem.message)
         const presence = new Map<string, Presence>(resources.map(({ name }) => [name, 'there']))
-        for (let round = 0; remaining(resources, presence).length > 0; round++) {
+        for (let round = 0; remainingResources(resources, presence).length > 0; round++) {
           expect(round).toBeLessThan(resources.length)
-          for (const [name, { action }] of nextDeletions(resources, verdict.waitsFor, presence)) {
+          for (const [name, { action }] of decideDeletions(resources, verdict.waitsFor, presence)) {
             if (action !== 'delete') continue
             const waited = resources.find((one) => one.name === name)?.after ?? []
             expect(waited.filter((other) => presence.get(other) !== 'gone')).toEqual([])
@@ -179,7 +179,7 @@ describe('whatever the graph', () => {
           const at = ring.indexOf(name)
           return resource(name, { after: at < 0 ? [] : [ring[(at + 1) % length] ?? name] })
         })
-        const verdict = deletionOrder(resources)
+        const verdict = decideDeletionOrder(resources)
         expect(verdict.kind === 'problem' && verdict.problem.reason).toBe('InvalidDeletionOrder')
       }),
     )

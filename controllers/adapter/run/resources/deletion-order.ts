@@ -5,7 +5,7 @@
 import type { PropagationPolicy } from '../../task/task.ts'
 
 /** What the order rests on, of each resource in the order of the task's list. */
-export interface Ordered {
+export interface OrderedResource {
   readonly name: string
   /** It is deleted once these are gone; undefined when nothing was said. */
   readonly after: readonly string[] | undefined
@@ -32,34 +32,38 @@ export type OrderVerdict =
  * Who waits for whom. With an `after` anywhere the graph that they make is the order, and what it does not order goes in parallel.
  * With a `lifecycle.delete.when` anywhere these conditions are the order. With neither it is the list, backwards.
  */
-export const deletionOrder = (resources: readonly Ordered[]): OrderVerdict => {
+export const decideDeletionOrder = (resources: readonly OrderedResource[]): OrderVerdict => {
   const names = resources.map(({ name }) => name)
   for (const { name, after = [] } of resources) {
     const unknown = after.find((other) => !names.includes(other))
     if (unknown !== undefined)
-      return refused(
+      return invalidOrder(
         'InvalidDeletionConfig',
         name,
         `${name} is to be deleted after ${unknown}, which is no resource of the task: write one of ${names.join(', ')}`,
       )
   }
-  const waitsFor = new Map(resources.map((resource, at) => [resource.name, waits(resources, resource, at)]))
-  const cycle = cycleIn(waitsFor)
+  const waitsFor = new Map(resources.map((resource, at) => [resource.name, predecessors(resources, resource, at)]))
+  const cycle = findCycle(waitsFor)
   if (cycle === undefined) return { kind: 'order', waitsFor }
   const [first = ''] = cycle
-  return refused(
+  return invalidOrder(
     'InvalidDeletionOrder',
     first,
     `${cycle.join(' waits for ')}: none of them would ever be deleted; take one name out of an after`,
   )
 }
 
-const refused = (reason: OrderProblem['reason'], resource: string, message: string): OrderVerdict => ({
+const invalidOrder = (reason: OrderProblem['reason'], resource: string, message: string): OrderVerdict => ({
   kind: 'problem',
   problem: { reason, resource, message },
 })
 
-const waits = (resources: readonly Ordered[], { after }: Ordered, at: number): readonly string[] => {
+const predecessors = (
+  resources: readonly OrderedResource[],
+  { after }: OrderedResource,
+  at: number,
+): readonly string[] => {
   if (after !== undefined) return [...new Set(after)]
   if (resources.some((other) => other.after !== undefined || other.isGated)) return []
   const next = resources[at + 1]
@@ -67,7 +71,7 @@ const waits = (resources: readonly Ordered[], { after }: Ordered, at: number): r
 }
 
 /** A cycle as the names along it, the first one repeated at its end; undefined when there is none. */
-const cycleIn = (waitsFor: DeletionOrder): readonly string[] | undefined => {
+const findCycle = (waitsFor: DeletionOrder): readonly string[] | undefined => {
   const done = new Set<string>()
   const walk = (name: string, path: readonly string[]): readonly string[] | undefined => {
     const seenAt = path.indexOf(name)
@@ -103,8 +107,8 @@ export type DeletionStep =
  * What to delete now. An orphaning deletion holds nothing up: what waits for it goes ahead with it.
  * @param closed those whose own condition is not true
  */
-export const nextDeletions = (
-  resources: readonly Ordered[],
+export const decideDeletions = (
+  resources: readonly OrderedResource[],
   waitsFor: DeletionOrder,
   presence: ReadonlyMap<string, Presence>,
   closed: ReadonlySet<string> = new Set(),
@@ -130,7 +134,10 @@ export const nextDeletions = (
  * Those that a deletion still waits for. Everything that is there counts, but what is orphaned and was asked to go.
  * Seed: Applied=False when every managed resource is gone; the orphaned ones are not waited for.
  */
-export const remaining = (resources: readonly Ordered[], presence: ReadonlyMap<string, Presence>): readonly string[] =>
+export const remainingResources = (
+  resources: readonly OrderedResource[],
+  presence: ReadonlyMap<string, Presence>,
+): readonly string[] =>
   resources
     .filter(({ name, policy }) => {
       const present = presence.get(name) ?? 'gone'

@@ -13,7 +13,7 @@ interface Metadata {
 }
 
 /** Which generation of the HyperFleet resource an object was applied for; the peer's name. */
-export const GENERATION = 'hyperfleet.io/generation'
+export const GENERATION_ANNOTATION = 'hyperfleet.io/generation'
 
 /** Which task applied an object; watches select by it. The name of an adapter is its identity: tasks of one name would report over each other. */
 export const ADAPTER_LABEL = 'muster.dev/adapter'
@@ -29,22 +29,22 @@ export const kindOf = ({ kind }: JsonObject): string => (typeof kind === 'string
 export const apiVersionOf = ({ apiVersion }: JsonObject): string => (typeof apiVersion === 'string' ? apiVersion : '')
 
 /** It was asked to go and waits for a finalizer. */
-export const isLeaving = (object: JsonObject): boolean => metadataOf(object).deletionTimestamp !== undefined
+export const isTerminating = (object: JsonObject): boolean => metadataOf(object).deletionTimestamp !== undefined
 
 /** The generation it was applied for; 0 when it does not say. */
 export const generationOf = (object: JsonObject): number => {
-  const generation = Number(metadataOf(object).annotations?.[GENERATION])
+  const generation = Number(metadataOf(object).annotations?.[GENERATION_ANNOTATION])
   return Number.isFinite(generation) ? generation : 0
 }
 
 /** `ConfigMap default/c-1`, for people. */
-export const describe = (object: JsonObject): string => {
+export const describeObject = (object: JsonObject): string => {
   const { name = '', namespace } = metadataOf(object)
   return `${kindOf(object) || 'object'} ${namespace === undefined ? name : `${namespace}/${name}`}`
 }
 
 /** Of several matches the one that speaks for the resource: the newest generation, then the first name. */
-export const foremost = (objects: readonly JsonObject[]): JsonObject | undefined =>
+export const pickLatest = (objects: readonly JsonObject[]): JsonObject | undefined =>
   objects.toSorted(
     (a, b) => generationOf(b) - generationOf(a) || (metadataOf(a).name ?? '').localeCompare(metadataOf(b).name ?? ''),
   )[0]

@@ -1,19 +1,19 @@
 /** Finds what is there: resources by name or labels, and the objects inside a ManifestWork. */
 
 import type { Discovery, Json, JsonObject, NestedDiscovery, Scope, TaskResource } from '../../task/task.ts'
-import type { Progress } from '../run-state.ts'
-import { foremost, metadataOf } from './object.ts'
+import type { RunState } from '../run-state.ts'
+import { metadataOf, pickLatest } from './object.ts'
 
 /** Makes what was found of a resource known to expressions: the foremost match, or nothing. */
-export const know = (progress: Progress, resource: TaskResource, found: readonly JsonObject[]): void => {
-  const one = foremost(found)
-  for (const name of [resource.name, ...resource.nested.map((nested) => nested.name)]) delete progress.resources[name]
+export const recordFound = (state: RunState, resource: TaskResource, found: readonly JsonObject[]): void => {
+  const one = pickLatest(found)
+  for (const name of [resource.name, ...resource.nested.map((nested) => nested.name)]) delete state.resources[name]
   if (one === undefined) return
-  progress.veil.hideSecrets(found)
-  progress.resources[resource.name] = one
+  state.redactor.addSecretsIn(found)
+  state.resources[resource.name] = one
   for (const nested of resource.nested) {
-    const inner = nestedIn(one, nested, progress.scope)
-    if (inner !== undefined) progress.resources[nested.name] = inner
+    const inner = findNested(one, nested, state.scope)
+    if (inner !== undefined) state.resources[nested.name] = inner
   }
 }
 
@@ -33,13 +33,13 @@ interface WorkManifest {
  * Open Cluster Management: `spec.workload.manifests`, `status.resourceStatus.manifests`.
  * @returns undefined when there is none, or the resource is no ManifestWork
  */
-export const nestedIn = (work: JsonObject, { discovery }: NestedDiscovery, scope: Scope): JsonObject | undefined => {
+export const findNested = (work: JsonObject, { discovery }: NestedDiscovery, scope: Scope): JsonObject | undefined => {
   const { spec, status } = work as unknown as {
     spec?: { workload?: { manifests?: readonly JsonObject[] } }
     status?: { resourceStatus?: { manifests?: readonly WorkManifest[] } }
   }
   const matching = (spec?.workload?.manifests ?? []).filter((manifest) => matches(manifest, discovery, scope))
-  const object = foremost(matching)
+  const object = pickLatest(matching)
   if (object === undefined) return undefined
   const { name, namespace } = metadataOf(object)
   const said = (status?.resourceStatus?.manifests ?? []).find(

@@ -1,65 +1,66 @@
 /** Renders a task's resource for one HyperFleet resource: what is applied, with our marks, and how it is found again. */
 import type { EventData } from '../../events/reconcile-event.ts'
-import type { Discovery, Json, JsonObject, Reach, Scope, TaskResource } from '../../task/task.ts'
-import type { Finding, Sought, Target } from '../../transports/transport.ts'
+import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
+import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
 import { TaskError } from '../task-error.ts'
-import { ADAPTER_LABEL, EVENT_ANNOTATION, GENERATION, metadataOf, RESOURCE_LABEL } from './object.ts'
+import { ADAPTER_LABEL, EVENT_ANNOTATION, GENERATION_ANNOTATION, metadataOf, RESOURCE_LABEL } from './object.ts'
 
 /** What our marks say. */
-export interface Marks {
+export interface OwnerLabels {
   readonly adapter: string
   readonly event: EventData
   readonly generation: number
 }
 
 /** Characters of a manifest. Design page 50, Safety. */
-const LARGEST = 1024 * 1024
-const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const MAX_MANIFEST_CHARS = 1024 * 1024
+const LABEL_VALUE_PATTERN = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 
 /** As far as it takes to find and delete it: a mistake in the rest of its manifest is no hindrance. @throws TaskError */
-export const soughtOf = (resource: TaskResource, scope: Scope): Sought => {
-  const { name, reach, manifest, discovery } = resource
-  if (reach.kind === 'http') return { name, outline: {}, reach: httpReach(name, reach, scope), find: { kind: 'self' } }
-  const outline = kindred(name, objectOf(name, manifest.outline.build(scope)))
-  const namespace = namespaceOf(resource, outline, scope)
-  const { apiVersion = '', kind = '' } = outline
+export const renderLookup = (resource: TaskResource, scope: Scope): Lookup => {
+  const { name, transport, manifest, discovery } = resource
+  if (transport.kind === 'http')
+    return { name, identity: {}, transport: renderHttpTransport(name, transport, scope), match: { kind: 'self' } }
+  const identity = requireKind(name, requireObject(name, manifest.identity.build(scope)))
+  const namespace = renderNamespace(resource, identity, scope)
+  const { apiVersion = '', kind = '' } = identity
   return {
     name,
-    outline: { apiVersion, kind, metadata: namespace === undefined ? {} : { namespace } },
-    reach: { kind: 'kubernetes' },
-    find: findingOf(name, discovery, namespace, scope),
+    identity: { apiVersion, kind, metadata: namespace === undefined ? {} : { namespace } },
+    transport: { kind: 'kubernetes' },
+    match: renderMatch(name, discovery, namespace, scope),
   }
 }
 
-/** The whole of what is sought. @throws TaskError when it can't be rendered, or is nothing that can be applied */
-export const targetOf = (sought: Sought, { manifest }: TaskResource, scope: Scope, marks: Marks): Target => {
-  const { name, reach } = sought
-  const document = objectOf(name, manifest.build(scope))
+/** The whole of what is looked for. @throws TaskError when it can't be rendered, or is nothing that can be applied */
+export const renderTarget = (lookup: Lookup, { manifest }: TaskResource, scope: Scope, marks: OwnerLabels): Target => {
+  const { name, transport } = lookup
+  const document = requireObject(name, manifest.build(scope))
   const size = JSON.stringify(document).length
-  if (size > LARGEST)
+  if (size > MAX_MANIFEST_CHARS)
     throw new TaskError(
       'InvalidManifest',
-      `the manifest of ${name} has ${size} characters: at most ${LARGEST} are applied`,
+      `the manifest of ${name} has ${size} characters: at most ${MAX_MANIFEST_CHARS} are applied`,
     )
-  if (reach.kind === 'http') return { ...sought, manifest: document }
-  const { namespace } = metadataOf(sought.outline)
-  return { ...sought, manifest: marked(placed(name, kindred(name, document), namespace), marks) }
+  if (transport.kind === 'http') return { ...lookup, manifest: document }
+  const { namespace } = metadataOf(lookup.identity)
+  return { ...lookup, manifest: withOwnerLabels(withNamespace(name, requireKind(name, document), namespace), marks) }
 }
 
-const objectOf = (name: string, document: Json): JsonObject => {
+const requireObject = (name: string, document: Json): JsonObject => {
   if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as JsonObject
   throw new TaskError('InvalidManifest', `the manifest of ${name} is no object once it is rendered`)
 }
 
 /** Where it says of itself that it goes; a ManifestWork to the cluster that it is for. */
-const namespaceOf = ({ reach }: TaskResource, document: JsonObject, scope: Scope): string | undefined =>
-  reach.kind === 'maestro' ? reach.targetCluster.render(scope) : metadataOf(document).namespace
+const renderNamespace = ({ transport }: TaskResource, document: JsonObject, scope: Scope): string | undefined =>
+  transport.kind === 'maestro' ? transport.targetCluster.render(scope) : metadataOf(document).namespace
 
-const httpReach = (
+const renderHttpTransport = (
   name: string,
-  { url, createUrl, headers }: Extract<Reach, { readonly kind: 'http' }>,
+  { url, createUrl, headers }: Extract<TransportSpec, { readonly kind: 'http' }>,
   scope: Scope,
-): Sought['reach'] => {
+): Lookup['transport'] => {
   const address = url.render(scope)
   if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ''))
     throw new TaskError(
@@ -75,7 +76,7 @@ const httpReach = (
 }
 
 /** With a kind that it says. */
-const kindred = (name: string, document: JsonObject): JsonObject => {
+const requireKind = (name: string, document: JsonObject): JsonObject => {
   for (const field of ['apiVersion', 'kind'])
     if (typeof document[field] !== 'string' || document[field] === '')
       throw new TaskError('InvalidManifest', `the manifest of ${name} has no ${field}`)
@@ -83,7 +84,7 @@ const kindred = (name: string, document: JsonObject): JsonObject => {
 }
 
 /** With the namespace that it goes to. */
-const placed = (name: string, document: JsonObject, namespace: string | undefined): JsonObject => {
+const withNamespace = (name: string, document: JsonObject, namespace: string | undefined): JsonObject => {
   const metadata = metadataOf(document)
   if (typeof metadata.name !== 'string' || metadata.name === '')
     throw new TaskError('InvalidManifest', `the manifest of ${name} has no metadata.name, by which it is applied`)
@@ -92,29 +93,33 @@ const placed = (name: string, document: JsonObject, namespace: string | undefine
     : { ...document, metadata: { ...(document.metadata as JsonObject), namespace } }
 }
 
-const marked = (document: JsonObject, { adapter, event, generation }: Marks): JsonObject => {
+const withOwnerLabels = (document: JsonObject, { adapter, event, generation }: OwnerLabels): JsonObject => {
   const { labels = {}, annotations = {} } = metadataOf(document)
-  const owner: Record<string, string> = LABEL_VALUE.test(event.id) ? { [RESOURCE_LABEL]: event.id } : {}
+  const owner: Record<string, string> = LABEL_VALUE_PATTERN.test(event.id) ? { [RESOURCE_LABEL]: event.id } : {}
   return {
     ...document,
     metadata: {
       ...(document.metadata as JsonObject),
       labels: { ...labels, [ADAPTER_LABEL]: adapter, ...owner },
-      annotations: { [GENERATION]: String(generation), ...annotations, [EVENT_ANNOTATION]: lasting(event) },
+      annotations: {
+        [GENERATION_ANNOTATION]: String(generation),
+        ...annotations,
+        [EVENT_ANNOTATION]: eventAnnotation(event),
+      },
     },
   }
 }
 
 /** What stays the same from event to event. */
-const lasting = ({ id, kind, href, owner_references }: EventData): string =>
+const eventAnnotation = ({ id, kind, href, owner_references }: EventData): string =>
   JSON.stringify({ id, kind, href, owner_references })
 
-const findingOf = (
+const renderMatch = (
   resource: string,
   discovery: Discovery | undefined,
   own: string | undefined,
   scope: Scope,
-): Finding => {
+): ObjectMatch => {
   if (discovery === undefined) return { kind: 'self' }
   const said = discovery.namespace?.render(scope)
   const everywhere = said === '*' || said === ''

@@ -1,10 +1,10 @@
 /** Compiles the texts of a task: expressions, templates, paths, and documents made of templates. */
 import { CelError, type Environment, toJson } from '#lib/cel/index.ts'
 import { TaskError } from '../../run/task-error.ts'
-import type { Expression, FieldPath, Json, Scope, Template, Tree } from '../task.ts'
-import type { Problems } from '../task-problems.ts'
-import { FieldPathError, fieldPath } from './field-path.ts'
-import { isWordOfCel, type Names } from './variable-names.ts'
+import type { DocumentTemplate, Expression, FieldPath, Json, Scope, Template } from '../task.ts'
+import type { ProblemList } from '../task-problems.ts'
+import { FieldPathError, parseFieldPath } from './field-path.ts'
+import { isCelKeyword, type VariableNames } from './variable-names.ts'
 
 /** A template engine, as much of it as tasks need. */
 export interface Templates {
@@ -23,34 +23,39 @@ const WORD = /[A-Za-z_][A-Za-z0-9_]*/g
 
 export class Compiler {
   readonly #languages: Languages
-  readonly #problems: Problems
+  readonly #problems: ProblemList
   /** Every name that the whole task gives, to tell a late one from an unknown one. */
-  readonly #all: Names
+  readonly #all: VariableNames
   readonly #environment: Environment
 
-  constructor(languages: Languages, problems: Problems, all: Names) {
+  constructor(languages: Languages, problems: ProblemList, all: VariableNames) {
     this.#languages = languages
     this.#problems = problems
     this.#all = all
-    this.#environment = this.#knowing(all.all)
+    this.#environment = this.environmentFor(all.all)
   }
 
   /** @param options.condition it must give true or false */
-  expression(path: string, text: string, names: Names, options: { readonly condition?: boolean } = {}): Expression {
-    return this.#compiled(path, text, this.#environment, names, options.condition === true)
+  expression(
+    path: string,
+    text: string,
+    names: VariableNames,
+    options: { readonly condition?: boolean } = {},
+  ): Expression {
+    return this.compile(path, text, this.#environment, names, options.condition === true)
   }
 
   /** An expression about an answer, whose fields are variables: any name may be one. */
-  aboutAnswer(path: string, text: string, names: Names): Expression {
+  responseExpression(path: string, text: string, names: VariableNames): Expression {
     const words = [...text.matchAll(WORD)].map(([word]) => word)
-    return this.#compiled(path, text, this.#knowing([...new Set([...names.all, ...words])]), undefined, false)
+    return this.compile(path, text, this.environmentFor([...new Set([...names.all, ...words])]), undefined, false)
   }
 
-  template(path: string, text: string, names: Names): Template {
+  template(path: string, text: string, names: VariableNames): Template {
     try {
       const { variables, render } = this.#languages.templates.compile(text)
       for (const name of variables) if (!names.has(name)) this.#problems.add(path, names.hint(name, this.#all))
-      return { text, variables, render: (scope) => rendered(text, () => render(scope)) }
+      return { text, variables, render: (scope) => renderOrFail(text, () => render(scope)) }
     } catch (error) {
       this.#problems.add(path, error instanceof Error ? error.message : String(error))
       return { text, variables: [], render: () => text }
@@ -61,7 +66,7 @@ export class Compiler {
   part(text: string): Template | undefined {
     try {
       const { variables, render } = this.#languages.templates.compile(text)
-      return { text, variables, render: (scope) => rendered(text, () => render(scope)) }
+      return { text, variables, render: (scope) => renderOrFail(text, () => render(scope)) }
     } catch {
       return undefined
     }
@@ -69,7 +74,7 @@ export class Compiler {
 
   path(path: string, text: string): FieldPath {
     try {
-      return fieldPath(text)
+      return parseFieldPath(text)
     } catch (error) {
       if (!(error instanceof FieldPathError)) throw error
       this.#problems.add(path, error.message)
@@ -78,14 +83,14 @@ export class Compiler {
   }
 
   /** A document; `leaf` may give meaning to an object inside it, and undefined to build it as it is. */
-  tree(path: string, value: unknown, names: Names, leaf: LeafReader = () => undefined): Tree {
+  document(path: string, value: unknown, names: VariableNames, leaf: LeafCompiler = () => undefined): DocumentTemplate {
     if (typeof value === 'string') {
       if (!value.includes('{{')) return { build: () => value }
       const template = this.template(path, value, names)
       return { build: (scope) => template.render(scope) }
     }
     if (Array.isArray(value)) {
-      const items = value.map((item, at) => this.tree(`${path}[${at}]`, item, names, leaf))
+      const items = value.map((item, at) => this.document(`${path}[${at}]`, item, names, leaf))
       return { build: (scope) => items.map((item) => item.build(scope)) }
     }
     if (typeof value !== 'object' || value === null) return { build: () => (value ?? null) as Json }
@@ -93,7 +98,7 @@ export class Compiler {
     if (special !== undefined) return special
     const entries = Object.entries(value).map(
       ([key, inner]) =>
-        [this.tree(`${path}.${key}`, key, names), this.tree(`${path}.${key}`, inner, names, leaf)] as const,
+        [this.document(`${path}.${key}`, key, names), this.document(`${path}.${key}`, inner, names, leaf)] as const,
     )
     return {
       build: (scope) => Object.fromEntries(entries.map(([key, inner]) => [key.build(scope), inner.build(scope)])),
@@ -101,22 +106,22 @@ export class Compiler {
   }
 
   /** Names that can be no variables are problems of the place that gives them. */
-  #knowing(names: readonly string[]): Environment {
-    return this.#languages.expressions(names.filter((name) => !isWordOfCel(name)))
+  environmentFor(names: readonly string[]): Environment {
+    return this.#languages.expressions(names.filter((name) => !isCelKeyword(name)))
   }
 
-  #compiled(
+  compile(
     path: string,
     text: string,
     where: Environment,
-    names: Names | undefined,
+    names: VariableNames | undefined,
     isCondition: boolean,
   ): Expression {
     try {
       const program = where.compile(text, isCondition ? { result: 'bool' } : {})
       for (const name of names === undefined ? [] : program.variables)
         if (names?.has(name) === false) this.#problems.add(path, names.hint(name, this.#all))
-      return { text, evaluate: (scope) => evaluated(text, () => program.evaluate(scope)) }
+      return { text, evaluate: (scope) => evaluateOrFail(text, () => program.evaluate(scope)) }
     } catch (error) {
       if (!(error instanceof CelError)) throw error
       this.#problems.add(path, error.message)
@@ -126,31 +131,31 @@ export class Compiler {
 }
 
 /** Gives an object inside a document its meaning; undefined when it has none of its own. */
-export type LeafReader = (path: string, object: Readonly<Record<string, unknown>>) => Tree | undefined
+export type LeafCompiler = (path: string, object: Readonly<Record<string, unknown>>) => DocumentTemplate | undefined
 
-const evaluated = (text: string, evaluate: () => unknown): Json => {
+const evaluateOrFail = (text: string, evaluate: () => unknown): Json => {
   try {
     return toJson(evaluate())
   } catch (error) {
     if (!(error instanceof CelError)) throw error
-    throw new TaskError('ExpressionFailed', `the expression ${shortened(text)} has no value: ${error.message}`, {
+    throw new TaskError('ExpressionFailed', `the expression ${truncate(text)} has no value: ${error.message}`, {
       cause: error,
     })
   }
 }
 
-const rendered = (text: string, render: () => string): string => {
+const renderOrFail = (text: string, render: () => string): string => {
   try {
     return render()
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new TaskError('TemplateFailed', `the template ${shortened(text)} can't be rendered: ${why}`, { cause: error })
+    throw new TaskError('TemplateFailed', `the template ${truncate(text)} can't be rendered: ${why}`, { cause: error })
   }
 }
 
-const LONGEST = 80
+const MAX_QUOTED_CHARS = 80
 
-const shortened = (text: string): string => {
+const truncate = (text: string): string => {
   const line = text.trim().replaceAll(/\s+/g, ' ')
-  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
+  return line.length > MAX_QUOTED_CHARS ? `${line.slice(0, MAX_QUOTED_CHARS)}…` : line
 }

@@ -14,7 +14,7 @@ export class FieldPathError extends Error {
 const DOTTED = /^[A-Za-z_][\w-]*(\.([\w-]+|\d+))*$/
 
 /** @throws FieldPathError */
-export const fieldPath = (text: string): FieldPath => (DOTTED.test(text) ? dotted(text) : jsonPath(text))
+export const parseFieldPath = (text: string): FieldPath => (DOTTED.test(text) ? dotted(text) : jsonPath(text))
 
 const dotted = (text: string): FieldPath => {
   const keys = text.split('.')

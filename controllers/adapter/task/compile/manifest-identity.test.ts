@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { outlineOf, outlineOfText } from './manifest-identity.ts'
+import { extractIdentity, extractIdentityText } from './manifest-identity.ts'
 
 test('of an object: apiVersion, kind and namespace, whatever else there is', () => {
   const metadata = { name: 'a', namespace: 'n', labels: { x: '{{ .spec }}' } }
-  expect(outlineOf({ apiVersion: 'v1', kind: 'Secret', metadata, data: { x: '{{ .gone }}' } })).toEqual({
+  expect(extractIdentity({ apiVersion: 'v1', kind: 'Secret', metadata, data: { x: '{{ .gone }}' } })).toEqual({
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { namespace: 'n' },
   })
-  expect(outlineOf({ kind: 'Namespace' })).toEqual({ kind: 'Namespace', metadata: {} })
+  expect(extractIdentity({ kind: 'Namespace' })).toEqual({ kind: 'Namespace', metadata: {} })
 })
 
 describe('of a text with templates', () => {
@@ -16,20 +16,20 @@ describe('of a text with templates', () => {
 
   test('the lines that say it', () => {
     expect(
-      outlineOfText(
+      extractIdentityText(
         `# a comment\n${HEAD}  namespace: "n-{{ .id }}"\n  labels:\n    namespace: other\ndata:\n  x: {{ .gone }}\n`,
       ),
     ).toBe('apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: "n-{{ .id }}"')
   })
 
   test('an object of the cluster has no namespace', () => {
-    expect(outlineOfText('kind: Namespace\nmetadata:\n  name: x\napiVersion: v1')).toBe(
+    expect(extractIdentityText('kind: Namespace\nmetadata:\n  name: x\napiVersion: v1')).toBe(
       'apiVersion: v1\nkind: Namespace',
     )
   })
 
   test('templates that make structure behind them do no harm', () => {
-    expect(outlineOfText(`${HEAD}data:\n  {{ if .x }}\n  x: {{ .x.y }}\n  {{ end }}\n`)).toBe(
+    expect(extractIdentityText(`${HEAD}data:\n  {{ if .x }}\n  x: {{ .x.y }}\n  {{ end }}\n`)).toBe(
       'apiVersion: v1\nkind: ConfigMap',
     )
   })
@@ -47,6 +47,6 @@ describe('of a text with templates', () => {
     ['no kind', 'apiVersion: v1\nmetadata:\n  name: x'],
     ['all of it indented', '  apiVersion: v1\n  kind: A\n  metadata:\n    name: x'],
   ])('%s: only the whole says it', (_, text) => {
-    expect(outlineOfText(text)).toBeUndefined()
+    expect(extractIdentityText(text)).toBeUndefined()
   })
 })

@@ -4,32 +4,35 @@
  */
 
 /** Of a manifest that is an object. */
-export const outlineOf = (manifest: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
+export const extractIdentity = (manifest: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
   const { metadata } = manifest
-  const place = typeof metadata === 'object' && metadata !== null ? picked(metadata, ['namespace']) : {}
-  return { ...picked(manifest, ['apiVersion', 'kind']), metadata: place }
+  const place = typeof metadata === 'object' && metadata !== null ? pick(metadata, ['namespace']) : {}
+  return { ...pick(manifest, ['apiVersion', 'kind']), metadata: place }
 }
 
-const picked = (from: object, keys: readonly string[]): Readonly<Record<string, unknown>> =>
+const pick = (from: object, keys: readonly string[]): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(from).filter(([key]) => keys.includes(key)))
 
 /** An action that decides about other lines, or names a value for them: which lines there are shows only when all are rendered. */
-const CONTROL = /\{\{-?\s*(?:if|else|end|range|with|define|template|block|break|continue|\$)/
-const TOP = /^(apiVersion|kind|metadata)[ \t]*:[ \t]*(.*)$/
+const CONTROL_ACTION = /\{\{-?\s*(?:if|else|end|range|with|define|template|block|break|continue|\$)/
+const TOP_LEVEL_KEY = /^(apiVersion|kind|metadata)[ \t]*:[ \t]*(.*)$/
 /** A value that stands on the line of its key, and takes no other line with it. */
-const WHOLE = /^[^|>&*!\s](?!.*-\}\}\s*$)/
+const SINGLE_LINE_VALUE = /^[^|>&*!\s](?!.*-\}\}\s*$)/
 
 /** Of a manifest that is a text with templates; undefined when the lines that matter do not stand by themselves. */
-export const outlineOfText = (text: string): string | undefined => {
+export const extractIdentityText = (text: string): string | undefined => {
   const lines = text.split('\n')
-  const at = (key: string) => lines.findIndex((line) => TOP.exec(line)?.[1] === key)
+  const at = (key: string) => lines.findIndex((line) => TOP_LEVEL_KEY.exec(line)?.[1] === key)
   const [apiVersion, kind, metadata] = [at('apiVersion'), at('kind'), at('metadata')]
   if (apiVersion < 0 || kind < 0 || metadata < 0 || valueAt(lines, metadata) !== '') return undefined
   const namespace = namespaceAt(lines, metadata)
   const wanted = [apiVersion, kind, ...(namespace === undefined ? [] : [namespace])]
   const end = Math.max(...wanted, endOf(lines, metadata))
   const ahead = lines.slice(0, end)
-  if (ahead.some((line) => CONTROL.test(line)) || !wanted.every((index) => WHOLE.test(valueAt(lines, index))))
+  if (
+    ahead.some((line) => CONTROL_ACTION.test(line)) ||
+    !wanted.every((index) => SINGLE_LINE_VALUE.test(valueAt(lines, index)))
+  )
     return undefined
   const place = namespace === undefined ? [] : [lines[metadata], lines[namespace]]
   return [lines[apiVersion], lines[kind], ...place].join('\n')

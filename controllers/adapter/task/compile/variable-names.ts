@@ -4,19 +4,19 @@ import { nearest } from '#lib/text/nearest.ts'
 
 export { GIVEN, RESOURCES }
 
-const isEveryTasks = (name: string): boolean => GIVEN.some((given) => given === name) || name === RESOURCES
+const isBuiltIn = (name: string): boolean => GIVEN.some((given) => given === name) || name === RESOURCES
 
 /** Whether expressions have another meaning for it, so that it can be no variable. */
-export const isWordOfCel = (name: string): boolean => RESERVED.includes(name) && !isEveryTasks(name)
+export const isCelKeyword = (name: string): boolean => RESERVED.includes(name) && !isBuiltIn(name)
 
 /** Why a name can't be given to a param, a capture, a precondition or a payload; undefined when it can. */
 export const nameProblem = (name: string): string | undefined =>
   RESERVED.includes(name)
-    ? `${name} is ${isEveryTasks(name) ? 'a variable that every task has' : 'a word of CEL'}: write another one`
+    ? `${name} is ${isBuiltIn(name) ? 'a variable that every task has' : 'a word of CEL'}: write another one`
     : undefined
 
 /** The names that are known so far; they grow as a task is read from its start to its end. */
-export class Names {
+export class VariableNames {
   readonly #known: Set<string>
   constructor(known: Iterable<string> = GIVEN) {
     this.#known = new Set(known)
@@ -31,12 +31,12 @@ export class Names {
   }
 
   /** These and others. */
-  with(...names: readonly string[]): Names {
-    return new Names([...this.#known, ...names])
+  with(...names: readonly string[]): VariableNames {
+    return new VariableNames([...this.#known, ...names])
   }
 
   /** What to say about a name that is not known: the near one, or that it comes later. */
-  hint(name: string, all: Names): string {
+  hint(name: string, all: VariableNames): string {
     if (all.has(name)) return `${name} is not known here yet: it comes later in the task`
     const near = nearest(name, [...this.#known])
     const choice = near === undefined ? `write one of ${[...this.#known].join(', ')}` : `did you mean ${near}?`

@@ -1,31 +1,31 @@
 import { DurationError, parseDuration } from '#operator/model/duration.ts'
 import type { RawApiCall, RawLog } from '../raw-task.ts'
 import type { ApiCall, Header, LogLine } from '../task.ts'
-import type { Place } from './field-cursor.ts'
+import type { FieldCursor } from './field-cursor.ts'
 
 /** The peer's defaults for a request. */
-const ATTEMPTS = 3
-const BASE_DELAY = 1_000
-const MAX_DELAY = 30_000
+const DEFAULT_ATTEMPTS = 3
+const DEFAULT_BASE_DELAY_MS = 1_000
+const DEFAULT_MAX_DELAY_MS = 30_000
 
-export const readCall = (place: Place, raw: RawApiCall): ApiCall => ({
+export const readCall = (place: FieldCursor, raw: RawApiCall): ApiCall => ({
   method: raw.method ?? 'GET',
   url: place.at('url').template(raw.url),
   headers: readHeaders(place.at('headers'), raw.headers),
   body: raw.body === undefined ? undefined : place.at('body').template(raw.body),
   retry: {
-    attempts: Math.max(1, raw.retry_attempts ?? ATTEMPTS),
+    attempts: Math.max(1, raw.retry_attempts ?? DEFAULT_ATTEMPTS),
     backoff: raw.retry_backoff ?? 'exponential',
-    baseDelay: readDuration(place.at('base_delay'), raw.base_delay) ?? BASE_DELAY,
-    maxDelay: readDuration(place.at('max_delay'), raw.max_delay) ?? MAX_DELAY,
-    timeout: readDuration(place.at('timeout'), raw.timeout),
+    baseDelayMs: readDuration(place.at('base_delay'), raw.base_delay) ?? DEFAULT_BASE_DELAY_MS,
+    maxDelayMs: readDuration(place.at('max_delay'), raw.max_delay) ?? DEFAULT_MAX_DELAY_MS,
+    timeoutMs: readDuration(place.at('timeout'), raw.timeout),
   },
 })
 
-export const readHeaders = (place: Place, raw: RawApiCall['headers'] = []): readonly Header[] =>
+export const readHeaders = (place: FieldCursor, raw: RawApiCall['headers'] = []): readonly Header[] =>
   raw.map(({ name, value }, at) => ({ name, value: place.item(at).at('value').template(value) }))
 
-export const readLog = (place: Place, raw: RawLog | undefined): LogLine | undefined =>
+export const readLog = (place: FieldCursor, raw: RawLog | undefined): LogLine | undefined =>
   raw === undefined
     ? undefined
     : {
@@ -34,7 +34,7 @@ export const readLog = (place: Place, raw: RawLog | undefined): LogLine | undefi
       }
 
 /** Milliseconds. */
-const readDuration = (place: Place, text: string | undefined): number | undefined => {
+const readDuration = (place: FieldCursor, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
   try {
     return parseDuration(text)

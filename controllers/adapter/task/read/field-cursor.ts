@@ -1,32 +1,32 @@
-import type { Compiler, LeafReader } from '../compile/compiler.ts'
-import type { Names } from '../compile/variable-names.ts'
-import type { Expression, FieldPath, Template, Tree } from '../task.ts'
-import type { Problems } from '../task-problems.ts'
+import type { Compiler, LeafCompiler } from '../compile/compiler.ts'
+import type { VariableNames } from '../compile/variable-names.ts'
+import type { DocumentTemplate, Expression, FieldPath, Template } from '../task.ts'
+import type { ProblemList } from '../task-problems.ts'
 
 /** Somewhere in a task: its path for messages, and what is known there. */
-export class Place {
+export class FieldCursor {
   readonly path: string
-  readonly names: Names
+  readonly names: VariableNames
   readonly #compiler: Compiler
-  readonly #problems: Problems
+  readonly #problems: ProblemList
 
-  constructor(compiler: Compiler, problems: Problems, names: Names, path = '') {
+  constructor(compiler: Compiler, problems: ProblemList, names: VariableNames, path = '') {
     this.#compiler = compiler
     this.#problems = problems
     this.names = names
     this.path = path
   }
 
-  at(key: string): Place {
+  at(key: string): FieldCursor {
     return this.#to(this.path === '' ? key : `${this.path}.${key}`, this.names)
   }
 
-  item(index: number): Place {
+  item(index: number): FieldCursor {
     return this.#to(`${this.path}[${index}]`, this.names)
   }
 
   /** Another place, where the same is known. */
-  elsewhere(path: string): Place {
+  atPath(path: string): FieldCursor {
     return this.#to(path, this.names)
   }
 
@@ -57,19 +57,19 @@ export class Place {
     return raw === undefined ? undefined : this.at('expression').condition(raw.expression)
   }
 
-  aboutAnswer(text: string): Expression {
-    return this.#compiler.aboutAnswer(this.path, text, this.names)
+  responseExpression(text: string): Expression {
+    return this.#compiler.responseExpression(this.path, text, this.names)
   }
 
   fieldPath(text: string): FieldPath {
     return this.#compiler.path(this.path, text)
   }
 
-  tree(value: unknown, leaf?: LeafReader): Tree {
-    return this.#compiler.tree(this.path, value, this.names, leaf)
+  document(value: unknown, leaf?: LeafCompiler): DocumentTemplate {
+    return this.#compiler.document(this.path, value, this.names, leaf)
   }
 
-  #to(path: string, names: Names): Place {
-    return new Place(this.#compiler, this.#problems, names, path)
+  #to(path: string, names: VariableNames): FieldCursor {
+    return new FieldCursor(this.#compiler, this.#problems, names, path)
   }
 }

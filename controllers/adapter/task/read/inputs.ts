@@ -2,14 +2,14 @@
 import { nearest } from '#lib/text/nearest.ts'
 import { GIVEN, nameProblem } from '../compile/variable-names.ts'
 import type { RawCapture, RawCondition, RawParam, RawPrecondition, RawSource } from '../raw-task.ts'
-import type { Capture, Condition, Json, Param, Precondition, Source } from '../task.ts'
+import type { Capture, Condition, Json, Param, ParamSource, Precondition } from '../task.ts'
 import { readCall, readLog } from './calls.ts'
-import type { Place } from './field-cursor.ts'
+import type { FieldCursor } from './field-cursor.ts'
 
 /** The fields of a reconcile event, which the peer's files name without `event.` before them. */
 const EVENT_FIELDS = ['id', 'kind', 'href', 'generation', 'reason', 'owner_references']
 
-export const readParams = (place: Place, raw: readonly RawParam[] = []): readonly Param[] =>
+export const readParams = (place: FieldCursor, raw: readonly RawParam[] = []): readonly Param[] =>
   raw.map((param, index) => {
     const here = place.item(index)
     const read: Param = {
@@ -19,22 +19,22 @@ export const readParams = (place: Place, raw: readonly RawParam[] = []): readonl
       default: param.default as Json | undefined,
       required: param.required ?? false,
     }
-    claim(here, param.name)
+    declareName(here, param.name)
     return read
   })
 
 /** From here on the name is known. */
-const claim = (place: Place, name: string): void => {
-  mayBeCalled(place, name)
+const declareName = (place: FieldCursor, name: string): void => {
+  checkName(place, name)
   place.names.add(name)
 }
 
-const mayBeCalled = (place: Place, name: string): void => {
+const checkName = (place: FieldCursor, name: string): void => {
   const problem = nameProblem(name)
   if (problem !== undefined) place.at('name').problem(problem)
 }
 
-const readSource = (place: Place, source: RawSource): Source => {
+const readSource = (place: FieldCursor, source: RawSource): ParamSource => {
   if (typeof source === 'string') return readPath(place, source)
   if ('api_call' in source) return { kind: 'apiCall', call: readCall(place.at('api_call'), source.api_call) }
   if ('expression' in source)
@@ -44,7 +44,7 @@ const readSource = (place: Place, source: RawSource): Source => {
   return { kind: 'file', path, trim }
 }
 
-const readPath = (place: Place, text: string): Source => {
+const readPath = (place: FieldCursor, text: string): ParamSource => {
   const path = text.split('.')
   const [root = ''] = path
   if (path.includes('')) place.problem(`${JSON.stringify(text)} has an empty part: write a path such as event.id`)
@@ -61,13 +61,13 @@ const readPath = (place: Place, text: string): Source => {
   return { kind: 'path', path }
 }
 
-export const readPreconditions = (place: Place, raw: readonly RawPrecondition[] = []): readonly Precondition[] =>
+export const readPreconditions = (place: FieldCursor, raw: readonly RawPrecondition[] = []): readonly Precondition[] =>
   raw.map((precondition, index) => {
     const here = place.item(index)
     const { name, api_call, capture = [], conditions = [], expression, log } = precondition
     const call = api_call === undefined ? undefined : readCall(here.at('api_call'), api_call)
-    if (call === undefined) mayBeCalled(here, name)
-    else claim(here, name)
+    if (call === undefined) checkName(here, name)
+    else declareName(here, name)
     if (capture.length > 0 && call === undefined)
       here.at('capture').problem('takes values out of an answer: write api_call too, or use params with an expression')
     const captures = capture.map((one, at) => readCapture(here.at('capture').item(at), one))
@@ -81,18 +81,18 @@ export const readPreconditions = (place: Place, raw: readonly RawPrecondition[] 
     }
   })
 
-const readCapture = (place: Place, raw: RawCapture): Capture => {
+const readCapture = (place: FieldCursor, raw: RawCapture): Capture => {
   const { name, field, expression } = raw
   if ((field === undefined) === (expression === undefined)) place.problem('must have either field or expression')
   const from: Capture['from'] =
     expression === undefined
       ? { kind: 'field', path: place.at('field').fieldPath(field ?? '$') }
-      : { kind: 'expression', expression: place.at('expression').aboutAnswer(expression) }
-  claim(place, name)
+      : { kind: 'expression', expression: place.at('expression').responseExpression(expression) }
+  declareName(place, name)
   return { name, from, default: raw.default as Json | undefined }
 }
 
-const readCondition = (place: Place, raw: RawCondition): Condition => {
+const readCondition = (place: FieldCursor, raw: RawCondition): Condition => {
   const { field, operator } = raw
   const value = (raw.values ?? raw.value) as Json | undefined
   const [root = ''] = field.replace(/^[{$.]+/, '').split(/[.[\]]/)

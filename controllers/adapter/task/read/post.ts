@@ -1,15 +1,15 @@
 /** Reads payloads and post actions. */
 import { load as parseYaml } from 'js-yaml'
 import { TaskError } from '../../run/task-error.ts'
-import type { LeafReader } from '../compile/compiler.ts'
+import type { LeafCompiler } from '../compile/compiler.ts'
 import { nameProblem } from '../compile/variable-names.ts'
 import type { RawAction, RawPayload } from '../raw-task.ts'
-import type { Action, Json, Payload, Tree } from '../task.ts'
+import type { DocumentTemplate, Json, Payload, PostAction } from '../task.ts'
 import { readCall, readLog } from './calls.ts'
-import type { Place } from './field-cursor.ts'
+import type { FieldCursor } from './field-cursor.ts'
 import type { Files } from './resources.ts'
 
-export const readPayloads = (place: Place, raw: readonly RawPayload[] = [], files: Files): readonly Payload[] =>
+export const readPayloads = (place: FieldCursor, raw: readonly RawPayload[] = [], files: Files): readonly Payload[] =>
   raw.map((payload, index) => {
     const here = place.item(index)
     const { name, build, build_ref, when_deleting } = payload
@@ -17,7 +17,7 @@ export const readPayloads = (place: Place, raw: readonly RawPayload[] = [], file
     const read: Payload = {
       name,
       when: here.at('when').when(payload.when),
-      build: build_ref === undefined ? readBuild(here.at('build'), build) : referred(here, build_ref, files),
+      build: build_ref === undefined ? readBuild(here.at('build'), build) : readBuildFile(here, build_ref, files),
       whenDeleting: when_deleting === undefined ? undefined : readBuild(here.at('when_deleting'), when_deleting),
     }
     const problem = nameProblem(name)
@@ -26,16 +26,16 @@ export const readPayloads = (place: Place, raw: readonly RawPayload[] = [], file
     return read
   })
 
-const referred = (place: Place, file: string, files: Files): Tree => {
+const readBuildFile = (place: FieldCursor, file: string, files: Files): DocumentTemplate => {
   const text = files(file)
   if (text === undefined) {
     place.at('build_ref').problem(`there is no file ${file} beside the task`)
-    return place.tree({})
+    return place.document({})
   }
-  return readBuild(place.at('build_ref'), parsed(place.at('build_ref'), text))
+  return readBuild(place.at('build_ref'), parseBuild(place.at('build_ref'), text))
 }
 
-const parsed = (place: Place, text: string): unknown => {
+const parseBuild = (place: FieldCursor, text: string): unknown => {
   try {
     return parseYaml(text)
   } catch (error) {
@@ -44,19 +44,19 @@ const parsed = (place: Place, text: string): unknown => {
   }
 }
 
-const readBuild = (place: Place, build: unknown): Tree => place.tree(build, computed(place))
+const readBuild = (place: FieldCursor, build: unknown): DocumentTemplate => place.document(build, computedValue(place))
 
 const FIELD = new Set(['field', 'default'])
 const EXPRESSION = new Set(['expression', 'default'])
 
 /** `{field, default}` and `{expression, default}` stand for the value that they give. */
-const computed =
-  (place: Place): LeafReader =>
+const computedValue =
+  (place: FieldCursor): LeafCompiler =>
   (path, object) => {
     const keys = Object.keys(object)
     const { field, expression } = object
     const fallback = object.default as Json | undefined
-    const here = place.elsewhere(path)
+    const here = place.atPath(path)
     if (typeof field === 'string' && keys.every((key) => FIELD.has(key))) {
       const taken = here.at('field').fieldPath(field)
       return { build: (scope) => (taken.take(scope) as Json | undefined) ?? fallback ?? null }
@@ -77,10 +77,10 @@ const orDefault = (evaluate: () => Json, fallback: Json | undefined): Json => {
 }
 
 export const readActions = (
-  place: Place,
+  place: FieldCursor,
   raw: readonly RawAction[] = [],
   payloads: readonly Payload[],
-): readonly Action[] =>
+): readonly PostAction[] =>
   raw.map((action, index) => {
     const here = place.item(index)
     const { name, api_call, log } = action

@@ -1,26 +1,30 @@
 /** Reads what a task applies, finds and deletes. */
 import { load as parseYaml } from 'js-yaml'
 import { TaskError } from '../../run/task-error.ts'
-import { outlineOf, outlineOfText } from '../compile/manifest-identity.ts'
+import { extractIdentity, extractIdentityText } from '../compile/manifest-identity.ts'
 import type { RawDiscovery, RawManifest, RawResource } from '../raw-task.ts'
-import type { Discovery, Json, Manifest, Reach, TaskResource, Template, Tree } from '../task.ts'
+import type { Discovery, DocumentTemplate, Json, Manifest, TaskResource, Template, TransportSpec } from '../task.ts'
 import { readHeaders } from './calls.ts'
-import type { Place } from './field-cursor.ts'
+import type { FieldCursor } from './field-cursor.ts'
 
 /** The files that a task file refers to: by name, relative to it. Undefined when there is none. */
 export type Files = (name: string) => string | undefined
 
-export const readResources = (place: Place, raw: readonly RawResource[] = [], files: Files): readonly TaskResource[] =>
+export const readResources = (
+  place: FieldCursor,
+  raw: readonly RawResource[] = [],
+  files: Files,
+): readonly TaskResource[] =>
   raw.map((resource, index) => {
     const here = place.item(index)
     const { name, nested_discoveries = [], lifecycle, delete_options, recreate_on_change = false } = resource
-    const reach = readReach(here.at('transport'), resource.transport)
-    if (resource.discovery === undefined && reach.kind !== 'http')
+    const transport = readTransport(here.at('transport'), resource.transport)
+    if (resource.discovery === undefined && transport.kind !== 'http')
       here.at('discovery').problem('is missing: write by_name or by_selectors, by which the resource is found again')
     const gate = lifecycle?.delete
     return {
       name,
-      reach,
+      transport,
       manifest: readManifest(here.at('manifest'), resource.manifest as RawManifest, files),
       discovery: resource.discovery && readDiscovery(here.at('discovery'), resource.discovery),
       nested: nested_discoveries.map((nested, at) => ({
@@ -35,7 +39,7 @@ export const readResources = (place: Place, raw: readonly RawResource[] = [], fi
     }
   })
 
-const readReach = (place: Place, raw: RawResource['transport']): Reach => {
+const readTransport = (place: FieldCursor, raw: RawResource['transport']): TransportSpec => {
   const client = raw?.client ?? 'kubernetes'
   switch (client) {
     case 'kubernetes':
@@ -61,7 +65,7 @@ const readReach = (place: Place, raw: RawResource['transport']): Reach => {
   }
 }
 
-const readDiscovery = (place: Place, raw: RawDiscovery): Discovery => {
+const readDiscovery = (place: FieldCursor, raw: RawDiscovery): Discovery => {
   const { namespace, by_name, by_selectors } = raw
   if ((by_name === undefined) === (by_selectors === undefined))
     place.problem('must have either by_name or by_selectors')
@@ -84,26 +88,29 @@ const readDiscovery = (place: Place, raw: RawDiscovery): Discovery => {
   }
 }
 
-const readManifest = (place: Place, raw: RawManifest, files: Files): Manifest => {
-  if (typeof raw === 'string') return readText(place, raw)
+const readManifest = (place: FieldCursor, raw: RawManifest, files: Files): Manifest => {
+  if (typeof raw === 'string') return readManifestText(place, raw)
   const { ref, ...rest } = raw as { ref?: unknown }
   if (typeof ref !== 'string' || Object.keys(rest).length > 0)
-    return { ...place.tree(raw), outline: place.tree(outlineOf(raw as Readonly<Record<string, unknown>>)) }
+    return {
+      ...place.document(raw),
+      identity: place.document(extractIdentity(raw as Readonly<Record<string, unknown>>)),
+    }
   const text = files(ref)
-  if (text !== undefined) return readText(place.at('ref'), text)
+  if (text !== undefined) return readManifestText(place.at('ref'), text)
   place.at('ref').problem(`there is no file ${ref} beside the task`)
-  return { ...place.tree({}), outline: place.tree({}) }
+  return { ...place.document({}), identity: place.document({}) }
 }
 
 /** YAML with templates that may make structure: rendered first, parsed then. */
-const readText = (place: Place, text: string): Manifest => {
-  const whole = parsed(place, place.template(text))
-  const outline = outlineOfText(text)
-  const part = outline === undefined ? undefined : place.partOfTemplate(outline)
-  return { ...whole, outline: part === undefined ? whole : parsed(place, part) }
+const readManifestText = (place: FieldCursor, text: string): Manifest => {
+  const whole = parseRendered(place, place.template(text))
+  const identity = extractIdentityText(text)
+  const part = identity === undefined ? undefined : place.partOfTemplate(identity)
+  return { ...whole, identity: part === undefined ? whole : parseRendered(place, part) }
 }
 
-const parsed = (place: Place, template: Template): Tree => ({
+const parseRendered = (place: FieldCursor, template: Template): DocumentTemplate => ({
   build: (scope) => {
     const yaml = template.render(scope)
     try {

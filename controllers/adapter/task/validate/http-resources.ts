@@ -1,26 +1,26 @@
 /** What a resource of an HTTP service must be beyond its shape: fields that mean something to Kubernetes only are no silent decoration. */
-import type { HttpTargets } from '../../transports/http-allowlist.ts'
+import type { HttpAllowlist } from '../../transports/http-allowlist.ts'
 import type { RawResource } from '../raw-task.ts'
 import type { Task } from '../task.ts'
-import type { Problems } from '../task-problems.ts'
+import type { ProblemList } from '../task-problems.ts'
 
 /** Headers that say how a request is sent; the sender writes them. */
-const SENDERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect']
+const RESERVED_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect']
 
 /** @param targets undefined: nothing is sent anywhere, so where to is not judged */
 export const checkHttpResources = (
   { resources }: Pick<Task, 'resources'>,
   raw: readonly RawResource[],
-  targets: HttpTargets | undefined,
-  problems: Problems,
+  targets: HttpAllowlist | undefined,
+  problems: ProblemList,
 ): void => {
-  for (const [at, { reach }] of resources.entries()) {
+  for (const [at, { transport }] of resources.entries()) {
     const written = raw[at]
-    if (reach.kind !== 'http' || written === undefined) continue
+    if (transport.kind !== 'http' || written === undefined) continue
     const path = `resources[${at}]`
-    for (const [field, why] of misplaced(written)) problems.add(`${path}.${field}`, `${why}: leave it out`)
-    for (const [index, { name }] of reach.headers.entries())
-      if (SENDERS.includes(name.toLowerCase()))
+    for (const [field, why] of kubernetesOnlyFields(written)) problems.add(`${path}.${field}`, `${why}: leave it out`)
+    for (const [index, { name }] of transport.headers.entries())
+      if (RESERVED_HEADERS.includes(name.toLowerCase()))
         problems.add(`${path}.transport.http.headers[${index}].name`, `${name} is written by the sender: leave it out`)
     if (targets === undefined) continue
     if (targets.isEmpty)
@@ -29,7 +29,7 @@ export const checkHttpResources = (
         'is sent nowhere: start the manager with --adapter-http-targets, which lists the URLs that resources may lead to',
       )
     else
-      for (const [field, template] of Object.entries({ url: reach.url, create_url: reach.createUrl })) {
+      for (const [field, template] of Object.entries({ url: transport.url, create_url: transport.createUrl })) {
         const refusal = template?.variables.length === 0 ? targets.refusal(template.text) : undefined
         if (refusal !== undefined) problems.add(`${path}.transport.http.${field}`, refusal)
       }
@@ -37,7 +37,7 @@ export const checkHttpResources = (
 }
 
 /** Fields that an HTTP service can't follow, each with why. */
-const misplaced = (resource: RawResource): readonly (readonly [string, string])[] => {
+const kubernetesOnlyFields = (resource: RawResource): readonly (readonly [string, string])[] => {
   const { discovery, nested_discoveries = [], recreate_on_change, delete_options, lifecycle } = resource
   const policy = 'says what Kubernetes does with dependants, and an HTTP service knows no such thing'
   return [

@@ -1,12 +1,12 @@
 /** What a task must be beyond its shape: names, order of deletion, parents before what is in them. Design page 50. */
 import { load as parseYaml } from 'js-yaml'
-import { deletionOrder } from '../../run/resources/deletion-order.ts'
+import { decideDeletionOrder } from '../../run/resources/deletion-order.ts'
 import type { RawResource, RawTask } from '../raw-task.ts'
 import type { Task } from '../task.ts'
-import type { Problems } from '../task-problems.ts'
+import type { ProblemList } from '../task-problems.ts'
 
 /** Adds a problem for each name that is there twice where names must differ. */
-export const checkNames = (raw: RawTask, problems: Problems): void => {
+export const checkNames = (raw: RawTask, problems: ProblemList): void => {
   const { params = [], preconditions = [], resources = [], post } = raw
   const captures = preconditions.flatMap(({ capture = [] }, index) =>
     capture.map(({ name }, at) => ({ name, path: `preconditions[${index}].capture[${at}].name` })),
@@ -22,7 +22,10 @@ export const checkNames = (raw: RawTask, problems: Problems): void => {
   checkUnique(named(post?.post_actions ?? [], 'post.post_actions'), problems)
 }
 
-const checkUnique = (list: readonly { readonly name: string; readonly path: string }[], problems: Problems): void => {
+const checkUnique = (
+  list: readonly { readonly name: string; readonly path: string }[],
+  problems: ProblemList,
+): void => {
   const first = new Map<string, string>()
   for (const { name, path } of list) {
     const earlier = first.get(name)
@@ -32,8 +35,8 @@ const checkUnique = (list: readonly { readonly name: string; readonly path: stri
 }
 
 /** Adds a problem when the resources can't be deleted in any order. */
-export const checkOrder = ({ resources }: Pick<Task, 'resources'>, problems: Problems): void => {
-  const verdict = deletionOrder(
+export const checkOrder = ({ resources }: Pick<Task, 'resources'>, problems: ProblemList): void => {
+  const verdict = decideDeletionOrder(
     resources.map(({ name, after, policy, deleteWhen }) => ({
       name,
       after,
@@ -47,15 +50,15 @@ export const checkOrder = ({ resources }: Pick<Task, 'resources'>, problems: Pro
   problems.add(`resources[${index}].delete_options.after`, message)
 }
 
-interface Outline {
+interface StaticIdentity {
   readonly kind: unknown
   readonly name: unknown
   readonly namespace: unknown
 }
 
 /** Adds a problem for each resource that is listed before the Namespace it is in, as far as that shows before templates are rendered. */
-export const checkParents = (resources: readonly RawResource[], problems: Problems): void => {
-  const outlines = resources.map(({ manifest }) => outlineOf(manifest))
+export const checkParents = (resources: readonly RawResource[], problems: ProblemList): void => {
+  const outlines = resources.map(({ manifest }) => readStaticIdentity(manifest))
   for (const [at, { namespace }] of outlines.entries()) {
     const parent = outlines.findIndex(({ kind, name }) => kind === 'Namespace' && name === namespace)
     if (typeof namespace !== 'string' || parent <= at) continue
@@ -64,15 +67,15 @@ export const checkParents = (resources: readonly RawResource[], problems: Proble
   }
 }
 
-const outlineOf = (manifest: unknown): Outline => {
-  const object = typeof manifest === 'string' ? yamlOrNothing(manifest) : manifest
+const readStaticIdentity = (manifest: unknown): StaticIdentity => {
+  const object = typeof manifest === 'string' ? parseYamlOrUndefined(manifest) : manifest
   if (typeof object !== 'object' || object === null) return { kind: undefined, name: undefined, namespace: undefined }
   const { kind, metadata } = object as { kind?: unknown; metadata?: { name?: unknown; namespace?: unknown } }
   return { kind, name: metadata?.name, namespace: metadata?.namespace }
 }
 
 /** A block whose templates make structure is no YAML yet. */
-const yamlOrNothing = (text: string): unknown => {
+const parseYamlOrUndefined = (text: string): unknown => {
   try {
     return parseYaml(text)
   } catch {

@@ -3,14 +3,14 @@ import { nearest } from '#lib/text/nearest.ts'
 import type { TaskProblem } from '../task-problems.ts'
 
 /** The keywords of JSON Schema that the language's schema uses. */
-interface Shape {
+interface Schema {
   readonly type?: string
   readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Shape[]
-  readonly properties?: Readonly<Record<string, Shape>>
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly patternProperties?: Readonly<Record<string, Shape>>
-  readonly items?: Shape
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
   readonly minLength?: number
   readonly maxLength?: number
   readonly minimum?: number
@@ -19,18 +19,18 @@ interface Shape {
 }
 
 /** A problem for every place where the value is not of the shape. @param shape a TypeBox schema */
-export const shapeProblems = (value: unknown, shape: object, path = ''): readonly TaskProblem[] =>
-  check(value, shape as Shape, path)
+export const schemaProblems = (value: unknown, shape: object, path = ''): readonly TaskProblem[] =>
+  check(value, shape as Schema, path)
 
-type Found = readonly TaskProblem[]
-const NONE: Found = []
-const found = (path: string, message: string): Found => [{ path, message }]
+type Problems = readonly TaskProblem[]
+const NONE: Problems = []
+const found = (path: string, message: string): Problems => [{ path, message }]
 
-const check = (value: unknown, shape: Shape, path: string): Found => {
+const check = (value: unknown, shape: Schema, path: string): Problems => {
   if (shape.anyOf !== undefined) return checkChoice(value, shape.anyOf, path)
   if (shape.enum !== undefined) return checkEnum(value, shape.enum, path)
   if (shape.type === undefined) return NONE
-  if (!isOfType(value, shape.type)) return found(path, `is ${kindOf(value)}: write ${WORDS[shape.type]}`)
+  if (!isOfType(value, shape.type)) return found(path, `is ${kindOf(value)}: write ${TYPE_NAMES[shape.type]}`)
   switch (shape.type) {
     case 'string':
       return checkText(value as string, shape, path)
@@ -47,22 +47,22 @@ const check = (value: unknown, shape: Shape, path: string): Found => {
 }
 
 /** Of several shapes the one that has the value's type and, among objects, most of its keys, is the one that was meant. */
-const checkChoice = (value: unknown, shapes: readonly Shape[], path: string): Found => {
+const checkChoice = (value: unknown, shapes: readonly Schema[], path: string): Problems => {
   const fitting = shapes.filter(({ type }) => type === undefined || isOfType(value, type))
   const [meant] = fitting.toSorted((a, b) => likeness(value, b) - likeness(value, a))
   if (meant !== undefined) return check(value, meant, path)
-  const words = [...new Set(shapes.map(({ type = '' }) => WORDS[type]))].join(' or ')
+  const words = [...new Set(shapes.map(({ type = '' }) => TYPE_NAMES[type]))].join(' or ')
   return found(path, `is ${kindOf(value)}: write ${words}`)
 }
 
 /** How many of the value's keys the shape knows; a shape of any keys is better than one that knows none of them. */
-const likeness = (value: unknown, { properties, patternProperties }: Shape): number => {
+const likeness = (value: unknown, { properties, patternProperties }: Schema): number => {
   if (typeof value !== 'object' || value === null) return 0
   if (properties === undefined) return patternProperties === undefined ? 0 : 0.5
   return Object.keys(value).filter((key) => properties[key] !== undefined).length
 }
 
-const checkEnum = (value: unknown, choices: readonly unknown[], path: string): Found => {
+const checkEnum = (value: unknown, choices: readonly unknown[], path: string): Problems => {
   if (choices.includes(value)) return NONE
   const hint = typeof value === 'string' ? hintAt(value, choices.map(String)) : ''
   return found(path, `is ${quoted(value)}${hint}: write one of ${choices.join(', ')}`)
@@ -70,36 +70,36 @@ const checkEnum = (value: unknown, choices: readonly unknown[], path: string): F
 
 const checkText = (
   text: string,
-  { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Shape,
+  { minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Schema,
   path: string,
-): Found => {
+): Problems => {
   if (text.length < minLength) return found(path, 'is empty: write a text, or leave the key out')
   return text.length > maxLength ? found(path, `has ${text.length} characters: write at most ${maxLength}`) : NONE
 }
 
 const checkRange = (
   value: number,
-  { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Shape,
+  { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Schema,
   path: string,
-): Found => {
+): Problems => {
   if (value < minimum) return found(path, `is ${value}: write ${minimum} or more`)
   return value > maximum ? found(path, `is ${value}: write ${maximum} or less`) : NONE
 }
 
 const checkList = (
   list: readonly unknown[],
-  { items, maxItems = Number.POSITIVE_INFINITY }: Shape,
+  { items, maxItems = Number.POSITIVE_INFINITY }: Schema,
   path: string,
-): Found => [
+): Problems => [
   ...(list.length > maxItems ? found(path, `has ${list.length} items: write at most ${maxItems}`) : NONE),
   ...(items === undefined ? NONE : list.flatMap((item, at) => check(item, items, `${path}[${at}]`))),
 ]
 
 const checkObject = (
   object: Readonly<Record<string, unknown>>,
-  { properties, required = [], patternProperties }: Shape,
+  { properties, required = [], patternProperties }: Schema,
   path: string,
-): Found => {
+): Problems => {
   if (properties === undefined) {
     const [entry] = Object.values(patternProperties ?? {})
     return entry === undefined
@@ -128,7 +128,7 @@ const hintAt = (text: string, choices: readonly string[]): string => {
   return near === undefined ? '' : `, did you mean ${near}?`
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a text',
   integer: 'a whole number',
   number: 'a number',
