@@ -1,5 +1,4 @@
 import { type Binding, isLoopback, parseBinding } from '#operator/binding.ts'
-import type { ManagerOptions } from './command.ts'
 import type { Permission } from './permission.ts'
 import { ASKING_ABOUT_CALLERS } from './runs-permission.ts'
 
@@ -14,5 +13,9 @@ export const dashboardAddress = (value: string, where: string): Binding | 'Nowhe
 export const isInCluster = (): boolean => process.env.KUBERNETES_SERVICE_HOST !== undefined
 
 /** What asking about viewers needs, where somebody wanted the dashboard to be reached. */
-export const dashboardPermissions = ({ dashboardBind: binding }: ManagerOptions): readonly Permission[] =>
+export const dashboardPermissions = ({
+  dashboardBind: binding,
+}: {
+  readonly dashboardBind?: Binding | 'Nowhere' | undefined
+}): readonly Permission[] =>
   binding === undefined || binding === 'Nowhere' || (isLoopback(binding) && !isInCluster()) ? [] : ASKING_ABOUT_CALLERS

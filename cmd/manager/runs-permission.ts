@@ -1,5 +1,4 @@
-import { isLoopback } from '#operator/binding.ts'
-import type { ManagerOptions } from './command.ts'
+import { type Binding, isLoopback } from '#operator/binding.ts'
 import type { Permission } from './permission.ts'
 
 /** What asking the API server about callers needs: what the ClusterRole system:auth-delegator grants. */
@@ -11,5 +10,8 @@ export const ASKING_ABOUT_CALLERS: readonly Permission[] = [
 export const runsPermissions = ({
   adapterRunsBindAddress: binding,
   controllers,
-}: ManagerOptions): readonly Permission[] =>
+}: {
+  readonly adapterRunsBindAddress?: Binding | undefined
+  readonly controllers: readonly string[]
+}): readonly Permission[] =>
   binding === undefined || isLoopback(binding) || !controllers.includes('adapter') ? [] : ASKING_ABOUT_CALLERS

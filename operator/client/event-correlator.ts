@@ -1,5 +1,5 @@
 /** Which occurrences become events, and which only count up one that is already there. Pure: times come as parameters. */
-import type { ObjectReference } from './event-object.ts'
+import type { ObjectReference } from './object-reference.ts'
 
 /** Something said about an object. */
 export interface Occurrence {

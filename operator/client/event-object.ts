@@ -2,15 +2,7 @@
 import type { KubeObject, Resource } from '../model/resource.ts'
 import type { EventSeries } from './event-correlator.ts'
 import { microTime } from './lease-record.ts'
-
-/** core/v1 ObjectReference to the object that an event is about. */
-export interface ObjectReference {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly namespace?: string
-  readonly uid: string
-}
+import type { ObjectReference } from './object-reference.ts'
 
 export interface EventObject extends KubeObject<never, never> {
   /** MicroTime. */
@@ -41,14 +33,6 @@ export interface Reporter {
   /** This process, e.g. its pod's name. */
   readonly instance: string
 }
-
-export const referenceTo = ({ apiVersion, kind, metadata }: KubeObject): ObjectReference => ({
-  apiVersion,
-  kind,
-  name: metadata.name,
-  ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-  uid: metadata.uid,
-})
 
 /** Events about cluster-scoped objects live in `default`, as Kubernetes' own do. */
 export const eventNamespace = ({ namespace = 'default' }: ObjectReference): string => namespace

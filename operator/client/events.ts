@@ -6,7 +6,8 @@ import type { KubeObject } from '../model/resource.ts'
 import type { Api } from './api.ts'
 import { ApiError, isAlreadyExists, isNotFound } from './errors.ts'
 import { createEventCorrelator, type EventSeries } from './event-correlator.ts'
-import { EVENTS, eventOf, type Reporter, referenceTo } from './event-object.ts'
+import { EVENTS, eventOf, type Reporter } from './event-object.ts'
+import { referenceTo } from './object-reference.ts'
 
 /** Writes Kubernetes events about one object. Never throws and never waits. */
 export interface EventRecorder {

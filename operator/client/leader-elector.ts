@@ -2,7 +2,7 @@ import { monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Api } from './api.ts'
 import { isAlreadyExists, isConflict, messageOf } from './errors.ts'
-import type { LeaseOptions, LeaseTimes } from './lease.ts'
+import type { LeaseOptions, LeaseTimes } from './lease-options.ts'
 import { acquired, isFree, LEASES, type Lease, type Observation, observe, released, renewed } from './lease-record.ts'
 
 /** The lease was lost: renewing failed for the renew deadline, or somebody else has it. */

@@ -7,7 +7,7 @@ import type { TlsFiles } from './http/certificate.ts'
 import type { Build } from './http/documents.ts'
 import type { ListenAddress } from './http/listen.ts'
 import type { Patience } from './http/transport.ts'
-import type { EntityConfig } from './model/entity.ts'
+import type { EntityConfig } from './model/entity-config.ts'
 
 /** How the API is run. */
 export interface ApiOptions {

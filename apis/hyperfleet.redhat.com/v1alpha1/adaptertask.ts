@@ -1,9 +1,9 @@
 /**
  * AdapterTask: what is applied for each HyperFleet resource of a type, what is reported about it, and how it is taken away again.
- * Design page 50. Its schema is in ./task/kind.ts: a manager without adapters names this kind and loads none of it.
+ * Its schema is in ./task/schema.ts: a manager without adapters names this kind and loads none of it.
  */
 import { defineResource, type KubeObject } from '#operator/model/resource.ts'
-import type { AdapterTaskSpec, AdapterTaskStatus } from './task/kind.ts'
+import type { AdapterTaskSpec, AdapterTaskStatus } from './task/schema.ts'
 
 export type { AdapterTaskSpec, AdapterTaskStatus }
 export type AdapterTask = KubeObject<AdapterTaskSpec, AdapterTaskStatus>

@@ -1,6 +1,7 @@
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Database, Reader } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import type { Reader } from '../storage/dialect.ts'
 
 /** A consumer group: everyone who claims under its name shares one delivery of each event. */
 export interface Consumer {

@@ -3,7 +3,7 @@ import { parseSelector } from '#operator/model/selector-syntax.ts'
 import { type EventRequest, type ReconcileEvent, reconcileEvent } from '../model/cloudevent.ts'
 import type { Resource } from '../model/resource.ts'
 import type { Mutations } from '../mutations/context.ts'
-import type { Writer } from '../storage/database.ts'
+import type { Writer } from '../storage/dialect.ts'
 import { type Address, lockResource } from '../storage/resources.ts'
 import type { EventQueue } from './queue.ts'
 

@@ -1,7 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import type { Labels } from '#operator/model/selector.ts'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { Database, Reader } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import type { Reader } from '../storage/dialect.ts'
 import type { ChangeRow } from '../storage/schema.ts'
 import { CHANGE_LOCK } from '../storage/step.ts'
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { builtinEntities, defineEntities, type EntityConfig, hrefOf } from './entity.ts'
+import { builtinEntities, defineEntities, hrefOf } from './entity.ts'
+import type { EntityConfig } from './entity-config.ts'
 
 test('children know their parents, and hrefs begin with the owner’s', () => {
   const entities = defineEntities(builtinEntities)

@@ -1,7 +1,7 @@
 import type { Entity } from '../model/entity.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Writer } from '../storage/database.ts'
+import type { Writer } from '../storage/dialect.ts'
 import { findReferrer } from '../storage/references.ts'
 import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'

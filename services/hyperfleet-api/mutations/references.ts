@@ -3,7 +3,8 @@ import type { Entity } from '../model/entity.ts'
 import { type ReferenceDraft, referenceErrors, resolveReferences, targetIds } from '../model/reference.ts'
 import type { References } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Database, Writer } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import type { Writer } from '../storage/dialect.ts'
 import { holdTargets } from '../storage/references.ts'
 
 /** The references that a caller wants, with what they point at held as it is. @throws Problem invalid */

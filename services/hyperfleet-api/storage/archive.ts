@@ -1,7 +1,7 @@
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { Reader, Writer } from './database.ts'
+import type { Reader, Writer } from './dialect.ts'
 import { sortedJson } from './step.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { Reader } from './database.ts'
+import type { Reader } from './dialect.ts'
 
 /** How many resources of a kind wait for adapters, and since when. */
 export interface Backlog {

@@ -1,6 +1,6 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Comparison, Test, Value } from '../search/tree.ts'
-import type { DialectName } from './database.ts'
+import type { DialectName } from './dialect.ts'
 
 /** A condition of a query. */
 export type Clause = Expression<SqlBool>

@@ -1,14 +1,10 @@
-import { Kysely, type LogEvent, type Transaction } from 'kysely'
+import { Kysely, type LogEvent } from 'kysely'
 import type pg from 'pg'
+import type { DialectName, Writer } from './dialect.ts'
 import { migrate } from './migrations.ts'
 import type { Tables } from './schema.ts'
 import type { Step } from './step.ts'
 import { noteSteps } from './write.ts'
-
-export type DialectName = 'postgres' | 'sqlite'
-
-export type Reader = Kysely<Tables>
-export type Writer = Transaction<Tables>
 
 /** An open, migrated database. */
 export interface Database {

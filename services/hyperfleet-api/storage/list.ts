@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { COLUMNS, type SearchColumn } from '../search/tree.ts'
 import { byBytes } from './comparison.ts'
-import type { Database, DialectName } from './database.ts'
+import type { Database } from './database.ts'
+import type { DialectName } from './dialect.ts'
 import { countOf, type Filter, where } from './filter.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */

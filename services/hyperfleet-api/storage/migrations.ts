@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { DialectName } from './database.ts'
+import type { DialectName } from './dialect.ts'
 
 /**
  * Forward-only steps to the present layout, in order; a step that was released is never edited, and a step only adds, so

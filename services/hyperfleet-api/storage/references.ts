@@ -1,7 +1,8 @@
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { Target } from '../model/reference.ts'
 import type { ObjectReference, Resource } from '../model/resource.ts'
-import type { Database, Writer } from './database.ts'
+import type { Database } from './database.ts'
+import type { Writer } from './dialect.ts'
 import { sortedJson } from './step.ts'
 
 /** Those of the named resources that are there and the caller sees; none is marked for deletion before the transaction ends. */

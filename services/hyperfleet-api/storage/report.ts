@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { Reader } from './database.ts'
+import type { Reader } from './dialect.ts'
 import { type Address, find, notFound, parseDocument } from './resources.ts'
 import { stepStatement } from './step-statement.ts'
 

@@ -2,7 +2,8 @@ import type { Tenancy } from '../auth/tenancy.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Database, Reader, Writer } from './database.ts'
+import type { Database } from './database.ts'
+import type { Reader, Writer } from './dialect.ts'
 import { sortedJson } from './step.ts'
 
 /** Where a request looks for one resource: its kind, its id and, on a nested path, the parent; and whose it must be. */

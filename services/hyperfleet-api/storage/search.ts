@@ -2,7 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import type { NormalSearch, NormalTest } from '../search/normal.ts'
 import { COLUMNS, type Operand, type SearchColumn, STATUSES, type Test } from '../search/tree.ts'
 import { allOf, anyOf, type Clause, comparison, plain, type Stored, text } from './comparison.ts'
-import type { DialectName } from './database.ts'
+import type { DialectName } from './dialect.ts'
 import { type Look, type Scope, type SideTable, withoutRow, withRow } from './side-table.ts'
 import { hasSpecValue, specValueTest } from './spec-value.ts'
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Clause } from './comparison.ts'
-import type { DialectName } from './database.ts'
+import type { DialectName } from './dialect.ts'
 import { isOfKind, type Kinds } from './kinds.ts'
 
 /** Looks into the tables beside `resources` that searching is for. */

@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Test, Value } from '../search/tree.ts'
 import { anyOf, byBytes, type Clause, comparison, plain } from './comparison.ts'
-import type { DialectName } from './database.ts'
+import type { DialectName } from './dialect.ts'
 
 /**
  * Tests of one value in a row of `resource_specs`.

@@ -1,6 +1,6 @@
 import type { AdapterStatus, Report } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { Reader, Writer } from './database.ts'
+import type { Reader, Writer } from './dialect.ts'
 
 /** Newest accepted report of each adapter about a resource, by adapter name. */
 export const readStatuses = async (reader: Reader, resourceId: string): Promise<AdapterStatus[]> => {

@@ -1,6 +1,6 @@
 import type { Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { DialectName, Writer } from './database.ts'
+import type { DialectName, Writer } from './dialect.ts'
 import { changeable, changedConditions, changeOf, goneConditions, resourceRow, type Step, sortedJson } from './step.ts'
 import { stepStatement } from './step-statement.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EntityConfig } from '#services/hyperfleet-api/model/entity.ts'
+import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { manualClock } from '#test/harness/index.ts'
 import { conditionsOf, onBothDatabases, serve } from './support.ts'
 

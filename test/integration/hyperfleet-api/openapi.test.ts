@@ -3,7 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect, test } from 'vitest'
 import { EXAMPLES } from '#services/hyperfleet-api/http/examples.ts'
-import { BASE_PATH, type EntityConfig } from '#services/hyperfleet-api/model/entity.ts'
+import { BASE_PATH } from '#services/hyperfleet-api/model/entity.ts'
+import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { type Answer, type Json, serve, type TestApi } from './support.ts'
 
 const entities: readonly EntityConfig[] = [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EntityConfig } from '#services/hyperfleet-api/model/entity.ts'
+import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { type Json, onBothDatabases, serve, type TestApi } from './support.ts'
 
 const entities: readonly EntityConfig[] = [

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
 import type { Clock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
-import type { EntityConfig } from '#services/hyperfleet-api/model/entity.ts'
+import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { PATIENCE } from './world.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition } from '../resource.ts'
 import { adapterConditions, adapterConditionType } from './adapter.ts'
 import { at, previous, row } from './builders.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition } from '../resource.ts'
 import { agreedGeneration, availableVerdict } from './available.ts'
 import { at, cluster, previous, readyCluster, report, row, type Says, saysOf } from './builders.ts'

@@ -1,5 +1,5 @@
 import { aggregate, statusOf } from '../aggregate.ts'
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import { applyReport, judgeReport } from '../report.ts'
 import type { AdapterStatus, Condition, Report, ReportedStatus } from '../resource.ts'
 import type { Timestamp } from '../timestamp.ts'

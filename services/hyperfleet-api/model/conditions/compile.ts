@@ -1,7 +1,7 @@
 import { CelCompileError, CelEvaluationError, environment, type Program } from '#lib/cel/index.ts'
 import { truncateText } from '#lib/text/truncate.ts'
-import type { ConditionRule, EntityConfig } from '../entity.ts'
 import { EntityError } from '../entity-check.ts'
+import type { ConditionRule, EntityConfig } from '../entity-config.ts'
 import type { Condition } from '../resource.ts'
 import { adapterConditionType } from './adapter.ts'
 import { type ComputedCondition, ComputeError, type Facts } from './computed.ts'

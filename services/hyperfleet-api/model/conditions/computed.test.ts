@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ConditionRule, EntityConfig } from '../entity.ts'
+import type { ConditionRule, EntityConfig } from '../entity-config.ts'
 import type { AdapterStatus, Condition, JsonObject, Resource } from '../resource.ts'
 import { at, previous, row } from './builders.ts'
 import { compileConditions } from './compile.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition, ReportedStatus } from '../resource.ts'
 import { at, previous, readyCluster, report, row, type Says } from './builders.ts'
 import { readyVerdict } from './ready.ts'

@@ -1,4 +1,4 @@
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition, Resource } from '../resource.ts'
 
 /** All that a resource's conditions follow from. The clock is not part of it: the same input gives the same conditions. */

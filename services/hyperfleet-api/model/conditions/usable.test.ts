@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus } from '../resource.ts'
 import { at, row } from './builders.ts'
 import { list, oldest, reportsOf } from './usable.ts'

@@ -1,4 +1,4 @@
-import type { RequiredAdapters } from '../entity.ts'
+import type { RequiredAdapters } from '../entity-config.ts'
 import { type AdapterStatus, reported } from '../resource.ts'
 import type { Timestamp } from '../timestamp.ts'
 
