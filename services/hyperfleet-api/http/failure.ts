@@ -1,6 +1,6 @@
 import type { FastifyError } from 'fastify'
 import { Problem } from '../problems/problem.ts'
-import { sqlState } from '../storage/database.ts'
+import { isFull, sqlState } from '../storage/database.ts'
 import { BODY_LIMIT } from './limits.ts'
 
 /** Any error as one of the catalogue: nothing of a database or a stack goes out. */
@@ -9,6 +9,7 @@ export const asProblem = (error: FastifyError): Problem => {
   const { statusCode = 500 } = error
   if (statusCode === 413) return new Problem('tooLarge', `the body must have at most ${BODY_LIMIT} bytes`)
   if (statusCode >= 400 && statusCode < 500) return new Problem('malformed', error.message)
+  if (isFull(error)) return new Problem('full', 'the volume of the database is full: make it larger, then try again')
   if (isUnreachable(error)) return new Problem('unavailable', 'the database is not reachable, try again')
   return new Problem('internal', 'something went wrong here, the log has it under this request’s id')
 }

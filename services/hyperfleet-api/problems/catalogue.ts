@@ -179,6 +179,14 @@ export const PROBLEMS = {
     when: 'the database does not answer',
     mend: 'try again later',
   },
+  full: {
+    code: 'HYPERFLEET-SVC-002',
+    status: 507,
+    slug: 'insufficient-storage',
+    title: 'Insufficient Storage',
+    when: 'the volume of the database is full: nothing was written, and what was written before can be read',
+    mend: 'make the volume larger, then try again',
+  },
 } as const
 
 export type ProblemName = keyof typeof PROBLEMS

@@ -116,3 +116,9 @@ const retryDeadlocks = async <T>(run: () => Promise<T>): Promise<T> => {
 /** PostgreSQL's five-character error code, when the error comes from it. */
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+const SQLITE_FULL = 13
+
+/** Whether a write failed for want of room: SQLite's SQLITE_FULL, PostgreSQL's disk_full. */
+export const isFull = (error: unknown): boolean =>
+  sqlState(error) === '53100' || (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_FULL)

@@ -38,13 +38,21 @@ const adapt = (database: DatabaseSync): SqliteDatabase => {
   return {
     close: () => database.close(),
     prepare: (sql) => {
-      const statement = prepared.get(sql) ?? adaptStatement(database.prepare(sql))
+      const statement =
+        prepared.get(sql) ?? (sql === 'rollback' ? rollback(database) : adaptStatement(database.prepare(sql)))
       prepared.delete(sql)
       prepared.set(sql, statement)
       if (prepared.size > STATEMENTS) prepared.delete(prepared.keys().next().value ?? sql)
       return statement
     },
   }
+}
+
+/** SQLite has ended the transaction itself when its disk is full. A rollback that fails then would hide why. */
+const rollback = (database: DatabaseSync): SqliteStatement => {
+  const statement = adaptStatement(database.prepare('rollback'))
+  const nothing = { changes: 0, lastInsertRowid: 0 }
+  return { ...statement, run: (parameters) => (database.isTransaction ? statement.run(parameters) : nothing) }
 }
 
 const adaptStatement = (statement: StatementSync): SqliteStatement => ({
