@@ -31,8 +31,12 @@ export const makeOnce = async ({ folder, title, make }: Made, say: Say): Promise
     await Promise.all(leftovers.map((name) => rm(join(parent, name), { recursive: true })))
     const draft = join(parent, `building-${process.pid}`)
     await mkdir(draft)
-    await make(draft)
-    await rename(draft, folder)
+    try {
+      await make(draft)
+      await rename(draft, folder)
+    } finally {
+      await rm(draft, { recursive: true, force: true })
+    }
     return folder
   } finally {
     await release()

@@ -10,7 +10,7 @@ test('on a fresh machine Docker comes before minutes of building', () => {
   expect(order({})).toMatchInlineSnapshot(`
     [
       "the cluster "dev" of "npm run cluster", as it runs already",
-      "kind in Docker (kindest/node:v1.36.1), as Docker is here",
+      "kind in Docker, as Docker is here",
       "a local control plane, built with Go",
     ]
   `)
@@ -21,7 +21,7 @@ test('binaries that are built come before Docker', () => {
     [
       "the cluster "dev" of "npm run cluster", as it runs already",
       "a local control plane, as its binaries are in the cache",
-      "kind in Docker (kindest/node:v1.36.1), as Docker is here",
+      "kind in Docker, as Docker is here",
     ]
   `)
 })

@@ -40,7 +40,7 @@ export const ensureDebianRoot = async (
 ): Promise<string> => {
   const suite = parseEnv(await readFile('/etc/os-release', 'utf8')).VERSION_CODENAME ?? ''
   const key = createHash('sha256')
-    .update([suite, process.arch, ...packages].join('\n'))
+    .update([suite, process.arch, ...packages.toSorted()].join('\n'))
     .digest('hex')
     .slice(0, 12)
   const parent = join(cacheFolder(), 'debian')

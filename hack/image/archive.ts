@@ -21,6 +21,8 @@ export interface ImageContent {
   /** Beside PATH. */
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** What an engine sends to end it; SIGTERM when undefined. */
+  readonly stopSignal?: string | undefined
 }
 
 /** Where programs are looked for. */
@@ -62,13 +64,17 @@ export const writeImageArchive = async (archive: string, content: ImageContent):
 }
 
 /** OCI image configuration. @param layer sha256 of the layer, in hex */
-export const imageConfig = ({ entrypoint, user, env = {}, labels = {} }: ImageContent, layer: string): object => ({
+export const imageConfig = (
+  { entrypoint, user, env = {}, labels = {}, stopSignal }: ImageContent,
+  layer: string,
+): object => ({
   architecture: ARCHITECTURES[process.arch] ?? process.arch,
   os: 'linux',
   config: {
     Env: Object.entries({ PATH, ...env }).map(([name, value]) => `${name}=${value}`),
     ...(entrypoint && { Entrypoint: entrypoint }),
     ...(user && { User: user }),
+    ...(stopSignal && { StopSignal: stopSignal }),
     Labels: labels,
   },
   rootfs: { type: 'layers', diff_ids: [`sha256:${layer}`] },

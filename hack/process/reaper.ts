@@ -30,3 +30,6 @@ export const forgetGroup = (group: number): void => tell(`forget ${group}`)
 
 /** Removes this folder when we end. */
 export const guardFolder = (folder: string): void => tell(`folder ${folder}`)
+
+/** Removes this control group and those below it, in every hierarchy, when we end. @param name from the root of a hierarchy */
+export const guardCgroup = (name: string): void => tell(`cgroup ${name}`)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BOOTED, kubeadmConfig, SETUP } from './plan.ts'
 
 test("kubeadm's configuration", () => {
-  expect(kubeadmConfig('docker.example')).toMatchInlineSnapshot(`
+  expect(kubeadmConfig('docker.example', 'v1.36.1')).toMatchInlineSnapshot(`
     [
       {
         "apiServer": {
@@ -41,6 +41,7 @@ test("kubeadm's configuration", () => {
           "nodefs.available": "0%",
           "nodefs.inodesFree": "0%",
         },
+        "failCgroupV1": false,
         "failSwapOn": false,
         "imageGCHighThresholdPercent": 100,
         "kind": "KubeletConfiguration",
@@ -57,13 +58,16 @@ test("kubeadm's configuration", () => {
 })
 
 test('the certificate is good for the host once, whatever the host', () => {
-  expect(kubeadmConfig('localhost')[0]).toMatchObject({ apiServer: { certSANs: ['localhost', '127.0.0.1'] } })
+  expect(kubeadmConfig('localhost', 'v1.36.1')[0]).toMatchObject({
+    apiServer: { certSANs: ['localhost', '127.0.0.1'] },
+  })
 })
 
 test('the way from a booted node to a cluster that can be used', () => {
   expect([BOOTED, ...SETUP.map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
     [
       "systemctl is-active containerd && test -S /run/containerd/containerd.sock",
+      "sh -ec echo 1 > /run/vm-overcommit_memory; mount --bind /run/vm-overcommit_memory /proc/sys/vm/overcommit_memory; echo 0 > /run/vm-panic_on_oom; mount --bind /run/vm-panic_on_oom /proc/sys/vm/panic_on_oom; echo 10 > /run/kernel-panic; mount --bind /run/kernel-panic /proc/sys/kernel/panic; echo 1 > /run/kernel-panic_on_oops; mount --bind /run/kernel-panic_on_oops /proc/sys/kernel/panic_on_oops; echo 1000000 > /run/kernel-keys-root_maxkeys; mount --bind /run/kernel-keys-root_maxkeys /proc/sys/kernel/keys/root_maxkeys; echo 25000000 > /run/kernel-keys-root_maxbytes; mount --bind /run/kernel-keys-root_maxbytes /proc/sys/kernel/keys/root_maxbytes",
       "kubeadm init --config=/kind/muster-kubeadm.yaml --skip-phases=preflight --skip-token-print",
       "sh -c sed 's#{{ *.PodSubnet *}}#10.244.0.0/16#' /kind/manifests/default-cni.yaml | kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f -",
       "kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f /kind/manifests/default-storage.yaml",

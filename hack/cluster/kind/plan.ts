@@ -1,7 +1,10 @@
 /** What makes a cluster out of a kind node image, as data: no Docker is needed to read or test it. */
 
-/** The same minor version as the local control plane's. */
-export const IMAGE = 'kindest/node:v1.36.1'
+/**
+ * The official node image nearest to the local control plane's version (hack/controlplane): kind v0.33.0 published no later one of
+ * this minor version. The image that is made here (hack/kindnode) has exactly that version.
+ */
+export const OFFICIAL_IMAGE = 'kindest/node:v1.36.1'
 
 export const API_SERVER_PORT = 6443
 
@@ -13,18 +16,35 @@ export const ADMIN_CONFIG = '/etc/kubernetes/admin.conf'
 /** systemd has come so far that kubeadm can work: the image's entrypoint starts containerd as a service. */
 export const BOOTED = 'systemctl is-active containerd && test -S /run/containerd/containerd.sock'
 
+/** Where a node image says which Kubernetes it has: v1.36.1. */
+export const VERSION_FILE = '/kind/version'
+
+/**
+ * What kubelet sets on the whole machine, by its path in /proc/sys, when it finds another value. In the node these files look as
+ * kubelet wants them, so it sets nothing.
+ */
+const MACHINE_SETTINGS: Readonly<Record<string, number>> = {
+  'vm/overcommit_memory': 1,
+  'vm/panic_on_oom': 0,
+  'kernel/panic': 10,
+  'kernel/panic_on_oops': 1,
+  'kernel/keys/root_maxkeys': 1_000_000,
+  'kernel/keys/root_maxbytes': 25_000_000,
+}
+
 /**
  * kubeadm's configuration of a cluster of one node, in which workloads may run on the control plane.
  * @param host how this machine reaches the container: the API server's certificate must be good for it
+ * @param version of Kubernetes, as the node image has it: v1.36.1
  */
-export const kubeadmConfig = (host: string): readonly object[] => {
+export const kubeadmConfig = (host: string, version: string): readonly object[] => {
   const apiVersion = 'kubeadm.k8s.io/v1beta4'
   return [
     {
       apiVersion,
       kind: 'ClusterConfiguration',
       clusterName: 'muster',
-      kubernetesVersion: IMAGE.slice(IMAGE.indexOf(':') + 1),
+      kubernetesVersion: version,
       networking: { podSubnet: POD_SUBNET, serviceSubnet: SERVICE_SUBNET },
       apiServer: { certSANs: [...new Set(['localhost', '127.0.0.1', host])] },
     },
@@ -40,6 +60,8 @@ export const kubeadmConfig = (host: string): readonly object[] => {
       // The node shares the machine with whatever else runs on it: its swap, its full disk and its cgroups are not ours.
       cgroupDriver: 'systemd',
       cgroupRoot: '/kubelet',
+      // By default it starts on cgroup v2 alone.
+      failCgroupV1: false,
       failSwapOn: false,
       imageGCHighThresholdPercent: 100,
       evictionHard: { 'nodefs.available': '0%', 'nodefs.inodesFree': '0%', 'imagefs.available': '0%' },
@@ -58,6 +80,19 @@ const admin = `--kubeconfig=${ADMIN_CONFIG}`
 
 /** The commands in the container that turn a booted node into a cluster, in order. */
 export const SETUP: readonly Step[] = [
+  {
+    title: 'Keeping the settings of this machine as they are',
+    command: [
+      'sh',
+      '-ec',
+      Object.entries(MACHINE_SETTINGS)
+        .map(([path, value]) => {
+          const file = `/run/${path.replaceAll('/', '-')}`
+          return `echo ${value} > ${file}; mount --bind ${file} /proc/sys/${path}`
+        })
+        .join('; '),
+    ],
+  },
   {
     title: 'Starting Kubernetes with kubeadm',
     // Its checks look for things of a whole machine, such as kernel configurations, that a container doesn't show.

@@ -6,12 +6,7 @@ import type { Cluster, ClusterProvider, Start } from '../cluster.ts'
 import { currentContextOf, writeKubeconfig } from '../kubeconfig.ts'
 import { kubectl } from '../kubectl.ts'
 import { findKubectl } from '../programs.ts'
-import { IMAGE } from './plan.ts'
-
-/** The node image can't be had on this machine. */
-export class ImageError extends Error {
-  override readonly name = 'ImageError'
-}
+import type { Reach } from './reach.ts'
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..')
 
@@ -21,38 +16,29 @@ export interface KindCluster extends Cluster {
   readonly load: (archive: string) => Promise<void>
 }
 
+export interface KindStart extends Pick<Start, 'say' | 'signal'> {
+  /** Folders of this machine that the node sees, at the same path. */
+  readonly readable?: readonly string[]
+  /** For an engine whose network isn't ours. */
+  readonly reach?: Reach
+}
+
 /** kind's node image in Docker, or whatever else testcontainers finds. Its packages are loaded only when it is asked. */
 export const kind: ClusterProvider = {
-  title: `kind in Docker (${IMAGE})`,
+  title: 'kind in Docker',
   unavailable: noContainers,
-  start: (start) => startKind(start, [REPOSITORY]),
+  start: ({ say, signal }) => startKind({ say, signal, readable: [REPOSITORY] }),
 }
 
-/** Why no kind cluster can be started here, its image counted, and what would mend that; undefined when one can. */
-export const kindMissing = async (say: (line: string) => void): Promise<string | undefined> => {
-  const reason = await noContainers()
-  if (reason !== undefined) return reason
-  try {
-    await pull(say)
-    return undefined
-  } catch (error) {
-    if (error instanceof ImageError) return error.message
-    throw error
-  }
-}
-
-/**
- * @param readable folders of this machine that the node sees, at the same path
- * @throws ImageError when the node image is not to be had
- */
-export const startKind = async (
-  { say, signal }: Pick<Start, 'say' | 'signal'>,
-  readable: readonly string[],
-): Promise<KindCluster> => {
+/** Starts one in the engine that testcontainers finds. @throws ImageError when no node image is to be had, KindError */
+export const startKind = async ({ say, signal, readable = [], reach }: KindStart): Promise<KindCluster> => {
   const { KindContainer } = await import('./container.ts')
-  await pull(say)
+  const { provideNodeImage } = await import('./node-image.ts')
+  const image = await provideNodeImage({ say, signal })
   signal?.throwIfAborted()
-  const node = await new KindContainer(readable).withProgress(say).start()
+  say(`  Starting a node of ${image} …`)
+  const container = new KindContainer(image, readable).withProgress(say)
+  const node = await (reach === undefined ? container : container.withReach(reach)).start()
   const folder = await temporaryFolder('kind')
   const kubeconfig = join(folder, 'kubeconfig')
   await writeKubeconfig(kubeconfig, node.kubeconfig)
@@ -67,24 +53,5 @@ export const startKind = async (
       await node.stop()
       await rm(folder, { recursive: true, force: true })
     },
-  }
-}
-
-const pull = async (say: (line: string) => void): Promise<void> => {
-  const { getContainerRuntimeClient, ImageName } = await import('testcontainers')
-  const { image } = await getContainerRuntimeClient()
-  const name = ImageName.fromString(IMAGE)
-  if (await image.exists(name)) return
-  say(`  Pulling ${IMAGE} …`)
-  try {
-    await image.pull(name)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ImageError(
-      `${IMAGE} can't be pulled (${reason}): load it with "docker load", or use MUSTER_CLUSTER=local`,
-      {
-        cause,
-      },
-    )
   }
 }

@@ -6,7 +6,7 @@ import { ARGOCD } from '#hack/argocd/binaries.ts'
 import { inCluster } from '#hack/argocd/in-cluster.ts'
 import { argoManifests } from '#hack/argocd/source.ts'
 import type { Cluster } from '#hack/cluster/cluster.ts'
-import { kindMissing, startKind } from '#hack/cluster/kind/provider.ts'
+import { privateKindMissing, startPrivateKind } from '#hack/cluster/kind/private.ts'
 import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
@@ -43,11 +43,11 @@ const PATIENCE = '--timeout=600s'
 
 /** A cluster of kind in which everything is a pod, as it is delivered: Argo CD by its own manifests, Git, PostgreSQL, devices, and the suite. */
 export const kindGround: GroundProvider = {
-  missing: async () => (await kindMissing(console.error)) ?? imagesMissing(),
+  missing: () => Promise.resolve(privateKindMissing() ?? imagesMissing()),
   start: async (git, { resync, overlay, application }) => {
     await using stack = new AsyncDisposableStack()
     const archives = await ensureImages(console.error)
-    const kind = await startKind({ say: console.error }, [])
+    const kind = await startPrivateKind({ say: console.error })
     stack.defer(() => kind.stop())
     for (const archive of archives) await kind.load(archive)
     const cluster = reach(await adminOf(kind))
