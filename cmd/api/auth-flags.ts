@@ -1,6 +1,6 @@
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
-import type { KeyPlace } from '#services/hyperfleet-api/auth/key-source.ts'
+import type { KeyLocation } from '#services/hyperfleet-api/auth/key-source.ts'
 import type { Role } from '#services/hyperfleet-api/auth/role.ts'
 import { UsageError } from '../failure.ts'
 import { flag, optional, toggle, type Values } from '../flag.ts'
@@ -67,7 +67,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   if (authKubernetes) {
     const tokenFile = `${ACCOUNT}/token`
     const url = 'https://kubernetes.default.svc/openid/v1/jwks'
-    return [{ ...rules, issuer: { likeTokenFile: tokenFile }, keys: { url, caFile: `${ACCOUNT}/ca.crt`, tokenFile } }]
+    return [{ ...rules, issuer: { sameAsTokenFile: tokenFile }, keys: { url, caFile: `${ACCOUNT}/ca.crt`, tokenFile } }]
   }
   if (authIssuer !== undefined) return [{ ...rules, issuer: authIssuer, keys: keysOf(options) }]
   const needless = (['authJwksUrl', 'authJwksFile', 'authRolesClaim'] as const).find(
@@ -78,7 +78,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   return []
 }
 
-const keysOf = ({ authJwksUrl, authJwksFile, authCaFile }: AuthOptions): KeyPlace => {
+const keysOf = ({ authJwksUrl, authJwksFile, authCaFile }: AuthOptions): KeyLocation => {
   if ((authJwksUrl === undefined) === (authJwksFile === undefined))
     throw new UsageError('--auth-issuer: its keys come from one of --auth-jwks-url and --auth-jwks-file')
   return authJwksUrl === undefined ? { file: authJwksFile ?? '' } : { url: authJwksUrl, caFile: authCaFile }

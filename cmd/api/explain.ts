@@ -1,6 +1,6 @@
 import type { Binding } from '#operator/binding.ts'
 import { BrokerError } from '#services/hyperfleet-api/events/jetstream/broker-error.ts'
-import { EntityError } from '#services/hyperfleet-api/model/entity-check.ts'
+import { EntityError } from '#services/hyperfleet-api/model/check-entity.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/options.ts'
 import { SpecSchemaError } from '#services/hyperfleet-api/specs/schemas.ts'
 import { LayoutError } from '#services/hyperfleet-api/storage/migrations.ts'

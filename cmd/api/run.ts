@@ -3,10 +3,10 @@ import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
 import { ConfigError } from '#services/hyperfleet-api/config/config-error.ts'
 import type { ApiConfig } from '#services/hyperfleet-api/config/file.ts'
-import { issuersOf as configuredIssuers } from '#services/hyperfleet-api/config/jwt.ts'
+import { parseIssuers as configuredIssuers } from '#services/hyperfleet-api/config/jwt.ts'
 import { readConfig } from '#services/hyperfleet-api/config/read.ts'
-import { tenantsOf } from '#services/hyperfleet-api/config/tenant.ts'
-import type { TlsFiles } from '#services/hyperfleet-api/http/certificate.ts'
+import { parseTenantRules } from '#services/hyperfleet-api/config/tenant.ts'
+import type { TlsFiles } from '#services/hyperfleet-api/http/tls-certificate.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { buildInfo } from '../build-info.ts'
 import { UsageError } from '../failure.ts'
@@ -36,8 +36,8 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     tls: tlsOf(options),
     otlpEndpoint: options.otlpEndpoint ?? process.env.OTEL_EXPORTER_OTLP_ENDPOINT,
     // A caller that rested may send two seconds' worth at once.
-    pace: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
-    mostStreams: maxStreams === 0 ? undefined : maxStreams,
+    rateLimit: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
+    maxStreams: maxStreams === 0 ? undefined : maxStreams,
     build: buildInfo(),
     log,
     clock: systemClock,
@@ -60,7 +60,7 @@ const configOf = async (file: string): Promise<Configured> => {
   try {
     const config = await readConfig(file)
     const { jwt, tenant } = config.server ?? {}
-    return { ...config, issuers: jwt ? configuredIssuers(jwt) : [], tenants: tenant && tenantsOf(tenant) }
+    return { ...config, issuers: jwt ? configuredIssuers(jwt) : [], tenants: tenant && parseTenantRules(tenant) }
   } catch (error) {
     if (error instanceof ConfigError) throw new UsageError(`--config: ${file}: ${error.message}`, { cause: error })
     throw explainFile('--config', file, error)

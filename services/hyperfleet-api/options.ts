@@ -2,11 +2,11 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { IssuerSettings } from './auth/issuer.ts'
 import type { TenantRules } from './auth/tenancy.ts'
-import type { Pace } from './auth/token-bucket.ts'
-import type { TlsFiles } from './http/certificate.ts'
-import type { Build } from './http/documents.ts'
+import type { RateLimitSettings } from './auth/token-bucket.ts'
 import type { ListenAddress } from './http/listen.ts'
-import type { Patience } from './http/transport.ts'
+import type { Build } from './http/self-description.ts'
+import type { TlsFiles } from './http/tls-certificate.ts'
+import type { RequestTimeouts } from './http/transport.ts'
 import type { EntityConfig } from './model/entity-config.ts'
 
 /** How the API is run. */
@@ -38,11 +38,11 @@ export interface ApiOptions {
   /** HTTPS with these files; HTTP when absent. */
   readonly tls?: TlsFiles | undefined
   /** How fast each known caller may go; without bounds when absent. */
-  readonly pace?: Pace | undefined
+  readonly rateLimit?: RateLimitSettings | undefined
   /** Open watch streams of each known caller; any number when absent. */
-  readonly mostStreams?: number | undefined
+  readonly maxStreams?: number | undefined
   /** How long callers may take to send a request. */
-  readonly patience?: Patience | undefined
+  readonly requestTimeouts?: RequestTimeouts | undefined
   /** Milliseconds between being told to stop, when readiness ends, and taking no more requests; 0 when absent. */
   readonly shutdownDelay?: number | undefined
   /** OpenTelemetry collector to which spans are sent by OTLP over HTTP; nothing is traced when absent. */
@@ -68,7 +68,11 @@ export class ApiOptionsError extends Error {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** Without authentication only this machine is served. @throws ApiOptionsError */
-export const refuseStrangers = ({ listen, issuers = [], allowUnauthenticated = false }: ApiOptions): void => {
+export const refuseUnauthenticatedNetwork = ({
+  listen,
+  issuers = [],
+  allowUnauthenticated = false,
+}: ApiOptions): void => {
   if (issuers.length > 0 || allowUnauthenticated || LOOPBACK.test(listen.host ?? '')) return
   throw new ApiOptionsError(
     'listen',

@@ -1,28 +1,28 @@
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
-import { measured } from './events/metrics.ts'
+import { measureQueue } from './events/metrics.ts'
 import { createFeed } from './feed/feed.ts'
 import { createWakeup } from './feed/wakeup.ts'
-import { followCertificate } from './http/certificate.ts'
-import { createGuard } from './http/guard.ts'
-import { drain, listenOn, urlOf } from './http/listen.ts'
+import { createAccessControl } from './http/access-control.ts'
+import { closeServer, listenOn, urlOf } from './http/listen.ts'
 import { openApiDocument } from './http/openapi.ts'
-import { operationsOf } from './http/operations.ts'
-import { healthServer, metricsServer } from './http/probes.ts'
+import { buildOperations } from './http/operations.ts'
+import { createHealthServer, createMetricsServer } from './http/probes.ts'
 import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
-import { PATIENCE } from './http/transport.ts'
-import { measureQueries, watchConnections } from './metrics/database.ts'
-import { createMetrics } from './metrics/metrics.ts'
-import { countReconciliations, watchReconciliation } from './metrics/reconciliation.ts'
+import { watchCertificate } from './http/tls-certificate.ts'
+import { DEFAULT_REQUEST_TIMEOUTS } from './http/transport.ts'
+import { measureConnections, measureQueries } from './metrics/database-metrics.ts'
+import { countReconciliations, measureReconciliation } from './metrics/reconciliation-metrics.ts'
+import { createMetrics } from './metrics/request-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
-import { identifiers } from './model/identifier.ts'
-import { type ApiOptions, refuseStrangers } from './options.ts'
-import { openAuthenticator, openCertificate, openQueue, openTracer } from './parts.ts'
+import { createIdGenerator } from './model/id-generator.ts'
+import { openAuthenticator, openCertificate, openQueue, openTracer } from './optional-components.ts'
+import { type ApiOptions, refuseUnauthenticatedNetwork } from './options.ts'
 import { readSpecSchemas } from './specs/read.ts'
 import { openDatabase } from './storage/database.ts'
-import { KEEP, startRetention } from './storage/retention.ts'
-import { tracedDatabase } from './tracing/tracer.ts'
+import { RETENTION_MS, startRetention } from './storage/retention.ts'
+import { withTracing } from './tracing/tracer.ts'
 
 export interface RunningApi {
   /** Of the API, without a path. */
@@ -34,7 +34,7 @@ export interface RunningApi {
 }
 
 /** The peer's threshold. */
-const STUCK = 10 * 60_000
+const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 
 /**
  * The HyperFleet API: resources of configured kinds, adapter reports and what they add up to, events for consumers,
@@ -49,7 +49,7 @@ const STUCK = 10 * 60_000
  */
 export const start = async (options: ApiOptions): Promise<RunningApi> => {
   const { listen, log, clock, build = { version: '0.0.0', time: 'unknown' } } = options
-  refuseStrangers(options)
+  refuseUnauthenticatedNetwork(options)
   const kinds = options.entities ?? builtinEntities
   const entities = defineEntities(kinds, await conditionCompiler(kinds))
   const specs = await readSpecSchemas(options.openapiSchemaPath, entities, log)
@@ -64,29 +64,40 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const metrics = createMetrics(build.version)
     const tracer = await openTracer(options, build)
     closers.push(() => tracer.close())
-    const connected = await openDatabase({
+    const opened = await openDatabase({
       databaseUrl: options.databaseUrl,
       dataDir: options.dataDir,
       onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
       onQuery: measureQueries(metrics.registry),
       onCommitted: countReconciliations(metrics.registry),
     })
-    closers.push(() => connected.close())
-    const database = tracedDatabase(connected, tracer)
+    closers.push(() => opened.close())
+    const database = withTracing(opened, tracer)
     const wakeup = createWakeup(database, log)
     closers.push(() => wakeup.close())
     const feed = await createFeed(database, wakeup, log)
     closers.push(() => feed.close())
-    closers.push(startRetention(database, clock, log, { ...KEEP, archive: options.archiveRetention ?? KEEP.archive }))
+    closers.push(
+      startRetention(database, clock, log, {
+        ...RETENTION_MS,
+        archive: options.archiveRetention ?? RETENTION_MS.archive,
+      }),
+    )
 
-    const newId = identifiers(now)
-    watchConnections(metrics.registry, database)
-    watchReconciliation(metrics.registry, { database, entities, now, stuckAfter: options.stuckAfter ?? STUCK, log })
-    const opened = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
-    const queue = measured(opened, { registry: metrics.registry, database, now })
+    const newId = createIdGenerator(now)
+    measureConnections(metrics.registry, database)
+    measureReconciliation(metrics.registry, {
+      database,
+      entities,
+      now,
+      stuckAfter: options.stuckAfter ?? DEFAULT_STUCK_AFTER_MS,
+      log,
+    })
+    const eventQueue = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
+    const queue = measureQueue(eventQueue, { registry: metrics.registry, database, now })
     closers.push(() => queue.close())
 
-    const leaving = new AbortController()
+    const notReady = new AbortController()
     const stopping = new AbortController()
     const service: Service = {
       tracer,
@@ -100,11 +111,11 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       now,
       newId,
       stopping: stopping.signal,
-      committed: () => wakeup.wake(),
+      notifyCommitted: () => wakeup.wake(),
     }
-    const operations = operationsOf(service)
+    const operations = buildOperations(service)
     const openApi = openApiDocument(operations, build.version)
-    const { tenants, pace, mostStreams, patience = PATIENCE, tls } = options
+    const { tenants, rateLimit, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, tls } = options
     const server = createServer({
       operations,
       openApi,
@@ -113,23 +124,24 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       now,
       stopping: stopping.signal,
       metrics,
-      guard: createGuard({ authenticator, tenants, pace, mostStreams, now }),
-      patience,
+      accessControl: createAccessControl({ authenticator, tenants, rateLimit, maxStreams, now }),
+      requestTimeouts,
       tls: certificate,
       tracer,
       log,
     })
-    const health = options.health && (await listenOn(healthServer(database, queue, leaving.signal), options.health))
-    const scraped = options.metrics && (await listenOn(metricsServer(metrics.registry), options.metrics))
+    const health =
+      options.health && (await listenOn(createHealthServer(database, queue, notReady.signal), options.health))
+    const scraped = options.metrics && (await listenOn(createMetricsServer(metrics.registry), options.metrics))
     // Closed last: an end can be watched to its end.
     for (const probe of [health, scraped]) if (probe) closers.unshift(probe.close)
-    closers.push(() => drain(server))
+    closers.push(() => closeServer(server))
     await server.listen({ host: listen.host ?? '::', port: listen.port })
     if (tls !== undefined && certificate !== undefined)
-      closers.push(followCertificate(server.server as Server & SecureServer, tls, certificate, log))
+      closers.push(watchCertificate(server.server as Server & SecureServer, tls, certificate, log))
     closers.push(async () => stopping.abort())
     closers.push(async () => {
-      leaving.abort()
+      notReady.abort()
       // Until everybody who sends requests has seen that this one isn't ready.
       if (options.shutdownDelay) await clock.sleep(options.shutdownDelay)
     })

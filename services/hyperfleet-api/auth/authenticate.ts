@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../problems/problem.ts'
-import { checkIdentity, identityOf, rolesOf } from './claims.ts'
+import { checkIdentity, readIdentity, readRoles } from './claims.ts'
 import { type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
 import { KeysUnavailable } from './keys.ts'
 import { ROLES, type Role } from './role.ts'
@@ -30,20 +30,20 @@ export const createAuthenticator = async (
   const issuers = await Promise.all(settings.map((each) => openIssuer(each, now, log)))
   return {
     authenticate: async (headers) => {
-      const token = bearerOf(headers.authorization)
-      const issuer = issuers.find(({ name }) => name === claimedIssuer(token))
+      const token = readBearerToken(headers.authorization)
+      const issuer = issuers.find(({ name }) => name === readUnverifiedIssuer(token))
       if (issuer === undefined)
         throw new Problem('invalidCredentials', 'invalid JWT token: its issuer is not one that this API takes')
       const claims = await issuer.verify(token).catch((error: unknown) => {
         if (!(error instanceof KeysUnavailable)) throw error
         throw new Problem('unavailable', `${error.message}, try again`)
       })
-      return principalOf(issuer, claims, headers)
+      return buildPrincipal(issuer, claims, headers)
     },
   }
 }
 
-const bearerOf = (header: Headers[string]): string => {
+const readBearerToken = (header: Headers[string]): string => {
   if (header === undefined || header === '') throw new Problem('unauthenticated', 'missing authorization header')
   const [, token] = (typeof header === 'string' && /^bearer +([^\s]+)$/i.exec(header)) || []
   if (token === undefined)
@@ -52,7 +52,7 @@ const bearerOf = (header: Headers[string]): string => {
 }
 
 /** Not checked yet: it only says whose keys to check with. */
-const claimedIssuer = (token: string): string | undefined => {
+const readUnverifiedIssuer = (token: string): string | undefined => {
   try {
     return decodeJwt(token).iss
   } catch {
@@ -60,17 +60,17 @@ const claimedIssuer = (token: string): string | undefined => {
   }
 }
 
-const principalOf = (
+const buildPrincipal = (
   { name, settings }: Issuer,
   claims: Awaited<ReturnType<Issuer['verify']>>,
   headers: Headers,
 ): Principal => {
-  const claimed = identityOf(claims, settings)
-  const spoken = settings.identityHeader === undefined ? undefined : headers[settings.identityHeader.toLowerCase()]
+  const fromToken = readIdentity(claims, settings)
+  const fromHeader = settings.identityHeader === undefined ? undefined : headers[settings.identityHeader.toLowerCase()]
   const identity =
-    typeof spoken === 'string' && spoken !== ''
-      ? checkIdentity(spoken, `the header ${settings.identityHeader}`, settings.identityPattern)
-      : claimed
-  const who = 'identity' in claimed ? claimed.identity : String(claims.sub)
-  return { identity, key: `${name} ${who}`, roles: rolesOf(claims, claimed, settings, ROLES) }
+    typeof fromHeader === 'string' && fromHeader !== ''
+      ? checkIdentity(fromHeader, `the header ${settings.identityHeader}`, settings.identityPattern)
+      : fromToken
+  const caller = 'identity' in fromToken ? fromToken.identity : String(claims.sub)
+  return { identity, key: `${name} ${caller}`, roles: readRoles(claims, fromToken, settings, ROLES) }
 }

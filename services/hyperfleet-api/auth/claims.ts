@@ -31,22 +31,22 @@ export interface RoleRules {
   readonly defaultRoles: readonly Role[]
 }
 
-const LONGEST_IDENTITY = 256
+const MAX_IDENTITY_CHARS = 256
 
 /** An identity, or why there is none. */
 export type Identity = { readonly identity: string } | { readonly missing: string }
 
 /** Who the caller is; it is stamped on what the caller writes. Peer: identity_claim, identity_claim_pattern. */
-export const identityOf = (claims: Claims, { identityClaim, identityPattern }: IdentityRules): Identity => {
+export const readIdentity = (claims: Claims, { identityClaim, identityPattern }: IdentityRules): Identity => {
   const name = identityClaim ?? (hasEmail(claims) ? 'email' : 'sub')
-  const value = claimAt(claims, name)
+  const value = readClaim(claims, name)
   if (typeof value !== 'string' || value === '') return { missing: `the token has no claim ${name}` }
   return checkIdentity(value, `the claim ${name}`, identityPattern)
 }
 
 /** @param where for the reason, e.g. `the claim email` */
 export const checkIdentity = (value: string, where: string, pattern?: RegExp): Identity => {
-  if (value.length > LONGEST_IDENTITY) return { missing: `${where} has more than ${LONGEST_IDENTITY} characters` }
+  if (value.length > MAX_IDENTITY_CHARS) return { missing: `${where} has more than ${MAX_IDENTITY_CHARS} characters` }
   if (/\p{Cc}/u.test(value) || !value.isWellFormed()) return { missing: `${where} has control characters` }
   if (pattern?.test(value) === false) return { missing: `${where} is not as the configuration wants it` }
   return { identity: value }
@@ -57,10 +57,10 @@ const hasEmail = ({ email, email_verified }: Claims): boolean =>
   typeof email === 'string' && email !== '' && email_verified !== false
 
 /** Every role that the token, the mapping and the issuer's default give. */
-export const rolesOf = (claims: Claims, identity: Identity, rules: RoleRules, known: readonly Role[]): Role[] => {
+export const readRoles = (claims: Claims, identity: Identity, rules: RoleRules, known: readonly Role[]): Role[] => {
   const { rolesClaim, groupsClaim, mappings, defaultRoles } = rules
-  const named = rolesClaim === undefined ? [] : listAt(claims, rolesClaim)
-  const groups = listAt(claims, groupsClaim)
+  const named = rolesClaim === undefined ? [] : readNames(claims, rolesClaim)
+  const groups = readNames(claims, groupsClaim)
   const subjects = [claims.sub, 'identity' in identity ? identity.identity : undefined]
   const mapped = mappings.filter(
     ({ subject, group }) =>
@@ -72,7 +72,7 @@ export const rolesOf = (claims: Claims, identity: Identity, rules: RoleRules, kn
 }
 
 /** A claim by its whole name, which may have dots in it, or by its path. */
-const claimAt = (claims: Claims, path: string): unknown => {
+const readClaim = (claims: Claims, path: string): unknown => {
   if (Object.hasOwn(claims, path)) return claims[path]
   return path
     .split('.')
@@ -84,8 +84,8 @@ const claimAt = (claims: Claims, path: string): unknown => {
 }
 
 /** A list of names, or names separated by spaces as in `scope`. */
-const listAt = (claims: Claims, path: string): string[] => {
-  const value = claimAt(claims, path)
+const readNames = (claims: Claims, path: string): string[] => {
+  const value = readClaim(claims, path)
   if (Array.isArray(value)) return value.filter((item) => typeof item === 'string')
   return typeof value === 'string' ? value.split(' ') : []
 }

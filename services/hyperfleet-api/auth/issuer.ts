@@ -3,16 +3,16 @@ import { errors, jwtVerify } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Claims, IdentityRules, RoleRules } from './claims.ts'
-import { type KeyPlace, keySource } from './key-source.ts'
+import { type KeyLocation, openKeySource } from './key-source.ts'
 import { createKeys, KeysUnavailable } from './keys.ts'
 
 /** One who issues tokens that this API takes. */
 export interface IssuerSettings extends IdentityRules, RoleRules {
   /** What `iss` must be; or a file with a token of this issuer, such as the pod's own, whose `iss` says it. */
-  readonly issuer: string | { readonly likeTokenFile: string }
+  readonly issuer: string | { readonly sameAsTokenFile: string }
   /** One of them must be in `aud`; any is good when empty. */
   readonly audiences: readonly string[]
-  readonly keys: KeyPlace
+  readonly keys: KeyLocation
   /** Header that names the caller in the stead of the token's claim: for a gateway that speaks for its users. */
   readonly identityHeader?: string | undefined
 }
@@ -28,7 +28,7 @@ export interface Issuer {
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 /** Seconds that clocks may differ. */
-const LEEWAY = 30
+const CLOCK_LEEWAY_SECONDS = 30
 
 /** Settings of an issuer that can't be used; the message says what to write instead. */
 export class IssuerSettingsError extends Error {
@@ -40,13 +40,13 @@ export class IssuerSettingsError extends Error {
 
 /** @throws IssuerSettingsError */
 const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles }: IssuerSettings): void => {
-  if ('url' in keys && !isSafe(keys.url))
+  if ('url' in keys && !isSafeKeyUrl(keys.url))
     throw new IssuerSettingsError(`${keys.url}: keys come over https, or over http from this machine only`)
   if (rolesClaim === undefined && mappings.length === 0 && defaultRoles.length === 0)
     throw new IssuerSettingsError('nobody would have a role: name a claim with roles, a mapping, or default roles')
 }
 
-const isSafe = (url: string): boolean => {
+const isSafeKeyUrl = (url: string): boolean => {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
 }
@@ -58,8 +58,8 @@ const isSafe = (url: string): boolean => {
 export const openIssuer = async (settings: IssuerSettings, now: () => Date, log: Logger): Promise<Issuer> => {
   checkSettings(settings)
   const { audiences, keys: place } = settings
-  const name = typeof settings.issuer === 'string' ? settings.issuer : await issuerOf(settings.issuer.likeTokenFile)
-  const keys = createKeys(keySource(place), now, log)
+  const name = typeof settings.issuer === 'string' ? settings.issuer : await readIssuer(settings.issuer.sameAsTokenFile)
+  const keys = createKeys(openKeySource(place), now, log)
   await keys.refresh().catch((error: unknown) => {
     if ('file' in place) throw error
   })
@@ -72,21 +72,21 @@ export const openIssuer = async (settings: IssuerSettings, now: () => Date, log:
           algorithms: ALGORITHMS,
           issuer: name,
           ...(audiences.length > 0 && { audience: [...audiences] }),
-          clockTolerance: LEEWAY,
+          clockTolerance: CLOCK_LEEWAY_SECONDS,
           currentDate: now(),
           requiredClaims: ['exp'],
         })
         return payload
       } catch (error) {
         if (error instanceof KeysUnavailable) throw error
-        throw refusal(error)
+        throw explainRejection(error)
       }
     },
   }
 }
 
 /** Says what is wrong with a token, not how near it came: who sends it may be guessing. */
-const refusal = (error: unknown): Problem => {
+const explainRejection = (error: unknown): Problem => {
   if (error instanceof errors.JWTExpired) return new Problem('expiredToken', 'JWT token has expired')
   if (error instanceof errors.JWTClaimValidationFailed && error.reason === 'missing')
     return new Problem('invalidCredentials', `invalid JWT token: it has no claim ${error.claim}`)
@@ -97,7 +97,7 @@ const refusal = (error: unknown): Problem => {
   return new Problem('invalidCredentials', 'invalid JWT token')
 }
 
-const issuerOf = async (file: string): Promise<string> => {
+const readIssuer = async (file: string): Promise<string> => {
   const payload = (await readFile(file, 'utf8')).trim().split('.')[1] ?? ''
   try {
     const { iss } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { iss?: unknown }

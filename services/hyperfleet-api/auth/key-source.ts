@@ -6,7 +6,7 @@ import type { JSONWebKeySet } from 'jose'
 import type { KeySource } from './keys.ts'
 
 /** Where an issuer's keys are: a file, or a URL. */
-export type KeyPlace =
+export type KeyLocation =
   | { readonly file: string }
   | {
       readonly url: string
@@ -17,16 +17,16 @@ export type KeyPlace =
     }
 
 /** Milliseconds that a server has to answer. */
-const PATIENCE = 5_000
+const FETCH_TIMEOUT_MS = 5_000
 /** Bytes; far above any issuer's. */
-const LARGEST = 1024 * 1024
+const MAX_KEY_SET_BYTES = 1024 * 1024
 
-export const keySource = (place: KeyPlace): KeySource =>
+export const openKeySource = (place: KeyLocation): KeySource =>
   'file' in place
-    ? { name: place.file, read: async () => asKeys(await readFile(place.file, 'utf8'), place.file) }
-    : { name: place.url, read: async () => asKeys(await fetchText(place), place.url) }
+    ? { name: place.file, read: async () => parseKeySet(await readFile(place.file, 'utf8'), place.file) }
+    : { name: place.url, read: async () => parseKeySet(await fetchText(place), place.url) }
 
-const asKeys = (json: string, where: string): JSONWebKeySet => {
+const parseKeySet = (json: string, where: string): JSONWebKeySet => {
   let document: unknown
   try {
     document = JSON.parse(json)
@@ -38,7 +38,7 @@ const asKeys = (json: string, where: string): JSONWebKeySet => {
   throw new Error(`${where} is no JSON Web Key Set: it must be an object with a list "keys" (RFC 7517)`)
 }
 
-const fetchText = async ({ url, caFile, tokenFile }: Extract<KeyPlace, { url: string }>): Promise<string> => {
+const fetchText = async ({ url, caFile, tokenFile }: Extract<KeyLocation, { url: string }>): Promise<string> => {
   const headers = {
     Accept: 'application/jwk-set+json, application/json',
     ...(tokenFile !== undefined && { Authorization: `Bearer ${(await readFile(tokenFile, 'utf8')).trim()}` }),
@@ -46,13 +46,13 @@ const fetchText = async ({ url, caFile, tokenFile }: Extract<KeyPlace, { url: st
   const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
   const get = url.startsWith('https:') ? getSecure : getPlain
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const request = get(url, { headers, ca, agent: false, signal: AbortSignal.timeout(PATIENCE) }, resolve)
+  const request = get(url, { headers, ca, agent: false, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }, resolve)
   request.once('error', reject)
   const response = await promise
   let size = 0
   response.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size > LARGEST) response.destroy(new Error(`${url} answers more than ${LARGEST} bytes`))
+    if (size > MAX_KEY_SET_BYTES) response.destroy(new Error(`${url} answers more than ${MAX_KEY_SET_BYTES} bytes`))
   })
   const body = await text(response)
   if (response.statusCode !== 200) throw new Error(`${url} answers ${response.statusCode}`)

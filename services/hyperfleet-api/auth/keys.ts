@@ -25,13 +25,13 @@ export interface KeySource {
 }
 
 /** Milliseconds. */
-export const KEYS = {
+export const KEY_CACHE_MS = {
   /** After so long they are read again, beside the requests: a key that its issuer took back is then no longer good. */
-  fresh: 5 * 60_000,
+  refreshAfter: 5 * 60_000,
   /** Between two reads: unknown keys are asked for by whoever sends a token. */
-  cooldown: 10_000,
+  minInterval: 10_000,
   /** Keys that could not be read again for so long are not trusted any more. */
-  trusted: 24 * 3_600_000,
+  maxAge: 24 * 3_600_000,
 } as const
 
 /**
@@ -41,7 +41,7 @@ export const KEYS = {
  *                                                                         └─ can't read ► 503
  */
 export const createKeys = (source: KeySource, now: () => Date, log: Logger): Keys => {
-  let known: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly readAt: number } | undefined
+  let cached: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly readAt: number } | undefined
   let triedAt = Number.NEGATIVE_INFINITY
   let failure: unknown
   let reading: Promise<void> | undefined
@@ -49,7 +49,7 @@ export const createKeys = (source: KeySource, now: () => Date, log: Logger): Key
   const read = async (): Promise<void> => {
     triedAt = now().getTime()
     try {
-      known = { find: createLocalJWKSet(await source.read()), readAt: now().getTime() }
+      cached = { find: createLocalJWKSet(await source.read()), readAt: now().getTime() }
       failure = undefined
     } catch (error) {
       failure = error
@@ -59,8 +59,8 @@ export const createKeys = (source: KeySource, now: () => Date, log: Logger): Key
     }
   }
   /** Joins a read under way; begins none that is too early. */
-  const readAgain = async (): Promise<void> => {
-    if (reading === undefined && now().getTime() - triedAt < KEYS.cooldown) return
+  const rereadIfAllowed = async (): Promise<void> => {
+    if (reading === undefined && now().getTime() - triedAt < KEY_CACHE_MS.minInterval) return
     reading ??= read()
     await reading
   }
@@ -72,17 +72,17 @@ export const createKeys = (source: KeySource, now: () => Date, log: Logger): Key
       if (failure !== undefined) throw failure
     },
     find: async (header, token): Promise<CryptoKey> => {
-      const age = () => (known === undefined ? Number.POSITIVE_INFINITY : now().getTime() - known.readAt)
-      if (age() > KEYS.trusted) await readAgain()
-      else if (age() > KEYS.fresh) void readAgain()
-      if (known === undefined || age() > KEYS.trusted) throw new KeysUnavailable({ cause: failure })
+      const age = () => (cached === undefined ? Number.POSITIVE_INFINITY : now().getTime() - cached.readAt)
+      if (age() > KEY_CACHE_MS.maxAge) await rereadIfAllowed()
+      else if (age() > KEY_CACHE_MS.refreshAfter) void rereadIfAllowed()
+      if (cached === undefined || age() > KEY_CACHE_MS.maxAge) throw new KeysUnavailable({ cause: failure })
       try {
-        return await known.find(header, token)
+        return await cached.find(header, token)
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-        await readAgain()
+        await rereadIfAllowed()
         if (failure !== undefined) throw new KeysUnavailable({ cause: failure })
-        return known.find(header, token)
+        return cached.find(header, token)
       }
     },
   }

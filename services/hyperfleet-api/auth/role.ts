@@ -13,7 +13,7 @@ export const ROLES = ['reader', 'editor', 'adapter', 'admin'] as const
 export type Role = (typeof ROLES)[number]
 
 /** The roles of one who is not asked who they are. */
-export const EVERY_ROLE: readonly Role[] = ['admin']
+export const UNAUTHENTICATED_ROLES: readonly Role[] = ['admin']
 
 const HOLDERS: Readonly<Record<Role, readonly Role[]>> = {
   reader: ROLES,

@@ -4,12 +4,12 @@ export interface StreamLimit {
   open(name: string): (() => void) | undefined
 }
 
-export const createStreamLimit = (most: number): StreamLimit => {
+export const createStreamLimit = (max: number): StreamLimit => {
   const opened = new Map<string, number>()
   return {
     open: (name) => {
       const now = opened.get(name) ?? 0
-      if (now >= most) return undefined
+      if (now >= max) return undefined
       opened.set(name, now + 1)
       let isOpen = true
       return () => {

@@ -22,13 +22,13 @@ export type Tenancy = Readonly<Record<string, string>>
 /** Headers of a request, lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-const VALUE = /^[A-Za-z0-9._-]{1,63}$/
+const TENANT_VALUE = /^[A-Za-z0-9._-]{1,63}$/
 
 /**
  * Whose request it is: a tenancy, or `system`.
  * @throws Problem forbidden when the headers don't say it, or contradict themselves
  */
-export const tenancyOf = (headers: Headers, { systemHeader, dimensions }: TenantRules): Tenancy | 'system' => {
+export const readTenancy = (headers: Headers, { systemHeader, dimensions }: TenantRules): Tenancy | 'system' => {
   const system = headers[systemHeader.toLowerCase()]
   if (system === 'true') return 'system'
   if (system !== undefined && system !== 'false')
@@ -39,7 +39,7 @@ export const tenancyOf = (headers: Headers, { systemHeader, dimensions }: Tenant
     if (value === undefined && !required) continue
     if (value === undefined)
       throw new Problem('forbidden', `the header ${header} is missing: it says to which ${key} the request belongs`)
-    if (typeof value !== 'string' || !VALUE.test(value))
+    if (typeof value !== 'string' || !TENANT_VALUE.test(value))
       throw new Problem('forbidden', `the header ${header} must be 1 to 63 letters, digits, ".", "_" or "-"`)
     tenancy[key] = value
   }

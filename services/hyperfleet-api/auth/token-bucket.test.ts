@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createRateLimit } from './token-bucket.ts'
+import { createRateLimiter } from './token-bucket.ts'
 
 const PACE = { rate: 10, burst: 5 }
 const at = (milliseconds: number) => new Date(milliseconds)
 
 test('after a rest a burst is taken at once, and then each request waits for its token', () => {
-  const limit = createRateLimit(PACE)
+  const limit = createRateLimiter(PACE)
   expect([1, 2, 3, 4, 5].map(() => limit.take('a', at(0)))).toEqual([0, 0, 0, 0, 0])
   expect(limit.take('a', at(0))).toBe(100)
   expect(limit.take('a', at(60))).toBe(40)
@@ -18,7 +18,7 @@ test('whoever waits as long as they are told gets in', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 50 })
   fc.assert(
     fc.property(arrivals, (pauses) => {
-      const limit = createRateLimit(PACE)
+      const limit = createRateLimiter(PACE)
       let now = 0
       for (const pause of pauses) {
         now += pause
@@ -35,7 +35,7 @@ test('in any span no more get in than the burst and what the rate allows', () =>
   const arrivals = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 200 })
   fc.assert(
     fc.property(arrivals, (pauses) => {
-      const limit = createRateLimit(PACE)
+      const limit = createRateLimiter(PACE)
       let now = 0
       let taken = 0
       for (const pause of pauses) {
@@ -48,7 +48,7 @@ test('in any span no more get in than the burst and what the rate allows', () =>
 })
 
 test('a clock that goes back gives nobody anything', () => {
-  const limit = createRateLimit({ rate: 1, burst: 1 })
+  const limit = createRateLimiter({ rate: 1, burst: 1 })
   expect(limit.take('a', at(10_000))).toBe(0)
   expect(limit.take('a', at(0))).toBe(1_000)
   expect(limit.take('a', at(10_000))).toBe(1_000)

@@ -1,5 +1,5 @@
 /** How fast one caller may go. */
-export interface Pace {
+export interface RateLimitSettings {
   /** Requests a second, lasting. */
   readonly rate: number
   /** Requests at once after a rest. */
@@ -13,41 +13,41 @@ interface Bucket {
 }
 
 /** Takes one token, or says how many milliseconds are left until there is one. */
-export const take = (
+export const takeToken = (
   bucket: Bucket | undefined,
-  { rate, burst }: Pace,
+  { rate, burst }: RateLimitSettings,
   now: number,
 ): { readonly bucket: Bucket; readonly wait: number } => {
   // A clock that was put back fills no bucket, and none again when it gets there a second time.
   const at = Math.max(now, bucket?.at ?? now)
-  const rested = bucket === undefined ? burst : bucket.tokens + ((at - bucket.at) / 1000) * rate
-  const tokens = Math.min(burst, rested)
+  const refilled = bucket === undefined ? burst : bucket.tokens + ((at - bucket.at) / 1000) * rate
+  const tokens = Math.min(burst, refilled)
   return tokens >= 1
     ? { bucket: { tokens: tokens - 1, at }, wait: 0 }
     : { bucket: { tokens, at }, wait: Math.ceil(((1 - tokens) / rate) * 1000) }
 }
 
 /** Token buckets by name. */
-export interface RateLimit {
+export interface RateLimiter {
   /** @returns 0, or milliseconds to wait */
   take(name: string, now: Date): number
 }
 
 /** So many names are remembered before those that are at rest are forgotten. */
-const REMEMBERED = 10_000
+const MAX_BUCKETS = 10_000
 
-export const createRateLimit = (pace: Pace): RateLimit => {
+export const createRateLimiter = (settings: RateLimitSettings): RateLimiter => {
   const buckets = new Map<string, Bucket>()
   /** One that has rested until it is full is as good as new. */
-  const forgetRested = (now: number) => {
-    const full = (pace.burst / pace.rate) * 1000
+  const deleteFull = (now: number) => {
+    const full = (settings.burst / settings.rate) * 1000
     for (const [name, { at }] of buckets) if (now - at >= full) buckets.delete(name)
   }
   return {
     take: (name, now) => {
       const time = now.getTime()
-      if (buckets.size >= REMEMBERED && !buckets.has(name)) forgetRested(time)
-      const { bucket, wait } = take(buckets.get(name), pace, time)
+      if (buckets.size >= MAX_BUCKETS && !buckets.has(name)) deleteFull(time)
+      const { bucket, wait } = takeToken(buckets.get(name), settings, time)
       buckets.set(name, bucket)
       return wait
     },

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { nearest } from '#lib/text/nearest.ts'
 import { ConfigError } from './config-error.ts'
-import { type ApiConfig, ConfigFile, ELSEWHERE } from './file.ts'
+import { type ApiConfig, ConfigFile, SET_ELSEWHERE } from './file.ts'
 
 const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile<ApiConfig>(ConfigFile)
 
@@ -10,8 +10,8 @@ export const checkConfig = (content: unknown): ApiConfig => {
   const config = withoutBlanks(content ?? {})
   if (validate(config)) return config
   throw new ConfigError(
-    relevant(validate.errors ?? [])
-      .map(sentence)
+    withoutDuplicates(validate.errors ?? [])
+      .map(describeError)
       .join('; '),
   )
 }
@@ -28,19 +28,19 @@ const withoutBlanks = (value: unknown): unknown => {
 }
 
 /** Of a value that fits none of several forms, the sentence about the forms says it all. */
-const relevant = (errors: readonly ErrorObject[]): readonly ErrorObject[] => {
+const withoutDuplicates = (errors: readonly ErrorObject[]): readonly ErrorObject[] => {
   const forms = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => schemaPath)
   return errors.filter(({ schemaPath }) => !forms.some((form) => schemaPath.startsWith(`${form}/`)))
 }
 
-const sentence = (error: ErrorObject): string => {
+const describeError = (error: ErrorObject): string => {
   const { keyword, params, parentSchema, message = 'is not valid' } = error
-  const path = pathOf(error.instancePath)
+  const path = formatPath(error.instancePath)
   switch (keyword) {
     case 'additionalProperties':
-      return unknownKey(path, String(params.additionalProperty), Object.keys(parentSchema?.properties ?? {}))
+      return describeUnknownKey(path, String(params.additionalProperty), Object.keys(parentSchema?.properties ?? {}))
     case 'required':
-      return `${join(path, String(params.missingProperty))} is missing`
+      return `${joinPath(path, String(params.missingProperty))} is missing`
     case 'enum':
       return `${path} must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     case 'anyOf':
@@ -50,20 +50,20 @@ const sentence = (error: ErrorObject): string => {
   }
 }
 
-const unknownKey = (path: string, key: string, valid: readonly string[]): string => {
-  const full = join(path, key)
-  const elsewhere = Object.hasOwn(ELSEWHERE, full) ? ELSEWHERE[full] : undefined
+const describeUnknownKey = (path: string, key: string, valid: readonly string[]): string => {
+  const full = joinPath(path, key)
+  const elsewhere = Object.hasOwn(SET_ELSEWHERE, full) ? SET_ELSEWHERE[full] : undefined
   if (elsewhere !== undefined) return `${full} is not said in this file, leave it out: ${elsewhere}`
   const close = nearest(key, valid)
   return `${full} is not known${close === undefined ? '' : `; did you mean ${close}?`} (valid: ${valid.join(', ')})`
 }
 
 /** `/entities/0/kind` → `entities[0].kind` */
-const pathOf = (pointer: string): string =>
+const formatPath = (pointer: string): string =>
   pointer
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : join(path, step)), '')
+    .reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : joinPath(path, step)), '')
 
-const join = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)
+const joinPath = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`)

@@ -17,7 +17,7 @@ export const ConfigFile = Type.Object(
 export type ApiConfig = Static<typeof ConfigFile>
 
 /** Keys of the peer's file that are said elsewhere here, and where. Why: docs/decisions/api-config.md. */
-export const ELSEWHERE: Readonly<Record<string, string>> = {
+export const SET_ELSEWHERE: Readonly<Record<string, string>> = {
   'server.host': 'write --bind-address=127.0.0.1:8000',
   'server.port': 'write --bind-address=127.0.0.1:8000',
   'server.hostname': 'hrefs are paths here, without a host',

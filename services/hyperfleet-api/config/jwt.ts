@@ -39,19 +39,19 @@ export const Jwt = Type.Object(
 )
 
 /** The issuers of a section; none when it is switched off. @throws ConfigError */
-export const issuersOf = ({ enabled = true, configs = [] }: Static<typeof Jwt>): readonly IssuerSettings[] => {
+export const parseIssuers = ({ enabled = true, configs = [] }: Static<typeof Jwt>): readonly IssuerSettings[] => {
   if (!enabled) return []
   if (configs.length === 0)
     throw new ConfigError('server.jwt.configs is empty: name an issuer, or write enabled: false')
-  return configs.map((config, at) => issuerOf(config, `server.jwt.configs[${at}]`))
+  return configs.map((config, at) => parseIssuer(config, `server.jwt.configs[${at}]`))
 }
 
-const issuerOf = (config: Static<typeof Issuer>, where: string): IssuerSettings => ({
+const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettings => ({
   issuer: config.issuer_url,
   audiences: config.audience === undefined ? [] : [config.audience],
-  keys: keysOf(config, where),
+  keys: parseKeyLocation(config, where),
   identityClaim: config.identity_claim,
-  identityPattern: patternOf(config.identity_claim_pattern, where),
+  identityPattern: parsePattern(config.identity_claim_pattern, where),
   identityHeader: config.identity_header,
   rolesClaim: config.roles_claim,
   groupsClaim: config.groups_claim ?? 'groups',
@@ -59,7 +59,7 @@ const issuerOf = (config: Static<typeof Issuer>, where: string): IssuerSettings 
   defaultRoles: config.default_roles ?? [],
 })
 
-const keysOf = (config: Static<typeof Issuer>, where: string): IssuerSettings['keys'] => {
+const parseKeyLocation = (config: Static<typeof Issuer>, where: string): IssuerSettings['keys'] => {
   const { jwk_cert_url: url, jwk_cert_file: file } = config
   if (url !== undefined && file === undefined) {
     if (!URL.canParse(url)) throw new ConfigError(`${where}.jwk_cert_url is no URL`)
@@ -69,7 +69,7 @@ const keysOf = (config: Static<typeof Issuer>, where: string): IssuerSettings['k
   throw new ConfigError(`${where} must have one of jwk_cert_url and jwk_cert_file`)
 }
 
-const patternOf = (text: string | undefined, where: string): RegExp | undefined => {
+const parsePattern = (text: string | undefined, where: string): RegExp | undefined => {
   try {
     return text === undefined ? undefined : new RegExp(text, 'u')
   } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { issuersOf } from './jwt.ts'
-import { tenantsOf } from './tenant.ts'
+import { parseIssuers } from './jwt.ts'
+import { parseTenantRules } from './tenant.ts'
 
 const ISSUER = { issuer_url: 'https://sso.example.com', jwk_cert_url: 'https://sso.example.com/certs' }
 
@@ -12,7 +12,7 @@ describe('server.jwt', () => {
       identity_claim_pattern: '@example\\.com$',
     }
     expect(
-      issuersOf({ configs: [{ ...config, role_mappings: [{ group: 'operators', roles: ['editor', 'adapter'] }] }] }),
+      parseIssuers({ configs: [{ ...config, role_mappings: [{ group: 'operators', roles: ['editor', 'adapter'] }] }] }),
     ).toEqual([
       {
         issuer: 'https://sso.example.com',
@@ -27,7 +27,7 @@ describe('server.jwt', () => {
   })
 
   test('that is switched off names nobody', () => {
-    expect(issuersOf({ enabled: false, configs: [ISSUER] })).toEqual([])
+    expect(parseIssuers({ enabled: false, configs: [ISSUER] })).toEqual([])
   })
 
   test.each([
@@ -45,7 +45,7 @@ describe('server.jwt', () => {
     ['with a URL that is none', { configs: [{ ...ISSUER, jwk_cert_url: 'a' }] }, 'jwk_cert_url is no URL'],
     ['with a broken pattern', { configs: [{ ...ISSUER, identity_claim_pattern: '(' }] }, 'is no regular expression'],
   ])('%s is refused', (_case, section, message) => {
-    expect(() => issuersOf(section)).toThrow(message)
+    expect(() => parseIssuers(section)).toThrow(message)
   })
 })
 
@@ -54,12 +54,12 @@ describe('server.tenant', () => {
 
   test('names the headers of a gateway', () => {
     expect(
-      tenantsOf({ system_header: 'X-System', dimensions: [ORG, { header: 'X-Project', key: 'project' }] }),
+      parseTenantRules({ system_header: 'X-System', dimensions: [ORG, { header: 'X-Project', key: 'project' }] }),
     ).toEqual({
       systemHeader: 'X-System',
       dimensions: [ORG, { header: 'X-Project', key: 'project', required: false }],
     })
-    expect(tenantsOf({ enabled: false, system_header: 'X-System', dimensions: [ORG] })).toBeUndefined()
+    expect(parseTenantRules({ enabled: false, system_header: 'X-System', dimensions: [ORG] })).toBeUndefined()
   })
 
   test.each([
@@ -80,6 +80,6 @@ describe('server.tenant', () => {
       'must have one with required: true',
     ],
   ])('with %s is refused', (_case, section, message) => {
-    expect(() => tenantsOf(section)).toThrow(message)
+    expect(() => parseTenantRules(section)).toThrow(message)
   })
 })

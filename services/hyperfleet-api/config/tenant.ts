@@ -26,18 +26,26 @@ export const Tenant = Type.Object(
 )
 
 /** Headers that say something else already. */
-const TAKEN = ['authorization', 'cookie', 'host', 'content-length', 'content-type', 'accept', 'accept-encoding']
+const RESERVED_HEADERS = [
+  'authorization',
+  'cookie',
+  'host',
+  'content-length',
+  'content-type',
+  'accept',
+  'accept-encoding',
+]
 
 /** The rules of a section; undefined when it is switched off. @throws ConfigError */
-export const tenantsOf = (section: Static<typeof Tenant>): TenantRules | undefined => {
+export const parseTenantRules = (section: Static<typeof Tenant>): TenantRules | undefined => {
   const { enabled = true, system_header, dimensions } = section
   if (!enabled) return undefined
   const headers = [system_header, ...dimensions.map(({ header }) => header)].map((header) => header.toLowerCase())
-  const twice = firstTwice(headers) ?? firstTwice(dimensions.map(({ key }) => key))
-  if (twice !== undefined) throw new ConfigError(`server.tenant names ${twice} twice`)
-  const taken = headers.find((header) => TAKEN.includes(header))
-  if (taken !== undefined)
-    throw new ConfigError(`server.tenant can't use the header ${taken}, which means something else`)
+  const duplicate = firstDuplicate(headers) ?? firstDuplicate(dimensions.map(({ key }) => key))
+  if (duplicate !== undefined) throw new ConfigError(`server.tenant names ${duplicate} twice`)
+  const reserved = headers.find((header) => RESERVED_HEADERS.includes(header))
+  if (reserved !== undefined)
+    throw new ConfigError(`server.tenant can't use the header ${reserved}, which means something else`)
   if (!dimensions.some(({ required }) => required === true))
     throw new ConfigError(
       'server.tenant.dimensions must have one with required: true, or a caller could be of no tenant',
@@ -48,5 +56,5 @@ export const tenantsOf = (section: Static<typeof Tenant>): TenantRules | undefin
   }
 }
 
-const firstTwice = (names: readonly string[]): string | undefined =>
+const firstDuplicate = (names: readonly string[]): string | undefined =>
   names.find((name, at) => names.indexOf(name) !== at)

@@ -34,18 +34,18 @@ export const storeConsumer = async (
 /** Forgets a group and its deliveries. @throws Problem notFound */
 export const removeConsumer = async ({ kysely }: Database, name: string): Promise<void> => {
   const gone = await kysely.deleteFrom('event_consumers').where('name', '=', name).returning('name').executeTakeFirst()
-  if (gone === undefined) throw noConsumer(name)
+  if (gone === undefined) throw consumerNotFound(name)
 }
 
-export const isStored = async ({ kysely }: Database, name: string): Promise<boolean> =>
+export const consumerExists = async ({ kysely }: Database, name: string): Promise<boolean> =>
   (await kysely.selectFrom('event_consumers').select('name').where('name', '=', name).executeTakeFirst()) !== undefined
 
 /** @throws Problem notFound */
 export const readConsumer = async ({ kysely }: { readonly kysely: Reader }, name: string): Promise<Consumer> => {
   const row = await kysely.selectFrom('event_consumers').selectAll().where('name', '=', name).executeTakeFirst()
-  if (row === undefined) throw noConsumer(name)
+  if (row === undefined) throw consumerNotFound(name)
   return { name, kind: row.kind, selector: row.selector, maxDeliveries: row.max_deliveries }
 }
 
-const noConsumer = (name: string): Problem =>
+const consumerNotFound = (name: string): Problem =>
   new Problem('notFound', `consumer '${name}' not found, make it by PUT /events/consumers/${name}`)

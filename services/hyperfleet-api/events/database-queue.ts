@@ -1,11 +1,19 @@
 import type { Clock } from '#operator/model/clock.ts'
-import { POLL, type Wakeup } from '../feed/wakeup.ts'
+import { POLL_INTERVAL_MS, type Wakeup } from '../feed/wakeup.ts'
 import { momentOf, timestampOf } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
 import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
-import { readDeadLetters, reviveDeadLetter } from './dead-letters.ts'
-import { bury, type Delivery, giveUp, type Hold, hold, postpone, release } from './deliveries.ts'
-import type { Claim, ClaimRequest, EventQueue } from './queue.ts'
+import { readDeadLetters, replayDeadLetter } from './dead-letters.ts'
+import {
+  type Delivery,
+  type DeliveryLock,
+  deleteDelivery,
+  extendDelivery,
+  lockDeliveries,
+  moveToDeadLetters,
+  rejectDelivery,
+} from './deliveries.ts'
+import type { EventQueue, ReceivedEvent, ReceiveRequest } from './queue.ts'
 
 export interface DatabaseQueueOptions {
   readonly database: Database
@@ -17,10 +25,10 @@ export interface DatabaseQueueOptions {
 /** The queue that needs nothing but the database: claims look for rows that are visible. */
 export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueOptions): EventQueue => {
   /** One look at what is there. @throws Problem notFound */
-  const look = async ({ consumer, max, visibility }: ClaimRequest): Promise<Claim[]> => {
+  const receiveNow = async ({ consumer, max, visibility }: ReceiveRequest): Promise<ReceivedEvent[]> => {
     // Read anew each time: the group may be changed or deleted while a claim waits.
     const { maxDeliveries } = await readConsumer(database, consumer)
-    return claimVisible(database, { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }, max)
+    return receiveVisible(database, { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }, max)
   }
   return {
     putConsumer: (consumer, time) => storeConsumer(database, consumer, time),
@@ -28,20 +36,20 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       await removeConsumer(database, name)
       wakeup.wake()
     },
-    claim: async (request, signal) => {
+    receive: async (request, signal) => {
       const deadline = clock.now().getTime() + request.wait
       while (!signal.aborted) {
-        const woken = Promise.withResolvers<void>()
-        const stopListening = wakeup.onWake(woken.resolve)
+        const wokenUp = Promise.withResolvers<void>()
+        const stopListening = wakeup.onWake(wokenUp.resolve)
         try {
-          const claims = await look(request)
+          const claims = await receiveNow(request)
           const left = deadline - clock.now().getTime()
           if (claims.length > 0 || left <= 0) return claims
           const pause = new AbortController()
           await Promise.race([
-            woken.promise,
+            wokenUp.promise,
             clock.sleep(
-              Math.min(left, await untilVisible(database, request.consumer, clock.now())),
+              Math.min(left, await millisecondsUntilVisible(database, request.consumer, clock.now())),
               AbortSignal.any([signal, pause.signal]),
             ),
           ])
@@ -53,28 +61,28 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       return []
     },
     acknowledge: async (consumer, receipt) => {
-      await release(database, consumer, receipt, clock.now())
+      await deleteDelivery(database, consumer, receipt, clock.now())
     },
     extend: async (consumer, receipt, visibility) => {
-      await postpone(database, consumer, receipt, visibility, clock.now())
+      await extendDelivery(database, consumer, receipt, visibility, clock.now())
       if (visibility === 0) wakeup.wake()
     },
-    giveUp: async (consumer, receipt) => {
-      await giveUp(database, consumer, receipt, clock.now())
+    reject: async (consumer, receipt) => {
+      await rejectDelivery(database, consumer, receipt, clock.now())
     },
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
-      await reviveDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
+      await replayDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
       wakeup.wake()
     },
-    noteTaken: async () => {},
-    trouble: undefined,
+    recordTaken: async () => {},
+    unavailableReason: undefined,
     close: async () => {},
   }
 }
 
 /** Claims what is visible, oldest first; buries on the way what was delivered too often. */
-const claimVisible = async (database: Database, request: Hold, max: number): Promise<Claim[]> =>
+const receiveVisible = async (database: Database, request: DeliveryLock, max: number): Promise<ReceivedEvent[]> =>
   database.transaction(async (writer) => {
     for (;;) {
       const query = writer
@@ -90,17 +98,17 @@ const claimVisible = async (database: Database, request: Hold, max: number): Pro
       const locked = database.dialect === 'postgres' ? query.forUpdate('delivery').skipLocked() : query
       const rows: Delivery[] = await locked.execute()
       const isDead = ({ deliveries }: Delivery) => deliveries >= request.maxDeliveries
-      await bury(writer, request.consumer, rows.filter(isDead), timestampOf(request.now))
+      await moveToDeadLetters(writer, request.consumer, rows.filter(isDead), timestampOf(request.now))
       const live = rows.filter((row) => !isDead(row))
-      if (live.length > 0 || rows.length < max) return hold(writer, request, live)
+      if (live.length > 0 || rows.length < max) return lockDeliveries(writer, request, live)
     }
   })
 
 /** Milliseconds between looks when rows are visible but held by another claim that has not committed yet. */
-const BUSY = 10
+const LOCKED_RETRY_DELAY_MS = 10
 
 /** Milliseconds until a hidden delivery of the group shows up, at most POLL. */
-const untilVisible = async ({ kysely }: Database, consumer: string, now: Date): Promise<number> => {
+const millisecondsUntilVisible = async ({ kysely }: Database, consumer: string, now: Date): Promise<number> => {
   const row = await kysely
     .selectFrom('event_deliveries')
     .select(({ fn }) => fn.min('visible_time').as('time'))
@@ -108,5 +116,7 @@ const untilVisible = async ({ kysely }: Database, consumer: string, now: Date): 
     .where('dead_time', 'is', null)
     .executeTakeFirst()
   const next = row?.time ?? undefined
-  return next === undefined ? POLL : Math.min(POLL, Math.max(BUSY, momentOf(next).getTime() - now.getTime()))
+  return next === undefined
+    ? POLL_INTERVAL_MS
+    : Math.min(POLL_INTERVAL_MS, Math.max(LOCKED_RETRY_DELAY_MS, momentOf(next).getTime() - now.getTime()))
 }

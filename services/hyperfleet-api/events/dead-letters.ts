@@ -1,5 +1,5 @@
 import type { ReconcileEvent } from '../model/cloudevent.ts'
-import { replayed } from '../model/cloudevent.ts'
+import { withReplays } from '../model/cloudevent.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
@@ -29,19 +29,19 @@ export const readDeadLetters = async (database: Database, name: string, limit: n
     id,
     deliveries,
     dead_time: dead_time ?? '',
-    event: replayed(JSON.parse(document) as ReconcileEvent, replays),
+    event: withReplays(JSON.parse(document) as ReconcileEvent, replays),
   }))
 }
 
 /** Makes a dead letter a waiting delivery again, not yet relayed and counted from one. @throws Problem notFound */
-export const reviveDeadLetter = async (
+export const replayDeadLetter = async (
   database: Database,
   name: string,
   eventId: string,
   time: Timestamp,
 ): Promise<void> => {
   await readConsumer(database, name)
-  const revived = await database.kysely
+  const updated = await database.kysely
     .updateTable('event_deliveries')
     .set(({ eb }) => ({
       dead_time: null,
@@ -57,5 +57,5 @@ export const reviveDeadLetter = async (
     .where('event_sequence', 'in', (inner) => inner.selectFrom('events').select('sequence').where('id', '=', eventId))
     .returning('consumer')
     .executeTakeFirst()
-  if (revived === undefined) throw new Problem('notFound', `consumer '${name}' has no dead letter '${eventId}'`)
+  if (updated === undefined) throw new Problem('notFound', `consumer '${name}' has no dead letter '${eventId}'`)
 }

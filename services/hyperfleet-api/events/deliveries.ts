@@ -1,14 +1,14 @@
 import type { ExpressionBuilder } from 'kysely'
-import { type ReconcileEvent, replayed } from '../model/cloudevent.ts'
+import { type ReconcileEvent, withReplays } from '../model/cloudevent.ts'
 import { type Timestamp, timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import type { Tables } from '../storage/schema.ts'
-import type { Claim } from './queue.ts'
+import type { ReceivedEvent } from './queue.ts'
 
 /** A claim about to be made, with the group's settings read. */
-export interface Hold {
+export interface DeliveryLock {
   readonly consumer: string
   readonly maxDeliveries: number
   /** Milliseconds. */
@@ -30,17 +30,21 @@ export interface Delivery {
  * Gives deliveries to a claim and says what the claimer gets. The caller has locked the rows.
  * @param replies by event sequence, where JetStream brought them
  */
-export const hold = async (
+export const lockDeliveries = async (
   writer: Writer,
-  { consumer, visibility, id, now }: Hold,
+  { consumer, visibility, id, now }: DeliveryLock,
   rows: readonly Delivery[],
   replies?: ReadonlyMap<number, string>,
-): Promise<Claim[]> => {
+): Promise<ReceivedEvent[]> => {
   if (rows.length === 0) return []
   const sequences = rows.map(({ sequence }) => sequence)
   await writer
     .updateTable('event_deliveries')
-    .set(({ eb }) => ({ claim: id, visible_time: later(now, visibility), deliveries: eb('deliveries', '+', 1) }))
+    .set(({ eb }) => ({
+      claim: id,
+      visible_time: addMilliseconds(now, visibility),
+      deliveries: eb('deliveries', '+', 1),
+    }))
     .where('consumer', '=', consumer)
     .where('event_sequence', 'in', sequences)
     .execute()
@@ -61,12 +65,12 @@ export const hold = async (
   return rows.map(({ sequence, deliveries, replays, document }) => ({
     receipt: `${id}.${sequence}`,
     deliveries: deliveries + 1,
-    event: replayed(JSON.parse(document) as ReconcileEvent, replays),
+    event: withReplays(JSON.parse(document) as ReconcileEvent, replays),
   }))
 }
 
 /** Puts deliveries on the dead-letter list. */
-export const bury = async (
+export const moveToDeadLetters = async (
   writer: Writer,
   consumer: string,
   rows: readonly Pick<Delivery, 'sequence'>[],
@@ -86,7 +90,7 @@ export const bury = async (
 }
 
 /** Removes a delivery that its receipt still holds. @returns its JetStream reply subject @throws Problem notFound | staleReceipt */
-export const release = async (
+export const deleteDelivery = async (
   database: Database,
   consumer: string,
   receipt: string,
@@ -94,10 +98,10 @@ export const release = async (
 ): Promise<string | null> => {
   const row = await database.kysely
     .deleteFrom('event_deliveries')
-    .where(heldBy(consumer, receipt, now))
+    .where(lockedBy(consumer, receipt, now))
     .returning('reply')
     .executeTakeFirst()
-  if (row === undefined) throw await refusal(database, consumer, receipt)
+  if (row === undefined) throw await explainMissingLock(database, consumer, receipt)
   return row.reply
 }
 
@@ -105,7 +109,7 @@ export const release = async (
  * Hides a delivery that its receipt still holds for so many milliseconds from now; 0 gives it back.
  * @returns its JetStream reply subject @throws Problem notFound | staleReceipt
  */
-export const postpone = async (
+export const extendDelivery = async (
   database: Database,
   consumer: string,
   receipt: string,
@@ -114,11 +118,11 @@ export const postpone = async (
 ): Promise<string | null> => {
   const row = await database.kysely
     .updateTable('event_deliveries')
-    .set({ visible_time: later(now, visibility), ...(visibility === 0 && { claim: null }) })
-    .where(heldBy(consumer, receipt, now))
+    .set({ visible_time: addMilliseconds(now, visibility), ...(visibility === 0 && { claim: null }) })
+    .where(lockedBy(consumer, receipt, now))
     .returning('reply')
     .executeTakeFirst()
-  if (row === undefined) throw await refusal(database, consumer, receipt)
+  if (row === undefined) throw await explainMissingLock(database, consumer, receipt)
   return row.reply
 }
 
@@ -126,7 +130,7 @@ export const postpone = async (
  * Makes a dead letter of a delivery that its receipt still holds.
  * @returns its JetStream reply subject @throws Problem notFound | staleReceipt
  */
-export const giveUp = async (
+export const rejectDelivery = async (
   database: Database,
   consumer: string,
   receipt: string,
@@ -136,17 +140,18 @@ export const giveUp = async (
     const row = await writer
       .selectFrom('event_deliveries')
       .select(['event_sequence', 'reply'])
-      .where(heldBy(consumer, receipt, now))
+      .where(lockedBy(consumer, receipt, now))
       .executeTakeFirst()
-    if (row !== undefined) await bury(writer, consumer, [{ sequence: row.event_sequence }], timestampOf(now))
+    if (row !== undefined)
+      await moveToDeadLetters(writer, consumer, [{ sequence: row.event_sequence }], timestampOf(now))
     return row
   })
-  if (found === undefined) throw await refusal(database, consumer, receipt)
+  if (found === undefined) throw await explainMissingLock(database, consumer, receipt)
   return found.reply
 }
 
 /** The delivery that a receipt holds as long as its visibility has not ended. @throws Problem notFound */
-const heldBy = (consumer: string, receipt: string, now: Date) => {
+const lockedBy = (consumer: string, receipt: string, now: Date) => {
   const { claim, sequence } = parseReceipt(receipt)
   return ({ and, eb }: ExpressionBuilder<Tables, 'event_deliveries'>) =>
     and([
@@ -158,7 +163,8 @@ const heldBy = (consumer: string, receipt: string, now: Date) => {
     ])
 }
 
-const later = (now: Date, milliseconds: number): Timestamp => timestampOf(new Date(now.getTime() + milliseconds))
+const addMilliseconds = (now: Date, milliseconds: number): Timestamp =>
+  timestampOf(new Date(now.getTime() + milliseconds))
 
 const RECEIPT = /^([0-9a-f-]{36})\.(\d{1,15})$/
 
@@ -168,7 +174,7 @@ const parseReceipt = (receipt: string): { claim: string; sequence: number } => {
   return { claim, sequence: Number(sequence) }
 }
 
-const refusal = async ({ kysely }: Database, consumer: string, receipt: string): Promise<Problem> => {
+const explainMissingLock = async ({ kysely }: Database, consumer: string, receipt: string): Promise<Problem> => {
   const row = await kysely
     .selectFrom('event_deliveries')
     .select('consumer')

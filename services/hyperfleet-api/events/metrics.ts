@@ -7,7 +7,7 @@ import type { EventQueue } from './queue.ts'
  * Measures a queue: what its groups took and acknowledged through this process, and how they stand in the database, which
  * every replica tells alike.
  */
-export const measured = (
+export const measureQueue = (
   queue: EventQueue,
   { registry, database, now }: { readonly registry: Registry; readonly database: Database; readonly now: () => Date },
 ): EventQueue => {
@@ -47,7 +47,7 @@ export const measured = (
     help: '1 while events can be delivered, 0 while NATS is away',
     registers,
     collect() {
-      this.set(queue.trouble === undefined ? 1 : 0)
+      this.set(queue.unavailableReason === undefined ? 1 : 0)
     },
   })
   new Gauge({
@@ -58,20 +58,20 @@ export const measured = (
     async collect() {
       for (const gauge of [this, oldest, dead, unrelayed]) gauge.reset()
       // A database that is away says nothing; it must not keep the other metrics from being read.
-      const standing = await readStanding(database).catch(() => undefined)
-      for (const { consumer, waiting, buried, since } of standing?.groups ?? []) {
+      const state = await readQueueState(database).catch(() => undefined)
+      for (const { consumer, waiting, buried, since } of state?.groups ?? []) {
         this.set({ consumer }, Number(waiting))
         dead.set({ consumer }, Number(buried))
         oldest.set({ consumer }, since === null ? 0 : (now().getTime() - momentOf(since).getTime()) / 1_000)
       }
-      if (standing !== undefined) unrelayed.set(standing.unrelayed)
+      if (state !== undefined) unrelayed.set(state.unrelayed)
     },
   })
   return {
     putConsumer: (consumer, time) => queue.putConsumer(consumer, time),
     deleteConsumer: (name) => queue.deleteConsumer(name),
-    claim: async (request, signal) => {
-      const claims = await queue.claim(request, signal)
+    receive: async (request, signal) => {
+      const claims = await queue.receive(request, signal)
       deliveries.inc({ consumer: request.consumer }, claims.length)
       return claims
     },
@@ -80,18 +80,18 @@ export const measured = (
       acknowledgements.inc({ consumer })
     },
     extend: (consumer, receipt, visibility) => queue.extend(consumer, receipt, visibility),
-    giveUp: (consumer, receipt) => queue.giveUp(consumer, receipt),
+    reject: (consumer, receipt) => queue.reject(consumer, receipt),
     deadLetters: (consumer, limit) => queue.deadLetters(consumer, limit),
     replay: (consumer, eventId) => queue.replay(consumer, eventId),
-    noteTaken: (resourceId, reason) => queue.noteTaken(resourceId, reason),
-    get trouble() {
-      return queue.trouble
+    recordTaken: (resourceId, reason) => queue.recordTaken(resourceId, reason),
+    get unavailableReason() {
+      return queue.unavailableReason
     },
     close: () => queue.close(),
   }
 }
 
-const readStanding = async ({ kysely }: Database) => {
+const readQueueState = async ({ kysely }: Database) => {
   const groups = await kysely
     .selectFrom('event_consumers as consumer')
     .leftJoin('event_deliveries as delivery', 'delivery.consumer', 'consumer.name')

@@ -1,20 +1,20 @@
 import { matches } from '#operator/model/selector.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
-import { type EventRequest, type ReconcileEvent, reconcileEvent } from '../model/cloudevent.ts'
+import { buildReconcileEvent, type EventRequest, type ReconcileEvent } from '../model/cloudevent.ts'
 import type { Resource } from '../model/resource.ts'
-import type { Mutations } from '../mutations/context.ts'
+import type { MutationContext } from '../mutations/context.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { type Address, lockResource } from '../storage/resources.ts'
 import type { EventQueue } from './queue.ts'
 
-export interface Published {
+export interface PublishResult {
   readonly event: ReconcileEvent
   /** False when an equal event that nobody has taken yet answers the request. */
   readonly isNew: boolean
 }
 
-export interface Publishing extends Pick<Mutations, 'database' | 'committed'> {
-  readonly queue: Pick<EventQueue, 'noteTaken'>
+export interface PublishContext extends Pick<MutationContext, 'database' | 'notifyCommitted'> {
+  readonly queue: Pick<EventQueue, 'recordTaken'>
 }
 
 /**
@@ -23,11 +23,11 @@ export interface Publishing extends Pick<Mutations, 'database' | 'committed'> {
  * @throws Problem notFound
  */
 export const publishEvent = async (
-  { database, committed, queue }: Publishing,
+  { database, notifyCommitted, queue }: PublishContext,
   address: Address,
   request: EventRequest,
-): Promise<Published> => {
-  await queue.noteTaken(address.id, request.reason)
+): Promise<PublishResult> => {
+  await queue.recordTaken(address.id, request.reason)
   const published = await database.transaction(async (writer) => {
     // The lock makes two equal requests at once one event.
     const resource = await lockResource(writer, database, address)
@@ -41,10 +41,10 @@ export const publishEvent = async (
       .executeTakeFirst()
     if (waiting !== undefined) {
       // A group that was made since then hasn't got it.
-      await deliver(writer, waiting.sequence, resource, request.time)
+      await createDeliveries(writer, waiting.sequence, resource, request.time)
       return { event: JSON.parse(waiting.document) as ReconcileEvent, isNew: false }
     }
-    const event = reconcileEvent(resource, await nextNumber(writer, resource.id), request)
+    const event = buildReconcileEvent(resource, await nextEventNumber(writer, resource.id), request)
     const { sequence } = await writer
       .insertInto('events')
       .values({
@@ -58,14 +58,14 @@ export const publishEvent = async (
       })
       .returning('sequence')
       .executeTakeFirstOrThrow()
-    await deliver(writer, sequence, resource, request.time)
+    await createDeliveries(writer, sequence, resource, request.time)
     return { event, isNew: true }
   })
-  committed()
+  notifyCommitted()
   return published
 }
 
-const nextNumber = async (writer: Writer, resourceId: string): Promise<number> => {
+const nextEventNumber = async (writer: Writer, resourceId: string): Promise<number> => {
   const { event_count } = await writer
     .updateTable('resources')
     .set(({ eb }) => ({ event_count: eb('event_count', '+', 1) }))
@@ -75,18 +75,18 @@ const nextNumber = async (writer: Writer, resourceId: string): Promise<number> =
   return event_count
 }
 
-const deliver = async (writer: Writer, sequence: number, resource: Resource, time: string): Promise<void> => {
+const createDeliveries = async (writer: Writer, sequence: number, resource: Resource, time: string): Promise<void> => {
   const groups = await writer
     .selectFrom('event_consumers')
     .select(['name', 'selector'])
     .where('kind', '=', resource.kind)
     .execute()
-  const wanting = groups.filter(({ selector }) => matches(parseSelector(selector), resource.labels))
-  if (wanting.length === 0) return
+  const interested = groups.filter(({ selector }) => matches(parseSelector(selector), resource.labels))
+  if (interested.length === 0) return
   await writer
     .insertInto('event_deliveries')
     .values(
-      wanting.map(({ name }) => ({ consumer: name, event_sequence: sequence, visible_time: time, deliveries: 0 })),
+      interested.map(({ name }) => ({ consumer: name, event_sequence: sequence, visible_time: time, deliveries: 0 })),
     )
     .onConflict((conflict) => conflict.columns(['consumer', 'event_sequence']).doNothing())
     .execute()

@@ -23,25 +23,25 @@ export interface EventQueue {
    * Takes events in the order in which they were posted, waiting for the first.
    * @param signal ends the waiting early @throws Problem notFound | unavailable
    */
-  claim(request: ClaimRequest, signal: AbortSignal): Promise<Claim[]>
+  receive(request: ReceiveRequest, signal: AbortSignal): Promise<ReceivedEvent[]>
   /** Done: the event is not delivered to this group again. @throws Problem notFound | staleReceipt */
   acknowledge(consumer: string, receipt: string): Promise<void>
   /** Hides the event for so many milliseconds from now; 0 gives it back at once. @throws Problem notFound | staleReceipt */
   extend(consumer: string, receipt: string, visibility: number): Promise<void>
   /** Gives the event up for this group: it is a dead letter at once. @throws Problem notFound | staleReceipt */
-  giveUp(consumer: string, receipt: string): Promise<void>
+  reject(consumer: string, receipt: string): Promise<void>
   /** The oldest events that were delivered too often, or given up. @throws Problem notFound */
   deadLetters(consumer: string, limit: number): Promise<DeadLetter[]>
   /** Delivers a dead letter again, counting from one. @throws Problem notFound */
   replay(consumer: string, eventId: string): Promise<void>
   /** Notes events about this resource that consumers have taken without the API knowing, before equal ones are posted. */
-  noteTaken(resourceId: string, reason: string): Promise<void>
+  recordTaken(resourceId: string, reason: string): Promise<void>
   /** Why events are not delivered at present, in a sentence; undefined when they are. */
-  readonly trouble: string | undefined
+  readonly unavailableReason: string | undefined
   close(): Promise<void>
 }
 
-export interface ClaimRequest {
+export interface ReceiveRequest {
   readonly consumer: string
   readonly max: number
   /** Milliseconds to wait for the first event; 0 to look once. */
@@ -50,7 +50,7 @@ export interface ClaimRequest {
   readonly visibility: number
 }
 
-export interface Claim {
+export interface ReceivedEvent {
   /** Good until the visibility ends; acknowledges or extends this delivery and no other. */
   readonly receipt: string
   /** How often this event was delivered to the group, this time included; a replay counts from one again. */

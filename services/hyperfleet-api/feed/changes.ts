@@ -3,8 +3,8 @@ import type { Labels } from '#operator/model/selector.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
 import type { Reader } from '../storage/dialect.ts'
+import { CHANGE_LOCK } from '../storage/resource-write.ts'
 import type { ChangeRow } from '../storage/schema.ts'
-import { CHANGE_LOCK } from '../storage/step.ts'
 
 /** A change as it is handed out. */
 export interface Change {
@@ -26,10 +26,10 @@ export const readChanges = async (
   let query = reader.selectFrom('changes').selectAll().where('version', '>', after).orderBy('version').limit(limit)
   if (upTo !== undefined) query = query.where('version', '<=', upTo)
   if (kind !== undefined) query = query.where('kind', '=', kind)
-  return (await query.execute()).map(changeOf)
+  return (await query.execute()).map(parseChange)
 }
 
-const changeOf = (row: Selectable<ChangeRow>): Change => ({
+const parseChange = (row: Selectable<ChangeRow>): Change => ({
   version: row.version,
   type: row.type,
   kind: row.kind,
@@ -40,9 +40,9 @@ const changeOf = (row: Selectable<ChangeRow>): Change => ({
 })
 
 /** Milliseconds that writers are waited for. */
-const PATIENCE = 1_000
+const LOCK_TIMEOUT_MS = 1_000
 /** PostgreSQL's lock_not_available. */
-export const LOCK_TIMEOUT = '55P03'
+export const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
  * The newest version such that no version up to it can still appear. PostgreSQL hands versions out before commits, so a
@@ -51,10 +51,10 @@ export const LOCK_TIMEOUT = '55P03'
  * @throws an error of LOCK_TIMEOUT when a writer doesn't end: who waits for the lock keeps other writers waiting behind it,
  * so it is not waited for long, and asked for again
  */
-export const settledVersion = async ({ kysely, dialect }: Database): Promise<number> =>
+export const newestStableVersion = async ({ kysely, dialect }: Database): Promise<number> =>
   kysely.transaction().execute(async (transaction) => {
     if (dialect === 'postgres') {
-      await sql`set local lock_timeout = ${sql.lit(PATIENCE)}`.execute(transaction)
+      await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction)
       await sql`select pg_advisory_xact_lock(${CHANGE_LOCK}::bigint)`.execute(transaction)
     }
     const row = await transaction
@@ -69,7 +69,10 @@ export const readFloor = async (reader: Reader): Promise<number> =>
   (await reader.selectFrom('change_floor').select('version').executeTakeFirst())?.version ?? 0
 
 /** Forgets changes older than a moment, and the oldest beyond a number. */
-export const trimChanges = async (database: Database, keep: { since: Timestamp; most: number }): Promise<void> => {
+export const trimChanges = async (
+  database: Database,
+  retention: { since: Timestamp; maxChanges: number },
+): Promise<void> => {
   await database.transaction(async (writer) => {
     const newest = await writer
       .selectFrom('changes')
@@ -78,9 +81,9 @@ export const trimChanges = async (database: Database, keep: { since: Timestamp; 
     const old = await writer
       .selectFrom('changes')
       .select(({ fn }) => fn.max('version').as('version'))
-      .where('time', '<', keep.since)
+      .where('time', '<', retention.since)
       .executeTakeFirst()
-    const floor = Math.max(Number(old?.version ?? 0), Number(newest?.version ?? 0) - keep.most)
+    const floor = Math.max(Number(old?.version ?? 0), Number(newest?.version ?? 0) - retention.maxChanges)
     if (floor <= (await readFloor(writer))) return
     await writer.updateTable('change_floor').set({ version: floor }).execute()
     await writer.deleteFrom('changes').where('version', '<=', floor).execute()

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '#operator/model/log.ts'
 import { type Database, sqlState } from '../storage/database.ts'
-import { type Change, LOCK_TIMEOUT, readChanges, readFloor, settledVersion } from './changes.ts'
-import { POLL, type Wakeup } from './wakeup.ts'
+import { type Change, LOCK_NOT_AVAILABLE, newestStableVersion, readChanges, readFloor } from './changes.ts'
+import { POLL_INTERVAL_MS, type Wakeup } from './wakeup.ts'
 
 /** One that is told of every change. */
 export interface Subscriber {
   change(change: Change): void
   /** Changes were forgotten before this process read them: what it has told so far can't be continued. */
-  lost(): void
+  changesLost(): void
 }
 
 /**
@@ -30,85 +30,85 @@ export interface Feed {
   close(): Promise<void>
 }
 
-const BATCH = 500
-const LOOKS = 5
+const BATCH_SIZE = 500
+const MAX_GAP_READS = 5
 /** Milliseconds between looks at a gap; commits take about as long. */
-const LOOK = 4
+const GAP_READ_DELAY_MS = 4
 
 export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger): Promise<Feed> => {
   const subscribers = new Set<Subscriber>()
-  let head = await firstHead(database, log)
+  let head = await readFirstHead(database, log)
   /** Those who wait for a pass that begins after they asked. */
   let waiting: PromiseWithResolvers<void>[] = []
   let isClosed = false
-  let isWanted = false
+  let isRequested = false
   let running: Promise<void> | undefined
 
-  const handOut = (change: Change) => {
+  const publish = (change: Change) => {
     head = change.version
     for (const subscriber of subscribers) subscriber.change(change)
   }
 
   /** Hands out what is next without a gap. @returns whether a gap stopped it */
-  const drain = async (upTo?: number): Promise<'gap' | 'done'> => {
+  const publishNew = async (upTo?: number): Promise<'gap' | 'done'> => {
     for (;;) {
       const changes = await readChanges(database.kysely, {
         after: head,
-        limit: BATCH,
+        limit: BATCH_SIZE,
         ...(upTo !== undefined && { upTo }),
       })
       // Looked at after the read: what was forgotten meanwhile is missing from it. Where nothing is left, no gap would tell.
       if ((upTo !== undefined || changes.length === 0) && (await readFloor(database.kysely)) > head) {
         if (upTo === undefined) return 'gap'
-        for (const subscriber of subscribers) subscriber.lost()
+        for (const subscriber of subscribers) subscriber.changesLost()
       }
       for (const change of changes) {
         if (upTo === undefined && change.version !== head + 1) return 'gap'
-        handOut(change)
+        publish(change)
       }
-      if (changes.length < BATCH) return 'done'
+      if (changes.length < BATCH_SIZE) return 'done'
     }
   }
 
-  const advance = async (): Promise<void> => {
-    for (let look = 1; look <= LOOKS; look += 1) {
-      if ((await drain()) === 'done') return
-      await delay(LOOK)
+  const advanceHead = async (): Promise<void> => {
+    for (let read = 1; read <= MAX_GAP_READS; read += 1) {
+      if ((await publishNew()) === 'done') return
+      await delay(GAP_READ_DELAY_MS)
     }
-    const settled = await settledVersion(database)
-    await drain(settled)
-    head = Math.max(head, settled)
+    const stable = await newestStableVersion(database)
+    await publishNew(stable)
+    head = Math.max(head, stable)
   }
 
   const run = async (): Promise<void> => {
-    while (isWanted && !isClosed) {
-      isWanted = false
-      const asking = waiting
+    while (isRequested && !isClosed) {
+      isRequested = false
+      const requested = waiting
       waiting = []
       try {
-        await advance()
-        for (const { resolve } of asking) resolve()
+        await advanceHead()
+        for (const { resolve } of requested) resolve()
       } catch (error) {
-        for (const { reject } of asking) reject(error)
+        for (const { reject } of requested) reject(error)
         log.warn('changes can’t be read, trying again', {
           error: error instanceof Error ? error.message : String(error),
         })
-        await delay(POLL)
-        isWanted = true
+        await delay(POLL_INTERVAL_MS)
+        isRequested = true
       }
     }
   }
-  const want = (): Promise<void> => {
-    isWanted = true
+  const requestRun = (): Promise<void> => {
+    isRequested = true
     running ??= run().finally(() => {
       running = undefined
-      if (isWanted && !isClosed) void want()
+      if (isRequested && !isClosed) void requestRun()
     })
     return running
   }
 
-  const stopListening = wakeup.onWake(() => void want())
-  const poll = setInterval(() => void want(), POLL)
+  const stopListening = wakeup.onWake(() => void requestRun())
+  const poll = setInterval(() => void requestRun(), POLL_INTERVAL_MS)
   return {
     get head() {
       return head
@@ -121,7 +121,7 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
       // The pass under way may have read before the caller's commit: the one after it has not.
       const pass = Promise.withResolvers<void>()
       waiting.push(pass)
-      void want()
+      void requestRun()
       return pass.promise
     },
     close: async () => {
@@ -134,12 +134,12 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
   }
 }
 
-const firstHead = async (database: Database, log: Logger): Promise<number> => {
+const readFirstHead = async (database: Database, log: Logger): Promise<number> => {
   for (;;) {
     try {
-      return await settledVersion(database)
+      return await newestStableVersion(database)
     } catch (error) {
-      if (sqlState(error) !== LOCK_TIMEOUT) throw error
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
       log.warn('a writer holds its transaction open, waiting for it to begin the streams')
     }
   }

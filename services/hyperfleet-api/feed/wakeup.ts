@@ -16,7 +16,7 @@ export interface Wakeup {
 }
 
 /** How long a lost notification can delay anything, in milliseconds. */
-export const POLL = 1_000
+export const POLL_INTERVAL_MS = 1_000
 
 const CHANNEL = 'muster_hyperfleet'
 
@@ -25,23 +25,23 @@ export const createWakeup = (database: Database, log: Logger): Wakeup => {
   const wakeHere = () => {
     for (const listener of listeners) listener()
   }
-  const bridge = database.pool === undefined ? undefined : bridgePostgres(database.pool, wakeHere, log)
+  const notifications = database.pool === undefined ? undefined : connectNotifications(database.pool, wakeHere, log)
   return {
     wake: () => {
       wakeHere()
-      bridge?.notify()
+      notifications?.notify()
     },
     onWake: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
     close: async () => {
-      await bridge?.close()
+      await notifications?.close()
     },
   }
 }
 
-interface Bridge {
+interface NotificationChannel {
   notify(): void
   close(): Promise<void>
 }
@@ -50,10 +50,10 @@ interface Bridge {
  * One connection listens, the pool notifies. NOTIFY is sent after the commit and not inside it: PostgreSQL takes a
  * database-wide lock for transactions that notify, which would line all writers up behind each other's fsync.
  */
-const bridgePostgres = (pool: pg.Pool, heard: () => void, log: Logger): Bridge => {
+const connectNotifications = (pool: pg.Pool, onNotification: () => void, log: Logger): NotificationChannel => {
   let isClosed = false
   let isSending = false
-  let isWanted = false
+  let isRequested = false
   let listening: pg.PoolClient | undefined
   let retry: NodeJS.Timeout | undefined
 
@@ -62,30 +62,30 @@ const bridgePostgres = (pool: pg.Pool, heard: () => void, log: Logger): Bridge =
       const client = await pool.connect()
       if (isClosed) return client.release()
       listening = client
-      client.on('notification', heard)
+      client.on('notification', onNotification)
       client.on('error', (error) => {
         if (listening !== client) return
         log.warn('the connection that listens for changes broke, polling until it is back', { error: error.message })
         listening = undefined
         client.release(error)
-        listenLater()
+        retryListen()
       })
       await client.query(`listen ${CHANNEL}`)
-      heard()
+      onNotification()
     } catch (error) {
       log.warn('can’t listen for changes, polling until it works', { error: messageOf(error) })
-      listenLater()
+      retryListen()
     }
   }
-  const listenLater = () => {
-    if (!isClosed) retry = setTimeout(() => void listen(), POLL)
+  const retryListen = () => {
+    if (!isClosed) retry = setTimeout(() => void listen(), POLL_INTERVAL_MS)
   }
 
   /** One NOTIFY at a time; wakes that come meanwhile share the next. */
   const send = async (): Promise<void> => {
     isSending = true
-    while (isWanted && !isClosed) {
-      isWanted = false
+    while (isRequested && !isClosed) {
+      isRequested = false
       try {
         await pool.query(`notify ${CHANNEL}`)
       } catch (error) {
@@ -98,7 +98,7 @@ const bridgePostgres = (pool: pg.Pool, heard: () => void, log: Logger): Bridge =
   void listen()
   return {
     notify: () => {
-      isWanted = true
+      isRequested = true
       if (!isSending) void send()
     },
     close: async () => {

@@ -3,7 +3,7 @@ import { listDocuments } from '../storage/list.ts'
 import { parseDocument } from '../storage/resources.ts'
 import { type Change, readChanges, readFloor } from './changes.ts'
 import type { Feed } from './feed.ts'
-import { changeFrame, frame, messageType, projectDocument, type Subscription } from './message.ts'
+import { formatChange, formatMessage, messageType, projectDocument, type Subscription } from './watch-message.ts'
 
 /** Where a stream's bytes go. */
 export interface Sink {
@@ -18,11 +18,11 @@ export interface Sink {
 /** Why a stream was ended by the server; the data of its last message. */
 export type EndReason = 'SlowConsumer' | 'ResourceVersionExpired' | 'ServerStopping'
 
-const PAGE = 100
+const PAGE_SIZE = 100
 /** A reader that leaves so many bytes waiting is cut off: it would grow this process instead of resuming. */
-export const SLOW_BYTES = 1024 * 1024
+export const SLOW_CONSUMER_BYTES = 1024 * 1024
 /** Milliseconds between bookmarks on a quiet stream. */
-export const BOOKMARK_EVERY = 15_000
+export const BOOKMARK_INTERVAL_MS = 15_000
 
 /**
  * Runs one watch stream until the reader or the server ends it.
@@ -44,28 +44,33 @@ export const watch = async (
     if (sink.write(bytes) > 0) await sink.drained()
   }
   if (from === undefined) {
-    for await (const document of everything(database, subscription)) {
+    for await (const document of listAll(database, subscription)) {
       if (sink.signal.aborted) return undefined
-      await send(frame('added', undefined, projectDocument(document, subscription.projection)))
+      await send(formatMessage('added', undefined, projectDocument(document, subscription.projection)))
     }
   }
   while (cursor < feed.head) {
     const upTo = feed.head
-    const changes = await readChanges(database.kysely, { after: cursor, upTo, kind: subscription.kind, limit: PAGE })
+    const changes = await readChanges(database.kysely, {
+      after: cursor,
+      upTo,
+      kind: subscription.kind,
+      limit: PAGE_SIZE,
+    })
     if (cursor < (await readFloor(database.kysely))) return 'ResourceVersionExpired'
     for (const change of changes) {
       if (sink.signal.aborted) return undefined
-      const bytes = bytesFor(change, subscription)
+      const bytes = formatFor(change, subscription)
       if (bytes !== undefined) await send(bytes)
     }
     const last = changes.at(-1)
-    cursor = changes.length === PAGE && last !== undefined ? last.version : upTo
+    cursor = changes.length === PAGE_SIZE && last !== undefined ? last.version : upTo
   }
-  return live(feed, subscription, sink)
+  return sendLive(feed, subscription, sink)
 }
 
 /** From here on nothing is awaited between reading the head and subscribing, so no change falls in between. */
-const live = (feed: Feed, subscription: Subscription, sink: Sink): Promise<EndReason | undefined> =>
+const sendLive = (feed: Feed, subscription: Subscription, sink: Sink): Promise<EndReason | undefined> =>
   new Promise((resolve) => {
     const end = (reason: EndReason | undefined) => {
       unsubscribe()
@@ -73,38 +78,38 @@ const live = (feed: Feed, subscription: Subscription, sink: Sink): Promise<EndRe
       resolve(reason)
     }
     const write = (bytes: string | Buffer) => {
-      if (sink.write(bytes) > SLOW_BYTES) end('SlowConsumer')
+      if (sink.write(bytes) > SLOW_CONSUMER_BYTES) end('SlowConsumer')
     }
-    const bookmark = () => write(frame('bookmark', feed.head, '{}'))
+    const bookmark = () => write(formatMessage('bookmark', feed.head, '{}'))
     const unsubscribe = feed.subscribe({
       change: (change) => {
-        const bytes = bytesFor(change, subscription)
+        const bytes = formatFor(change, subscription)
         if (bytes !== undefined) write(bytes)
       },
-      lost: () => end('ResourceVersionExpired'),
+      changesLost: () => end('ResourceVersionExpired'),
     })
-    const bookmarks = setInterval(bookmark, BOOKMARK_EVERY)
+    const bookmarks = setInterval(bookmark, BOOKMARK_INTERVAL_MS)
     bookmark()
     sink.signal.addEventListener('abort', () => end(undefined), { once: true })
     if (sink.signal.aborted) end(undefined)
   })
 
-const bytesFor = (change: Change, subscription: Subscription): Buffer | undefined => {
+const formatFor = (change: Change, subscription: Subscription): Buffer | undefined => {
   const type = messageType(change, subscription)
-  return type === undefined ? undefined : changeFrame(change, type, subscription)
+  return type === undefined ? undefined : formatChange(change, type, subscription)
 }
 
 /** Every resource of the selection now, page by page in the order of ids. */
-async function* everything(
+async function* listAll(
   database: Database,
   { kind, ownerId, tenancy, selector }: Subscription,
 ): AsyncGenerator<string> {
   const filter = { kind, tenancy, ...(ownerId !== undefined && { ownerId }), labels: selector }
   for (let after = ''; ; ) {
-    const documents = await listDocuments(database, { filter, order: [], size: PAGE, from: { after } })
+    const documents = await listDocuments(database, { filter, order: [], size: PAGE_SIZE, from: { after } })
     yield* documents
     const last = documents.at(-1)
-    if (documents.length < PAGE || last === undefined) return
+    if (documents.length < PAGE_SIZE || last === undefined) return
     after = parseDocument(last).id
   }
 }

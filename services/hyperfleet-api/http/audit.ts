@@ -1,11 +1,11 @@
 import type { Logger } from '#operator/model/log.ts'
-import { PROBLEMS } from '../problems/catalogue.ts'
 import type { Problem } from '../problems/problem.ts'
-import type { Caller } from './guard.ts'
+import { PROBLEMS } from '../problems/problem-types.ts'
+import type { Caller } from './access-control.ts'
 import type { Operation } from './operation.ts'
 
 /** One request that was answered. */
-export interface Audited {
+export interface AuditEntry {
   readonly operation: Operation
   readonly parameters: Readonly<Record<string, unknown>>
   /** Undefined when it was not known who asks. */
@@ -17,18 +17,18 @@ export interface Audited {
   readonly remoteAddress: string
 }
 
-const REFUSALS: readonly number[] = [401, 403, 429]
+const REJECTED_STATUSES: readonly number[] = [401, 403, 429]
 
 /**
  * Writes who did what to which resource, and how it ended: what people change as `info`, what adapters and Sentinels
  * report by the thousand as `debug`, and whoever was refused as `warn`. Never a token, a label or a spec.
  */
-export const audit = (
-  { operation, parameters, caller, status, problem, requestId, remoteAddress }: Audited,
+export const writeAuditLog = (
+  { operation, parameters, caller, status, problem, requestId, remoteAddress }: AuditEntry,
   log: Logger,
 ): void => {
-  const isRefused = REFUSALS.includes(status)
-  if (operation.method === 'GET' && !isRefused) return
+  const isRejected = REJECTED_STATUSES.includes(status)
+  if (operation.method === 'GET' && !isRejected) return
   const fields = {
     who: caller?.identity,
     remoteAddress,
@@ -39,7 +39,7 @@ export const audit = (
     ...(problem !== undefined && { code: PROBLEMS[problem.problem].code }),
     requestId,
   }
-  if (isRefused) log.warn('audit: refused', fields)
+  if (isRejected) log.warn('audit: refused', fields)
   else if (operation.role === 'adapter') log.debug('audit', fields)
   else log.info('audit', fields)
 }

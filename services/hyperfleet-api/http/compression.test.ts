@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { compressed, takesGzip } from './compression.ts'
+import { acceptsGzip, compressBody } from './compression.ts'
 
 test.each([
   [undefined, false],
@@ -14,17 +14,17 @@ test.each([
   ['br', false],
   ['gzip;q=nonsense', false],
 ])('Accept-Encoding %j takes gzip: %s', (header, expected) => {
-  expect(takesGzip(header)).toBe(expected)
+  expect(acceptsGzip(header)).toBe(expected)
 })
 
 test('what is worth it is compressed, what is small is not', async () => {
   const large = Buffer.from('{"a":1}'.repeat(1000))
-  expect(gunzipSync((await compressed(large, 'gzip')) ?? '')).toEqual(large)
-  expect(await compressed(Buffer.from('{"a":1}'), 'gzip')).toBeUndefined()
+  expect(gunzipSync((await compressBody(large, 'gzip')) ?? '')).toEqual(large)
+  expect(await compressBody(Buffer.from('{"a":1}'), 'gzip')).toBeUndefined()
 })
 
 test('what a text is worth goes by its bytes, not its letters', async () => {
   const text = 'é'.repeat(1_000)
-  expect(gunzipSync((await compressed(text, 'gzip')) ?? '').toString()).toBe(text)
-  expect(await compressed('e'.repeat(1_000), 'gzip')).toBeUndefined()
+  expect(gunzipSync((await compressBody(text, 'gzip')) ?? '').toString()).toBe(text)
+  expect(await compressBody('e'.repeat(1_000), 'gzip')).toBeUndefined()
 })

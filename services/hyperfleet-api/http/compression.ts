@@ -4,10 +4,10 @@ import { constants, gzip } from 'node:zlib'
 const compress = promisify(gzip)
 
 /** Bytes; what is smaller fits one packet anyway. */
-const SMALLEST = 1_400
+const MIN_COMPRESSED_BYTES = 1_400
 
 /** Does the header take gzip? RFC 9110, section 12.5.3; the peer answers gzip alone. */
-export const takesGzip = (header: string | undefined): boolean => {
+export const acceptsGzip = (header: string | undefined): boolean => {
   const weights = new Map(
     (header ?? '').split(',').map((part) => {
       const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
@@ -19,7 +19,10 @@ export const takesGzip = (header: string | undefined): boolean => {
 }
 
 /** The answer compressed, or undefined where that isn't wanted or worth it. */
-export const compressed = async (answer: Buffer | string, accepted: string | undefined): Promise<Buffer | undefined> =>
-  !takesGzip(accepted) || Buffer.byteLength(answer) < SMALLEST
+export const compressBody = async (
+  answer: Buffer | string,
+  accepted: string | undefined,
+): Promise<Buffer | undefined> =>
+  !acceptsGzip(accepted) || Buffer.byteLength(answer) < MIN_COMPRESSED_BYTES
     ? undefined
     : compress(answer, { level: constants.Z_BEST_SPEED })

@@ -32,11 +32,11 @@ export const urlOf = (server: Server, scheme = 'http'): string => {
 }
 
 /** Milliseconds that requests under way have to finish when the server stops. */
-const DRAIN = 10_000
+const DRAIN_TIMEOUT_MS = 10_000
 
 /** Lets requests under way finish, for a while, and closes. */
-export const drain = async (server: FastifyInstance): Promise<void> => {
-  const cut = setTimeout(() => server.server.closeAllConnections(), DRAIN)
+export const closeServer = async (server: FastifyInstance): Promise<void> => {
+  const timeout = setTimeout(() => server.server.closeAllConnections(), DRAIN_TIMEOUT_MS)
   await server.close()
-  clearTimeout(cut)
+  clearTimeout(timeout)
 }

@@ -2,20 +2,20 @@ import type { TObject, TSchema } from 'typebox'
 import { BASE_PATH } from '../model/entity.ts'
 import { EXAMPLES } from './examples.ts'
 import type { Operation } from './operation.ts'
-import { NAMED } from './schemas/named.ts'
+import { NAMED_SCHEMAS } from './schemas/named.ts'
 
 /** An OpenAPI 3.1 document, as far as this API's has it. */
 export interface OpenApi {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, object>>
-    readonly schemas: Readonly<Record<string, Shape>>
+    readonly schemas: Readonly<Record<string, SchemaObject>>
   }
 }
 
-export interface Described {
+export interface OperationObject {
   readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]
@@ -25,30 +25,30 @@ export interface Described {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
 }
 
-type Content = Readonly<Record<string, { readonly schema: Shape }>>
+type Content = Readonly<Record<string, { readonly schema: SchemaObject }>>
 
 export interface Parameter {
   readonly name: string
   readonly in: 'path' | 'query'
   readonly required: boolean
-  readonly schema: Shape
+  readonly schema: SchemaObject
 }
 
 /** The parts of a JSON Schema that the page for people looks at. */
-export interface Shape {
+export interface SchemaObject {
   readonly $ref?: string
   readonly description?: string
   readonly examples?: readonly unknown[]
-  readonly properties?: Readonly<Record<string, Shape>>
-  readonly items?: Shape
+  readonly properties?: Readonly<Record<string, SchemaObject>>
+  readonly items?: SchemaObject
 }
 
 /** The OpenAPI 3.1 document of the operations that are served. */
 export const openApiDocument = (operations: readonly Operation[], version: string): OpenApi => {
-  const paths: Record<string, Record<string, Described>> = {}
+  const paths: Record<string, Record<string, OperationObject>> = {}
   for (const operation of operations) {
     const path = `${BASE_PATH}${operation.path}`
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) }
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describeOperation(operation) }
   }
   return {
     openapi: '3.1.0',
@@ -57,29 +57,38 @@ export const openApiDocument = (operations: readonly Operation[], version: strin
       version,
       description: 'Resources and what should be true of them, what adapters report, and events for who acts on it.',
     },
-    paths: { ...paths, ...ABOUT_ITSELF },
+    paths: { ...paths, ...DOCUMENT_OPERATIONS },
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: Object.fromEntries(NAMED.map(named)),
+      schemas: Object.fromEntries(NAMED_SCHEMAS.map(describeSchema)),
     },
   }
 }
 
-const named = (schema: TSchema): [string, Shape] => {
+const describeSchema = (schema: TSchema): [string, SchemaObject] => {
   const { $id = '' } = schema as { $id?: string }
   const example = EXAMPLES[$id]
-  return [$id, { ...plain(schema), ...(example !== undefined && { examples: [example] }) }]
+  return [$id, { ...toJsonSchema(schema), ...(example !== undefined && { examples: [example] }) }]
 }
 
-const describe = ({ id, summary, tag, role, parameters, query, body, responses }: Operation): Described => ({
+const describeOperation = ({
+  id,
+  summary,
+  tag,
+  role,
+  parameters,
+  query,
+  body,
+  responses,
+}: Operation): OperationObject => ({
   operationId: id,
   summary,
   tags: [tag],
   // OpenAPI 3.1: a scheme other than OAuth2 lists the roles that are needed.
   security: [{ bearer: [role] }],
-  parameters: [...listParameters('path', parameters), ...listParameters('query', query)],
+  parameters: [...describeParameters('path', parameters), ...describeParameters('query', query)],
   ...(body !== undefined && {
-    requestBody: { required: true, content: { 'application/json': { schema: reference(body) } } },
+    requestBody: { required: true, content: { 'application/json': { schema: referTo(body) } } },
   }),
   responses: {
     ...Object.fromEntries(
@@ -87,7 +96,7 @@ const describe = ({ id, summary, tag, role, parameters, query, body, responses }
         status,
         {
           description,
-          ...(schema !== undefined && { content: { [mediaType]: { schema: reference(schema) } } }),
+          ...(schema !== undefined && { content: { [mediaType]: { schema: referTo(schema) } } }),
           ...(Number(status) >= 400 && { content: PROBLEM }),
           ...(headers !== undefined && {
             headers: Object.fromEntries(
@@ -106,7 +115,7 @@ const describe = ({ id, summary, tag, role, parameters, query, body, responses }
 
 const PROBLEM: Content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
 
-const aboutItself = (operationId: string, summary: string, type: string, schema: object) => ({
+const describeDocument = (operationId: string, summary: string, type: string, schema: object) => ({
   get: {
     operationId,
     summary,
@@ -116,36 +125,36 @@ const aboutItself = (operationId: string, summary: string, type: string, schema:
   },
 })
 
-const ABOUT = ['id', 'href', 'kind', 'version', 'build_time'] as const
+const API_FIELDS = ['id', 'href', 'kind', 'version', 'build_time'] as const
 
 /** What everybody may read without being asked who they are; see documents.ts. */
-const ABOUT_ITSELF: OpenApi['paths'] = {
-  '/api/hyperfleet': aboutItself('getApi', 'What this API is', 'application/json', {
+const DOCUMENT_OPERATIONS: OpenApi['paths'] = {
+  '/api/hyperfleet': describeDocument('getApi', 'What this API is', 'application/json', {
     type: 'object',
-    required: [...ABOUT],
-    properties: Object.fromEntries(ABOUT.map((name) => [name, { type: 'string' }])),
+    required: [...API_FIELDS],
+    properties: Object.fromEntries(API_FIELDS.map((name) => [name, { type: 'string' }])),
   }),
-  [`${BASE_PATH}/openapi`]: aboutItself('getOpenApi', 'This document', 'application/json', { type: 'object' }),
-  [`${BASE_PATH}/openapi.html`]: aboutItself('getOpenApiPage', 'This document for people', 'text/html', {
+  [`${BASE_PATH}/openapi`]: describeDocument('getOpenApi', 'This document', 'application/json', { type: 'object' }),
+  [`${BASE_PATH}/openapi.html`]: describeDocument('getOpenApiPage', 'This document for people', 'text/html', {
     type: 'string',
   }),
 }
 
-const listParameters = (place: 'path' | 'query', schema: TObject | undefined): Parameter[] =>
+const describeParameters = (place: 'path' | 'query', schema: TObject | undefined): Parameter[] =>
   Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
     name,
     in: place,
     required: place === 'path',
-    schema: plain(property as TSchema),
+    schema: toJsonSchema(property as TSchema),
   }))
 
-const reference = (schema: TSchema): Shape => {
+const referTo = (schema: TSchema): SchemaObject => {
   const { $id } = schema as { $id?: string }
-  return $id === undefined ? plain(schema) : { $ref: `#/components/schemas/${$id}` }
+  return $id === undefined ? toJsonSchema(schema) : { $ref: `#/components/schemas/${$id}` }
 }
 
 /** A TypeBox schema as plain JSON Schema whose references point into the document. */
-const plain = (schema: TSchema): Shape =>
+const toJsonSchema = (schema: TSchema): SchemaObject =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === '$ref' && typeof value === 'string' ? `#/components/schemas/${value}` : key === '$id' ? undefined : value,
-  ) as Shape
+  ) as SchemaObject

@@ -27,11 +27,11 @@ export interface Operation<
   readonly parameters?: Path
   readonly query?: Query
   readonly body?: Body
-  readonly responses: Readonly<Record<number, Response>>
-  handle(call: Call<Static<Path>, Static<Query>, Static<Body>>): Promise<Answer>
+  readonly responses: Readonly<Record<number, ResponseDescription>>
+  handle(call: Call<Static<Path>, Static<Query>, Static<Body>>): Promise<OperationResponse>
 }
 
-export interface Response {
+export interface ResponseDescription {
   readonly description: string
   readonly schema?: TSchema
   /** Default `application/json`. */
@@ -56,7 +56,7 @@ export interface Call<Path, Query, Body> {
   readonly signal: AbortSignal
 }
 
-export type Answer =
+export type OperationResponse =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object }
   /** A body that is JSON already. */
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: string }

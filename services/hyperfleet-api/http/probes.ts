@@ -5,43 +5,50 @@ import type { EventQueue } from '../events/queue.ts'
 import type { Database } from '../storage/database.ts'
 
 /** Milliseconds that the database has to answer before this process calls itself not ready. */
-const PING = 2_000
+const PING_TIMEOUT_MS = 2_000
 
 /**
  * `/healthz`: the process answers. `/readyz`: it takes requests, and its database answers. Without NATS it is ready too,
  * since events wait in the database and all else works, but says that it is degraded.
  */
-export const healthServer = (database: Database, queue: Pick<EventQueue, 'trouble'>, stopping: AbortSignal): Server =>
-  serve({
+export const createHealthServer = (
+  database: Database,
+  queue: Pick<EventQueue, 'unavailableReason'>,
+  stopping: AbortSignal,
+): Server =>
+  servePages({
     '/healthz': async () => ({ status: 200, body: { status: 'ok' } }),
     '/readyz': async () => {
       if (stopping.aborted) return { status: 503, body: { status: 'shutting_down', reason: 'the server is stopping' } }
       const isReachable = await ping(database)
       if (!isReachable) return { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
-      const { trouble } = queue
-      return { status: 200, body: trouble === undefined ? { status: 'ok' } : { status: 'degraded', reason: trouble } }
+      const { unavailableReason } = queue
+      return {
+        status: 200,
+        body: unavailableReason === undefined ? { status: 'ok' } : { status: 'degraded', reason: unavailableReason },
+      }
     },
   })
 
 /** `/metrics` for Prometheus. */
-export const metricsServer = (registry: Registry): Server =>
-  serve({
+export const createMetricsServer = (registry: Registry): Server =>
+  servePages({
     '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
   })
 
-interface Page {
+interface ProbeResponse {
   readonly status: number
   readonly type?: string
   readonly body: object | string
 }
 
-const serve = (pages: Readonly<Record<string, () => Promise<Page>>>): Server =>
+const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>>): Server =>
   createServer((request, response) => {
     const path = request.url?.split('?', 1)[0] ?? ''
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined
-    const answer = page?.() ?? Promise.resolve<Page>({ status: 404, body: { status: 'not found' } })
+    const answer = page?.() ?? Promise.resolve<ProbeResponse>({ status: 404, body: { status: 'not found' } })
     void answer
-      .catch((): Page => ({ status: 500, body: { status: 'error' } }))
+      .catch((): ProbeResponse => ({ status: 500, body: { status: 'error' } }))
       .then(({ status, type = 'application/json', body }) => {
         response.writeHead(status, { 'Content-Type': type })
         response.end(typeof body === 'string' ? body : JSON.stringify(body))
@@ -50,7 +57,7 @@ const serve = (pages: Readonly<Record<string, () => Promise<Page>>>): Server =>
 
 const ping = async ({ kysely }: Database): Promise<boolean> => {
   const timeout = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => timeout.resolve(false), PING)
+  const timer = setTimeout(() => timeout.resolve(false), PING_TIMEOUT_MS)
   const answered = sql`select 1`.execute(kysely).then(
     () => true,
     () => false,

@@ -1,17 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import type { Problem } from '../problems/problem.ts'
-import type { Caller } from './guard.ts'
+import type { Caller } from './access-control.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Aborted when the caller is gone or the server stops. */
-    gone: AbortSignal
+    aborted: AbortSignal
     /** Set as soon as it is known who asks. */
     caller: Caller | undefined
     /** What the request was refused or failed with. */
     problem: Problem | undefined
     /** Id of what the request made. */
-    made: string | undefined
+    createdId: string | undefined
   }
 }
 

@@ -1,20 +1,20 @@
 import type { SecureContextOptions } from 'node:tls'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { RequestMetrics } from '../metrics/metrics.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
-import { type Methods, methodsByPath, READ_ONLY } from './allowed-methods.ts'
-import { sendProblem } from './answer.ts'
-import { compressed } from './compression.ts'
-import { checkDocument, checkText } from './document-check.ts'
-import { addDocuments, type Build, DOCUMENT_PATHS } from './documents.ts'
-import { asProblem } from './failure.ts'
-import { BODY_LIMIT, URL_LIMIT } from './limits.ts'
+import { addRoute, formatRoute, type RouteOptions } from './add-route.ts'
+import { checkDocument, checkText } from './check-document.ts'
+import { compressBody } from './compression.ts'
+import { MAX_BODY_BYTES, MAX_URL_CHARS } from './limits.ts'
+import { type MethodSplit, methodsByPath, READ_ONLY } from './methods-by-path.ts'
 import type { OpenApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
 import { pathOf, REQUEST_FIELDS } from './request.ts'
-import { addRoute, type RouteOptions, routeOf } from './route.ts'
-import { createTransport, type Patience, refuseBroken } from './transport.ts'
+import { sendProblem } from './response.ts'
+import { addDocuments, type Build, DOCUMENT_PATHS } from './self-description.ts'
+import { toProblem } from './to-problem.ts'
+import { createTransport, type RequestTimeouts, rejectInvalidRequest } from './transport.ts'
 import { validatorCompiler } from './validation.ts'
 
 /** What this API can do beyond the peer's, told by every answer. */
@@ -28,31 +28,31 @@ export interface ServerOptions extends RouteOptions {
   readonly newId: () => string
   readonly stopping: AbortSignal
   readonly metrics: RequestMetrics
-  readonly patience: Patience
+  readonly requestTimeouts: RequestTimeouts
   readonly tls?: SecureContextOptions | undefined
 }
 
 /** The HTTP server of the API, not yet listening. */
 export const createServer = (options: ServerOptions): FastifyInstance => {
-  const { operations, openApi, build, newId, now, stopping, metrics, patience, tls, log } = options
-  const refuse = (request: FastifyRequest, reply: FastifyReply, problem: Problem) =>
+  const { operations, openApi, build, newId, now, stopping, metrics, requestTimeouts, tls, log } = options
+  const sendProblemNow = (request: FastifyRequest, reply: FastifyReply, problem: Problem) =>
     sendProblem(request, reply, problem, timestampOf(now()))
   const app = Fastify({
     logger: false,
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: MAX_BODY_BYTES,
     genReqId: newId,
     requestIdHeader: false,
     // Longer parts of a path are for the operations to refuse, in their own words.
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: URL_LIMIT },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_URL_CHARS },
     // What the router refuses before there is a route: Fastify types the reply for a server that isn't there yet.
     frameworkErrors: (_error, request, reply) =>
-      void refuse(
+      void sendProblemNow(
         request as FastifyRequest,
         reply as unknown as FastifyReply,
         new Problem('malformed', 'the URL can’t be read: a % in it must be followed by two digits of a UTF-8 byte'),
       ),
-    serverFactory: (handler) => createTransport(handler, patience, tls),
-    clientErrorHandler: (error, socket) => refuseBroken(error, socket, timestampOf(now())),
+    serverFactory: (handler) => createTransport(handler, requestTimeouts, tls),
+    clientErrorHandler: (error, socket) => rejectInvalidRequest(error, socket, timestampOf(now())),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   })
@@ -62,13 +62,13 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
-    const left = new AbortController()
+    const closed = new AbortController()
     reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) left.abort()
+      if (!reply.raw.writableFinished) closed.abort()
     })
-    request.gone = AbortSignal.any([left.signal, stopping])
-    if (request.url.length > URL_LIMIT)
-      throw new Problem('urlTooLong', `the path and its query must have at most ${URL_LIMIT} characters`)
+    request.aborted = AbortSignal.any([closed.signal, stopping])
+    if (request.url.length > MAX_URL_CHARS)
+      throw new Problem('urlTooLong', `the path and its query must have at most ${MAX_URL_CHARS} characters`)
   })
   app.addHook('preValidation', async (request) => {
     for (const value of Object.values(request.query as object).flat()) checkText(String(value))
@@ -80,10 +80,10 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     if (stopping.aborted) reply.header('Connection', 'close')
     withoutCharset(reply)
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
-    const smaller = await compressed(payload, request.headers['accept-encoding'])
-    if (smaller === undefined) return payload
+    const compressed = await compressBody(payload, request.headers['accept-encoding'])
+    if (compressed === undefined) return payload
     reply.header('Content-Encoding', 'gzip').header('Vary', 'Authorization, Accept-Encoding')
-    return smaller
+    return compressed
   })
   app.addHook('onResponse', async (request, reply) => {
     const template = request.routeOptions.url?.replace(/:\w+/g, '-') ?? 'unknown'
@@ -91,7 +91,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   })
 
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    const problem = asProblem(error)
+    const problem = toProblem(error)
     if (problem.status >= 500)
       log.error('a request failed', {
         method: request.method,
@@ -99,26 +99,26 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
         requestId: request.id,
         error: error.stack,
       })
-    return refuse(request, reply, problem)
+    return sendProblemNow(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) =>
-    refuse(request, reply, new Problem('unknownPath', `no endpoint at ${pathOf(request)}`)),
+    sendProblemNow(request, reply, new Problem('unknownPath', `no endpoint at ${pathOf(request)}`)),
   )
   /** Answers 405 with `Allow` where Fastify by itself would not know the path. */
-  const refuseMethods = (url: string, { allowed, refused }: Methods) =>
+  const addMethodNotAllowed = (url: string, { allowed, rejected }: MethodSplit) =>
     app.route({
-      method: [...refused],
+      method: [...rejected],
       url,
       handler: (request, reply) => {
         const allow = allowed.join(', ')
         const problem = new Problem('methodNotAllowed', `${request.method} is not possible here, write ${allow}`)
-        return refuse(request, reply.header('Allow', allow), problem)
+        return sendProblemNow(request, reply.header('Allow', allow), problem)
       },
     })
   for (const operation of operations) addRoute(app, operation, options)
-  for (const [path, methods] of methodsByPath(operations)) refuseMethods(routeOf({ path }), methods)
+  for (const [path, methods] of methodsByPath(operations)) addMethodNotAllowed(formatRoute({ path }), methods)
   addDocuments(app, openApi, build)
-  for (const url of Object.values(DOCUMENT_PATHS)) refuseMethods(url, READ_ONLY)
+  for (const url of Object.values(DOCUMENT_PATHS)) addMethodNotAllowed(url, READ_ONLY)
   return app
 }
 
@@ -128,7 +128,7 @@ const acceptAnyContentType = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') return done(null, undefined)
-    return parse(request, body as string, (error, value) => done(error && notJson(body as string), value))
+    return parse(request, body as string, (error, value) => done(error && explainInvalidJson(body as string), value))
   })
 }
 
@@ -139,7 +139,7 @@ const withoutCharset = (reply: FastifyReply): void => {
 }
 
 /** Why a body was not taken: no JSON, or JSON with a key that could reach into the prototype of an object. */
-const notJson = (body: string): Problem => {
+const explainInvalidJson = (body: string): Problem => {
   try {
     JSON.parse(body)
     return new Problem('malformed', 'the body must not have the keys __proto__ or constructor.prototype')

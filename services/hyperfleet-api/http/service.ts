@@ -2,11 +2,11 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
-import type { Mutations } from '../mutations/context.ts'
+import type { MutationContext } from '../mutations/context.ts'
 import type { Tracer } from '../tracing/tracer.ts'
 
 /** What the operations work with. */
-export interface Service extends Mutations {
+export interface Service extends MutationContext {
   readonly feed: Feed
   readonly queue: EventQueue
   readonly wakeup: Wakeup

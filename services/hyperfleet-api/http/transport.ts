@@ -3,37 +3,37 @@ import { createServer as createSecure, type Server as SecureServer } from 'node:
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Timestamp } from '../model/timestamp.ts'
-import { PROBLEMS, type ProblemName } from '../problems/catalogue.ts'
-import { Problem, problemBody } from '../problems/problem.ts'
+import { formatProblem, Problem } from '../problems/problem.ts'
+import { PROBLEMS, type ProblemName } from '../problems/problem-types.ts'
 
 /** Milliseconds a caller has, so that one who dawdles doesn't hold a connection. */
-export interface Patience {
+export interface RequestTimeouts {
   /** To send the headers. */
   readonly headers: number
   /** To send the whole request. */
   readonly request: number
 }
 
-export const PATIENCE: Patience = { headers: 10_000, request: 30_000 }
+export const DEFAULT_REQUEST_TIMEOUTS: RequestTimeouts = { headers: 10_000, request: 30_000 }
 /** Bytes of the request line and all headers. */
-const HEADER_LIMIT = 16 * 1024
+const MAX_HEADER_BYTES = 16 * 1024
 /** Above that of usual load balancers, so that it is they who end a connection. */
-const KEEP_ALIVE = 65_000
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** How much later than its time a slow request is noticed at most. */
-const CHECKS = 4
+const CHECKS_PER_TIMEOUT = 4
 
 /** The bare server, HTTP or HTTPS. */
 export const createTransport = (
   handler: RequestListener,
-  { headers, request }: Patience,
+  { headers, request }: RequestTimeouts,
   tls: SecureContextOptions | undefined,
 ): Server => {
   const options = {
-    maxHeaderSize: HEADER_LIMIT,
+    maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: headers,
     requestTimeout: request,
-    keepAliveTimeout: KEEP_ALIVE,
-    connectionsCheckingInterval: Math.ceil(headers / CHECKS),
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: Math.ceil(headers / CHECKS_PER_TIMEOUT),
   }
   if (tls === undefined) return createPlain(options, handler)
   const needsCertificate = tls.ca !== undefined
@@ -46,17 +46,17 @@ export const createTransport = (
 }
 
 /** What Node's parser says about requests that never become one. */
-const BROKEN: Readonly<Record<string, readonly [ProblemName, string]>> = {
-  HPE_HEADER_OVERFLOW: ['headersTooLarge', `the headers must have at most ${HEADER_LIMIT} bytes`],
+const PARSER_ERRORS: Readonly<Record<string, readonly [ProblemName, string]>> = {
+  HPE_HEADER_OVERFLOW: ['headersTooLarge', `the headers must have at most ${MAX_HEADER_BYTES} bytes`],
   ERR_HTTP_REQUEST_TIMEOUT: ['tooSlow', 'the request did not come in time'],
 }
 
 /** Answers a broken request as every other problem, and ends its connection. */
-export const refuseBroken = (error: NodeJS.ErrnoException, socket: Socket, time: Timestamp): void => {
+export const rejectInvalidRequest = (error: NodeJS.ErrnoException, socket: Socket, time: Timestamp): void => {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const [name, detail] = BROKEN[error.code ?? ''] ?? ['malformed', 'this is not an HTTP/1.1 request']
+  const [name, detail] = PARSER_ERRORS[error.code ?? ''] ?? ['malformed', 'this is not an HTTP/1.1 request']
   const { status, title } = PROBLEMS[name]
-  const body = JSON.stringify(problemBody(new Problem(name, detail), { path: '', traceId: '', time }))
+  const body = JSON.stringify(formatProblem(new Problem(name, detail), { path: '', traceId: '', time }))
   if (!socket.writable) {
     socket.destroy()
     return

@@ -11,25 +11,29 @@ export const validatorCompiler = (): FastifySchemaCompiler<object> => {
   const strict = new Ajv(options)
   const coercing = new Ajv({ ...options, coerceTypes: true })
   return ({ schema, httpPart }) => {
-    const validate = compiled(httpPart === 'body' ? strict : coercing, schema)
-    return (value: unknown) => (validate(value) ? { value } : { error: problemOf(validate.errors ?? [], httpPart) })
+    const validate = compileOnce(httpPart === 'body' ? strict : coercing, schema)
+    return (value: unknown) => (validate(value) ? { value } : { error: buildProblem(validate.errors ?? [], httpPart) })
   }
 }
 
 /** A schema with an id is used by several routes, and ajv takes each id once. */
-const compiled = (ajv: Ajv, schema: object): ValidateFunction => {
+const compileOnce = (ajv: Ajv, schema: object): ValidateFunction => {
   const { $id } = schema as { $id?: string }
   return ($id === undefined ? undefined : ajv.getSchema($id)) ?? ajv.compile(schema)
 }
 
-const problemOf = (found: readonly ErrorObject[], part: string | undefined): Problem => {
+const buildProblem = (found: readonly ErrorObject[], part: string | undefined): Problem => {
   const unknown = found.find(({ keyword }) => keyword === 'additionalProperties')
   if (unknown !== undefined && part === 'body')
     return new Problem(
       'malformed',
       `Invalid request format: json: unknown field "${unknown.params.additionalProperty}"`,
     )
-  const errors = found.map((error) => ({ field: fieldOf(error), message: messageOf(error), constraint: error.keyword }))
+  const errors = found.map((error) => ({
+    field: formatField(error),
+    message: describeKeyword(error),
+    constraint: error.keyword,
+  }))
   const [first] = errors
   if (part === 'querystring')
     return new Problem(
@@ -37,7 +41,7 @@ const problemOf = (found: readonly ErrorObject[], part: string | undefined): Pro
       'Invalid query parameters',
       errors.map((error) => ({ ...error, constraint: QUERY_CONSTRAINTS[error.constraint] ?? error.constraint })),
     )
-  return new Problem('invalid', first === undefined ? 'the request is not valid' : sentence(first), errors)
+  return new Problem('invalid', first === undefined ? 'the request is not valid' : describeError(first), errors)
 }
 
 /** The peer's names for what parameters break. */
@@ -52,25 +56,25 @@ const ARTICLES: Readonly<Record<string, string>> = {
 }
 
 /** The peer's words where it has some. */
-const sentence = ({ field, message, constraint }: FieldError): string =>
+const describeError = ({ field, message, constraint }: FieldError): string =>
   constraint === 'type' ? `field '${field}' ${message}` : `${field} ${message}`
 
-const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
+const formatField = ({ instancePath, keyword, params }: ErrorObject): string => {
   const path = instancePath.split('/').slice(1)
   const full = keyword === 'required' ? [...path, String(params.missingProperty)] : path
   return full.length === 0 ? 'body' : full.join('.')
 }
 
-const messageOf = ({ keyword, message, params, parentSchema }: ErrorObject): string => {
+const describeKeyword = ({ keyword, message, params, parentSchema }: ErrorObject): string => {
   if (keyword === 'required') return 'is required'
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   if (keyword === 'type') return `must be ${ARTICLES[String(params.type)] ?? String(params.type)}`
-  if (keyword === 'pattern' && parentSchema?.description !== undefined) return patternMessage(parentSchema)
+  if (keyword === 'pattern' && parentSchema?.description !== undefined) return describePattern(parentSchema)
   return message ?? 'is not valid'
 }
 
 /** People read what a pattern means, not the pattern. */
-const patternMessage = ({ description, examples }: AnySchemaObject): string => {
+const describePattern = ({ description, examples }: AnySchemaObject): string => {
   const meaning = String(description)
   return `must be ${meaning.charAt(0).toLowerCase()}${meaning.slice(1).replace(/\.$/, '')}, such as ${examples?.[0]}`
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { at, cluster, report } from './conditions/builders.ts'
+import { at, cluster, report } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
 import type { Condition, Report } from './resource.ts'
 
 type Cluster = ReturnType<typeof cluster>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { aggregate, statusOf } from './aggregate.ts'
-import { at, cluster, previous, readyCluster, report, row } from './conditions/builders.ts'
+import { at, cluster, previous, readyCluster, report, row } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
+import { aggregateConditions, buildStatus } from './aggregate.ts'
 
 /** What the single rules add up to; each rule has its table beside it, in conditions/. */
 
@@ -41,14 +41,14 @@ describe('a kind that requires no adapter', () => {
   })
   test('loses those it had when it required some', () => {
     const before = [previous('Ready', 'False@1'), previous('DnsSuccessful', 'False@1')]
-    expect(aggregate({ resource, rows: [], required: [], previous: before, hasChildren: false })).toEqual([])
+    expect(aggregateConditions({ resource, rows: [], required: [], previous: before, hasChildren: false })).toEqual([])
   })
 })
 
 describe('what was there before', () => {
   const situation = { resource, rows: [row('dns', 'True', 1, 5)], required: ['dns'], hasChildren: false }
-  const since = (before: Parameters<typeof aggregate>[0]['previous']) =>
-    aggregate({ ...situation, previous: before }).find(({ type }) => type === 'Ready')?.last_transition_time
+  const since = (before: Parameters<typeof aggregateConditions>[0]['previous']) =>
+    aggregateConditions({ ...situation, previous: before }).find(({ type }) => type === 'Ready')?.last_transition_time
 
   test.each([
     ['nothing: it begins now', [], at(5)],
@@ -60,7 +60,7 @@ describe('what was there before', () => {
   })
 
   test('conditions that nothing speaks of any more are gone', () => {
-    const conditions = aggregate({ ...situation, previous: [previous('OldSuccessful', 'True@1')] })
+    const conditions = aggregateConditions({ ...situation, previous: [previous('OldSuccessful', 'True@1')] })
     expect(types(conditions)).not.toContain('OldSuccessful')
   })
 })
@@ -68,7 +68,9 @@ describe('what was there before', () => {
 test('the same situation gives the same conditions, whatever the order of its rows', () => {
   const rows = [row('dns', 'True', 1, 5), row('validation', 'False', 1, 6), row('extra', 'True', 1, 7)]
   const situation = { resource, required: ['validation', 'dns'], previous: [], hasChildren: false }
-  expect(aggregate({ ...situation, rows: rows.toReversed() })).toEqual(aggregate({ ...situation, rows }))
+  expect(aggregateConditions({ ...situation, rows: rows.toReversed() })).toEqual(
+    aggregateConditions({ ...situation, rows }),
+  )
 })
 
 describe('with required_adapters: reporting', () => {
@@ -97,7 +99,7 @@ describe('the phase', () => {
     expect(one.phase()).toBe(phase)
   })
   test('comes with the time of the newest accepted report, when there is one', () => {
-    expect([statusOf({}, [], at(5)), statusOf({}, [], undefined)]).toEqual([
+    expect([buildStatus({}, [], at(5)), buildStatus({}, [], undefined)]).toEqual([
       { phase: 'Ready', lastTransitionTime: at(5), conditions: [] },
       { phase: 'Ready', conditions: [] },
     ])

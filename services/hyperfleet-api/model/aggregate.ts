@@ -1,9 +1,9 @@
 import { adapterConditions } from './conditions/adapter.ts'
-import { availableVerdict } from './conditions/available.ts'
-import { readyVerdict } from './conditions/ready.ts'
-import type { Situation } from './conditions/situation.ts'
-import { reportsOf } from './conditions/usable.ts'
-import { conditionOf } from './conditions/verdict.ts'
+import type { AggregationInput } from './conditions/aggregation-input.ts'
+import { decideAvailable } from './conditions/available.ts'
+import { buildCondition } from './conditions/condition-value.ts'
+import { collectRequired } from './conditions/counted-reports.ts'
+import { decideReady } from './conditions/ready.ts'
 import type { Condition, Resource, ResourceStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
 
@@ -16,24 +16,24 @@ import type { Timestamp } from './timestamp.ts'
  *
  * A kind that requires no adapter has none of these: nothing reconciles it.
  */
-export const aggregate = (situation: Situation): Condition[] => {
+export const aggregateConditions = (situation: AggregationInput): Condition[] => {
   const { resource, rows, previous, required } = situation
   if (required.length === 0) return []
-  const reports = reportsOf(rows, required, resource.generation)
+  const reports = collectRequired(rows, required, resource.generation)
   const before = new Map(previous.map((condition) => [condition.type, condition]))
-  const ready = readyVerdict(situation, reports)
-  const available = availableVerdict(resource, reports, before.get('Available'))
+  const ready = decideReady(situation, reports)
+  const available = decideAvailable(resource, reports, before.get('Available'))
   const verdicts = { Available: available, Ready: ready, LastKnownReconciled: available, Reconciled: ready }
   return [
     ...Object.entries(verdicts).map(([type, verdict]) =>
-      conditionOf(type, verdict, before.get(type), resource.updated_time),
+      buildCondition(type, verdict, before.get(type), resource.updated_time),
     ),
     ...adapterConditions(reports, before, resource),
   ]
 }
 
 /** `status` as sent: conditions, and the two fields that the seed's Sentinel reads. */
-export const statusOf = (
+export const buildStatus = (
   resource: Pick<Resource, 'deleted_time'>,
   conditions: readonly Condition[],
   lastTransitionTime: Timestamp | undefined,

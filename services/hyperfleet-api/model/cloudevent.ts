@@ -37,18 +37,18 @@ export interface EventRequest {
 }
 
 /** The event as a consumer gets it that has had it replayed so often. */
-export const replayed = (event: ReconcileEvent, replays: number): ReconcileEvent =>
+export const withReplays = (event: ReconcileEvent, replays: number): ReconcileEvent =>
   replays === 0 ? event : { ...event, replay: replays }
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** The n-th event of a resource. A malformed traceparent is left out, as the W3C asks. */
-export const reconcileEvent = (resource: Resource, n: number, request: EventRequest): ReconcileEvent => {
+export const buildReconcileEvent = (resource: Resource, number: number, request: EventRequest): ReconcileEvent => {
   const { id, kind, href, generation, owner_references } = resource
   const { reason, source, time, traceparent } = request
   return {
     specversion: '1.0',
-    id: `${id}.${n}`,
+    id: `${id}.${number}`,
     type: `com.redhat.hyperfleet.${kind.toLowerCase()}.reconcile`,
     source,
     subject: href,

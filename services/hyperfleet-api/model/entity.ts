@@ -1,6 +1,6 @@
 import { nearest } from '#lib/text/nearest.ts'
+import { checkEntity, EntityError } from './check-entity.ts'
 import type { ComputedCondition } from './conditions/computed.ts'
-import { checkEntity, EntityError } from './entity-check.ts'
 import type { EntityConfig, RequiredAdapters } from './entity-config.ts'
 
 /** The kinds that the API serves. They come from configuration; nothing else in this service knows a kind's name. */
@@ -49,13 +49,13 @@ export const builtinEntities: readonly EntityConfig[] = [
   },
 ]
 
-/** Compiles the rules of a kind; see conditions/compile.ts. @throws EntityError */
+/** Compiles the rules of a kind; see conditions/compile-rules.ts. @throws EntityError */
 export type ConditionCompiler = (config: EntityConfig) => readonly ComputedCondition[]
 
 /** The compiler of these kinds; loaded only when one of them has rules, for the CEL engine is large. */
 export const conditionCompiler = async (configs: readonly EntityConfig[]): Promise<ConditionCompiler | undefined> =>
   configs.some(({ conditions = [] }) => conditions.length > 0)
-    ? (await import('./conditions/compile.ts')).compileConditions
+    ? (await import('./conditions/compile-rules.ts')).compileConditions
     : undefined
 
 /**
@@ -63,7 +63,10 @@ export const conditionCompiler = async (configs: readonly EntityConfig[]): Promi
  * @param compile needed when a kind has rules for conditions: `conditionCompiler`
  * @throws EntityError
  */
-export const defineEntities = (configs: readonly EntityConfig[], compile: ConditionCompiler = noRules): Entities => {
+export const defineEntities = (
+  configs: readonly EntityConfig[],
+  compile: ConditionCompiler = rejectRules,
+): Entities => {
   const kinds = new Map<string, Entity & { children: Entity[]; parent: Entity | undefined }>()
   const plurals = new Map<string, Entity>()
   for (const config of configs) {
@@ -106,7 +109,7 @@ export const defineEntities = (configs: readonly EntityConfig[], compile: Condit
     entity.parent = parent
     parent.children.push(entity)
   }
-  for (const entity of kinds.values()) refuseCycle(entity)
+  for (const entity of kinds.values()) rejectCycle(entity)
   return {
     all: [...kinds.values()],
     byPlural: (plural) => plurals.get(plural),
@@ -114,7 +117,7 @@ export const defineEntities = (configs: readonly EntityConfig[], compile: Condit
   }
 }
 
-const noRules: ConditionCompiler = ({ kind, conditions = [] }) => {
+const rejectRules: ConditionCompiler = ({ kind, conditions = [] }) => {
   if (conditions.length > 0) throw new TypeError(`${kind} has rules for conditions, and nobody to compile them`)
   return []
 }
@@ -126,7 +129,7 @@ const unknownKind = (where: string, wanted: string, kinds: ReadonlyMap<string, u
   return new EntityError(`${where} ${wanted}, which is no kind${hint} (valid: ${valid.join(', ')})`)
 }
 
-const refuseCycle = (entity: Entity): void => {
+const rejectCycle = (entity: Entity): void => {
   const seen = [entity.kind]
   for (let parent = entity.parent; parent !== undefined; parent = parent.parent) {
     seen.push(parent.kind)

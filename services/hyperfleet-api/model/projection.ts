@@ -4,7 +4,7 @@ import { Problem } from '../problems/problem.ts'
 export type Projection = 'all' | ReadonlyMap<string, Projection>
 
 /** The fields a resource may have, and what is below those that aren't free-form. */
-const SHAPE: Readonly<Record<string, 'value' | 'open' | readonly string[]>> = {
+const FIELDS: Readonly<Record<string, 'value' | 'open' | readonly string[]>> = {
   id: 'value',
   kind: 'value',
   name: 'value',
@@ -40,7 +40,7 @@ const CONDITION_FIELDS = new Set([
 export const parseFields = (text: string | undefined): Projection | undefined => {
   const paths = (text ?? '').split(',').map((path) => path.trim())
   const wanted = paths.filter((path) => path !== '').map(checkPath)
-  return wanted.length === 0 ? undefined : treeOf([['id'], ...wanted])
+  return wanted.length === 0 ? undefined : buildTree([['id'], ...wanted])
 }
 
 /** The parts of a JSON value that were asked for; of a list, those of every item. */
@@ -55,19 +55,19 @@ export const project = (value: unknown, projection: Projection): unknown => {
   )
 }
 
-const treeOf = (paths: readonly (readonly string[])[]): Projection => {
+const buildTree = (paths: readonly (readonly string[])[]): Projection => {
   const below = Map.groupBy(paths, ([first]) => first)
   const tree = new Map<string, Projection>()
   for (const [first, rest] of below) {
     if (first === undefined) return 'all'
-    tree.set(first, treeOf(rest.map((path) => path.slice(1))))
+    tree.set(first, buildTree(rest.map((path) => path.slice(1))))
   }
   return tree
 }
 
 const checkPath = (path: string): readonly string[] => {
   const [first = '', ...rest] = path.split('.')
-  const shape = Object.hasOwn(SHAPE, first) ? SHAPE[first] : undefined
+  const shape = Object.hasOwn(FIELDS, first) ? FIELDS[first] : undefined
   if (shape === undefined) throw unknownField(path)
   if (shape === 'open') {
     // A label's key has dots of its own: what follows the first is the key.

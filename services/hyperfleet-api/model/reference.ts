@@ -16,12 +16,12 @@ export interface Target extends ObjectReference {
 }
 
 /** The ids that a draft names, each once. */
-export const targetIds = (draft: ReferenceDraft): readonly string[] => [
+export const listTargetIds = (draft: ReferenceDraft): readonly string[] => [
   ...new Set(Object.values(draft).flatMap((targets) => targets.map(({ id }) => id))),
 ]
 
 /** Everything that is wrong with a set of references. `targets` are those of the named resources that are there. */
-export const referenceErrors = (
+export const checkReferences = (
   draft: ReferenceDraft,
   rules: readonly ReferenceRule[],
   targets: ReadonlyMap<string, Target>,
@@ -31,7 +31,7 @@ export const referenceErrors = (
     .map((type) => ({ field: `references.${type}`, message: unknownType(rules) })),
   ...rules.flatMap((rule) => {
     const named = Object.hasOwn(draft, rule.type) ? (draft[rule.type] ?? []) : []
-    return [...countErrors(rule, named.length), ...named.flatMap((_, at) => targetErrors(rule, named, at, targets))]
+    return [...checkCount(rule, named.length), ...named.flatMap((_, at) => checkTarget(rule, named, at, targets))]
   }),
 ]
 
@@ -40,14 +40,14 @@ const unknownType = (rules: readonly ReferenceRule[]): string =>
     ? 'is not possible: this kind has no references'
     : `is not known, write ${rules.map(({ type }) => type).join(', ')}`
 
-const countErrors = ({ type, min, max }: ReferenceRule, count: number): FieldError[] => {
+const checkCount = ({ type, min, max }: ReferenceRule, count: number): FieldError[] => {
   const field = `references.${type}`
   if (count < min) return [{ field, message: `must name at least ${min}, names ${count}` }]
   if (count > max) return [{ field, message: `must name at most ${max}, names ${count}` }]
   return []
 }
 
-const targetErrors = (
+const checkTarget = (
   { type, targetKind }: ReferenceRule,
   named: readonly TargetDraft[],
   at: number,

@@ -97,5 +97,5 @@ export interface AdapterStatus {
 }
 
 /** The status an adapter reports for one condition type; undefined when it did not report it. */
-export const reported = (conditions: readonly ReportedCondition[], type: string): ReportedStatus | undefined =>
+export const reportedStatus = (conditions: readonly ReportedCondition[], type: string): ReportedStatus | undefined =>
   conditions.find((condition) => condition.type === type)?.status

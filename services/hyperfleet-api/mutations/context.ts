@@ -5,14 +5,14 @@ import type { SpecSchemas } from '../specs/schemas.ts'
 import type { Database } from '../storage/database.ts'
 
 /** What every mutation needs. */
-export interface Mutations {
+export interface MutationContext {
   readonly database: Database
   readonly entities: Entities
   readonly specs: SpecSchemas
   readonly newId: () => string
   readonly now: () => Date
   /** Called after a commit: there are changes or events to hand out. */
-  readonly committed: () => void
+  readonly notifyCommitted: () => void
 }
 
 /** Who asks, and when: stamped on what is written. */

@@ -1,14 +1,14 @@
+import { checkLabels, checkName } from '../model/check-names.ts'
+import { computeStatus, NEW_RESOURCE_INPUT } from '../model/compute-status.ts'
 import { type Entity, hrefOf } from '../model/entity.ts'
-import { labelErrors, nameErrors } from '../model/name.ts'
 import type { ReferenceDraft } from '../model/reference.ts'
 import type { JsonObject, References, Resource } from '../model/resource.ts'
-import { NOTHING_KNOWN, resourceStatus } from '../model/status.ts'
 import { Problem } from '../problems/problem.ts'
 import { type Database, sqlState } from '../storage/database.ts'
 import { lockResource } from '../storage/resources.ts'
-import { writeStep } from '../storage/write.ts'
-import type { Caller, Mutations } from './context.ts'
-import { takeReferences } from './references.ts'
+import { writeResource } from '../storage/write-resource.ts'
+import type { Caller, MutationContext } from './context.ts'
+import { lockReferences } from './lock-references.ts'
 
 /** What a caller may say about a new resource. */
 export interface Draft {
@@ -21,7 +21,7 @@ export interface Draft {
 
 /** Stores a new resource; a child under a parent that is not being deleted. @throws Problem */
 export const createResource = async (
-  { database, specs, newId, committed }: Mutations,
+  { database, specs, newId, notifyCommitted }: MutationContext,
   entity: Entity,
   ownerId: string | undefined,
   draft: Draft,
@@ -36,9 +36,9 @@ export const createResource = async (
         ownerId === undefined ? undefined : await lockResource(writer, database, parentAddress(entity, ownerId, caller))
       if (owner?.deleted_time !== undefined)
         throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
-      const references = await takeReferences(writer, database, entity, draft.references ?? {}, caller.tenancy)
-      const resource = newResource(entity, newId(), { owner, references }, draft, caller)
-      await writeStep(writer, database.dialect, { type: 'added', resource }, caller.time)
+      const references = await lockReferences(writer, database, entity, draft.references ?? {}, caller.tenancy)
+      const resource = buildResource(entity, newId(), { owner, references }, draft, caller)
+      await writeResource(writer, database.dialect, { type: 'added', resource }, caller.time)
       return resource
     })
     .catch((error: unknown) => {
@@ -46,11 +46,11 @@ export const createResource = async (
         throw new Problem('duplicate', `This ${entity.kind} already exists: name '${draft.name}' is taken`)
       throw error
     })
-  committed()
+  notifyCommitted()
   return created
 }
 
-const newResource = (
+const buildResource = (
   entity: Entity,
   id: string,
   { owner, references }: { readonly owner: Resource | undefined; readonly references: References | undefined },
@@ -75,7 +75,7 @@ const newResource = (
     updated_by: identity,
     tenancy: owner?.tenancy ?? caller.tenancy ?? {},
   }
-  return { ...resource, status: resourceStatus(entity, resource, NOTHING_KNOWN) }
+  return { ...resource, status: computeStatus(entity, resource, NEW_RESOURCE_INPUT) }
 }
 
 const checkKind = (entity: Entity, { kind }: Draft): void => {
@@ -86,7 +86,7 @@ const checkKind = (entity: Entity, { kind }: Draft): void => {
 }
 
 const checkNames = (entity: Entity, { name, labels }: Draft): void => {
-  const errors = [...nameErrors(name, entity.nameLength), ...labelErrors(labels ?? {})]
+  const errors = [...checkName(name, entity.nameLength), ...checkLabels(labels ?? {})]
   const [first] = errors
   if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
 }

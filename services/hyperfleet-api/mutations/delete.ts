@@ -5,9 +5,9 @@ import type { Writer } from '../storage/dialect.ts'
 import { findReferrer } from '../storage/references.ts'
 import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
-import { writeStep } from '../storage/write.ts'
-import type { Caller, Mutations } from './context.ts'
-import { isRemovable, lockAncestors, reconditioned, removeRecord } from './tree.ts'
+import { writeResource } from '../storage/write-resource.ts'
+import type { Caller, MutationContext } from './context.ts'
+import { isRemovable, lockAncestors, recomputeStatus, removeRecord } from './deletion-tree.ts'
 
 /**
  * Asks for a deletion: marks the resource and everything below it, and removes at once what no adapter has to clean up.
@@ -15,43 +15,53 @@ import { isRemovable, lockAncestors, reconditioned, removeRecord } from './tree.
  * @returns the resource as it was marked
  * @throws Problem
  */
-export const deleteResource = async (mutations: Mutations, address: Address, caller: Caller): Promise<Resource> => {
-  const { database, committed } = mutations
+export const deleteResource = async (
+  mutations: MutationContext,
+  address: Address,
+  caller: Caller,
+): Promise<Resource> => {
+  const { database, notifyCommitted } = mutations
   const resource = await database.transaction(async (writer) => {
     await lockAncestors(writer, mutations, address)
     const before = await lockResource(writer, database, address)
     if (before.deleted_time !== undefined) return before
-    const { resource: marked } = await markDown(writer, mutations, address.entity, { before, family: before }, caller)
-    return marked
+    const { resource: markDeleted } = await markTreeDeleted(
+      writer,
+      mutations,
+      address.entity,
+      { before, family: before },
+      caller,
+    )
+    return markDeleted
   })
-  committed()
+  notifyCommitted()
   return resource
 }
 
 /** Marks children first, so that a record whose children all went at once can go too. */
-const markDown = async (
+const markTreeDeleted = async (
   writer: Writer,
-  mutations: Mutations,
+  mutations: MutationContext,
   entity: Entity,
   { before, family }: { readonly before: Resource; readonly family: Resource },
   caller: Caller,
 ): Promise<{ resource: Resource; isGone: boolean }> => {
   const { database } = mutations
   const children = entity.children.length === 0 ? [] : await lockChildren(writer, database, before.id)
-  refuseRestricted(entity, before, children)
-  await refuseReferenced(writer, before, family)
+  rejectRestricted(entity, before, children)
+  await rejectReferenced(writer, before, family)
   let left = 0
   for (const child of children) {
     const kind = entity.children.find(({ kind }) => kind === child.kind)
     const isGone =
       kind !== undefined &&
       child.deleted_time === undefined &&
-      (await markDown(writer, mutations, kind, { before: child, family }, caller)).isGone
+      (await markTreeDeleted(writer, mutations, kind, { before: child, family }, caller)).isGone
     if (!isGone) left += 1
   }
   const rows = await readStatuses(writer, before.id)
   const resource = marked(entity, before, rows, left > 0, caller)
-  await writeStep(writer, database.dialect, { type: 'modified', before, resource }, caller.time)
+  await writeResource(writer, database.dialect, { type: 'modified', before, resource }, caller.time)
   const isGone = isRemovable(entity, resource, rows, left > 0)
   if (isGone) await removeRecord(writer, database, resource, caller.time)
   return { resource, isGone }
@@ -75,11 +85,11 @@ const marked = (
     deleted_at: time,
     deleted_by: identity,
   }
-  return reconditioned(entity, resource, rows, hasChildren)
+  return recomputeStatus(entity, resource, rows, hasChildren)
 }
 
 /** Nothing living may be left with a reference to what is gone. @throws Problem conflict */
-const refuseReferenced = async (writer: Writer, resource: Resource, family: Resource): Promise<void> => {
+const rejectReferenced = async (writer: Writer, resource: Resource, family: Resource): Promise<void> => {
   const referrer = await findReferrer(writer, resource, family)
   if (referrer !== undefined)
     throw new Problem(
@@ -88,7 +98,7 @@ const refuseReferenced = async (writer: Writer, resource: Resource, family: Reso
     )
 }
 
-const refuseRestricted = (entity: Entity, { id }: Resource, children: readonly Resource[]): void => {
+const rejectRestricted = (entity: Entity, { id }: Resource, children: readonly Resource[]): void => {
   const blocking = entity.children.find(
     ({ kind, onParentDelete }) =>
       onParentDelete === 'restrict' &&

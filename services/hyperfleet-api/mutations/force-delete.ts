@@ -1,12 +1,12 @@
 import type { Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Force } from '../storage/archive.ts'
+import type { ForcedRemoval } from '../storage/archive.ts'
 import type { Database } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
-import type { Caller, Mutations } from './context.ts'
-import { lockAncestors, removeRecord, reviewParent } from './tree.ts'
+import type { Caller, MutationContext } from './context.ts'
+import { lockAncestors, recheckParent, removeRecord } from './deletion-tree.ts'
 
 /**
  * Removes a record in deletion and everything below it, although adapters have not cleaned up: the way out when one of
@@ -14,12 +14,12 @@ import { lockAncestors, removeRecord, reviewParent } from './tree.ts'
  * @throws Problem notFound, conflict when it is not being deleted
  */
 export const forceDeleteResource = async (
-  mutations: Mutations,
+  mutations: MutationContext,
   address: Address,
   reason: string,
   { identity, time }: Caller,
 ): Promise<void> => {
-  const { database, committed } = mutations
+  const { database, notifyCommitted } = mutations
   await database.transaction(async (writer) => {
     await lockAncestors(writer, mutations, address)
     const resource = await lockResource(writer, database, address)
@@ -29,9 +29,9 @@ export const forceDeleteResource = async (
         `${resource.kind} '${resource.id}' is not being deleted: DELETE it first, and force only what does not go`,
       )
     await removeSubtree(writer, database, resource, time, { by: identity, reason })
-    await reviewParent(writer, mutations, resource, time)
+    await recheckParent(writer, mutations, resource, time)
   })
-  committed()
+  notifyCommitted()
 }
 
 /** Children before their parents, as a deletion without force does it. */
@@ -40,7 +40,7 @@ const removeSubtree = async (
   database: Database,
   resource: Resource,
   time: Timestamp,
-  force: Force,
+  force: ForcedRemoval,
 ): Promise<void> => {
   for (const child of await lockChildren(writer, database, resource.id))
     await removeSubtree(writer, database, child, time, force)

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { applyReport, type DiscardReason, isInProgress, judgeReport } from '../model/report.ts'
+import { applyReport, type DiscardReason, decideReport, isInProgress } from '../model/decide-report.ts'
 import type { AdapterStatus, Report, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import type { Reader, Writer } from '../storage/dialect.ts'
-import { readReported, writeReport } from '../storage/report.ts'
+import { readWithStatuses, writeReport } from '../storage/optimistic-report.ts'
 import type { Address } from '../storage/resources.ts'
 import { logReport, putStatus, readStatuses } from '../storage/statuses.ts'
-import type { Mutations } from './context.ts'
-import { lockForReports, settle } from './settle.ts'
-import { reconditioned } from './tree.ts'
+import { applyTransition, lockForReports } from './apply-transition.ts'
+import type { MutationContext } from './context.ts'
+import { recomputeStatus } from './deletion-tree.ts'
 
 /** What became of a report. */
 export type ReportOutcome =
@@ -20,7 +20,7 @@ export type ReportOutcome =
   | { readonly outcome: 'discarded'; readonly reason: DiscardReason }
 
 /** A report to decide about, and when it came. */
-interface Incoming {
+interface IncomingReport {
   readonly address: Address
   readonly report: Report
   readonly time: Timestamp
@@ -33,58 +33,71 @@ interface Incoming {
  * decide, and write if nothing has changed since. What is not so plain (a deletion, a first Unknown, another writer in
  * between) is decided under locks, as everything is on SQLite.
  */
-export const reportStatus = async (mutations: Mutations, incoming: Incoming): Promise<ReportOutcome> => {
-  const { database, committed } = mutations
-  const outcome =
-    (database.dialect === 'postgres' ? await reportAtOnce(database, incoming) : undefined) ??
+export const reportStatus = async (mutations: MutationContext, incoming: IncomingReport): Promise<ReportOutcome> => {
+  const { database, notifyCommitted } = mutations
+  const result =
+    (database.dialect === 'postgres' ? await reportOptimistically(database, incoming) : undefined) ??
     (await database.transaction((writer) => reportLocked(writer, mutations, incoming)))
-  if (outcome.outcome === 'stored') committed()
-  return outcome
+  if (result.outcome === 'stored') notifyCommitted()
+  return result
 }
 
 /** Undefined when it takes locks. */
-const reportAtOnce = async (database: Database, incoming: Incoming): Promise<ReportOutcome | undefined> => {
+const reportOptimistically = async (
+  database: Database,
+  incoming: IncomingReport,
+): Promise<ReportOutcome | undefined> => {
   const { address, report, time } = incoming
-  const { resource: before, rows, version } = await readReported(database.kysely, address)
-  const decided = await decide(database.kysely, incoming, before, rows)
+  const { resource: before, rows, version } = await readWithStatuses(database.kysely, address)
+  const decided = await decideOutcome(database.kysely, incoming, before, rows)
   if (decided.outcome !== 'stored') return decided
   if (isInProgress(report) || before.deleted_time !== undefined) return undefined
   const { status } = decided
-  const after = reconditioned(address.entity, before, replaced(rows, status), false, newest(before, report))
+  const after = recomputeStatus(
+    address.entity,
+    before,
+    replaceRow(rows, status),
+    false,
+    newestReportTime(before, report),
+  )
   if (isDeepStrictEqual(before, after)) return undefined
   if (!(await writeReport(database.kysely, { before, after, version, status, time }))) return undefined
-  database.committed([{ type: 'modified', before, resource: after }])
+  database.notifyCommitted([{ type: 'modified', before, resource: after }])
   return decided
 }
 
-const reportLocked = async (writer: Writer, mutations: Mutations, incoming: Incoming): Promise<ReportOutcome> => {
+const reportLocked = async (
+  writer: Writer,
+  mutations: MutationContext,
+  incoming: IncomingReport,
+): Promise<ReportOutcome> => {
   const { address, report, time } = incoming
   const before = await lockForReports(writer, mutations, address)
   const rows = await readStatuses(writer, before.id)
-  const decided = await decide(writer, incoming, before, rows)
+  const decided = await decideOutcome(writer, incoming, before, rows)
   if (decided.outcome !== 'stored') return decided
   const { status } = decided
   await putStatus(writer, before.id, status)
   if (isInProgress(report)) await logReport(writer, before.id, { report, reason: 'AvailableUnknown', time })
-  await settle(writer, mutations, {
+  await applyTransition(writer, mutations, {
     entity: address.entity,
     before,
-    rows: replaced(rows, status),
-    lastTransitionTime: newest(before, report),
+    rows: replaceRow(rows, status),
+    lastTransitionTime: newestReportTime(before, report),
     time,
   })
   return decided
 }
 
 /** What is to become of a report; one that is dropped because it says Unknown is noted. @throws Problem invalid */
-const decide = async (
+const decideOutcome = async (
   writer: Reader,
-  { report, time }: Incoming,
+  { report, time }: IncomingReport,
   resource: Resource,
   rows: readonly AdapterStatus[],
 ): Promise<ReportOutcome> => {
   const stored = rows.find(({ adapter }) => adapter === report.adapter)
-  const verdict = judgeReport(report, resource, stored)
+  const verdict = decideReport(report, resource, stored)
   switch (verdict.decision) {
     case 'refuse':
       throw new Problem('invalid', verdict.message, [{ field: 'conditions', message: verdict.message }])
@@ -99,13 +112,13 @@ const decide = async (
   }
 }
 
-const replaced = (rows: readonly AdapterStatus[], status: AdapterStatus): AdapterStatus[] => [
+const replaceRow = (rows: readonly AdapterStatus[], status: AdapterStatus): AdapterStatus[] => [
   ...rows.filter(({ adapter }) => adapter !== status.adapter),
   status,
 ]
 
 /** `status.lastTransitionTime` after a report. Unknown moves no time. */
-const newest = ({ status }: Resource, report: Report): Timestamp | undefined =>
+const newestReportTime = ({ status }: Resource, report: Report): Timestamp | undefined =>
   isInProgress(report) || (status.lastTransitionTime ?? '') > report.observed_time
     ? status.lastTransitionTime
     : report.observed_time

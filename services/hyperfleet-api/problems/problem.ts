@@ -1,5 +1,5 @@
 import type { Timestamp } from '../model/timestamp.ts'
-import { PROBLEMS, type ProblemName } from './catalogue.ts'
+import { PROBLEMS, type ProblemName } from './problem-types.ts'
 
 /** One thing wrong with one part of a request. */
 export interface FieldError {
@@ -36,7 +36,7 @@ export class Problem extends Error {
 }
 
 /** The body of an `application/problem+json` answer. */
-export const problemBody = (
+export const formatProblem = (
   { problem, message, errors }: Problem,
   request: { readonly path: string; readonly traceId: string; readonly time: Timestamp },
 ): object => {

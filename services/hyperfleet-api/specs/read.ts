@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises'
 import type { Logger } from '#operator/model/log.ts'
 import { parseYaml, YamlError } from '../config/yaml.ts'
 import type { Entities } from '../model/entity.ts'
-import { compileSchemas, noSchemas, SpecSchemaError, type SpecSchemas, type WantedSchema } from './schemas.ts'
+import {
+  compileSchemas,
+  NO_SPEC_SCHEMAS,
+  type SchemaRequirement,
+  SpecSchemaError,
+  type SpecSchemas,
+} from './schemas.ts'
 
 /**
  * Reads the file that has the schemas of specs.
@@ -17,14 +23,14 @@ export const readSpecSchemas = async (
   const wanted = entities.all.flatMap(({ kind, specSchema }) =>
     specSchema === undefined ? [] : [{ kind, ...specSchema }],
   )
-  const anything = ({ kind, name }: WantedSchema) =>
+  const warnUnchecked = ({ kind, name }: SchemaRequirement) =>
     log.warn('specs of a kind are not checked: its schema is not there', { kind, schema: name, file: path })
   if (path === undefined) {
     const needs = wanted.find(({ isRequired }) => isRequired)
     if (needs !== undefined)
       throw new SpecSchemaError(`${needs.kind} requires the schema ${needs.name}: name the file that has it`)
-    wanted.forEach(anything)
-    return noSchemas
+    wanted.forEach(warnUnchecked)
+    return NO_SPEC_SCHEMAS
   }
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new SpecSchemaError(`${path} can't be read (${error.code}): name an OpenAPI or JSON Schema file`, {
@@ -35,7 +41,7 @@ export const readSpecSchemas = async (
     const document = parseYaml(text)
     // Imported when used: the dialects are a good part of an idle process.
     const { validatorFor, withNumericLimits } = await import('./dialect.ts')
-    return compileSchemas(validatorFor(document), withNumericLimits(document), wanted, anything)
+    return compileSchemas(validatorFor(document), withNumericLimits(document), wanted, warnUnchecked)
   } catch (error) {
     if (error instanceof YamlError || error instanceof SpecSchemaError)
       throw new SpecSchemaError(`${path}: ${error.message}`, { cause: error })

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Problem } from '../problems/problem.ts'
 import { validatorFor, withNumericLimits } from './dialect.ts'
-import { compileSchemas, type WantedSchema } from './schemas.ts'
+import { compileSchemas, type SchemaRequirement } from './schemas.ts'
 
 const compiled = (document: unknown, names: readonly string[] = ['ClusterSpec'], isRequired = true) => {
-  const missing: WantedSchema[] = []
+  const missing: SchemaRequirement[] = []
   const wanted = names.map((name) => ({ kind: 'Cluster', name, isRequired }))
   const schemas = compileSchemas(validatorFor(document), withNumericLimits(document), wanted, (one) =>
     missing.push(one),

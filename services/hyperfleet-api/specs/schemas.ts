@@ -10,7 +10,7 @@ export interface SpecSchemas {
 }
 
 /** For kinds whose specs may be anything. */
-export const noSchemas: SpecSchemas = { check() {} }
+export const NO_SPEC_SCHEMAS: SpecSchemas = { check() {} }
 
 /** Schemas that can't be used; the message says why, without the file's name. */
 export class SpecSchemaError extends Error {
@@ -21,7 +21,7 @@ export class SpecSchemaError extends Error {
 }
 
 /** Which schemas a document must and may have. */
-export interface WantedSchema {
+export interface SchemaRequirement {
   readonly kind: string
   readonly name: string
   readonly isRequired: boolean
@@ -30,7 +30,7 @@ export interface WantedSchema {
 /** Where documents keep named schemas: OpenAPI 3, JSON Schema 2020-12, JSON Schema up to draft-07. */
 const PLACES = ['components/schemas', '$defs', 'definitions'] as const
 /** Most errors that one answer tells. */
-const MOST_ERRORS = 100
+const MAX_ERRORS = 100
 
 /**
  * Makes the wanted schemas of a document ready.
@@ -41,31 +41,32 @@ const MOST_ERRORS = 100
 export const compileSchemas = (
   ajv: Ajv,
   document: unknown,
-  wanted: readonly WantedSchema[],
-  missing: (schema: WantedSchema) => void,
+  wanted: readonly SchemaRequirement[],
+  missing: (schema: SchemaRequirement) => void,
 ): SpecSchemas => {
   const place = PLACES.find((place) => schemasAt(document, place) !== undefined)
   const schemas = (place && schemasAt(document, place)) ?? {}
   const compiled = new Map<string, ValidateFunction>()
-  add(ajv, document)
+  addDocument(ajv, document)
   for (const schema of wanted) {
     const { kind, name, isRequired } = schema
-    if (Object.hasOwn(schemas, name)) compiled.set(name, compile(ajv, `#/${place}/${pointer(name)}`, name))
-    else if (isRequired) throw new SpecSchemaError(`${kind} requires the schema ${name}, ${absent(name, schemas)}`)
+    if (Object.hasOwn(schemas, name)) compiled.set(name, compileSchema(ajv, `#/${place}/${pointer(name)}`, name))
+    else if (isRequired)
+      throw new SpecSchemaError(`${kind} requires the schema ${name}, ${describeMissing(name, schemas)}`)
     else missing(schema)
   }
   return {
     check(name, spec) {
       const validate = name === undefined ? undefined : compiled.get(name)
       if (validate === undefined || validate(spec)) return
-      throw new Problem('invalid', `Invalid ${name}`, (validate.errors ?? []).slice(0, MOST_ERRORS).map(fieldError))
+      throw new Problem('invalid', `Invalid ${name}`, (validate.errors ?? []).slice(0, MAX_ERRORS).map(buildFieldError))
     },
   }
 }
 
 const DOCUMENT = 'document'
 
-const add = (ajv: Ajv, document: unknown): void => {
+const addDocument = (ajv: Ajv, document: unknown): void => {
   if (typeof document !== 'object' || document === null || Array.isArray(document))
     throw new SpecSchemaError('must be an OpenAPI document or a JSON Schema, this is neither')
   try {
@@ -75,7 +76,7 @@ const add = (ajv: Ajv, document: unknown): void => {
   }
 }
 
-const compile = (ajv: Ajv, reference: string, name: string): ValidateFunction => {
+const compileSchema = (ajv: Ajv, reference: string, name: string): ValidateFunction => {
   try {
     return ajv.compile({ $ref: `${DOCUMENT}${reference}` })
   } catch (error) {
@@ -96,13 +97,13 @@ const schemasAt = (document: unknown, place: string): Readonly<Record<string, un
 
 const pointer = (name: string): string => encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
 
-const absent = (name: string, schemas: object): string => {
+const describeMissing = (name: string, schemas: object): string => {
   const names = Object.keys(schemas)
   const close = nearest(name, names)
   return close === undefined ? `which is not there (of ${names.length})` : `which is not there; did you mean ${close}?`
 }
 
-const fieldError = ({ instancePath, keyword, params, message }: ErrorObject): FieldError => {
+const buildFieldError = ({ instancePath, keyword, params, message }: ErrorObject): FieldError => {
   const missing = keyword === 'required' ? [String(params.missingProperty)] : []
   const unknown = keyword === 'additionalProperties' ? [String(params.additionalProperty)] : []
   const steps = instancePath
@@ -111,12 +112,12 @@ const fieldError = ({ instancePath, keyword, params, message }: ErrorObject): Fi
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
   return {
     field: ['spec', ...steps, ...missing, ...unknown].join('.'),
-    message: sentence(keyword, params, message),
+    message: describeKeyword(keyword, params, message),
     constraint: keyword,
   }
 }
 
-const sentence = (keyword: string, params: Record<string, unknown>, message = 'is not valid'): string => {
+const describeKeyword = (keyword: string, params: Record<string, unknown>, message = 'is not valid'): string => {
   if (keyword === 'required') return 'is required'
   if (keyword === 'additionalProperties') return 'is not known'
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`

@@ -2,7 +2,7 @@ import type { Tenancy } from '../auth/tenancy.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader, Writer } from './dialect.ts'
-import { sortedJson } from './step.ts'
+import { sortedJson } from './resource-write.ts'
 
 /**
  * The archive: what was known last of every record that is gone. It is written in the transaction that removes the
@@ -10,7 +10,7 @@ import { sortedJson } from './step.ts'
  */
 
 /** Who removed a record without its adapters having cleaned up, and why. */
-export interface Force {
+export interface ForcedRemoval {
   readonly by: string
   readonly reason: string
 }
@@ -19,7 +19,7 @@ export interface Force {
 export interface ArchivedResource {
   readonly archived_time: Timestamp
   /** Only when the record was removed by force. */
-  readonly forced?: Force
+  readonly forced?: ForcedRemoval
   /** As it was last. */
   readonly resource: Resource
   /** The last report of each adapter. */
@@ -56,12 +56,12 @@ export const listArchived = async (
   filter: ArchiveFilter,
   { offset, size }: { readonly offset: number; readonly size: number },
 ): Promise<string[]> => {
-  const rows = await archivedPage(reader, filter, { offset, size }).execute()
+  const rows = await archivedPageQuery(reader, filter, { offset, size }).execute()
   return rows.map(({ document }) => document)
 }
 
 /** The query of a page, apart so that tests can look at its plan. */
-export const archivedPage = (
+export const archivedPageQuery = (
   reader: Reader,
   filter: ArchiveFilter,
   { offset, size }: { readonly offset: number; readonly size: number },

@@ -2,9 +2,9 @@ import { Kysely, type LogEvent } from 'kysely'
 import type pg from 'pg'
 import type { DialectName, Writer } from './dialect.ts'
 import { migrate } from './migrations.ts'
+import type { ResourceWrite } from './resource-write.ts'
 import type { Tables } from './schema.ts'
-import type { Step } from './step.ts'
-import { noteSteps } from './write.ts'
+import { recordWrites } from './write-resource.ts'
 
 /** An open, migrated database. */
 export interface Database {
@@ -18,7 +18,7 @@ export interface Database {
    */
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>
   /** Tells of steps that were committed by other means than a transaction. */
-  committed(steps: readonly Step[]): void
+  notifyCommitted(steps: readonly ResourceWrite[]): void
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface DatabaseOptions {
   /** Told of every statement when it is done. */
   readonly onQuery?: ((query: ExecutedQuery) => void) | undefined
   /** Told of the steps of every transaction that was committed. */
-  readonly onCommitted?: ((steps: readonly Step[]) => void) | undefined
+  readonly onCommitted?: ((steps: readonly ResourceWrite[]) => void) | undefined
 }
 
 export interface ExecutedQuery {
@@ -45,7 +45,7 @@ export interface ExecutedQuery {
 /** Opens the database and brings its layout up to date. */
 export const openDatabase = async (options: DatabaseOptions): Promise<Database> => {
   const { dialect, pool, kysely } = await connect(options)
-  const committed = options.onCommitted ?? (() => {})
+  const notifyCommitted = options.onCommitted ?? (() => {})
   try {
     await migrate(kysely as unknown as Kysely<unknown>, dialect)
   } catch (error) {
@@ -57,18 +57,18 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
     kysely,
     pool,
     transaction: async (work) => {
-      const steps: Step[] = []
+      const steps: ResourceWrite[] = []
       const result = await retryDeadlocks(() =>
         kysely.transaction().execute((writer) => {
           steps.length = 0
-          noteSteps(writer, steps)
+          recordWrites(writer, steps)
           return work(writer)
         }),
       )
-      committed(steps)
+      notifyCommitted(steps)
       return result
     },
-    committed,
+    notifyCommitted,
     close: () => kysely.destroy(),
   }
 }
@@ -99,16 +99,16 @@ const logTo =
       ...(event.level === 'error' && { error: event.error }),
     })
 
-const ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 /** serialization_failure and deadlock_detected: the transaction is undone and may simply run again. */
-const RETRIED = new Set(['40001', '40P01'])
+const RETRIED_CODES = new Set(['40001', '40P01'])
 
 const retryDeadlocks = async <T>(run: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run()
     } catch (error) {
-      if (attempt === ATTEMPTS || !RETRIED.has(sqlState(error) ?? '')) throw error
+      if (attempt === MAX_ATTEMPTS || !RETRIED_CODES.has(sqlState(error) ?? '')) throw error
     }
   }
 }

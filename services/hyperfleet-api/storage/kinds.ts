@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { Clause } from './comparison.ts'
+import type { Clause } from './compile-test.ts'
 
 /** One kind, or several. */
 export type Kinds = string | readonly string[]

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely'
-import { COLUMNS, type SearchColumn } from '../search/tree.ts'
-import { byBytes } from './comparison.ts'
+import { COLUMNS, type SearchColumn } from '../search/search-tree.ts'
+import { compileCount, compileFilter, type Filter } from './compile-filter.ts'
+import { byBytes } from './compile-test.ts'
 import type { Database } from './database.ts'
 import type { DialectName } from './dialect.ts'
-import { countOf, type Filter, where } from './filter.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */
 export interface Order {
@@ -39,10 +39,10 @@ export const listPage = async (source: Source, page: Page): Promise<{ documents:
 /** The queries, apart so that tests can look at their plans. */
 export const countedPageQuery = (source: Source, page: Page) =>
   // Not about the rows, so it is evaluated once, and not at all when there are none.
-  pageQuery(source, page).select(sql<number>`(${countOf(source.dialect, page.filter)})`.as('total'))
+  pageQuery(source, page).select(sql<number>`(${compileCount(source.dialect, page.filter)})`.as('total'))
 
 const pageQuery = ({ kysely, dialect }: Source, { filter, order, size, from }: Page) => {
-  const query = kysely.selectFrom('resources').select('document').where(where(dialect, filter)).limit(size)
+  const query = kysely.selectFrom('resources').select('document').where(compileFilter(dialect, filter)).limit(size)
   const id = byBytes(dialect, sql.ref('resources.id'))
   if ('after' in from) return query.where(sql<boolean>`${id} > ${from.after}`).orderBy(id, 'asc')
   const isUnique = order.some(({ column }) => column === 'id')
@@ -64,6 +64,6 @@ const orderOf = (dialect: DialectName, { column, direction }: Order): RawBuilder
 }
 
 const countResources = async ({ kysely, dialect }: Source, filter: Filter): Promise<number> => {
-  const { rows } = await sql<{ total: number }>`select (${countOf(dialect, filter)}) as total`.execute(kysely)
+  const { rows } = await sql<{ total: number }>`select (${compileCount(dialect, filter)}) as total`.execute(kysely)
   return Number(rows[0]?.total ?? 0)
 }

@@ -19,7 +19,7 @@ export const migrations: readonly Migration[] = [
         id text primary key, kind text not null, name text not null, href text not null,
         owner_id text references resources (id), owner_kind text,
         generation integer not null,
-        created_time ${time(dialect)} not null, updated_time ${time(dialect)} not null, deleted_time ${time(dialect)},
+        created_time ${timeColumn(dialect)} not null, updated_time ${timeColumn(dialect)} not null, deleted_time ${timeColumn(dialect)},
         created_by text not null, updated_by text not null, deleted_by text,
         tenancy text not null, document text not null, event_count integer not null default 0
       )`,
@@ -40,7 +40,7 @@ export const migrations: readonly Migration[] = [
       sql`create table resource_conditions (
         resource_id text not null references resources (id) on delete cascade,
         kind text not null, type text not null, status text not null, observed_generation integer not null,
-        last_updated_time ${time(dialect)} not null, last_transition_time ${time(dialect)} not null,
+        last_updated_time ${timeColumn(dialect)} not null, last_transition_time ${timeColumn(dialect)} not null,
         primary key (resource_id, type)
       )`,
       sql`create index resource_conditions_by_time
@@ -51,8 +51,8 @@ export const migrations: readonly Migration[] = [
         primary key (resource_id, adapter)
       )`,
       sql`create table status_log (
-        id ${identity(dialect)}, resource_id text not null, adapter text not null,
-        received_time ${time(dialect)} not null, reason text not null, report text not null
+        id ${identityColumn(dialect)}, resource_id text not null, adapter text not null,
+        received_time ${timeColumn(dialect)} not null, reason text not null, report text not null
       )`,
       sql`create index status_log_by_resource on status_log (resource_id, id)`,
       sql`create index status_log_by_time on status_log (received_time)`,
@@ -62,9 +62,9 @@ export const migrations: readonly Migration[] = [
     name: '0002-changes',
     statements: (dialect) => [
       sql`create table changes (
-        version ${identity(dialect)}, type text not null,
+        version ${identityColumn(dialect)}, type text not null,
         resource_id text not null, kind text not null, owner_id text,
-        labels_before text not null, labels text not null, document text not null, time ${time(dialect)} not null
+        labels_before text not null, labels text not null, document text not null, time ${timeColumn(dialect)} not null
       )`,
       sql`create index changes_by_kind on changes (kind, version)`,
       sql`create index changes_by_time on changes (time)`,
@@ -76,23 +76,23 @@ export const migrations: readonly Migration[] = [
     name: '0003-events',
     statements: (dialect) => [
       sql`create table events (
-        sequence ${identity(dialect)}, id text not null unique,
+        sequence ${identityColumn(dialect)}, id text not null unique,
         resource_id text not null, kind text not null, generation integer not null, reason text not null,
-        document text not null, time ${time(dialect)} not null,
-        taken_time ${time(dialect)}, relayed_time ${time(dialect)}
+        document text not null, time ${timeColumn(dialect)} not null,
+        taken_time ${timeColumn(dialect)}, relayed_time ${timeColumn(dialect)}
       )`,
       sql`create unique index events_not_taken on events (resource_id, generation, reason) where taken_time is null`,
       sql`create index events_not_relayed on events (sequence) where relayed_time is null`,
       sql`create index events_by_time on events (time)`,
       sql`create table event_consumers (
         name text primary key, kind text not null, selector text not null, max_deliveries integer not null,
-        created_time ${time(dialect)} not null
+        created_time ${timeColumn(dialect)} not null
       )`,
       sql`create table event_deliveries (
         consumer text not null references event_consumers (name) on delete cascade,
         event_sequence bigint not null references events (sequence) on delete cascade,
-        visible_time ${time(dialect)} not null, deliveries integer not null default 0,
-        claim text, dead_time ${time(dialect)},
+        visible_time ${timeColumn(dialect)} not null, deliveries integer not null default 0,
+        claim text, dead_time ${timeColumn(dialect)},
         primary key (consumer, event_sequence)
       )`,
       sql`create index event_deliveries_by_event on event_deliveries (event_sequence)`,
@@ -104,7 +104,7 @@ export const migrations: readonly Migration[] = [
     statements: (dialect) => [
       sql`create table archive (
         id text primary key, kind text not null, name text not null, tenancy text not null,
-        archived_time ${time(dialect)} not null, document text not null
+        archived_time ${timeColumn(dialect)} not null, document text not null
       )`,
       sql`create index archive_by_kind on archive (kind, archived_time desc, id desc)`,
       sql`create index archive_by_name on archive (kind, name, archived_time desc, id desc)`,
@@ -256,13 +256,14 @@ export const migrate = async (kysely: Kysely<unknown>, dialect: DialectName): Pr
 }
 
 /** Timestamps are fixed-width text; byte order is time order, whatever the database's language. */
-const time = (dialect: DialectName): RawBuilder<unknown> => (dialect === 'postgres' ? sql`text collate "C"` : sql`text`)
+const timeColumn = (dialect: DialectName): RawBuilder<unknown> =>
+  dialect === 'postgres' ? sql`text collate "C"` : sql`text`
 
 const inByteOrder = (dialect: DialectName, column: string): RawBuilder<unknown> =>
   dialect === 'postgres' ? sql`(${sql.ref(column)} collate "C")` : sql.ref(column)
 
 /** A number that only grows, even after rows are gone. */
-const identity = (dialect: DialectName): RawBuilder<unknown> =>
+const identityColumn = (dialect: DialectName): RawBuilder<unknown> =>
   dialect === 'postgres'
     ? sql`bigint generated by default as identity primary key`
     : sql`integer primary key autoincrement`

@@ -1,26 +1,26 @@
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
-import { statementNames } from './statement-names.ts'
+import { createStatementNames } from './statement-names.ts'
 
 const { builtins } = pg.types
 
 /** Most connections a process opens. */
-const CONNECTIONS = 20
-const CONNECT_TIMEOUT = 5_000
+const MAX_CONNECTIONS = 20
+const CONNECT_TIMEOUT_MS = 5_000
 /** A statement that runs longer is a bug or a broken database; in milliseconds. */
-const STATEMENT_TIMEOUT = 30_000
+const STATEMENT_TIMEOUT_MS = 30_000
 
 /** A transaction that nobody goes on with, of a process that hangs or is cut off, holds its locks no longer. */
-const IDLE_TIMEOUT = 15_000
+const IDLE_TRANSACTION_TIMEOUT_MS = 15_000
 
 /** A pool on PostgreSQL whose numbers are numbers and whose JSON stays text. */
 export const postgresPool = (url: string, onError: (error: Error) => void): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: url,
-    max: CONNECTIONS,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    statement_timeout: STATEMENT_TIMEOUT,
-    idle_in_transaction_session_timeout: IDLE_TIMEOUT,
+    max: MAX_CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'muster-api',
     types: {
@@ -36,11 +36,12 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
   return pool
 }
 
-export const postgresDialect = (pool: pg.Pool): PostgresDialect => new PostgresDialect({ pool: withNames(pool) })
+export const postgresDialect = (pool: pg.Pool): PostgresDialect =>
+  new PostgresDialect({ pool: withStatementNames(pool) })
 
 /** The pool, whose clients name the statements that come often: planning is a good part of what a small one costs. */
-const withNames = (pool: pg.Pool): PostgresPool => {
-  const nameOf = statementNames()
+const withStatementNames = (pool: pg.Pool): PostgresPool => {
+  const nameOf = createStatementNames()
   return {
     options: pool.options,
     connect: async () => {

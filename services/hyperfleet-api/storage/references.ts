@@ -3,10 +3,10 @@ import type { Target } from '../model/reference.ts'
 import type { ObjectReference, Resource } from '../model/resource.ts'
 import type { Database } from './database.ts'
 import type { Writer } from './dialect.ts'
-import { sortedJson } from './step.ts'
+import { sortedJson } from './resource-write.ts'
 
 /** Those of the named resources that are there and the caller sees; none is marked for deletion before the transaction ends. */
-export const holdTargets = async (
+export const lockTargets = async (
   writer: Writer,
   { dialect }: Database,
   ids: readonly string[],

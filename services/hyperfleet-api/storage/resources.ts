@@ -4,7 +4,7 @@ import type { Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from './database.ts'
 import type { Reader, Writer } from './dialect.ts'
-import { sortedJson } from './step.ts'
+import { sortedJson } from './resource-write.ts'
 
 /** Where a request looks for one resource: its kind, its id and, on a nested path, the parent; and whose it must be. */
 export interface Address {
@@ -17,8 +17,8 @@ export interface Address {
 
 /** The wire document of one resource. @throws Problem notFound */
 export const readDocument = async (reader: Reader, address: Address): Promise<string> => {
-  const row = await find(reader, address).executeTakeFirst()
-  if (row === undefined) throw notFound(address)
+  const row = await selectResource(reader, address).executeTakeFirst()
+  if (row === undefined) throw resourceNotFound(address)
   return row.document
 }
 
@@ -35,9 +35,9 @@ export const readKind = async (reader: Reader, { id, tenancy }: Pick<Address, 'i
 
 /** A resource that stays as it is until the transaction ends. @throws Problem notFound */
 export const lockResource = async (writer: Writer, { dialect }: Database, address: Address): Promise<Resource> => {
-  const query = find(writer, address)
+  const query = selectResource(writer, address)
   const row = await (dialect === 'postgres' ? query.forUpdate() : query).executeTakeFirst()
-  if (row === undefined) throw notFound(address)
+  if (row === undefined) throw resourceNotFound(address)
   return parseDocument(row.document)
 }
 
@@ -50,7 +50,7 @@ export const lockChildren = async (writer: Writer, { dialect }: Database, ownerI
 
 /**
  * Gives a row another version without changing it, so that whoever decided from what was there before finds out
- * (storage/report.ts).
+ * (storage/optimistic-report.ts).
  */
 export const touchResource = async (writer: Writer, id: string): Promise<void> => {
   await writer
@@ -67,12 +67,12 @@ export const hasChildren = async (reader: Reader, ownerId: string): Promise<bool
 export const parseDocument = (document: string): Resource => JSON.parse(document) as Resource
 
 /** The row of an address; no row when it is not there. */
-export const find = (reader: Reader, { entity, id, ownerId, tenancy }: Address) => {
+export const selectResource = (reader: Reader, { entity, id, ownerId, tenancy }: Address) => {
   let query = reader.selectFrom('resources').select('document').where('id', '=', id).where('kind', '=', entity.kind)
   if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId)
   if (tenancy !== undefined) query = query.where('tenancy', '=', sortedJson(tenancy))
   return query
 }
 
-export const notFound = ({ entity, id }: Address): Problem =>
+export const resourceNotFound = ({ entity, id }: Address): Problem =>
   new Problem('notFound', `${entity.kind} with id='${id}' not found`)

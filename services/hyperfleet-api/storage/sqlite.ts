@@ -5,7 +5,7 @@ import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely
 
 const FILE = 'hyperfleet.sqlite'
 /** How many prepared statements are kept: the service has a few dozen texts, searches add more. */
-const STATEMENTS = 200
+const MAX_PREPARED_STATEMENTS = 200
 
 /** Kysely on node:sqlite. Without a folder the database lives in memory. @throws Error that says what holds the file */
 export const sqliteDialect = (dataDir: string | undefined): SqliteDialect =>
@@ -42,7 +42,7 @@ const adapt = (database: DatabaseSync): SqliteDatabase => {
         prepared.get(sql) ?? (sql === 'rollback' ? rollback(database) : adaptStatement(database.prepare(sql)))
       prepared.delete(sql)
       prepared.set(sql, statement)
-      if (prepared.size > STATEMENTS) prepared.delete(prepared.keys().next().value ?? sql)
+      if (prepared.size > MAX_PREPARED_STATEMENTS) prepared.delete(prepared.keys().next().value ?? sql)
       return statement
     },
   }

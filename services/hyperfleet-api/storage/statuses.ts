@@ -31,7 +31,7 @@ export const removeStatus = async (writer: Writer, resourceId: string, adapter: 
 }
 
 /** How many unaggregated reports are kept of one resource. */
-const LOG_LENGTH = 100
+const MAX_LOGGED_REPORTS = 100
 
 /** Notes a report that was not aggregated, and forgets the oldest beyond the bound. */
 export const logReport = async (
@@ -58,7 +58,7 @@ export const logReport = async (
         .select('newer.id')
         .where('newer.resource_id', '=', resourceId)
         .orderBy('newer.id', 'desc')
-        .offset(LOG_LENGTH)
+        .offset(MAX_LOGGED_REPORTS)
         .limit(1),
     )
     .execute()

@@ -18,7 +18,7 @@ import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 import type { Tracer } from './tracer.ts'
 
 /** Milliseconds that an ending API waits for the collector to take the last spans. */
-const LAST_SPANS = 2_000
+const FLUSH_TIMEOUT_MS = 2_000
 
 const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL, producer: SpanKind.PRODUCER } as const
 
@@ -59,7 +59,7 @@ export const createTracer = (endpoint: string, version: string, log: Logger): Tr
     close: async () => {
       const flushed = provider.shutdown().catch((error: Error) => warn(error.message))
       const waiting = new AbortController()
-      await Promise.race([flushed, delay(LAST_SPANS, undefined, { signal: waiting.signal }).catch(silent)])
+      await Promise.race([flushed, delay(FLUSH_TIMEOUT_MS, undefined, { signal: waiting.signal }).catch(silent)])
       waiting.abort()
     },
   }

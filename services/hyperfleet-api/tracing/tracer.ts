@@ -27,11 +27,11 @@ export interface Span {
 const NO_SPAN: Span = { traceparent: undefined, set: () => {} }
 
 /** Traces nothing, and costs nothing. */
-export const untraced: Tracer = { span: (_description, work) => work(NO_SPAN), close: async () => {} }
+export const noTracer: Tracer = { span: (_description, work) => work(NO_SPAN), close: async () => {} }
 
 /** A database whose transactions are spans. */
-export const tracedDatabase = (database: Database, tracer: Tracer): Database =>
-  tracer === untraced
+export const withTracing = (database: Database, tracer: Tracer): Database =>
+  tracer === noTracer
     ? database
     : {
         ...database,

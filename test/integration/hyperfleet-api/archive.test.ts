@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { countArchived, putArchived } from '#services/hyperfleet-api/storage/archive.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
-import { forgetOld, KEEP } from '#services/hyperfleet-api/storage/retention.ts'
+import { deleteExpired, RETENTION_MS } from '#services/hyperfleet-api/storage/retention.ts'
 import { cleanedUp, finalized, raiseFamily } from './family.ts'
 import { onBothDatabases, serve } from './support.ts'
 
@@ -101,10 +101,10 @@ onBothDatabases((fresh) => {
     await database.transaction((writer) => putArchived(writer, { archived_time: time, resource, statuses: [] }))
     const left = () => countArchived(database.kysely, { kind: 'Cluster' })
     const later = (age: number) => new Date(Date.parse(time) + age)
-    await forgetOld(database, later(KEEP.archive))
-    await forgetOld(database, later(KEEP.archive * 100), { ...KEEP, archive: 0 })
+    await deleteExpired(database, later(RETENTION_MS.archive))
+    await deleteExpired(database, later(RETENTION_MS.archive * 100), { ...RETENTION_MS, archive: 0 })
     expect(await left()).toBe(1)
-    await forgetOld(database, later(KEEP.archive + 1))
+    await deleteExpired(database, later(RETENTION_MS.archive + 1))
     expect(await left()).toBe(0)
   })
 

@@ -318,7 +318,7 @@ test('service accounts of a real cluster are known by the tokens that its API se
       issuers: [
         {
           ...settings,
-          issuer: { likeTokenFile: tokenFile },
+          issuer: { sameAsTokenFile: tokenFile },
           keys: { url: `${server}/openid/v1/jwks`, caFile, tokenFile },
           mappings: [{ subject: `system:serviceaccount:${own}:sentinel`, roles: ['editor'] }],
         },

@@ -11,7 +11,7 @@ describe('one caller', () => {
   test('who sends too much is told when to come back, and neither its reports nor others wait for it', async () => {
     const issuer = await testIssuer()
     const clock = manualClock()
-    const api = await serve({ issuers: [issuer.settings], pace: { rate: 1, burst: 3 } }, clock)
+    const api = await serve({ issuers: [issuer.settings], rateLimit: { rate: 1, burst: 3 } }, clock)
     const busy = bearer(await issuer.token({ sub: 'busy', roles: ['reader', 'adapter'] }))
     const list = async (headers: Record<string, string>) => api.call('GET', '/clusters', undefined, headers)
     for (let sent = 0; sent < 3; sent += 1) expect((await list(busy)).status).toBe(200)
@@ -26,7 +26,7 @@ describe('one caller', () => {
 
   test('has so many streams open and no more, until it closes one', async () => {
     const issuer = await testIssuer()
-    const api = await serve({ issuers: [issuer.settings], mostStreams: 2 })
+    const api = await serve({ issuers: [issuer.settings], maxStreams: 2 })
     const headers = bearer(await issuer.token({ roles: ['reader'] }))
     const open = () => openWatch(api, '/clusters?watch=true', headers)
     const [first] = [await open(), await open()]
@@ -50,14 +50,14 @@ describe('one connection', () => {
   }
 
   test('that sends its headers drop by drop is answered 408 and closed', async () => {
-    const api = await serve({ patience: { headers: 300, request: 600 } })
+    const api = await serve({ requestTimeouts: { headers: 300, request: 600 } })
     const answer = await exchange(api.url, 'GET /api/hyperfleet/v1/clusters HTTP/1.1\r\nHost: a\r\nX-Slow: ')
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(answer).toContain('HYPERFLEET-LMT-005')
   })
 
   test('that sends its body drop by drop is answered 408 and closed', async () => {
-    const api = await serve({ patience: { headers: 300, request: 600 } })
+    const api = await serve({ requestTimeouts: { headers: 300, request: 600 } })
     const head = 'POST /api/hyperfleet/v1/clusters HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n'
     expect(await exchange(api.url, `${head}{"name"`)).toMatch(/^HTTP\/1\.1 408 /)
   })

@@ -1,8 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { deletingQuery, notReadyQuery, stuckDeletionsQuery } from '#services/hyperfleet-api/storage/backlog.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
+import {
+  deletingQuery,
+  notReadyQuery,
+  stuckDeletionsQuery,
+} from '#services/hyperfleet-api/storage/pending-reconciliations.ts'
 import { manualClock } from '#test/harness/index.ts'
 import { entities, finalized } from './family.ts'
 import { onBothDatabases, serve } from './support.ts'

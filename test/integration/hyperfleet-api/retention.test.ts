@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { storeConsumer } from '#services/hyperfleet-api/events/consumers.ts'
-import { forgetEvents } from '#services/hyperfleet-api/events/forget.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
+import { deleteOldEvents } from '#services/hyperfleet-api/events/retention.ts'
 import { readFloor } from '#services/hyperfleet-api/feed/changes.ts'
 import { builtinEntities, defineEntities } from '#services/hyperfleet-api/model/entity.ts'
-import { identifiers } from '#services/hyperfleet-api/model/identifier.ts'
+import { createIdGenerator } from '#services/hyperfleet-api/model/id-generator.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import { createResource } from '#services/hyperfleet-api/mutations/create.ts'
-import { noSchemas } from '#services/hyperfleet-api/specs/schemas.ts'
+import { NO_SPEC_SCHEMAS } from '#services/hyperfleet-api/specs/schemas.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
-import { forgetOld, KEEP } from '#services/hyperfleet-api/storage/retention.ts'
+import { deleteExpired, RETENTION_MS } from '#services/hyperfleet-api/storage/retention.ts'
 import { manualClock } from '#test/harness/index.ts'
 import { onBothDatabases, serve, temporaryData } from './support.ts'
 
@@ -24,10 +24,10 @@ onBothDatabases((fresh) => {
     const mutations = {
       database,
       entities,
-      specs: noSchemas,
-      newId: identifiers(() => start),
+      specs: NO_SPEC_SCHEMAS,
+      newId: createIdGenerator(() => start),
       now: () => start,
-      committed: () => {},
+      notifyCommitted: () => {},
     }
     const time = timestampOf(start)
     await storeConsumer(database, { name: 'dns', kind: entity.kind, selector: '', maxDeliveries: 10 }, time)
@@ -39,7 +39,7 @@ onBothDatabases((fresh) => {
       { identity: 'me', time },
     )
     await publishEvent(
-      { ...mutations, queue: { noteTaken: async () => {} } },
+      { ...mutations, queue: { recordTaken: async () => {} } },
       { entity, id },
       { reason: 'New', source: 'me', time },
     )
@@ -55,11 +55,11 @@ onBothDatabases((fresh) => {
     const counts = async () =>
       [await count('changes'), await count('events'), await count('event_deliveries'), await count('resources')].join()
 
-    await forgetOld(database, new Date(start.getTime() + KEEP.changes))
+    await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.changes))
     expect([await counts(), await readFloor(database.kysely)]).toEqual(['1,1,1,1', 0])
-    await forgetOld(database, new Date(start.getTime() + KEEP.changes + 1))
+    await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.changes + 1))
     expect([await counts(), await readFloor(database.kysely)]).toEqual(['0,1,1,1', 1])
-    await forgetOld(database, new Date(start.getTime() + KEEP.events + 1))
+    await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.events + 1))
     expect(await counts()).toBe('0,0,0,1')
   })
 
@@ -84,12 +84,12 @@ onBothDatabases((fresh) => {
       const rows = await database.kysely.selectFrom('events').select('reason').orderBy('sequence').execute()
       return rows.map(({ reason }) => reason)
     }
-    await forgetOld(database, clock.now())
+    await deleteExpired(database, clock.now())
     expect(await reasons()).toEqual(['Done', 'Dead', 'Waiting'])
-    await forgetOld(database, new Date(clock.now().getTime() + 1))
+    await deleteExpired(database, new Date(clock.now().getTime() + 1))
     expect(await reasons()).toEqual(['Dead', 'Waiting'])
     const time = timestampOf(new Date(0))
-    await forgetEvents(database, { before: time, finishedBefore: time, most: 1 })
+    await deleteOldEvents(database, { before: time, finishedBefore: time, maxEvents: 1 })
     expect(await reasons()).toEqual(['Waiting'])
   })
 })

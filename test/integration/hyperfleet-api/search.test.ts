@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseSearch } from '#services/hyperfleet-api/search/parse.ts'
+import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
 import { parseDocument } from '#services/hyperfleet-api/storage/resources.ts'
-import { writeStep } from '#services/hyperfleet-api/storage/write.ts'
+import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
 import { evaluate } from './search/oracle.ts'
 import { printSearch } from './search/print.ts'
 import { resourceAt } from './search/resources.ts'
@@ -31,7 +31,7 @@ onBothDatabases((fresh) => {
       })[0] ?? []
     await database.transaction(async (writer) => {
       for (const resource of resources)
-        await writeStep(writer, database.dialect, { type: 'added', resource }, resource.created_time)
+        await writeResource(writer, database.dialect, { type: 'added', resource }, resource.created_time)
     })
     await fc.assert(
       fc.asyncProperty(searches, async (tree) => {

@@ -2,10 +2,10 @@ import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { defineEntities } from '#services/hyperfleet-api/model/entity.ts'
-import { identifiers } from '#services/hyperfleet-api/model/identifier.ts'
+import { createIdGenerator } from '#services/hyperfleet-api/model/id-generator.ts'
 import type { Report, ReportedStatus } from '#services/hyperfleet-api/model/resource.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
-import type { Mutations } from '#services/hyperfleet-api/mutations/context.ts'
+import type { MutationContext } from '#services/hyperfleet-api/mutations/context.ts'
 import { createResource } from '#services/hyperfleet-api/mutations/create.ts'
 import { patchResource } from '#services/hyperfleet-api/mutations/patch.ts'
 import { reportStatus } from '#services/hyperfleet-api/mutations/report.ts'
@@ -47,8 +47,8 @@ const begin = async () => {
   if (entity === undefined || database.pool === undefined) throw new Error('there are clusters, on PostgreSQL')
   let second = 0
   const now = () => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
-  const specs = { check: () => {} } as unknown as Mutations['specs']
-  const mutations = { database, entities, specs, newId: identifiers(now), now, committed: () => {} }
+  const specs = { check: () => {} } as unknown as MutationContext['specs']
+  const mutations = { database, entities, specs, newId: createIdGenerator(now), now, notifyCommitted: () => {} }
   const time = () => {
     second += 1
     return timestampOf(now())

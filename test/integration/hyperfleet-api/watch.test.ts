@@ -92,7 +92,7 @@ onBothDatabases((fresh) => {
     for (const name of ['one', 'two', 'three']) await api.cluster(name)
     const database = await openDatabase({ ...choice, onError: () => {} })
     onTestFinished(() => database.close())
-    await trimChanges(database, { since: '2025-01-01T00:00:00.000000Z', most: 1 })
+    await trimChanges(database, { since: '2025-01-01T00:00:00.000000Z', maxChanges: 1 })
     expect((await api.call('GET', '/clusters?watch=true&resourceVersion=1')).status).toBe(410)
     const stream = await openWatch(api, '/clusters?watch=true&resourceVersion=2')
     expect((await stream.until(isBookmark)).map(summary)).toEqual(['added three', 'bookmark'])

@@ -19,32 +19,32 @@ import { BrokerError } from './broker-error.ts'
 export const STREAM = 'hyperfleet-events'
 export const SUBJECTS = 'hyperfleet.events'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 /** How long JetStream keeps an event. */
-const KEEP = 72 * HOUR
+const STREAM_MAX_AGE_MS = 72 * HOUR_MS
 /** How long JetStream recognises a repetition: longer than any crash and restart of this process takes. */
-const REMEMBER = HOUR
+const DUPLICATE_WINDOW_MS = HOUR_MS
 /** Older servers accept per-message limits and then ignore them silently. */
-const OLDEST_SERVER = [2, 11] as const
+const MIN_SERVER_VERSION = [2, 11] as const
 /** Milliseconds between attempts to reach a NATS that is away. */
-const RETRY = 500
+const RECONNECT_DELAY_MS = 500
 
 /** A connection to NATS that may come and go; what is asked while it is away waits in the database. */
 export interface Broker {
   /** The connection while NATS answers and the stream is there. @throws Problem unavailable */
-  reach(): Connected
+  connected(): BrokerConnection
   /** Why it can't be reached now, in a sentence. */
-  readonly trouble: string | undefined
+  readonly unavailableReason: string | undefined
   /** Calls back each time it can be reached again. */
-  onReach(listener: () => void): void
+  onConnected(listener: () => void): void
   /** Calls back once, at once when it is reached already. The connection outlives its breaks, and so do subscriptions. */
-  onFirstReach(listener: (connection: NatsConnection) => void): void
+  onFirstConnected(listener: (connection: NatsConnection) => void): void
   /** Something said that the stream is gone: makes it anew. */
-  mend(): Promise<void>
+  ensureStream(): Promise<void>
   close(): Promise<void>
 }
 
-export interface Connected {
+export interface BrokerConnection {
   readonly connection: NatsConnection
   readonly stream: JetStreamClient
   readonly manager: JetStreamManager
@@ -52,7 +52,7 @@ export interface Connected {
   readonly lost: AbortSignal
 }
 
-type Client = Omit<Connected, 'lost'>
+type Client = Omit<BrokerConnection, 'lost'>
 
 export interface BrokerOptions {
   /** `nats://…` or `tls://…` */
@@ -66,81 +66,81 @@ export interface BrokerOptions {
 export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
   const { log } = options
   const place = withoutCredentials(options.url)
-  const away = `NATS at ${place} does not answer: events wait in the database until it does`
+  const unreachable = `NATS at ${place} does not answer: events wait in the database until it does`
   const listeners = new Set<() => void>()
   const stop = new AbortController()
-  let connected: Connected | undefined
-  let trouble: string | undefined = away
-  let breaking = new AbortController()
+  let current: BrokerConnection | undefined
+  let unavailableReason: string | undefined = unreachable
+  let connectionLost = new AbortController()
 
-  const prepare = async (client: Client): Promise<void> => {
+  const useConnection = async (client: Client): Promise<void> => {
     await ensureStream(client.manager, options.beforeNewStream)
-    breaking = new AbortController()
-    connected = { ...client, lost: breaking.signal }
-    trouble = undefined
+    connectionLost = new AbortController()
+    current = { ...client, lost: connectionLost.signal }
+    unavailableReason = undefined
     for (const listener of listeners) listener()
   }
-  const lose = (why: string) => {
-    if (trouble === undefined) log.warn('NATS is away', { nats: place })
-    trouble = why
-    breaking.abort()
+  const setUnavailable = (why: string) => {
+    if (unavailableReason === undefined) log.warn('NATS is away', { nats: place })
+    unavailableReason = why
+    connectionLost.abort()
   }
   /** Follows one connection, which reconnects by itself. */
-  const follow = async (client: Client): Promise<void> => {
+  const followStatus = async (client: Client): Promise<void> => {
     for await (const status of client.connection.status()) {
-      if (status.type === 'disconnect') lose(away)
+      if (status.type === 'disconnect') setUnavailable(unreachable)
       if (status.type === 'reconnect') {
         log.info('NATS is back', { nats: place })
-        await retryUntilStopped(() => prepare(client), lose, stop.signal)
+        await retryUntilStopped(() => useConnection(client), setUnavailable, stop.signal)
       }
     }
   }
-  const begin = async (): Promise<void> => {
+  const connectFirst = async (): Promise<void> => {
     const client = await connectTo(options.url, place)
     try {
-      await prepare(client)
+      await useConnection(client)
     } catch (error) {
       await client.connection.close()
       throw error
     }
-    void follow(client)
+    void followStatus(client)
   }
 
-  let beginning: Promise<void> | undefined
+  let connecting: Promise<void> | undefined
   try {
-    await begin()
+    await connectFirst()
   } catch (error) {
     if (error instanceof BrokerError) throw error
     log.warn('NATS is away', { nats: place, error: messageOf(error) })
-    beginning = retryUntilStopped(begin, lose, stop.signal)
+    connecting = retryUntilStopped(connectFirst, setUnavailable, stop.signal)
   }
   return {
-    get trouble() {
-      return trouble
+    get unavailableReason() {
+      return unavailableReason
     },
-    reach: () => {
-      if (connected === undefined || trouble !== undefined)
+    connected: () => {
+      if (current === undefined || unavailableReason !== undefined)
         throw new Problem('unavailable', 'NATS does not answer, try again: the events are safe')
-      return connected
+      return current
     },
-    onReach: (listener) => {
+    onConnected: (listener) => {
       listeners.add(listener)
     },
-    onFirstReach: (listener) => {
-      const tell = () => {
-        listeners.delete(tell)
-        if (connected !== undefined) listener(connected.connection)
+    onFirstConnected: (listener) => {
+      const callOnce = () => {
+        listeners.delete(callOnce)
+        if (current !== undefined) listener(current.connection)
       }
-      if (connected === undefined) listeners.add(tell)
-      else tell()
+      if (current === undefined) listeners.add(callOnce)
+      else callOnce()
     },
-    mend: async () => {
-      if (connected !== undefined) await ensureStream(connected.manager, options.beforeNewStream)
+    ensureStream: async () => {
+      if (current !== undefined) await ensureStream(current.manager, options.beforeNewStream)
     },
     close: async () => {
       stop.abort()
-      await beginning
-      await connected?.connection.close()
+      await connecting
+      await current?.connection.close()
     },
   }
 }
@@ -156,7 +156,7 @@ const retryUntilStopped = async (
       return await work()
     } catch (error) {
       if (error instanceof BrokerError) lose(error.message)
-      await delay(RETRY, undefined, { signal }).catch(() => undefined)
+      await delay(RECONNECT_DELAY_MS, undefined, { signal }).catch(() => undefined)
     }
   }
 }
@@ -166,7 +166,7 @@ const connectTo = async (url: string, place: string): Promise<Client> => {
     ...serverOf(url),
     name: 'muster-api',
     maxReconnectAttempts: -1,
-    reconnectTimeWait: RETRY,
+    reconnectTimeWait: RECONNECT_DELAY_MS,
     // Users come and go with a server's configuration: refused twice in a row, the connection would be closed for good.
     ignoreAuthErrorAbort: true,
   }).catch((error: unknown) => {
@@ -175,7 +175,7 @@ const connectTo = async (url: string, place: string): Promise<Client> => {
     throw error
   })
   try {
-    refuseOld(connection.info?.version ?? '0')
+    checkServerVersion(connection.info?.version ?? '0')
     const manager = await jetstreamManager(connection).catch((error: unknown) => {
       throw new BrokerError('NATS runs without JetStream, start it with -js', { cause: error })
     })
@@ -186,11 +186,11 @@ const connectTo = async (url: string, place: string): Promise<Client> => {
   }
 }
 
-const refuseOld = (version: string): void => {
+const checkServerVersion = (version: string): void => {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldestMajor, oldestMinor] = OLDEST_SERVER
+  const [oldestMajor, oldestMinor] = MIN_SERVER_VERSION
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
-  throw new BrokerError(`NATS ${version} is too old, run ${OLDEST_SERVER.join('.')} or newer`)
+  throw new BrokerError(`NATS ${version} is too old, run ${MIN_SERVER_VERSION.join('.')} or newer`)
 }
 
 /** Makes the stream when it is missing; one that is there keeps its operator's settings. */
@@ -205,8 +205,8 @@ const ensureStream = async ({ streams }: JetStreamManager, beforeNewStream: () =
       subjects: [`${SUBJECTS}.>`],
       retention: RetentionPolicy.Limits,
       storage: StorageType.File,
-      max_age: nanos(KEEP),
-      duplicate_window: nanos(REMEMBER),
+      max_age: nanos(STREAM_MAX_AGE_MS),
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     })
   }
 }

@@ -5,18 +5,18 @@ import type { Entities } from '../../model/entity.ts'
 import { momentOf, timestampOf } from '../../model/timestamp.ts'
 import { Problem } from '../../problems/problem.ts'
 import type { Database } from '../../storage/database.ts'
-import { isStored, readConsumer, removeConsumer, storeConsumer } from '../consumers.ts'
-import { readDeadLetters, reviveDeadLetter } from '../dead-letters.ts'
-import { giveUp, postpone, release } from '../deliveries.ts'
-import type { Claim, ClaimRequest, EventQueue } from '../queue.ts'
-import { type Arrival, holdArrivals, type Verdict } from './arrivals.ts'
-import { type Connected, openBroker } from './broker.ts'
-import { deleteDurable, ensureDurable } from './groups.ts'
+import { consumerExists, readConsumer, removeConsumer, storeConsumer } from '../consumers.ts'
+import { readDeadLetters, replayDeadLetter } from '../dead-letters.ts'
+import { deleteDelivery, extendDelivery, rejectDelivery } from '../deliveries.ts'
+import type { EventQueue, ReceivedEvent, ReceiveRequest } from '../queue.ts'
+import { type BrokerConnection, openBroker } from './broker.ts'
+import { deleteDurable, ensureDurable } from './durable-consumers.ts'
+import { lockPulled, type MessageOutcome, type PulledMessage } from './lock-pulled.ts'
 import { SEQUENCE_HEADER } from './message.ts'
-import { noteProgress } from './progress.ts'
+import { syncConsumerProgress } from './progress.ts'
 import { ConsumerMissingError, type Pulled, pull } from './pull.ts'
-import { relayAgain, startRelay, subjectOf } from './relay.ts'
-import { followTerminations } from './terminations.ts'
+import { resetRelay, startRelay, subjectOf } from './relay.ts'
+import { followTerminations } from './termination-advisories.ts'
 
 export interface JetStreamQueueOptions {
   readonly url: string
@@ -29,9 +29,9 @@ export interface JetStreamQueueOptions {
 }
 
 /** Milliseconds before JetStream is asked again when it did not wait. */
-const PAUSE = 50
+const PULL_RETRY_DELAY_MS = 50
 /** Milliseconds between looks at what clients did at JetStream itself. */
-const PROGRESS_EVERY = 10_000
+const PROGRESS_INTERVAL_MS = 10_000
 
 /**
  * The queue whose groups are durable consumers on JetStream.
@@ -43,39 +43,39 @@ const PROGRESS_EVERY = 10_000
  */
 export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<EventQueue> => {
   const { url, database, entities, wakeup, clock, newId, log } = options
-  const broker = await openBroker({ url, beforeNewStream: () => relayAgain(database), log })
+  const broker = await openBroker({ url, beforeNewStream: () => resetRelay(database), log })
   const stopRelay = startRelay({ broker, database, entities, wakeup, now: () => clock.now(), log })
 
   /** What could not be told while NATS was away, by reply subject: a claim given back then would stay hidden to its end. */
-  const untold = new Map<string, string>()
+  const pendingReplies = new Map<string, string>()
   /** Tells JetStream what became of a message. A word that gets lost makes it deliver again, and the row knows better. */
-  const answer = (reply: string | null, word: string) => {
+  const sendReply = (reply: string | null, word: string) => {
     if (reply === null) return
     try {
-      broker.reach().connection.publish(reply, word)
+      broker.connected().connection.publish(reply, word)
     } catch (error) {
-      untold.set(reply, word)
+      pendingReplies.set(reply, word)
       log.debug('NATS is told about a delivery when it is back', { error: messageOf(error) })
     }
   }
-  broker.onReach(() => {
-    const words = [...untold]
-    untold.clear()
-    for (const [reply, word] of words) answer(reply, word)
+  broker.onConnected(() => {
+    const words = [...pendingReplies]
+    pendingReplies.clear()
+    for (const [reply, word] of words) sendReply(reply, word)
   })
-  const settle = (verdict: Verdict, visibility: number) => {
-    switch (verdict.type) {
-      case 'claimed':
-        return answer(verdict.reply, deliverAgainIn(visibility))
+  const replyTo = (outcome: MessageOutcome, visibility: number) => {
+    switch (outcome.type) {
+      case 'received':
+        return sendReply(outcome.reply, nakWithDelay(visibility))
       case 'hidden':
-        return answer(verdict.reply, deliverAgainIn(momentOf(verdict.until).getTime() - clock.now().getTime()))
+        return sendReply(outcome.reply, nakWithDelay(momentOf(outcome.until).getTime() - clock.now().getTime()))
       case 'finished':
-        return answer(verdict.reply, ACKNOWLEDGE)
+        return sendReply(outcome.reply, ACKNOWLEDGE)
     }
   }
 
   /** NATS' own errors are the caller's 503. @throws Problem unavailable */
-  const reported = async <T>(work: () => Promise<T>): Promise<T> => {
+  const asUnavailable = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
@@ -85,7 +85,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
     }
   }
 
-  const pullFor = async (connected: Connected, request: ClaimRequest, wait: number, signal: AbortSignal) => {
+  const pullFor = async (connected: BrokerConnection, request: ReceiveRequest, wait: number, signal: AbortSignal) => {
     const { consumer, max } = request
     const attempt = () => pull(connected, { consumer, batch: max, wait, signal })
     try {
@@ -99,69 +99,74 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
   }
 
   /** @returns whether it is known now what clients took at JetStream itself */
-  const noteAll = async (): Promise<boolean> => {
+  const syncProgress = async (): Promise<boolean> => {
     try {
-      await noteProgress(broker.reach(), database, entities, clock.now())
+      await syncConsumerProgress(broker.connected(), database, entities, clock.now())
       return true
     } catch (error) {
       log.debug('what was taken at NATS itself is not known', { error: messageOf(error) })
       return false
     }
   }
-  broker.onReach(() => void noteAll())
-  broker.onFirstReach((connection) => void followTerminations(connection, { database, now: () => clock.now(), log }))
-  const progress = setInterval(() => void noteAll(), PROGRESS_EVERY)
+  broker.onConnected(() => void syncProgress())
+  broker.onFirstConnected(
+    (connection) => void followTerminations(connection, { database, now: () => clock.now(), log }),
+  )
+  const progress = setInterval(() => void syncProgress(), PROGRESS_INTERVAL_MS)
 
   return {
     putConsumer: async (consumer, time) => {
       // The durable consumer comes first: an event gets a row for the group only once the group is stored, so none is missed.
       // Without NATS it is made later, from all the stream has; the rows choose from that.
-      if (broker.trouble === undefined) {
-        const { manager } = broker.reach()
-        const from = (await isStored(database, consumer.name)) ? 'everything' : 'new'
-        await reported(() => ensureDurable(manager, consumer.name, subjectOf(entities, consumer.kind), from))
+      if (broker.unavailableReason === undefined) {
+        const { manager } = broker.connected()
+        const from = (await consumerExists(database, consumer.name)) ? 'everything' : 'new'
+        await asUnavailable(() => ensureDurable(manager, consumer.name, subjectOf(entities, consumer.kind), from))
       }
       return storeConsumer(database, consumer, time)
     },
     deleteConsumer: async (name) => {
       await removeConsumer(database, name)
       try {
-        await deleteDurable(broker.reach().manager, name)
+        await deleteDurable(broker.connected().manager, name)
       } catch (error) {
         log.debug('a durable consumer stays until NATS is back', { consumer: name, error: messageOf(error) })
       }
     },
-    claim: async (request, signal) => {
+    receive: async (request, signal) => {
       const deadline = clock.now().getTime() + request.wait
       for (;;) {
         const { maxDeliveries } = await readConsumer(database, request.consumer)
-        const connected = broker.reach()
+        const connected = broker.connected()
         const left = Math.max(0, deadline - clock.now().getTime())
-        const pulled = await reported(() => pullFor(connected, request, left, signal))
+        const pulled = await asUnavailable(() => pullFor(connected, request, left, signal))
         const { consumer, visibility } = request
-        const hold = { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }
-        const verdicts = await holdArrivals(database, hold, pulled.map(arrivalOf))
-        for (const verdict of verdicts) settle(verdict, visibility)
-        const claims = verdicts.flatMap((verdict): Claim[] => (verdict.type === 'claimed' ? [verdict.claim] : []))
+        const lock = { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }
+        const outcomes = await lockPulled(database, lock, pulled.map(parsePulled))
+        for (const outcome of outcomes) replyTo(outcome, visibility)
+        const events = outcomes.flatMap((outcome): ReceivedEvent[] =>
+          outcome.type === 'received' ? [outcome.event] : [],
+        )
         // Messages that came and are not for the group don't end the wait.
-        if (claims.length > 0 || signal.aborted) return claims
+        if (events.length > 0 || signal.aborted) return events
         if (pulled.length > 0) continue
-        if (deadline <= clock.now().getTime()) return claims
+        if (deadline <= clock.now().getTime()) return events
         // The server ended the wait early: it has too many waiting claims, or is about to stop.
-        await clock.sleep(PAUSE, signal)
+        await clock.sleep(PULL_RETRY_DELAY_MS, signal)
       }
     },
     acknowledge: async (consumer, receipt) =>
-      answer(await release(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
+      sendReply(await deleteDelivery(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
     extend: async (consumer, receipt, visibility) =>
-      answer(await postpone(database, consumer, receipt, visibility, clock.now()), deliverAgainIn(visibility)),
-    giveUp: async (consumer, receipt) => answer(await giveUp(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
+      sendReply(await extendDelivery(database, consumer, receipt, visibility, clock.now()), nakWithDelay(visibility)),
+    reject: async (consumer, receipt) =>
+      sendReply(await rejectDelivery(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
-      await reviveDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
+      await replayDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
       wakeup.wake()
     },
-    noteTaken: async (resourceId, reason) => {
+    recordTaken: async (resourceId, reason) => {
       const { kysely } = database
       const waiting = await kysely
         .selectFrom('events')
@@ -171,7 +176,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
         .where('taken_time', 'is', null)
         .where('stream_sequence', 'is not', null)
         .execute()
-      if (waiting.length === 0 || (await noteAll())) return
+      if (waiting.length === 0 || (await syncProgress())) return
       // Whoever may have taken it must not miss the equal one.
       await kysely
         .updateTable('events')
@@ -183,8 +188,8 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
         )
         .execute()
     },
-    get trouble() {
-      return broker.trouble
+    get unavailableReason() {
+      return broker.unavailableReason
     },
     close: async () => {
       clearInterval(progress)
@@ -195,14 +200,16 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
 }
 
 const ACKNOWLEDGE = '+ACK'
-const NANOSECONDS = 1_000_000
+const NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 /** JetStream takes a delay of zero for the group's whole acknowledgement time. */
-const deliverAgainIn = (milliseconds: number): string =>
-  milliseconds <= 0 ? '-NAK' : `-NAK ${JSON.stringify({ delay: Math.ceil(milliseconds) * NANOSECONDS })}`
+const nakWithDelay = (milliseconds: number): string =>
+  milliseconds <= 0
+    ? '-NAK'
+    : `-NAK ${JSON.stringify({ delay: Math.ceil(milliseconds) * NANOSECONDS_PER_MILLISECOND })}`
 
 /** Anybody may publish to the stream: a message that isn't the relay's has no row, its sequence is none. */
-const arrivalOf = ({ message, reply }: Pulled): Arrival => {
+const parsePulled = ({ message, reply }: Pulled): PulledMessage => {
   const sequence = Number(message.headers?.get(SEQUENCE_HEADER))
   return { sequence: Number.isSafeInteger(sequence) ? sequence : 0, reply }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { messagesFor, type Unrelayed } from './message.ts'
+import { buildMessages, type UnrelayedEvent } from './message.ts'
 
-const event: Unrelayed = {
+const event: UnrelayedEvent = {
   sequence: 7,
   id: 'r.1',
   kind: 'Cluster',
@@ -11,17 +11,17 @@ const event: Unrelayed = {
 }
 
 test('an event goes to the stream once, for all groups that want it and also when none does', () => {
-  expect(messagesFor(event)).toEqual([{ id: 'r.1', body: event.document, consumers: [] }])
+  expect(buildMessages(event)).toEqual([{ id: 'r.1', body: event.document, consumers: [] }])
   const groups = ['dns', 'net'].map((consumer) => ({ consumer, replays: 0 }))
-  expect(messagesFor({ ...event, groups })).toEqual([{ id: 'r.1', body: event.document, consumers: ['dns', 'net'] }])
+  expect(buildMessages({ ...event, groups })).toEqual([{ id: 'r.1', body: event.document, consumers: ['dns', 'net'] }])
 })
 
 test('a group that wants it afterwards gets a message of its own', () => {
   const groups = [{ consumer: 'late', replays: 0 }]
-  expect(messagesFor({ ...event, isRelayed: true, groups })).toEqual([
+  expect(buildMessages({ ...event, isRelayed: true, groups })).toEqual([
     { id: 'r.1/late/0', body: event.document, consumers: ['late'] },
   ])
-  expect(messagesFor({ ...event, isRelayed: true })).toEqual([])
+  expect(buildMessages({ ...event, isRelayed: true })).toEqual([])
 })
 
 test('each replay is a message of its own, marked in the event', () => {
@@ -29,7 +29,7 @@ test('each replay is a message of its own, marked in the event', () => {
     { consumer: 'dns', replays: 0 },
     { consumer: 'net', replays: 2 },
   ]
-  expect(messagesFor({ ...event, groups })).toEqual([
+  expect(buildMessages({ ...event, groups })).toEqual([
     { id: 'r.1', body: event.document, consumers: ['dns'] },
     { id: 'r.1/net/2', body: '{"id":"r.1","replay":2}', consumers: ['net'] },
   ])

@@ -1,7 +1,7 @@
-import { type ReconcileEvent, replayed } from '../../model/cloudevent.ts'
+import { type ReconcileEvent, withReplays } from '../../model/cloudevent.ts'
 
 /** An event that JetStream lacks, wholly or for some groups. */
-export interface Unrelayed {
+export interface UnrelayedEvent {
   readonly sequence: number
   readonly id: string
   readonly kind: string
@@ -14,7 +14,7 @@ export interface Unrelayed {
 }
 
 /** A message on its way to JetStream. */
-export interface Outgoing {
+export interface OutgoingMessage {
   /** `Nats-Msg-Id`: the same for the same message after any crash, so that JetStream drops the repetition. */
   readonly id: string
   readonly body: string
@@ -31,7 +31,7 @@ export const CONTENT_TYPE = 'application/cloudevents+json'
  * The messages that bring an event to JetStream. The first carries it to everyone; to a group that wants it afterwards (it
  * was made later, or replays a dead letter) goes a message of its own, which the others skip.
  */
-export const messagesFor = ({ id, document, isRelayed, groups }: Unrelayed): Outgoing[] => {
+export const buildMessages = ({ id, document, isRelayed, groups }: UnrelayedEvent): OutgoingMessage[] => {
   const isFirst = ({ replays }: { readonly replays: number }) => !isRelayed && replays === 0
   const first = isRelayed
     ? []
@@ -40,7 +40,7 @@ export const messagesFor = ({ id, document, isRelayed, groups }: Unrelayed): Out
     .filter((group) => !isFirst(group))
     .map(({ consumer, replays }) => ({
       id: `${id}/${consumer}/${replays}`,
-      body: replays === 0 ? document : JSON.stringify(replayed(JSON.parse(document) as ReconcileEvent, replays)),
+      body: replays === 0 ? document : JSON.stringify(withReplays(JSON.parse(document) as ReconcileEvent, replays)),
       consumers: [consumer],
     }))
   return [...first, ...later]

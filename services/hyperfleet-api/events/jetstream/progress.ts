@@ -3,20 +3,20 @@ import type { Entities } from '../../model/entity.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Writer } from '../../storage/dialect.ts'
-import { type Connected, STREAM } from './broker.ts'
-import { deleteDurable, ensureDurable, isOurs, subjectsOf } from './groups.ts'
+import { type BrokerConnection, STREAM } from './broker.ts'
+import { deleteDurable, ensureDurable, isOwnConsumer, subjectsOf } from './durable-consumers.ts'
 import { subjectOf } from './relay.ts'
 
 /** A durable consumer without a group is left alone for so many milliseconds: its group may be about to be stored. */
-const YOUNG = 60_000
+const ORPHAN_GRACE_MS = 60_000
 
 /**
  * Brings the database up to what clients did at JetStream itself, binding a durable consumer instead of claiming here:
  * what they took is taken, and what they acknowledged is no longer waiting. Also makes durable consumers that are missing
  * and deletes those whose group is gone.
  */
-export const noteProgress = async (
-  { manager }: Connected,
+export const syncConsumerProgress = async (
+  { manager }: BrokerConnection,
   database: Database,
   entities: Entities,
   now: Date,
@@ -29,19 +29,23 @@ export const noteProgress = async (
 
   await database.transaction(async (writer) => {
     for (const info of durables) {
-      if (groups.has(info.name)) await noteGroup(writer, info, now)
-      else if (!isOurs(info)) await noteStranger(writer, info, entities, now)
+      if (groups.has(info.name)) await recordGroupProgress(writer, info, now)
+      else if (!isOwnConsumer(info)) await recordForeignProgress(writer, info, entities, now)
     }
   })
   for (const info of durables)
-    if (isOurs(info) && !groups.has(info.name) && now.getTime() - Date.parse(info.created) > YOUNG)
+    if (isOwnConsumer(info) && !groups.has(info.name) && now.getTime() - Date.parse(info.created) > ORPHAN_GRACE_MS)
       await deleteDurable(manager, info.name)
   for (const [name, kind] of groups)
     if (!durables.some((info) => info.name === name))
       await ensureDurable(manager, name, subjectOf(entities, kind), 'everything')
 }
 
-const noteGroup = async (writer: Writer, { name, delivered, ack_floor }: ConsumerInfo, now: Date): Promise<void> => {
+const recordGroupProgress = async (
+  writer: Writer,
+  { name, delivered, ack_floor }: ConsumerInfo,
+  now: Date,
+): Promise<void> => {
   await writer
     .updateTable('events')
     .set({ taken_time: timestampOf(now) })
@@ -63,7 +67,12 @@ const noteGroup = async (writer: Writer, { name, delivered, ack_floor }: Consume
 }
 
 /** A durable consumer that somebody made at NATS without this API. */
-const noteStranger = async (writer: Writer, info: ConsumerInfo, entities: Entities, now: Date): Promise<void> => {
+const recordForeignProgress = async (
+  writer: Writer,
+  info: ConsumerInfo,
+  entities: Entities,
+  now: Date,
+): Promise<void> => {
   const subjects = subjectsOf(info)
   const kinds = entities.all
     .filter(({ kind }) => subjects.length === 0 || subjects.includes(subjectOf(entities, kind)))

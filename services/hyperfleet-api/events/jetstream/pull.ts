@@ -1,7 +1,7 @@
 import { createInbox, type Msg, nanos } from '@nats-io/transport-node'
 import { timeLimit } from '#operator/model/clock.ts'
 import { Problem } from '../../problems/problem.ts'
-import { type Connected, STREAM } from './broker.ts'
+import { type BrokerConnection, STREAM } from './broker.ts'
 
 /** A message that a durable consumer gave out. */
 export interface Pulled {
@@ -18,7 +18,7 @@ export class ConsumerMissingError extends Error {
   }
 }
 
-export interface Pull {
+export interface PullRequest {
   readonly consumer: string
   /** At most so many messages, those that are there. */
   readonly batch: number
@@ -28,25 +28,28 @@ export interface Pull {
 }
 
 /** How long the server may take beyond what was asked of it, in milliseconds. */
-const GRACE = 5_000
+const SERVER_GRACE_MS = 5_000
 /** The shortest time that the server waits for. */
-const SHORTEST = 10
+const MIN_WAIT_MS = 10
 
 /**
  * Takes messages from a durable consumer. The client library's `fetch` waits for a full batch; a claim is to end with the
  * first message. Protocol: https://docs.nats.io/reference/reference-protocols/nats_api_reference#pull-consumers
  * @throws ConsumerMissingError | Problem unavailable
  */
-export const pull = async (connected: Connected, { consumer, batch, wait, signal }: Pull): Promise<Pulled[]> => {
-  const ask = (asked: Asked, longest: number) => request(connected, consumer, asked, signal, longest)
-  const there = await ask({ batch, no_wait: true }, GRACE)
-  if (there.length > 0 || wait < SHORTEST || signal.aborted) return there
-  const first = await ask({ batch: 1, expires: nanos(Math.ceil(wait)) }, wait + GRACE)
+export const pull = async (
+  connected: BrokerConnection,
+  { consumer, batch, wait, signal }: PullRequest,
+): Promise<Pulled[]> => {
+  const pullOnce = (asked: PullOptions, longest: number) => requestMessages(connected, consumer, asked, signal, longest)
+  const available = await pullOnce({ batch, no_wait: true }, SERVER_GRACE_MS)
+  if (available.length > 0 || wait < MIN_WAIT_MS || signal.aborted) return available
+  const first = await pullOnce({ batch: 1, expires: nanos(Math.ceil(wait)) }, wait + SERVER_GRACE_MS)
   if (first.length === 0 || batch === 1) return first
-  return [...first, ...(await ask({ batch: batch - 1, no_wait: true }, GRACE))]
+  return [...first, ...(await pullOnce({ batch: batch - 1, no_wait: true }, SERVER_GRACE_MS))]
 }
 
-interface Asked {
+interface PullOptions {
   readonly batch: number
   readonly no_wait?: true
   /** Nanoseconds. */
@@ -56,10 +59,10 @@ interface Asked {
 /** What the server says instead of a message, as a status in the headers. */
 const STATUS = { heartbeat: 100, conflict: 409, noResponders: 503 } as const
 
-const request = async (
-  { connection, lost }: Connected,
+const requestMessages = async (
+  { connection, lost }: BrokerConnection,
   consumer: string,
-  asked: Asked,
+  asked: PullOptions,
   signal: AbortSignal,
   longest: number,
 ): Promise<Pulled[]> => {

@@ -1,19 +1,19 @@
 import { headers } from '@nats-io/transport-node'
 import { type Kysely, sql } from 'kysely'
 import type { Logger } from '#operator/model/log.ts'
-import { POLL, type Wakeup } from '../../feed/wakeup.ts'
+import { POLL_INTERVAL_MS, type Wakeup } from '../../feed/wakeup.ts'
 import type { Entities } from '../../model/entity.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Tables } from '../../storage/schema.ts'
-import { type Broker, type Connected, SUBJECTS } from './broker.ts'
+import { type Broker, type BrokerConnection, SUBJECTS } from './broker.ts'
 import {
+  buildMessages,
   CONSUMERS_HEADER,
   CONTENT_TYPE,
-  messagesFor,
-  type Outgoing,
+  type OutgoingMessage,
   SEQUENCE_HEADER,
-  type Unrelayed,
+  type UnrelayedEvent,
 } from './message.ts'
 
 export interface RelayOptions {
@@ -25,7 +25,7 @@ export interface RelayOptions {
   readonly log: Logger
 }
 
-const BATCH = 100
+const BATCH_SIZE = 100
 /** Any fixed number: the lock under which one replica at a time relays, so that the others don't do the same work. */
 const RELAY_LOCK = 7_233_003
 
@@ -36,35 +36,37 @@ const RELAY_LOCK = 7_233_003
 export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
   const { broker, wakeup, log } = options
   let isClosed = false
-  let isWanted = false
+  let isRequested = false
   let running: Promise<void> | undefined
 
   const run = async (): Promise<void> => {
-    while (isWanted && !isClosed) {
-      isWanted = false
-      if (broker.trouble !== undefined) return
+    while (isRequested && !isClosed) {
+      isRequested = false
+      if (broker.unavailableReason !== undefined) return
       try {
-        if ((await relayBatch(options)) === BATCH) isWanted = true
+        if ((await relayBatch(options)) === BATCH_SIZE) isRequested = true
       } catch (error) {
         // The next poll tries again: the events are safe in the database.
         log.warn('events were not handed to NATS, trying again', { error: messageOf(error) })
-        await broker.mend().catch((cause: unknown) => log.debug('the stream is not there', { error: messageOf(cause) }))
-        isWanted = false
+        await broker
+          .ensureStream()
+          .catch((cause: unknown) => log.debug('the stream is not there', { error: messageOf(cause) }))
+        isRequested = false
         return
       }
     }
   }
-  const want = () => {
-    isWanted = true
+  const requestRun = () => {
+    isRequested = true
     running ??= run().finally(() => {
       running = undefined
-      if (isWanted && !isClosed && broker.trouble === undefined) want()
+      if (isRequested && !isClosed && broker.unavailableReason === undefined) requestRun()
     })
   }
-  const stopListening = wakeup.onWake(want)
-  broker.onReach(want)
-  const poll = setInterval(want, POLL)
-  want()
+  const stopListening = wakeup.onWake(requestRun)
+  broker.onConnected(requestRun)
+  const poll = setInterval(requestRun, POLL_INTERVAL_MS)
+  requestRun()
   return async () => {
     isClosed = true
     clearInterval(poll)
@@ -75,14 +77,14 @@ export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
 
 /** Publishes the oldest events that JetStream lacks and notes where it has them. @returns how many */
 const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Promise<number> =>
-  alone(database, async () => {
+  withRelayLock(database, async () => {
     const events = await readUnrelayed(database.kysely)
     if (events.length === 0) return 0
-    const connected = broker.reach()
+    const connected = broker.connected()
     // All are sent before the first is awaited, in order, so one subject has them in order.
     const placed = await Promise.all(
       events.flatMap((event) =>
-        messagesFor(event).map(async (message) => ({
+        buildMessages(event).map(async (message) => ({
           event,
           message,
           place: await publish(connected, subjectOf(entities, event.kind), event.sequence, message),
@@ -115,10 +117,10 @@ export const subjectOf = (entities: Entities, kind: string): string =>
   `${SUBJECTS}.${entities.byKind(kind)?.plural ?? kind.toLowerCase()}`
 
 const publish = async (
-  { stream }: Connected,
+  { stream }: BrokerConnection,
   subject: string,
   sequence: number,
-  { id, body, consumers }: Outgoing,
+  { id, body, consumers }: OutgoingMessage,
 ): Promise<number> => {
   const head = headers()
   head.set('Content-Type', CONTENT_TYPE)
@@ -127,8 +129,8 @@ const publish = async (
   return (await stream.publish(subject, body, { msgID: id, headers: head })).seq
 }
 
-const readUnrelayed = async (kysely: Kysely<Tables>): Promise<Unrelayed[]> => {
-  const lacking = kysely
+const readUnrelayed = async (kysely: Kysely<Tables>): Promise<UnrelayedEvent[]> => {
+  const unrelayed = kysely
     .selectFrom('events')
     .select('sequence')
     .where('relayed_time', 'is', null)
@@ -140,11 +142,11 @@ const readUnrelayed = async (kysely: Kysely<Tables>): Promise<Unrelayed[]> => {
         .where('dead_time', 'is', null),
     )
     .orderBy('sequence')
-    .limit(BATCH)
+    .limit(BATCH_SIZE)
   const events = await kysely
     .selectFrom('events')
     .select(['sequence', 'id', 'kind', 'document', 'relayed_time'])
-    .where('sequence', 'in', lacking)
+    .where('sequence', 'in', unrelayed)
     .orderBy('sequence')
     .execute()
   if (events.length === 0) return []
@@ -169,7 +171,7 @@ const readUnrelayed = async (kysely: Kysely<Tables>): Promise<Unrelayed[]> => {
 }
 
 /** Does the work unless another replica is at it. */
-const alone = async ({ dialect, kysely }: Database, work: () => Promise<number>): Promise<number> => {
+const withRelayLock = async ({ dialect, kysely }: Database, work: () => Promise<number>): Promise<number> => {
   if (dialect === 'sqlite') return work()
   return kysely.transaction().execute(async (transaction) => {
     const { rows } = await sql<{
@@ -180,7 +182,7 @@ const alone = async ({ dialect, kysely }: Database, work: () => Promise<number>)
 }
 
 /** What an earlier stream had and is not done with is relayed to the new one. */
-export const relayAgain = async (database: Database): Promise<void> =>
+export const resetRelay = async (database: Database): Promise<void> =>
   database.transaction(async (writer) => {
     await writer.updateTable('event_deliveries').set({ stream_sequence: null }).where('dead_time', 'is', null).execute()
     await writer

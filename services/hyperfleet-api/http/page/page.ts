@@ -1,5 +1,5 @@
 import { html, type Markup, Markup as Raw } from '#lib/markup/markup.ts'
-import type { Described, OpenApi, Parameter, Shape } from '../openapi.ts'
+import type { OpenApi, OperationObject, Parameter, SchemaObject } from '../openapi.ts'
 import { STYLE } from './style.ts'
 
 /** The OpenAPI document for people: one page, without scripts and without anything from elsewhere. */
@@ -33,7 +33,7 @@ ${Object.entries(document.components.schemas).map(schemaSection)}
 
 const anchor = (tag: string): string => `tag-${tag.toLowerCase()}`
 
-const operationSection = (method: string, path: string, described: Described): Markup => html`
+const operationSection = (method: string, path: string, described: OperationObject): Markup => html`
 <details id="${described.operationId}"><summary><code>${method}</code><code>${path}</code> ${described.summary}</summary>
 ${
   described.security === undefined
@@ -44,11 +44,11 @@ ${
         .join(', ')}</p>`
 }
 ${parameterTable(described.parameters ?? [])}
-${Object.entries(described.requestBody?.content ?? {}).map(([type, { schema }]) => html`<p>Body, ${type}: ${shapeName(schema)}</p>`)}
+${Object.entries(described.requestBody?.content ?? {}).map(([type, { schema }]) => html`<p>Body, ${type}: ${formatSchemaName(schema)}</p>`)}
 <table><tr><th>Answer</th><th></th><th>Body</th></tr>
 ${Object.entries(described.responses).map(
   ([status, { description, content = {} }]) => html`<tr><td>${status}</td><td>${description}</td>
-<td>${Object.entries(content).map(([type, { schema }]) => html`${type}: ${shapeName(schema)}`)}</td></tr>`,
+<td>${Object.entries(content).map(([type, { schema }]) => html`${type}: ${formatSchemaName(schema)}`)}</td></tr>`,
 )}</table></details>`
 
 const parameterTable = (parameters: readonly Parameter[]): Markup | undefined =>
@@ -61,18 +61,18 @@ ${parameters.map(
 )}</table>`
 
 /** A link to a named shape, a list of one, or the shape itself. */
-const shapeName = (shape: Shape): Markup => {
+const formatSchemaName = (shape: SchemaObject): Markup => {
   if (shape.$ref !== undefined) {
     const name = shape.$ref.split('/').at(-1) ?? ''
     return html`<a href="#schema-${name}">${name}</a>`
   }
   const { items } = shape.properties?.items ?? {}
-  return items === undefined ? html`<pre>${json(shape)}</pre>` : html`list of ${shapeName(items)}`
+  return items === undefined ? html`<pre>${formatJson(shape)}</pre>` : html`list of ${formatSchemaName(items)}`
 }
 
-const schemaSection = ([name, { examples, ...schema }]: readonly [string, Shape]): Markup => html`
+const schemaSection = ([name, { examples, ...schema }]: readonly [string, SchemaObject]): Markup => html`
 <details id="schema-${name}"><summary><code>${name}</code> ${schema.description}</summary>
-${(examples ?? []).map((example) => html`<pre>${json(example)}</pre>`)}
-<p>JSON Schema:</p><pre>${json(schema)}</pre></details>`
+${(examples ?? []).map((example) => html`<pre>${formatJson(example)}</pre>`)}
+<p>JSON Schema:</p><pre>${formatJson(schema)}</pre></details>`
 
-const json = (value: unknown): string => JSON.stringify(value, null, 2)
+const formatJson = (value: unknown): string => JSON.stringify(value, null, 2)

@@ -1,17 +1,17 @@
 import Type, { type Static } from 'typebox'
+import { checkLabels } from '../../model/check-names.ts'
 import type { Entity } from '../../model/entity.ts'
-import { labelErrors } from '../../model/name.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readKind } from '../../storage/resources.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ListQuery } from '../schemas/list.ts'
 import { AnyResourceDraft } from '../schemas/resource.ts'
 import type { Service } from '../service.ts'
-import { type Place, placesOf } from './places.ts'
-import { list } from './resources.ts'
+import { type Collection, collectionsOf } from './collection.ts'
+import { listResources } from './resources.ts'
 
 /** Stands for a kind that is only known when a request comes. */
-const ANY: Entity = {
+const ANY_KIND: Entity = {
   kind: 'Resource',
   plural: 'resources',
   parent: undefined,
@@ -24,8 +24,8 @@ const ANY: Entity = {
   conditions: [],
 }
 
-const EVERYWHERE: Place = {
-  entity: ANY,
+const ANY_KIND_COLLECTION: Collection = {
+  entity: ANY_KIND,
   path: '/resources',
   parameters: Type.Object({}),
   suffix: 'AnyKind',
@@ -39,12 +39,12 @@ const EVERYWHERE: Place = {
  */
 export const anyKindOperations = (
   service: Service,
-  operationsAt: (place: Place) => readonly Operation[],
+  operationsAt: (place: Collection) => readonly Operation[],
 ): Operation[] => {
   const byKind = new Map(
     service.entities.all.flatMap((entity) => {
-      const [flat] = placesOf(entity)
-      return flat === undefined ? [] : [[entity.kind, byShape(flat, operationsAt(flat))] as const]
+      const [flat] = collectionsOf(entity)
+      return flat === undefined ? [] : [[entity.kind, byRelativePath(flat, operationsAt(flat))] as const]
     }),
   )
   const of = (kind: string, shape: string): Operation => {
@@ -52,9 +52,9 @@ export const anyKindOperations = (
     if (found === undefined) throw unknownKind(kind, service)
     return found
   }
-  return [...byShape(EVERYWHERE, operationsAt(EVERYWHERE))].map(([shape, any]) => {
-    if (shape === 'GET ') return listing(any, (kind) => of(kind, shape), service)
-    if (shape === 'POST ') return creating(any, (kind) => of(kind, shape), service)
+  return [...byRelativePath(ANY_KIND_COLLECTION, operationsAt(ANY_KIND_COLLECTION))].map(([shape, any]) => {
+    if (shape === 'GET ') return listOperation(any, (kind) => of(kind, shape), service)
+    if (shape === 'POST ') return createOperation(any, (kind) => of(kind, shape), service)
     return {
       ...any,
       handle: async (call) => {
@@ -67,16 +67,16 @@ export const anyKindOperations = (
 }
 
 /** Operations by their method and what their path has after the place's, which is the same for every kind. */
-const byShape = ({ path }: Place, operations: readonly Operation[]): ReadonlyMap<string, Operation> =>
+const byRelativePath = ({ path }: Collection, operations: readonly Operation[]): ReadonlyMap<string, Operation> =>
   new Map(operations.map((operation) => [`${operation.method} ${operation.path.slice(path.length)}`, operation]))
 
-const creating = (any: Operation, of: (kind: string) => Operation, { entities }: Service): Operation =>
+const createOperation = (any: Operation, of: (kind: string) => Operation, { entities }: Service): Operation =>
   operation({
     ...any,
     body: AnyResourceDraft,
     handle: async (call) => {
       const { kind, labels } = call.body as Static<typeof AnyResourceDraft>
-      const errors = labelErrors(labels ?? {})
+      const errors = checkLabels(labels ?? {})
       const [first] = errors
       if (first !== undefined) throw new Problem('invalid', `${first.field} ${first.message}`, errors)
       if (entities.byKind(kind) === undefined) throw unknownKind(kind, { entities })
@@ -89,7 +89,7 @@ const AnyQuery = Type.Object({
   kind: Type.Optional(Type.String({ maxLength: 100, description: 'Only resources of this kind.' })),
 })
 
-const listing = (any: Operation, of: (kind: string) => Operation, service: Service): Operation =>
+const listOperation = (any: Operation, of: (kind: string) => Operation, service: Service): Operation =>
   operation({
     ...any,
     query: AnyQuery,
@@ -98,7 +98,7 @@ const listing = (any: Operation, of: (kind: string) => Operation, service: Servi
       if (kind !== undefined) return of(kind).handle({ ...call, query })
       if (query.watch === true) throw new Problem('badRequest', 'a watch is of one kind: name it by kind')
       const kinds = service.entities.all.map(({ kind }) => kind)
-      return list(service, { kind: kinds, tenancy: call.tenancy }, query)
+      return listResources(service, { kind: kinds, tenancy: call.tenancy }, query)
     },
   })
 

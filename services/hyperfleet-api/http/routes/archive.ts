@@ -25,7 +25,7 @@ export const archiveOperations = (service: Service): Operation[] => [
     query: ArchiveQuery,
     responses: { 200: { description: 'A page', schema: listOf('ArchivedResource') } },
     handle: async ({ parameters, query: { page = 1, size = DEFAULT_SIZE, id, name }, tenancy }) => {
-      const { kind } = entityOf(service, parameters.plural)
+      const { kind } = findEntity(service, parameters.plural)
       const filter: ArchiveFilter = { kind, id, name, tenancy }
       const documents = await listArchived(service.database.kysely, filter, { offset: (page - 1) * size, size })
       const isAll = page === 1 && documents.length < size
@@ -50,22 +50,22 @@ export const archiveOperations = (service: Service): Operation[] => [
         throw new Problem('badRequest', 'say what to purge: give before (a time), kind, or both')
       const before = body.before === undefined ? undefined : parseTimestamp(body.before)
       if (body.before !== undefined && before === undefined)
-        throw invalid('before', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
+        throw invalidField('before', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
       const purged = await purgeArchive(service.database.kysely, { before, kind: body.kind })
       // A kind that is served no more may still be in the archive, so only what matches nothing can be a slip.
       if (purged === 0 && body.kind !== undefined && service.entities.byKind(body.kind) === undefined)
-        throw invalid('kind', `must be one of ${service.entities.all.map(({ kind }) => kind).join(', ')}`)
+        throw invalidField('kind', `must be one of ${service.entities.all.map(({ kind }) => kind).join(', ')}`)
       return { status: 200, body: { purged } }
     },
   }),
 ]
 
-const entityOf = ({ entities }: Service, plural: string): Entity => {
+const findEntity = ({ entities }: Service, plural: string): Entity => {
   const entity = entities.byPlural(plural)
   if (entity !== undefined) return entity
   const served = entities.all.map((entity) => entity.plural).join(', ')
   throw new Problem('notFound', `there is no archive of '${plural}', the kinds are ${served}`)
 }
 
-const invalid = (field: string, message: string): Problem =>
+const invalidField = (field: string, message: string): Problem =>
   new Problem('invalid', `${field} ${message}`, [{ field, message }])

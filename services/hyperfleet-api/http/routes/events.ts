@@ -2,9 +2,9 @@ import Type, { type Static } from 'typebox'
 import { parseDuration } from '#operator/model/duration.ts'
 import { formatSelector } from '#operator/model/selector.ts'
 import { publishEvent } from '../../events/publish.ts'
-import type { ClaimRequest } from '../../events/queue.ts'
+import type { ReceiveRequest } from '../../events/queue.ts'
 import { Problem } from '../../problems/problem.ts'
-import { readSelector } from '../list-query.ts'
+import { readSelector } from '../list-parameters.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ClaimSettings, ConsumerSettings, EventDraft, ReceiptPatch } from '../schemas/event.ts'
 import type { Service } from '../service.ts'
@@ -21,13 +21,13 @@ const Name = Type.Object({
 const Receipt = Type.Object({ ...Name.properties, receipt: Type.String({ maxLength: 100 }) })
 const DeadEvent = Type.Object({ ...Name.properties, id: Type.String({ maxLength: 200 }) })
 
-const LONGEST_SOURCE = 256
+const MAX_SOURCE_CHARS = 256
 /** What `source` says when the caller names itself neither in the body nor in User-Agent; the peer's. */
 const DEFAULT_SOURCE = 'hyperfleet-sentinel'
-const DEFAULT_DELIVERIES = 10
-const LONGEST_WAIT = 60_000
-const LONGEST_VISIBILITY = 12 * 3_600_000
-const DEAD_LETTERS = 100
+const DEFAULT_MAX_DELIVERIES = 10
+const MAX_WAIT_MS = 60_000
+const MAX_VISIBILITY_MS = 12 * 3_600_000
+const MAX_LISTED_DEAD_LETTERS = 100
 
 /** Posting events, and getting them delivered to consumer groups. */
 export const eventOperations = (service: Service): Operation[] => [
@@ -50,9 +50,9 @@ export const eventOperations = (service: Service): Operation[] => [
     handle: async ({ body, headers, time }) => {
       const entity = service.entities.byPlural(body.resourceType)
       if (entity === undefined)
-        throw new Problem('notFound', `resourceType '${body.resourceType}' not found, ${served(service)}`)
+        throw new Problem('notFound', `resourceType '${body.resourceType}' not found, ${listPlurals(service)}`)
       const { reason, resourceId: id } = body
-      const source = body.source ?? sourceOf(headers['user-agent'])
+      const source = body.source ?? formatSource(headers['user-agent'])
       const { event, isNew } = await service.tracer.span(
         { name: `publish ${entity.plural}`, kind: 'producer', attributes: { 'messaging.operation.type': 'send' } },
         (span) => {
@@ -80,11 +80,11 @@ export const eventOperations = (service: Service): Operation[] => [
     handle: async ({ parameters: { name }, body, time }) => {
       const entity = service.entities.byPlural(body.resourceType)
       if (entity === undefined)
-        throw new Problem('invalid', `resourceType '${body.resourceType}' is not served, ${served(service)}`, [
-          { field: 'resourceType', message: served(service) },
+        throw new Problem('invalid', `resourceType '${body.resourceType}' is not served, ${listPlurals(service)}`, [
+          { field: 'resourceType', message: listPlurals(service) },
         ])
       const selector = formatSelector(readSelector(body.labels))
-      const maxDeliveries = body.maxDeliveries ?? DEFAULT_DELIVERIES
+      const maxDeliveries = body.maxDeliveries ?? DEFAULT_MAX_DELIVERIES
       const isNew = await service.queue.putConsumer({ name, kind: entity.kind, selector, maxDeliveries }, time)
       return { status: isNew ? 201 : 200, body: { name, resourceType: entity.plural, labels: selector, maxDeliveries } }
     },
@@ -120,7 +120,7 @@ export const eventOperations = (service: Service): Operation[] => [
       503: { description: 'The database, or NATS, does not answer' },
     },
     handle: async ({ parameters: { name }, body, signal }) => {
-      const claims = await service.queue.claim(claimRequest(name, body), signal)
+      const claims = await service.queue.receive(readReceiveRequest(name, body), signal)
       if (!signal.aborted) return { status: 200, body: { items: claims } }
       // Nobody is there to work on them.
       for (const { receipt } of claims) await service.queue.extend(name, receipt, 0)
@@ -152,7 +152,7 @@ export const eventOperations = (service: Service): Operation[] => [
     body: ReceiptPatch,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt }, body }) => {
-      await service.queue.extend(name, receipt, bounded('visibility', body.visibility, LONGEST_VISIBILITY))
+      await service.queue.extend(name, receipt, readDuration('visibility', body.visibility, MAX_VISIBILITY_MS))
       return { status: 204 }
     },
   }),
@@ -166,7 +166,7 @@ export const eventOperations = (service: Service): Operation[] => [
     parameters: Receipt,
     responses: { 204: { description: 'It is a dead letter' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
-      await service.queue.giveUp(name, receipt)
+      await service.queue.reject(name, receipt)
       return { status: 204 }
     },
   }),
@@ -183,7 +183,7 @@ export const eventOperations = (service: Service): Operation[] => [
     },
     handle: async ({ parameters: { name } }) => ({
       status: 200,
-      body: { items: await service.queue.deadLetters(name, DEAD_LETTERS) },
+      body: { items: await service.queue.deadLetters(name, MAX_LISTED_DEAD_LETTERS) },
     }),
   }),
   operation({
@@ -203,21 +203,21 @@ export const eventOperations = (service: Service): Operation[] => [
 ]
 
 /** CloudEvents' source is a URI reference; a product and its comment have characters that one can't have. */
-const sourceOf = (userAgent: string | undefined): string =>
-  userAgent === undefined ? DEFAULT_SOURCE : encodeURI(userAgent.slice(0, LONGEST_SOURCE).toWellFormed())
+const formatSource = (userAgent: string | undefined): string =>
+  userAgent === undefined ? DEFAULT_SOURCE : encodeURI(userAgent.slice(0, MAX_SOURCE_CHARS).toWellFormed())
 
-const claimRequest = (
+const readReceiveRequest = (
   consumer: string,
   { max = 1, wait = '0s', visibility = '30s' }: Static<typeof ClaimSettings>,
-): ClaimRequest => {
-  const hidden = bounded('visibility', visibility, LONGEST_VISIBILITY)
+): ReceiveRequest => {
+  const hidden = readDuration('visibility', visibility, MAX_VISIBILITY_MS)
   if (hidden === 0)
     throw new Problem('invalid', 'visibility must be above 0s', [{ field: 'visibility', message: 'must be above 0s' }])
-  return { consumer, max, visibility: hidden, wait: bounded('wait', wait, LONGEST_WAIT) }
+  return { consumer, max, visibility: hidden, wait: readDuration('wait', wait, MAX_WAIT_MS) }
 }
 
 /** Milliseconds of a duration that has a longest. @throws Problem invalid */
-const bounded = (field: string, text: string, longest: number): number => {
+const readDuration = (field: string, text: string, longest: number): number => {
   const milliseconds = parseDuration(text)
   if (milliseconds <= longest) return milliseconds
   throw new Problem('invalid', `${field} must be at most ${longest / 1000}s`, [
@@ -225,4 +225,5 @@ const bounded = (field: string, text: string, longest: number): number => {
   ])
 }
 
-const served = ({ entities }: Service): string => `write one of ${entities.all.map(({ plural }) => plural).join(', ')}`
+const listPlurals = ({ entities }: Service): string =>
+  `write one of ${entities.all.map(({ plural }) => plural).join(', ')}`

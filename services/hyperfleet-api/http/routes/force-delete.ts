@@ -3,10 +3,10 @@ import { Problem } from '../../problems/problem.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ForceDelete } from '../schemas/archive.ts'
 import type { Service } from '../service.ts'
-import { addressOf, itemOf, type Place } from './places.ts'
+import { type Collection, itemOf, readAddress } from './collection.ts'
 
 /** Removing what an adapter never cleans up. */
-export const forceDeleteOperations = (service: Service, place: Place): Operation[] => {
+export const forceDeleteOperations = (service: Service, place: Collection): Operation[] => {
   const { path, parameters } = itemOf(place)
   return [
     operation({
@@ -29,7 +29,7 @@ export const forceDeleteOperations = (service: Service, place: Place): Operation
           throw new Problem('invalid', 'reason must say why adapters are not waited for', [
             { field: 'reason', message: 'must not be blank' },
           ])
-        await forceDeleteResource(service, addressOf(place, { parameters, tenancy }), reason, { identity, time })
+        await forceDeleteResource(service, readAddress(place, { parameters, tenancy }), reason, { identity, time })
         return { status: 204 }
       },
     }),

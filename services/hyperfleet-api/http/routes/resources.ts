@@ -2,28 +2,28 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Tenancy } from '../../auth/tenancy.ts'
 import { readFloor } from '../../feed/changes.ts'
-import { frame, projectDocument } from '../../feed/message.ts'
 import { watch } from '../../feed/watch.ts'
+import { formatMessage, projectDocument } from '../../feed/watch-message.ts'
 import { parseFields } from '../../model/projection.ts'
 import { createResource } from '../../mutations/create.ts'
 import { deleteResource } from '../../mutations/delete.ts'
 import { patchResource } from '../../mutations/patch.ts'
 import { Problem } from '../../problems/problem.ts'
-import { parseSearch } from '../../search/parse.ts'
+import { parseSearch } from '../../search/parse-search.ts'
 import type { Kinds } from '../../storage/kinds.ts'
 import { listPage } from '../../storage/list.ts'
 import { readDocument } from '../../storage/resources.ts'
-import { readOrder, readPlace, readReference, readSelector } from '../list-query.ts'
-import { type Answer, type Operation, operation } from '../operation.ts'
+import { readOrder, readPageStart, readReference, readSelector } from '../list-parameters.ts'
+import { type Operation, type OperationResponse, operation } from '../operation.ts'
 import { FieldsQuery, ListQuery, listOf } from '../schemas/list.ts'
 import { ResourceDraft, ResourcePatch } from '../schemas/resource.ts'
 import type { Service } from '../service.ts'
-import { addressOf, itemOf, ownerOf, type Place } from './places.ts'
+import { type Collection, itemOf, readAddress, readOwnerId } from './collection.ts'
 
 const DEFAULT_SIZE = 20
 
 /** List, watch, create, get, patch and delete, the same for every kind. */
-export const resourceOperations = (service: Service, place: Place): Operation[] => {
+export const resourceOperations = (service: Service, place: Collection): Operation[] => {
   const { entity, path, parameters, suffix } = place
   const item = itemOf(place)
   const tag = entity.kind
@@ -48,13 +48,13 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
         410: { description: 'The resourceVersion to watch from is forgotten: list again' },
       },
       handle: async ({ parameters, query, headers, tenancy, signal }) => {
-        const ownerId = ownerOf(parameters)
+        const ownerId = readOwnerId(parameters)
         if (ownerId !== undefined && entity.parent !== undefined)
           await readDocument(service.database.kysely, { entity: entity.parent, id: ownerId, tenancy })
         const scope = { kind: entity.kind, tenancy, ...(ownerId !== undefined && { ownerId }) }
         return query.watch === true
           ? startWatch(service, scope, query, headers['last-event-id'], signal)
-          : list(service, scope, query)
+          : listResources(service, scope, query)
       },
     }),
     operation({
@@ -69,7 +69,7 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       body: ResourceDraft,
       responses: { 201: { description: 'The new resource', ...one }, 409: { description: 'The name is taken' } },
       handle: async ({ parameters, body, identity, tenancy, time }) => {
-        const ownerId = ownerOf(parameters)
+        const ownerId = readOwnerId(parameters)
         if (entity.parent !== undefined && ownerId === undefined)
           throw new Problem(
             'childKind',
@@ -90,7 +90,7 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       responses: { 200: { description: 'The resource', ...one } },
       handle: async (call) => {
         const projection = parseFields(call.query.fields)
-        const document = await readDocument(service.database.kysely, addressOf(place, call))
+        const document = await readDocument(service.database.kysely, readAddress(place, call))
         return { status: 200, json: projectDocument(document, projection) }
       },
     }),
@@ -108,7 +108,7 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
         const { body } = call
         if (body.spec === undefined && body.labels == null && body.references == null)
           throw new Problem('badRequest', 'the patch changes nothing: give spec, labels, references or several of them')
-        return { status: 200, body: await patchResource(service, addressOf(place, call), body, call) }
+        return { status: 200, body: await patchResource(service, readAddress(place, call), body, call) }
       },
     }),
     operation({
@@ -122,7 +122,7 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
       responses: { 202: { description: 'Marked; it goes when its adapters have cleaned up', ...one } },
       handle: async (call) => ({
         status: 202,
-        body: await deleteResource(service, addressOf(place, call), call),
+        body: await deleteResource(service, readAddress(place, call), call),
       }),
     }),
   ]
@@ -131,14 +131,18 @@ export const resourceOperations = (service: Service, place: Place): Operation[] 
 type ListParameters = Static<typeof ListQuery>
 
 /** The collection that a list or a watch is about, as its caller sees it. */
-interface Scope {
+interface CollectionScope {
   readonly kind: Kinds
   readonly ownerId?: string
   readonly tenancy: Tenancy | undefined
 }
 
 /** A page of a list. @throws Problem */
-export const list = async (service: Service, scope: Scope, query: ListParameters): Promise<Answer> => {
+export const listResources = async (
+  service: Service,
+  scope: CollectionScope,
+  query: ListParameters,
+): Promise<OperationResponse> => {
   const { page = 1, size = DEFAULT_SIZE, search } = query
   const projection = parseFields(query.fields)
   const filter = {
@@ -149,7 +153,7 @@ export const list = async (service: Service, scope: Scope, query: ListParameters
   }
   // The version is read first: a watch from it may repeat what this page shows, but misses nothing.
   const version = service.feed.head
-  const place = { order: readOrder(query.order), size, from: readPlace(query, size) }
+  const place = { order: readOrder(query.order), size, from: readPageStart(query, size) }
   const { documents, total } = await listPage(service.database, { filter, ...place })
   const items = documents.map((document) => projectDocument(document, projection)).join(',')
   return {
@@ -161,22 +165,22 @@ export const list = async (service: Service, scope: Scope, query: ListParameters
 
 const startWatch = async (
   { database, feed, stopping }: Service,
-  scope: Scope & { readonly kind: string },
+  scope: CollectionScope & { readonly kind: string },
   query: ListParameters,
   lastEventId: string | string[] | undefined,
   signal: AbortSignal,
-): Promise<Answer> => {
-  const refused = (['search', 'order', 'after', 'ref_type', 'ref_target_id'] as const).find(
+): Promise<OperationResponse> => {
+  const unsupported = (['search', 'order', 'after', 'ref_type', 'ref_target_id'] as const).find(
     (name) => query[name] !== undefined,
   )
-  if (refused !== undefined) throw new Problem('badRequest', `a watch takes labels and fields, not ${refused}`)
+  if (unsupported !== undefined) throw new Problem('badRequest', `a watch takes labels and fields, not ${unsupported}`)
   const subscription = {
     ...scope,
     selector: readSelector(query.labels),
     fields: query.fields,
     projection: parseFields(query.fields),
   }
-  const from = query.resourceVersion ?? positionOf(lastEventId)
+  const from = query.resourceVersion ?? parsePosition(lastEventId)
   // The first bookmark then covers whatever was answered before, by this replica or by one that is a moment ahead.
   await feed.catchUp()
   if (from !== undefined && (from > feed.head || from < (await readFloor(database.kysely))))
@@ -190,10 +194,10 @@ const startWatch = async (
     stream: async (sink) => {
       const reason =
         (await watch({ database, feed }, subscription, from, sink)) ?? (stopping.aborted ? 'ServerStopping' : undefined)
-      if (reason !== undefined) sink.write(frame('end', undefined, JSON.stringify({ reason })))
+      if (reason !== undefined) sink.write(formatMessage('end', undefined, JSON.stringify({ reason })))
     },
   }
 }
 
-const positionOf = (lastEventId: string | string[] | undefined): number | undefined =>
+const parsePosition = (lastEventId: string | string[] | undefined): number | undefined =>
   typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
-import { observedTimeError } from '../../model/report.ts'
+import { checkObservedTime } from '../../model/decide-report.ts'
 import type { Report } from '../../model/resource.ts'
 import { parseTimestamp, type Timestamp } from '../../model/timestamp.ts'
 import { reportStatus } from '../../mutations/report.ts'
-import { retireAdapter } from '../../mutations/retire.ts'
+import { retireAdapter } from '../../mutations/retire-adapter.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readDocument } from '../../storage/resources.ts'
 import { readHistory, readStatuses } from '../../storage/statuses.ts'
@@ -11,12 +11,12 @@ import { type Operation, operation } from '../operation.ts'
 import { listOf, PageQuery } from '../schemas/list.ts'
 import { Adapter, AdapterReport, ReportMetadata } from '../schemas/report.ts'
 import type { Service } from '../service.ts'
-import { addressOf, itemOf, type Place } from './places.ts'
+import { type Collection, itemOf, readAddress } from './collection.ts'
 
 const DEFAULT_SIZE = 20
 
 /** Adapter statuses of a resource: read them, and report by PUT (peer) or POST (seed), which mean the same. */
-export const statusOperations = (service: Service, place: Place): Operation[] => {
+export const statusOperations = (service: Service, place: Collection): Operation[] => {
   const { path, parameters } = itemOf(place)
   const at = { path: `${path}/statuses`, parameters, tag: place.entity.kind, tenants: true } as const
   return [
@@ -30,7 +30,7 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
       responses: { 200: { description: 'A page of reports, by adapter name', schema: listOf('AdapterStatus') } },
       handle: async (call) => {
         const { page = 1, size = DEFAULT_SIZE } = call.query
-        const address = addressOf(place, call)
+        const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
         const all = await readStatuses(service.database.kysely, address.id)
         const items = all.slice((page - 1) * size, page * size)
@@ -51,7 +51,7 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
         },
         handle: async (call) => {
           const report = readReport(call.body, call.time, service.now())
-          const outcome = await reportStatus(service, { address: addressOf(place, call), report, time: call.time })
+          const outcome = await reportStatus(service, { address: readAddress(place, call), report, time: call.time })
           return outcome.outcome === 'discarded'
             ? { status: 204, headers: { 'Muster-Discarded': outcome.reason } }
             : { status: 201, body: outcome.status }
@@ -72,7 +72,7 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
       },
       handle: async (call) => {
         const { adapter } = call.parameters
-        await retireAdapter(service, { address: addressOf(place, call), adapter, time: call.time })
+        await retireAdapter(service, { address: readAddress(place, call), adapter, time: call.time })
         return { status: 204 }
       },
     }),
@@ -92,7 +92,7 @@ export const statusOperations = (service: Service, place: Place): Operation[] =>
       },
       handle: async (call) => {
         const { page = 1, size = DEFAULT_SIZE } = call.query
-        const address = addressOf(place, call)
+        const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
         const { items, total } = await readHistory(service.database.kysely, address.id, {
           offset: (page - 1) * size,
@@ -109,11 +109,12 @@ const METADATA = Object.keys(ReportMetadata.properties)
 /** A report as the rules take it. @throws Problem invalid */
 const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Date): Report => {
   const observed_time = body.observed_time == null ? time : parseTimestamp(body.observed_time)
-  if (observed_time === undefined) throw wrong('observed_time', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
-  const twice = firstTwice(body.conditions.map(({ type }) => type))
-  if (twice !== undefined) throw wrong('conditions', `must have each type once, ${twice} is there twice`)
-  const timeError = observedTimeError({ observed_time }, now)
-  if (timeError !== undefined) throw wrong('observed_time', timeError)
+  if (observed_time === undefined)
+    throw invalidField('observed_time', 'must be an RFC 3339 time such as 2026-01-31T12:00:00Z')
+  const duplicate = firstDuplicate(body.conditions.map(({ type }) => type))
+  if (duplicate !== undefined) throw invalidField('conditions', `must have each type once, ${duplicate} is there twice`)
+  const timeError = checkObservedTime({ observed_time }, now)
+  if (timeError !== undefined) throw invalidField('observed_time', timeError)
   const metadata = Object.entries(body.metadata ?? {}).filter(
     ([key, value]) => METADATA.includes(key) && value !== null,
   )
@@ -132,7 +133,7 @@ const readReport = (body: Static<typeof AdapterReport>, time: Timestamp, now: Da
   }
 }
 
-const firstTwice = (types: readonly string[]): string | undefined => {
+const firstDuplicate = (types: readonly string[]): string | undefined => {
   const seen = new Set<string>()
   for (const type of types) {
     if (seen.has(type)) return type
@@ -141,5 +142,5 @@ const firstTwice = (types: readonly string[]): string | undefined => {
   return undefined
 }
 
-const wrong = (field: string, message: string): Problem =>
+const invalidField = (field: string, message: string): Problem =>
   new Problem('invalid', `${field} ${message}`, [{ field, message }])

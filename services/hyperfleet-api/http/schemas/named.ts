@@ -14,7 +14,7 @@ import { AdapterReport, AdapterStatus, LoggedReport } from './report.ts'
 import { AnyResourceDraft, Condition, Resource, ResourceDraft, ResourcePatch } from './resource.ts'
 
 /** Every shape that goes over the wire by a name; the OpenAPI document has them. Seed and peer give the fields. */
-export const NAMED = [
+export const NAMED_SCHEMAS = [
   Condition,
   Resource,
   ResourceDraft,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { at, previous, row } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
 import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition } from '../resource.ts'
 import { adapterConditions, adapterConditionType } from './adapter.ts'
-import { at, previous, row } from './builders.ts'
-import { reportsOf } from './usable.ts'
+import { collectRequired } from './counted-reports.ts'
 
 test.each([
   ['dns', 'DnsSuccessful'],
@@ -22,9 +22,13 @@ const conditions = (
   required: RequiredAdapters = ['dns', 'validation'],
   before: readonly Condition[] = [],
 ): Condition[] =>
-  adapterConditions(reportsOf(rows, required, 2), new Map(before.map((condition) => [condition.type, condition])), {
-    updated_time: at(30),
-  })
+  adapterConditions(
+    collectRequired(rows, required, 2),
+    new Map(before.map((condition) => [condition.type, condition])),
+    {
+      updated_time: at(30),
+    },
+  )
 
 const types = (given: readonly Condition[]) => given.map(({ type }) => type)
 

@@ -1,5 +1,5 @@
 import type { Condition, Resource } from '../resource.ts'
-import type { Reports, Usable } from './usable.ts'
+import type { CountedReport, RequiredReports } from './counted-reports.ts'
 
 /** `pull-secret` → `PullSecretSuccessful`. */
 export const adapterConditionType = (adapter: string): string =>
@@ -13,16 +13,16 @@ export const adapterConditionType = (adapter: string): string =>
  * and one that fell back to Unknown keeps what it had.
  */
 export const adapterConditions = (
-  { required, usable }: Reports,
+  { required, counted }: RequiredReports,
   before: ReadonlyMap<string, Condition>,
   resource: Pick<Resource, 'updated_time'>,
 ): Condition[] => {
   const conditions = new Map<string, Condition>()
   for (const adapter of required) {
     const type = adapterConditionType(adapter)
-    const said = usable.find(({ row }) => row.adapter === adapter)
+    const report = counted.find(({ row }) => row.adapter === adapter)
     const previous = before.get(type)
-    const condition = said === undefined ? previous : adapterCondition(type, said, previous, resource)
+    const condition = report === undefined ? previous : adapterCondition(type, report, previous, resource)
     // Two names can give one type (`pull-secret` and `PullSecret`): the first by name has it, a resource has each type once.
     if (condition !== undefined && !conditions.has(type)) conditions.set(type, condition)
   }
@@ -31,7 +31,7 @@ export const adapterConditions = (
 
 const adapterCondition = (
   type: string,
-  { row, available }: Usable,
+  { row, available }: CountedReport,
   previous: Condition | undefined,
   resource: Pick<Resource, 'updated_time'>,
 ): Condition => {

@@ -1,10 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import {
+  at,
+  cluster,
+  previous,
+  readyCluster,
+  report,
+  row,
+  type Says,
+  saysOf,
+} from '#test/worlds/hyperfleet-api/adapter-reports.ts'
 import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition } from '../resource.ts'
-import { agreedGeneration, availableVerdict } from './available.ts'
-import { at, cluster, previous, readyCluster, report, row, type Says, saysOf } from './builders.ts'
-import { reportsOf } from './usable.ts'
-import { conditionOf } from './verdict.ts'
+import { agreedGeneration, decideAvailable } from './available.ts'
+import { buildCondition } from './condition-value.ts'
+import { collectRequired } from './counted-reports.ts'
 
 const UPDATED = at(30)
 const GENERATION = 4
@@ -13,8 +22,8 @@ const REQUIRED = ['dns', 'validation']
 /** `Available` of a resource at generation 4, changed at second 30. */
 const available = (rows: readonly AdapterStatus[], was?: Says, required: RequiredAdapters = REQUIRED): Condition => {
   const before = was && previous('Available', was)
-  const verdict = availableVerdict({ updated_time: UPDATED }, reportsOf(rows, required, GENERATION), before)
-  return conditionOf('Available', verdict, before, UPDATED)
+  const verdict = decideAvailable({ updated_time: UPDATED }, collectRequired(rows, required, GENERATION), before)
+  return buildCondition('Available', verdict, before, UPDATED)
 }
 
 describe('the generation that all agree on', () => {
@@ -38,7 +47,7 @@ describe('the generation that all agree on', () => {
     ],
     ['asks with `reporting` who has reported', [row('dns', 'True', 4), row('late', 'Unknown', 4)], 'reporting', 4],
   ])('%s', (_case, rows, required, generation) => {
-    expect(agreedGeneration(reportsOf(rows, required, GENERATION))).toBe(generation)
+    expect(agreedGeneration(collectRequired(rows, required, GENERATION))).toBe(generation)
   })
 })
 

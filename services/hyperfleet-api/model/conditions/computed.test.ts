@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { at, previous, row } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
 import type { ConditionRule, EntityConfig } from '../entity-config.ts'
 import type { AdapterStatus, Condition, JsonObject, Resource } from '../resource.ts'
-import { at, previous, row } from './builders.ts'
-import { compileConditions } from './compile.ts'
-import { computedConditions } from './computed.ts'
+import { compileConditions } from './compile-rules.ts'
+import { computeConditions } from './computed.ts'
 
 /** `ZoneReady`, with the parts given and the others plain. */
 const rule = ({
@@ -48,7 +48,7 @@ const compute = (
   parts: Parameters<typeof rule>[0],
   rows: readonly AdapterStatus[] = [],
   before: readonly Condition[] = [],
-): Condition | undefined => computedConditions(compileConditions(kind([rule(parts)])), resource, rows, before)[0]
+): Condition | undefined => computeConditions(compileConditions(kind([rule(parts)])), resource, rows, before)[0]
 
 const reportOf = (adapter: string, data: JsonObject, second = 20): AdapterStatus => ({
   ...row(adapter, 'True', 2, second),
@@ -161,13 +161,13 @@ describe('a rule that fails', () => {
   test('without end is stopped', () => {
     const many = 'resource.spec.many.all(a, resource.spec.many.all(b, resource.spec.many.all(c, a + b + c >= 0)))'
     const large = { ...resource, spec: { many: Array.from({ length: 200 }, (_, n) => n) } }
-    const [condition] = computedConditions(compileConditions(kind([rule({ when: many })])), large, [], [])
+    const [condition] = computeConditions(compileConditions(kind([rule({ when: many })])), large, [], [])
     expect(condition).toMatchObject({ reason: 'EvaluationFailed', message: expect.stringContaining('steps') })
   })
 
   test('leaves the other rules alone', () => {
     const rules = compileConditions(kind([rule({ type: 'Broken', when: 'statuses[0].x' }), rule()]))
-    expect(computedConditions(rules, resource, [], []).map(({ type, reason }) => [type, reason])).toEqual([
+    expect(computeConditions(rules, resource, [], []).map(({ type, reason }) => [type, reason])).toEqual([
       ['Broken', 'EvaluationFailed'],
       ['ZoneReady', 'Fine'],
     ])

@@ -1,6 +1,6 @@
 import type { AdapterStatus, Condition, JsonObject, Resource } from '../resource.ts'
 import type { Timestamp } from '../timestamp.ts'
-import { conditionOf, type Verdict } from './verdict.ts'
+import { buildCondition, type ConditionValue } from './condition-value.ts'
 
 /**
  * Conditions that a kind's configuration adds by CEL expressions. Seed: pulses-and-status, "we may allow for teams to
@@ -9,11 +9,11 @@ import { conditionOf, type Verdict } from './verdict.ts'
 export interface ComputedCondition {
   readonly type: string
   /** What the expressions say; undefined when the rule does not apply. @throws ComputeError */
-  evaluate(facts: Facts): Pick<Condition, 'status' | 'reason' | 'message'> | undefined
+  evaluate(facts: ExpressionVariables): Pick<Condition, 'status' | 'reason' | 'message'> | undefined
 }
 
 /** The variables of the expressions. */
-export interface Facts {
+export interface ExpressionVariables {
   readonly statuses: readonly JsonObject[]
   readonly resource: JsonObject
 }
@@ -31,33 +31,33 @@ export class ComputeError extends Error {
  * keep it is False.
  * @param resource with the conditions that were aggregated, and no computed ones: these don't depend on each other
  */
-export const computedConditions = (
+export const computeConditions = (
   rules: readonly ComputedCondition[],
   resource: Resource,
   rows: readonly AdapterStatus[],
   previous: readonly Condition[],
 ): Condition[] => {
   if (rules.length === 0) return []
-  const facts = { statuses: statusesOf(rows), resource: resource as unknown as JsonObject }
-  const fresh = { observed_generation: resource.generation, last_updated_time: newest(resource, rows) }
+  const variables = { statuses: listStatuses(rows), resource: resource as unknown as JsonObject }
+  const fresh = { observed_generation: resource.generation, last_updated_time: newestTime(resource, rows) }
   return rules.flatMap((rule) => {
     const before = previous.find(({ type }) => type === rule.type)
-    const verdict = verdictOf(rule, facts, before, fresh)
-    return verdict === undefined ? [] : [conditionOf(rule.type, verdict, before, resource.updated_time)]
+    const verdict = evaluateRule(rule, variables, before, fresh)
+    return verdict === undefined ? [] : [buildCondition(rule.type, verdict, before, resource.updated_time)]
   })
 }
 
-type Freshness = Pick<Verdict, 'observed_generation' | 'last_updated_time'>
+type Freshness = Pick<ConditionValue, 'observed_generation' | 'last_updated_time'>
 
-const verdictOf = (
+const evaluateRule = (
   rule: ComputedCondition,
-  facts: Facts,
+  facts: ExpressionVariables,
   before: Condition | undefined,
   fresh: Freshness,
-): Verdict | undefined => {
+): ConditionValue | undefined => {
   try {
-    const said = rule.evaluate(facts)
-    return said && { ...said, ...fresh }
+    const value = rule.evaluate(facts)
+    return value && { ...value, ...fresh }
   } catch (error) {
     if (!(error instanceof ComputeError)) throw error
     const { observed_generation, last_updated_time } = before ?? fresh
@@ -72,7 +72,7 @@ const verdictOf = (
 }
 
 /** Reports by adapter name, so that their order of arrival tells nothing. What is Unknown is not there: it says nothing. */
-const statusesOf = (rows: readonly AdapterStatus[]): JsonObject[] =>
+const listStatuses = (rows: readonly AdapterStatus[]): JsonObject[] =>
   rows
     .toSorted((a, b) => (a.adapter < b.adapter ? -1 : 1))
     .map(({ adapter, observed_generation, conditions, data, last_report_time }) => ({
@@ -86,5 +86,5 @@ const statusesOf = (rows: readonly AdapterStatus[]): JsonObject[] =>
     }))
 
 /** When the facts last changed. */
-const newest = ({ updated_time }: Resource, rows: readonly AdapterStatus[]): Timestamp =>
+const newestTime = ({ updated_time }: Resource, rows: readonly AdapterStatus[]): Timestamp =>
   [updated_time, ...rows.map(({ last_report_time }) => last_report_time)].sort().at(-1) ?? updated_time

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { at, previous, readyCluster, report, row, type Says } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
 import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition, ReportedStatus } from '../resource.ts'
-import { at, previous, readyCluster, report, row, type Says } from './builders.ts'
-import { readyVerdict } from './ready.ts'
-import type { Situation } from './situation.ts'
-import { reportsOf } from './usable.ts'
-import { conditionOf } from './verdict.ts'
+import type { AggregationInput } from './aggregation-input.ts'
+import { buildCondition } from './condition-value.ts'
+import { collectRequired } from './counted-reports.ts'
+import { decideReady } from './ready.ts'
 
 const UPDATED = at(30)
 
@@ -19,8 +19,8 @@ const ready = (
   }: { required?: RequiredAdapters; was?: Condition; deleted_time?: string; hasChildren?: boolean } = {},
 ): Condition => {
   const resource = { generation: 2, updated_time: UPDATED, deleted_time: rest.deleted_time }
-  const situation: Situation = { resource, rows, required, previous: [], hasChildren: rest.hasChildren ?? false }
-  return conditionOf('Ready', readyVerdict(situation, reportsOf(rows, required, 2)), was, UPDATED)
+  const situation: AggregationInput = { resource, rows, required, previous: [], hasChildren: rest.hasChildren ?? false }
+  return buildCondition('Ready', decideReady(situation, collectRequired(rows, required, 2)), was, UPDATED)
 }
 
 describe('Ready at generation 2 is', () => {

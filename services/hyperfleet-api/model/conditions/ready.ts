@@ -1,18 +1,18 @@
-import { awaitedAdapters } from '../gate.ts'
-import type { Situation } from './situation.ts'
-import { list, oldest, type Reports } from './usable.ts'
-import type { Verdict } from './verdict.ts'
+import { awaitedAdapters } from '../deletion-gate.ts'
+import type { AggregationInput } from './aggregation-input.ts'
+import type { ConditionValue } from './condition-value.ts'
+import { formatAdapters, oldestReportTime, type RequiredReports } from './counted-reports.ts'
 
 /**
  * `Ready` (`Reconciled` under the peer's name): every required adapter says True of the current generation. It always
  * speaks of the current generation, so a spec change makes it False at once. Seed: pulses-and-status, API behaviour 5.
  */
-export const readyVerdict = (situation: Situation, { required, usable }: Reports): Verdict => {
+export const decideReady = (situation: AggregationInput, { required, counted }: RequiredReports): ConditionValue => {
   const { generation, deleted_time, updated_time } = situation.resource
-  const current = usable.filter(({ row }) => row.observed_generation === generation)
-  const verdict = { observed_generation: generation, last_updated_time: oldest(current) ?? updated_time }
+  const current = counted.filter(({ row }) => row.observed_generation === generation)
+  const verdict = { observed_generation: generation, last_updated_time: oldestReportTime(current) ?? updated_time }
   if (deleted_time !== undefined)
-    return { ...verdict, status: 'False', reason: 'Deleting', message: waitingFor(situation) }
+    return { ...verdict, status: 'False', reason: 'Deleting', message: describeAwaited(situation) }
   if (required.length === 0)
     return { ...verdict, status: 'False', reason: 'ReconciledMissingAdapters', message: 'No adapter has reported yet' }
   const agreeing = current.filter(({ available }) => available === 'True').map(({ row }) => row.adapter)
@@ -28,15 +28,15 @@ export const readyVerdict = (situation: Situation, { required, usable }: Reports
     ...verdict,
     status: 'False',
     reason: 'ReconciledMissingAdapters',
-    message: `Required adapters not reporting Available=True: ${list(missing)}. Currently reporting: ${list(agreeing)}`,
+    message: `Required adapters not reporting Available=True: ${formatAdapters(missing)}. Currently reporting: ${formatAdapters(agreeing)}`,
   }
 }
 
 /** Names who a deletion still waits for: the first question of whoever sees one that does not end. */
-const waitingFor = ({ resource, rows, required, hasChildren }: Situation): string => {
+const describeAwaited = ({ resource, rows, required, hasChildren }: AggregationInput): string => {
   const awaited = awaitedAdapters(resource, rows, required)
   const parts = [
-    ...(awaited.length > 0 ? [`adapters ${list(awaited)} to report their clean-up`] : []),
+    ...(awaited.length > 0 ? [`adapters ${formatAdapters(awaited)} to report their clean-up`] : []),
     ...(hasChildren ? ['child resources to be removed'] : []),
   ]
   return parts.length === 0 ? 'Deletion in progress' : `Deletion in progress, waiting for ${parts.join(' and ')}`

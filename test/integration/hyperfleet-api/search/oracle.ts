@@ -1,5 +1,5 @@
 import type { Resource } from '#services/hyperfleet-api/model/resource.ts'
-import type { Operand, Search, Test, Value } from '#services/hyperfleet-api/search/tree.ts'
+import type { Operand, Search, Test, Value } from '#services/hyperfleet-api/search/search-tree.ts'
 
 /**
  * What a search means, said a second time and as plainly as possible: true, false, or undefined when it is about

@@ -1,4 +1,4 @@
-import type { Operand, Search, Test, Value } from '#services/hyperfleet-api/search/tree.ts'
+import type { Operand, Search, Test, Value } from '#services/hyperfleet-api/search/search-tree.ts'
 
 /** A search tree as text that parses to the same tree. */
 export const printSearch = (search: Search): string => {

@@ -5,7 +5,7 @@ import {
   type Search,
   type SearchColumn,
   type Test,
-} from '#services/hyperfleet-api/search/tree.ts'
+} from '#services/hyperfleet-api/search/search-tree.ts'
 
 /** Random searches about few things, so that random resources often fit. */
 

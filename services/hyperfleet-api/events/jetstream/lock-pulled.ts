@@ -1,0 +1,70 @@
+import { type Timestamp, timestampOf } from '../../model/timestamp.ts'
+import type { Database } from '../../storage/database.ts'
+import { type DeliveryLock, lockDeliveries, moveToDeadLetters } from '../deliveries.ts'
+import type { ReceivedEvent } from '../queue.ts'
+
+/** A message that JetStream handed out, by the event's row. */
+export interface PulledMessage {
+  readonly sequence: number
+  readonly reply: string
+}
+
+/** What a message is worth, decided by the row of its delivery. */
+export type MessageOutcome =
+  | { readonly type: 'received'; readonly reply: string; readonly event: ReceivedEvent }
+  /** Another claim holds the row; the message came early. */
+  | { readonly type: 'hidden'; readonly reply: string; readonly until: Timestamp }
+  /** There is no row (acknowledged, or never for this group), or it is dead. */
+  | { readonly type: 'finished'; readonly reply: string }
+
+/** Looks up the rows of what arrived, gives those that are free to the claim, and buries what came too often. */
+export const lockPulled = async (
+  database: Database,
+  request: DeliveryLock,
+  pulled: readonly PulledMessage[],
+): Promise<MessageOutcome[]> => {
+  if (pulled.length === 0) return []
+  const time = timestampOf(request.now)
+  return database.transaction(async (writer) => {
+    const query = writer
+      .selectFrom('event_deliveries as delivery')
+      .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
+      .select([
+        'event.sequence',
+        'event.document',
+        'delivery.deliveries',
+        'delivery.replays',
+        'delivery.visible_time',
+        'delivery.claim',
+      ])
+      .where('delivery.consumer', '=', request.consumer)
+      .where(
+        'delivery.event_sequence',
+        'in',
+        pulled.map(({ sequence }) => sequence),
+      )
+      .where('delivery.dead_time', 'is', null)
+      .orderBy('delivery.event_sequence')
+    const rows = await (database.dialect === 'postgres' ? query.forUpdate('delivery') : query).execute()
+    const free = rows.filter(({ visible_time }) => visible_time <= time)
+    const isDead = ({ deliveries }: { readonly deliveries: number }) => deliveries >= request.maxDeliveries
+    await moveToDeadLetters(writer, request.consumer, free.filter(isDead), time)
+    const live = free.filter((row) => !isDead(row))
+    // An event may arrive by two messages at once: the first is the claim's.
+    const replies = new Map(pulled.toReversed().map(({ sequence, reply }) => [sequence, reply]))
+    const liveReplies = live.map(({ sequence }) => [sequence, replies.get(sequence) ?? ''] as const)
+    const events = await lockDeliveries(writer, request, live, new Map(liveReplies))
+    const received = new Map(events.map((event, index) => [live[index]?.sequence, event]))
+    const hidden = new Map(rows.filter((row) => !free.includes(row)).map((row) => [row.sequence, row.visible_time]))
+    const lockedUntil = timestampOf(new Date(request.now.getTime() + request.visibility))
+    return pulled.map(({ sequence, reply }): MessageOutcome => {
+      const event = received.get(sequence)
+      if (event !== undefined)
+        return reply === replies.get(sequence)
+          ? { type: 'received', reply, event }
+          : { type: 'hidden', reply, until: lockedUntil }
+      const until = hidden.get(sequence)
+      return until === undefined ? { type: 'finished', reply } : { type: 'hidden', reply, until }
+    })
+  })
+}

@@ -1,0 +1,111 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Authenticator } from '../auth/authenticate.ts'
+import { permits, type Role, UNAUTHENTICATED_ROLES } from '../auth/role.ts'
+import { createStreamLimit } from '../auth/stream-limit.ts'
+import { readTenancy, type Tenancy, type TenantRules } from '../auth/tenancy.ts'
+import { createRateLimiter, type RateLimitSettings } from '../auth/token-bucket.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Operation } from './operation.ts'
+
+/** Who sends a request, as far as the operations need to know. */
+export interface Caller {
+  readonly identity: string
+  /** Tells callers apart; undefined when callers are not asked who they are. */
+  readonly key: string | undefined
+  readonly roles: readonly Role[]
+  readonly tenancy: Tenancy | undefined
+}
+
+export interface AccessControlOptions {
+  /** Callers are not asked who they are without one. */
+  readonly authenticator?: Authenticator | undefined
+  readonly tenants?: TenantRules | undefined
+  /** For each caller who is known: requests, and apart from them what adapters and Sentinels send. */
+  readonly rateLimit?: RateLimitSettings | undefined
+  /** Open streams of each caller who is known. */
+  readonly maxStreams?: number | undefined
+  readonly now: () => Date
+}
+
+export interface AccessControl {
+  /** Finds out who asks. @throws Problem */
+  authenticate(operation: Operation, headers: IncomingHttpHeaders): Promise<Caller>
+  /** Lets a caller in, as what they are to the operation. @throws Problem */
+  authorize(operation: Operation, caller: Caller, headers: IncomingHttpHeaders): Caller
+  /** Takes a place for a stream; returns how to give it back. @throws Problem */
+  openStream(caller: Caller): () => void
+}
+
+/** Who writes while there is no authentication; the peer's. */
+const ANONYMOUS = 'system@hyperfleet.local'
+const UNAUTHENTICATED: Caller = {
+  identity: ANONYMOUS,
+  key: undefined,
+  roles: UNAUTHENTICATED_ROLES,
+  tenancy: undefined,
+}
+/** Seconds after which one who has too many streams may look again. */
+const STREAM_RETRY_SECONDS = 5
+
+/**
+ *   request ─► token (401, 503) ─► pace (429) ─► role (403) ─► tenant (403) ─► operation
+ */
+export const createAccessControl = ({
+  authenticator,
+  tenants,
+  rateLimit,
+  maxStreams,
+  now,
+}: AccessControlOptions): AccessControl => {
+  const rateLimiter = rateLimit && createRateLimiter(rateLimit)
+  const streams = maxStreams === undefined ? undefined : createStreamLimit(maxStreams)
+
+  return {
+    authenticate: async (operation, headers) => {
+      if (authenticator === undefined) return UNAUTHENTICATED
+      const { identity, key, roles } = await authenticator.authenticate(headers)
+      const name = 'identity' in identity ? identity.identity : ANONYMOUS
+      if ('missing' in identity && operation.method !== 'GET')
+        throw new Problem('unauthenticated', `Unable to resolve caller identity: ${identity.missing}`)
+      return { identity: name, key, roles, tenancy: undefined }
+    },
+    authorize: (operation, caller, headers) => {
+      if (caller.key !== undefined && rateLimiter !== undefined) {
+        // Reports have their own bucket: whoever reads a lot still reports.
+        const wait = rateLimiter.take(`${operation.role === 'adapter' ? 'adapter' : 'other'} ${caller.key}`, now())
+        if (wait > 0) throw tooManyRequests('you send more requests than one caller may', Math.ceil(wait / 1000))
+      }
+      if (!permits(operation.role, caller.roles)) throw missingRole(operation.role, caller)
+      if (tenants === undefined) return caller
+      const tenancy = readTenancy(headers, tenants)
+      if (tenancy === 'system') {
+        // The header alone is the gateway's word; a token says more.
+        if (!permits('adapter', caller.roles)) throw missingRole('adapter', caller)
+        if (operation.role === 'reader' || operation.role === 'adapter') return caller
+        throw new Problem('forbidden', 'system identities may only write status and conditions')
+      }
+      if (operation.tenants !== true)
+        throw new Problem('forbidden', `this is for system identities only: send ${tenants.systemHeader}: true`)
+      return { ...caller, tenancy }
+    },
+    openStream: ({ key }) => {
+      if (key === undefined || streams === undefined) return () => {}
+      const close = streams.open(key)
+      if (close === undefined)
+        throw tooManyRequests(
+          `you have ${maxStreams} streams open, which is as many as one caller may`,
+          STREAM_RETRY_SECONDS,
+        )
+      return close
+    },
+  }
+}
+
+const missingRole = (needed: Role, { roles }: Caller): Problem =>
+  new Problem(
+    'forbidden',
+    `this needs the role ${needed}, and you have ${roles.length === 0 ? 'none' : roles.join(', ')}`,
+  )
+
+const tooManyRequests = (reason: string, seconds: number): Problem =>
+  new Problem('tooManyRequests', `${reason}: wait ${seconds} s`, [], { 'Retry-After': String(seconds) })

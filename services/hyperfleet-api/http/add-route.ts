@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
+import type { Logger } from '#operator/model/log.ts'
+import { BASE_PATH } from '../model/entity.ts'
+import { timestampOf } from '../model/timestamp.ts'
+import { Problem } from '../problems/problem.ts'
+import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
+import type { AccessControl, Caller } from './access-control.ts'
+import { writeAuditLog } from './audit.ts'
+import type { Operation } from './operation.ts'
+import { sendResponse } from './response.ts'
+
+export interface RouteOptions {
+  readonly accessControl: AccessControl
+  readonly tracer: Tracer
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+/**
+ * Serves an operation.
+ *
+ *   request ─► guard (401, 403, 429) ─► body read and checked (400) ─► operation, in a span ─► answer ─► audit log
+ */
+export const addRoute = (
+  app: FastifyInstance,
+  operation: Operation,
+  { accessControl, tracer, now, log }: RouteOptions,
+): void => {
+  const { method, parameters, query, body } = operation
+  app.route({
+    method,
+    url: formatRoute(operation),
+    schema: {
+      ...(parameters !== undefined && { params: parameters }),
+      ...(query !== undefined && { querystring: query }),
+      ...(body !== undefined && { body }),
+    },
+    // Before the body is read: strangers don't get so far.
+    onRequest: async (request) => {
+      request.caller = await accessControl.authenticate(operation, request.headers)
+      request.caller = accessControl.authorize(operation, request.caller, request.headers)
+    },
+    preValidation: async (request, reply) => {
+      const ignored = unknownParameters(request.query as object, query)
+      if (ignored.length > 0) reply.header('Muster-Ignored', ignored.join(','))
+      if (body !== undefined && request.body === undefined)
+        throw new Problem('malformed', 'the request has no body, send a JSON object')
+    },
+    handler: async (request, reply) => {
+      const caller = requireCaller(request)
+      const call = {
+        parameters: request.params as Record<string, unknown>,
+        query: request.query as Record<string, unknown>,
+        body: request.body,
+        headers: request.headers,
+        identity: caller.identity,
+        tenancy: caller.tenancy,
+        time: timestampOf(now()),
+        signal: request.aborted,
+      }
+      const answer = await tracer.span(describeSpan(operation, request), async (span) => {
+        const response = await operation.handle(call)
+        span.set({ 'http.response.status_code': response.status })
+        return response
+      })
+      if ('body' in answer && answer.body !== undefined && 'id' in answer.body)
+        request.createdId = String(answer.body.id)
+      const close = 'stream' in answer ? accessControl.openStream(caller) : undefined
+      try {
+        return await sendResponse(request, reply, answer, log)
+      } finally {
+        close?.()
+      }
+    },
+    onResponse: async (request, reply) => {
+      const { caller, problem, id, ip, createdId } = request
+      const parameters = {
+        ...(createdId !== undefined && { id: createdId }),
+        ...(request.params as Record<string, unknown>),
+      }
+      const { statusCode: status } = reply
+      writeAuditLog({ operation, parameters, caller, status, problem, requestId: id, remoteAddress: ip }, log)
+    },
+  })
+}
+
+/** Most names that an answer repeats, and their longest. */
+const MAX_IGNORED_NAMES = 10
+const MAX_IGNORED_CHARS = 100
+
+/** Query parameters that do nothing. The peer ignores them without a word; here the answer names them, escaped as in a URL. */
+const unknownParameters = (given: object, known: TObject | undefined): string[] =>
+  Object.keys(given)
+    .filter((name) => name.length <= MAX_IGNORED_CHARS && !Object.hasOwn(known?.properties ?? {}, name))
+    .slice(0, MAX_IGNORED_NAMES)
+    .map(encodeURIComponent)
+
+/** An operation's path as the router writes it: `/api/hyperfleet/v1/clusters/:id`. */
+export const formatRoute = ({ path }: Pick<Operation, 'path'>): string =>
+  `${BASE_PATH}${path.replace(/\{(\w+)\}/g, ':$1')}`
+
+/** OpenTelemetry semantic conventions for HTTP servers. */
+const describeSpan = (
+  { method, path, id }: Operation,
+  { headers, id: requestId }: FastifyRequest,
+): SpanDescription => ({
+  name: `${method} ${BASE_PATH}${path}`,
+  kind: 'server',
+  attributes: {
+    'http.request.method': method,
+    'http.route': `${BASE_PATH}${path}`,
+    'hyperfleet.operation': id,
+    'hyperfleet.request_id': requestId,
+  },
+  parent: typeof headers.traceparent === 'string' ? headers.traceparent : undefined,
+})
+
+const requireCaller = ({ caller }: FastifyRequest): Caller => {
+  if (caller === undefined) throw new TypeError('no handler runs before its caller is let in')
+  return caller
+}

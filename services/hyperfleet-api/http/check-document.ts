@@ -1,0 +1,29 @@
+import { Problem } from '../problems/problem.ts'
+
+/** Deeper than any spec; recursion over a body stays bounded. */
+const MAX_DEPTH = 64
+
+/**
+ * Refuses what JSON can carry and a database can't: NUL, half a surrogate pair, and nesting without end.
+ * @throws Problem malformed
+ */
+export const checkDocument = (body: unknown): void => {
+  const open: { value: unknown; depth: number }[] = [{ value: body, depth: 1 }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, depth } = next
+    if (typeof value === 'string') checkText(value)
+    else if (typeof value === 'object' && value !== null) {
+      if (depth > MAX_DEPTH) throw new Problem('malformed', `the body is nested deeper than ${MAX_DEPTH} levels`)
+      for (const [key, inner] of Object.entries(value)) {
+        checkText(key)
+        open.push({ value: inner, depth: depth + 1 })
+      }
+    }
+  }
+}
+
+/** @throws Problem malformed */
+export const checkText = (text: string): void => {
+  if (text.includes('\0')) throw new Problem('malformed', 'the NUL character can’t be stored, leave it out')
+  if (!text.isWellFormed()) throw new Problem('malformed', 'the text is no valid Unicode: a surrogate stands alone')
+}

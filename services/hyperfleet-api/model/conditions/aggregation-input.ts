@@ -1,0 +1,12 @@
+import type { RequiredAdapters } from '../entity-config.ts'
+import type { AdapterStatus, Condition, Resource } from '../resource.ts'
+
+/** All that a resource's conditions follow from. The clock is not part of it: the same input gives the same conditions. */
+export interface AggregationInput {
+  readonly resource: Pick<Resource, 'generation' | 'updated_time' | 'deleted_time'>
+  readonly rows: readonly AdapterStatus[]
+  readonly required: RequiredAdapters
+  readonly previous: readonly Condition[]
+  /** Whether child records are left, those in deletion included. */
+  readonly hasChildren: boolean
+}

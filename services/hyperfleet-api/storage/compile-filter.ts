@@ -1,0 +1,89 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Requirement, Selector } from '#operator/model/selector.ts'
+import type { Tenancy } from '../auth/tenancy.ts'
+import { normalizeSearch } from '../search/normalize.ts'
+import type { Search } from '../search/search-tree.ts'
+import { countLookups, type QueryPart, searchParts, toClause } from './compile-search.ts'
+import { allOf, type Clause } from './compile-test.ts'
+import type { DialectName } from './dialect.ts'
+import { isOfKind, type Kinds } from './kinds.ts'
+import { sortedJson } from './resource-write.ts'
+import { countWithRows, type Lookup, type QueryScope, withoutRow } from './side-table-lookup.ts'
+
+/** Which resources a list is about. Everything here becomes a parameter of the query, never its text. */
+export interface Filter {
+  readonly kind: Kinds
+  readonly ownerId?: string
+  /** Only resources that name this one. */
+  readonly reference?: { readonly type: string; readonly targetId: string }
+  /** Whose; anybody's when undefined. */
+  readonly tenancy?: Tenancy | undefined
+  readonly labels?: Selector
+  readonly search?: Search
+}
+
+/** The filter as a WHERE clause on `resources`. */
+export const compileFilter = (dialect: DialectName, filter: Filter): Clause => {
+  const { scope, parts } = compileNarrowing(dialect, filter)
+  return allOf([isOfKind(sql.ref('resources.kind'), filter.kind), ...parts.map((part) => toClause(scope, part))])
+}
+
+/** How many resources the filter takes, as a query: by the side tables alone where it asks for nothing else. */
+export const compileCount = (dialect: DialectName, filter: Filter): RawBuilder<number> => {
+  const { scope, parts } = compileNarrowing(dialect, filter)
+  // A kind as a whole is counted as it grows and shrinks (migrations.ts).
+  if (parts.length === 0)
+    return sql<number>`select coalesce(sum(count), 0) from resource_counts where ${isOfKind(sql.ref('kind'), filter.kind)}`
+  const [first, ...others] = parts.flatMap((part) => ('look' in part ? [part.look] : []))
+  return first !== undefined && others.length + 1 === parts.length
+    ? countWithRows(scope, [first, ...others])
+    : sql<number>`select count(*) from resources where ${compileFilter(dialect, filter)}`
+}
+
+/** What the filter asks beside the kind. */
+const compileNarrowing = (
+  dialect: DialectName,
+  { kind, ownerId, reference, tenancy, labels = [], search }: Filter,
+): { readonly scope: QueryScope; readonly parts: QueryPart[] } => {
+  const normal = search === undefined ? undefined : normalizeSearch(search)
+  const scope = { dialect, kind, lookups: labels.length + (normal === undefined ? 0 : countLookups(normal)) }
+  const clauses = [
+    ...(ownerId === undefined ? [] : [sql<SqlBool>`resources.owner_id = ${ownerId}`]),
+    ...(reference === undefined ? [] : [referenceClause(reference)]),
+    ...(tenancy === undefined ? [] : [tenancyClause(sortedJson(tenancy))]),
+  ]
+  const parts = [
+    ...clauses.map((clause) => ({ clause })),
+    ...labels.map((requirement) => requirementPart(scope, requirement)),
+    ...(normal === undefined ? [] : searchParts(scope, normal)),
+  ]
+  return { scope, parts }
+}
+
+const referenceClause = ({ type, targetId }: NonNullable<Filter['reference']>): Clause =>
+  sql<SqlBool>`resources.id in (
+    select source_id from resource_references where target_id = ${targetId} and ref_type = ${type})`
+
+/** Says what the index on tenants is limited to: a database can't know it of a parameter. */
+const tenancyClause = (tenancy: string): Clause =>
+  tenancy === '{}'
+    ? sql<SqlBool>`resources.tenancy = ${tenancy}`
+    : sql<SqlBool>`resources.tenancy = ${tenancy} and resources.tenancy <> '{}'`
+
+/** Kubernetes' meaning: a resource without the label matches NotIn and DoesNotExist. */
+const requirementPart = (scope: QueryScope, requirement: Requirement): QueryPart => {
+  const key = sql<SqlBool>`key = ${requirement.key}`
+  const look = (row: Clause): Lookup => ({ table: 'resource_labels', row })
+  switch (requirement.operator) {
+    case 'In':
+      return { look: look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`) }
+    case 'NotIn':
+      return {
+        clause: withoutRow(scope, look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`)),
+      }
+    case 'Exists':
+      return { look: look(key) }
+    case 'DoesNotExist':
+      return { clause: withoutRow(scope, look(key)) }
+  }
+}

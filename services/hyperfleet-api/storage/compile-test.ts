@@ -1,0 +1,78 @@
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Comparison, Test, Value } from '../search/search-tree.ts'
+import type { DialectName } from './dialect.ts'
+
+/** A condition of a query. */
+export type Clause = Expression<SqlBool>
+
+export const allOf = (clauses: readonly Clause[]): Clause => sql<SqlBool>`(${sql.join(clauses, sql` and `)})`
+
+export const anyOf = (clauses: readonly Clause[]): Clause => sql<SqlBool>`(${sql.join(clauses, sql` or `)})`
+
+/**
+ * A stored value as both databases must see it. Text is ordered by its bytes, whatever language PostgreSQL was set up
+ * for; it is equal or not without that, and only so does an index in the database's own order serve.
+ */
+export interface StoredValue {
+  readonly equal: RawBuilder<unknown>
+  readonly ordered: RawBuilder<unknown>
+}
+
+export const unordered = (value: RawBuilder<unknown>): StoredValue => ({ equal: value, ordered: value })
+
+/** `isByteIndexed` when the index that serves it is in byte order itself. */
+export const textValue = (dialect: DialectName, value: RawBuilder<unknown>, isByteIndexed = false): StoredValue => {
+  const ordered = byBytes(dialect, value)
+  return { equal: isByteIndexed ? ordered : value, ordered }
+}
+
+/** Text in the order of its bytes. */
+export const byBytes = (dialect: DialectName, value: RawBuilder<unknown>): RawBuilder<unknown> =>
+  dialect === 'postgres' ? sql`${value} collate "C"` : value
+
+const OPPOSITE: Readonly<Record<Comparison, Comparison>> = {
+  '=': '!=',
+  '!=': '=',
+  '<': '>=',
+  '<=': '>',
+  '>': '<=',
+  '>=': '<',
+}
+
+/** The test of a stored value, or its opposite. What isn't there fits neither. */
+export const compileTest = (dialect: DialectName, stored: StoredValue, test: Test, holds: boolean): Clause => {
+  const not = holds ? sql`` : sql`not`
+  switch (test.operator) {
+    case 'in':
+      return sql<SqlBool>`${stored.equal} ${not} in (${sql.join(test.values)})`
+    case 'between':
+      return sql<SqlBool>`${stored.ordered} ${not} between ${test.low} and ${test.high}`
+    case 'like':
+      return dialect === 'postgres'
+        ? sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern}`
+        : sql<SqlBool>`${stored.ordered} ${not} glob ${globOf(test.pattern)}`
+    case 'ilike':
+      return dialect === 'postgres'
+        ? sql<SqlBool>`${stored.ordered} ${not} ilike ${test.pattern}`
+        : sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern} escape '\\'`
+    default:
+      return compareValue(stored, holds ? test.operator : OPPOSITE[test.operator], test.value)
+  }
+}
+
+const compareValue = (stored: StoredValue, operator: Comparison, value: Value): Clause => {
+  const side = operator === '=' || operator === '!=' ? stored.equal : stored.ordered
+  return sql<SqlBool>`${side} ${sql.raw(operator)} ${value}`
+}
+
+/** SQLite's LIKE folds case and can't be told not to; its GLOB is exact. */
+const globOf = (pattern: string): string =>
+  pattern.replace(/\\([\s\S])|([%_*?[])/g, (_all, escaped: string | undefined, sign: string | undefined) =>
+    sign === '%'
+      ? '*'
+      : sign === '_'
+        ? '?'
+        : /[*?[]/.test(escaped ?? sign ?? '')
+          ? `[${escaped ?? sign}]`
+          : (escaped ?? ''),
+  )

@@ -1,0 +1,55 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { Clause } from './compile-test.ts'
+import type { DialectName } from './dialect.ts'
+import { isOfKind, type Kinds } from './kinds.ts'
+
+/** Looks into the tables beside `resources` that searching is for. */
+
+export type SideTable = 'resource_labels' | 'resource_conditions' | 'resource_specs'
+
+/** Whose rows are looked at. */
+export interface QueryScope {
+  readonly dialect: DialectName
+  readonly kind: Kinds
+  /** How many looks the whole query has. */
+  readonly lookups: number
+}
+
+/**
+ * PostgreSQL makes each look a join and considers their orders, which takes seconds for a hundred. Beyond this number
+ * each look is planned by itself.
+ */
+const MAX_JOINED_LOOKUPS = 8
+
+const optimizerFence = ({ dialect, lookups }: QueryScope) =>
+  dialect === 'postgres' && lookups > MAX_JOINED_LOOKUPS ? sql`offset 0` : sql``
+
+/** A look for rows that fit; a resource has one of them at most. */
+export interface Lookup {
+  readonly table: SideTable
+  readonly row: Clause
+}
+
+/**
+ * Resources that have a row that fits. `in (select …)` and not a correlated `exists`: both databases can then start
+ * from the side table's index.
+ */
+export const withRow = (scope: QueryScope, look: Lookup, id = sql.ref('resources.id')): Clause =>
+  sql<SqlBool>`${id} in (
+    select resource_id from ${matchingRows(scope, look)} ${optimizerFence(scope)})`
+
+/** Resources that have none. By the resource, because that is most often nearly everything. */
+export const withoutRow = (scope: QueryScope, { table, row }: Lookup): Clause =>
+  sql<SqlBool>`not exists (select 1 from ${sql.table(table)} where resource_id = resources.id and ${row} ${optimizerFence(scope)})`
+
+/** How many resources have a row for each look: side tables are asked alone, whose rows go with their resource. */
+export const countWithRows = (
+  scope: QueryScope,
+  [first, ...others]: readonly [Lookup, ...Lookup[]],
+): RawBuilder<number> => {
+  const having = others.map((look) => sql` and ${withRow(scope, look, sql.ref('resource_id'))}`)
+  return sql<number>`select count(*) from ${matchingRows(scope, first)}${sql.join(having, sql``)}`
+}
+
+const matchingRows = ({ kind }: QueryScope, { table, row }: Lookup): RawBuilder<unknown> =>
+  sql`${sql.table(table)} where ${isOfKind(sql.ref('kind'), kind)} and ${row}`
