@@ -1,8 +1,8 @@
 import { KubeConfigError } from '#operator/client/kubeconfig.ts'
 import { loadTransport, type Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/model/clock.ts'
-import { authenticatorOf, CredentialsError, LockedError, RefusedError, runAgent } from '#services/agent/index.ts'
-import { inventory } from '#services/agent/machine-inventory.ts'
+import { CredentialsError, LockedError, RefusedError, readAuthenticator, runAgent } from '#services/agent/index.ts'
+import { machineInventory } from '#services/agent/machine-inventory.ts'
 import { buildInfo } from '../build-info.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { createLogger } from '../log.ts'
@@ -26,7 +26,7 @@ export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
         version,
         nats: { url: natsUrl, authenticator },
         stateDir,
-        inventory: inventory(),
+        inventory: machineInventory(),
         isMachine: true,
         cluster,
         stopWorkloads,
@@ -48,7 +48,7 @@ const credentialsOf = async ({ natsCredentials, natsTokenFile }: AgentFlags) => 
   if (natsCredentials !== undefined && natsTokenFile !== undefined)
     throw new UsageError('--nats-token-file: give it or --nats-credentials, not both')
   try {
-    return await authenticatorOf({ creds: natsCredentials, token: natsTokenFile })
+    return await readAuthenticator({ creds: natsCredentials, token: natsTokenFile })
   } catch (error) {
     if (!(error instanceof CredentialsError)) throw error
     throw new UsageError(

@@ -9,7 +9,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createUser } from '@nats-io/nkeys'
-import { serverConfig } from '#services/agent/nats/server-config.ts'
+import { buildServerConfig } from '#services/agent/nats/server-config.ts'
 import { deviceName } from '../agent/values.ts'
 import { Failure } from '../failure.ts'
 
@@ -23,7 +23,7 @@ export const writeCredentials = async (devices: readonly string[], output: strin
     const made = [await makeKey(join(output, 'operator'))]
     for (const device of new Set(devices)) made.push(await makeKey(join(folder, device)))
     const config = join(output, 'nats-users.conf')
-    await writeFile(config, serverConfig(await readUsers(output, folder)), { mode: 0o600 })
+    await writeFile(config, buildServerConfig(await readUsers(output, folder)), { mode: 0o600 })
     return [...made, `${config}: written; include it in nats-server's configuration, and reload the server`]
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error

@@ -7,7 +7,7 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Operator } from '#operator/operator.ts'
 import type { SideServer } from '#operator/serve.ts'
-import { guardBy } from '#services/dashboard/access/guard.ts'
+import { createGuard } from '#services/dashboard/access/guard.ts'
 import { serveDashboard } from '#services/dashboard/serve.ts'
 import type { ManagerOptions } from './command.ts'
 import { DASHBOARD_BINDING, isInCluster } from './dashboard-binding.ts'
@@ -56,7 +56,7 @@ const serveAt = async (binding: Binding, parts: DashboardParts): Promise<SideSer
         fleet: () => fleet.view,
         runs: () => (options.controllers.includes('adapter') ? runs : undefined),
       },
-      guard: isOpen ? undefined : guardBy(transport, clock),
+      guard: isOpen ? undefined : createGuard(transport, clock),
       clock,
       log,
       version,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { configOf } from './admin-kubeconfig.ts'
+import { parseAdminKubeconfig } from './admin-kubeconfig.ts'
 
 const kubeconfig = (cluster: object, user: object, more: object = {}): string =>
   JSON.stringify({
@@ -10,7 +10,7 @@ const kubeconfig = (cluster: object, user: object, more: object = {}): string =>
     ...more,
   })
 
-const read = (text: string) => configOf({ text, secret: 'n/admin' })
+const read = (text: string) => parseAdminKubeconfig({ text, secret: 'n/admin' })
 
 test('a kubeconfig with everything in it is taken', () => {
   const config = read(kubeconfig({ 'certificate-authority-data': 'YQ==' }, { token: 't' }))

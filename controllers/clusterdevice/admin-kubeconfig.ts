@@ -24,8 +24,8 @@ export interface AdminKubeconfig {
 }
 
 /** @throws AdminKubeconfigError, ApiError, NetworkError */
-export const adminKubeconfigOf = async (api: Api, cluster: ClusterDeployment): Promise<AdminKubeconfig> => {
-  const name = secretOf(cluster)
+export const readAdminKubeconfig = async (api: Api, cluster: ClusterDeployment): Promise<AdminKubeconfig> => {
+  const name = secretName(cluster)
   const { namespace } = cluster.metadata
   const secret = await api.get(Secret, name, namespace)
   if (secret === undefined) throw new AdminKubeconfigError(`the Secret ${namespace}/${name} is not there`)
@@ -35,12 +35,12 @@ export const adminKubeconfigOf = async (api: Api, cluster: ClusterDeployment): P
 }
 
 /** Hive's field, which the kind keeps as it is written. */
-interface About {
+interface ClusterMetadata {
   readonly clusterMetadata?: { readonly adminKubeconfigSecretRef?: { readonly name?: unknown } | null } | null
 }
 
-const secretOf = ({ spec }: ClusterDeployment): string => {
-  const name = (spec as About).clusterMetadata?.adminKubeconfigSecretRef?.name
+const secretName = ({ spec }: ClusterDeployment): string => {
+  const name = (spec as ClusterMetadata).clusterMetadata?.adminKubeconfigSecretRef?.name
   if (typeof name === 'string' && name !== '') return name
   throw new AdminKubeconfigError('spec.clusterMetadata.adminKubeconfigSecretRef.name is not set: name the Secret')
 }
@@ -50,7 +50,7 @@ const CLUSTER_FIELDS = new Set(['server', 'certificate-authority-data', 'tls-ser
 const USER_FIELDS = new Set(['token', 'client-certificate-data', 'client-key-data', 'username', 'password'])
 
 /** Pure. @throws AdminKubeconfigError that says what is wrong with it */
-export const configOf = ({ text, secret }: AdminKubeconfig): KubeConfig => {
+export const parseAdminKubeconfig = ({ text, secret }: AdminKubeconfig): KubeConfig => {
   const fail = (what: string, cause?: unknown) =>
     new AdminKubeconfigError(`the kubeconfig in the Secret ${secret} ${what}`, { cause })
   let parsed: unknown
@@ -60,7 +60,8 @@ export const configOf = ({ text, secret }: AdminKubeconfig): KubeConfig => {
     throw fail('is no YAML', error)
   }
   const { clusters, users } = (parsed ?? {}) as { readonly clusters?: unknown; readonly users?: unknown }
-  const foreign = foreignIn(clusters, 'cluster', CLUSTER_FIELDS) ?? foreignIn(users, 'user', USER_FIELDS)
+  const foreign =
+    findForbiddenField(clusters, 'cluster', CLUSTER_FIELDS) ?? findForbiddenField(users, 'user', USER_FIELDS)
   if (foreign !== undefined) throw fail(`has ${foreign}: write in what it needs, as a token or as …-data`)
   const config = new KubeConfig()
   try {
@@ -75,7 +76,7 @@ export const configOf = ({ text, secret }: AdminKubeconfig): KubeConfig => {
   return config
 }
 
-const foreignIn = (list: unknown, field: string, allowed: ReadonlySet<string>): string | undefined => {
+const findForbiddenField = (list: unknown, field: string, allowed: ReadonlySet<string>): string | undefined => {
   const entries: readonly unknown[] = Array.isArray(list) ? list : []
   return entries
     .flatMap((entry) => Object.keys((entry as Readonly<Record<string, object>> | null)?.[field] ?? {}))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { deviceNameOf, isServed, labelsOf, OPT_IN } from './device.ts'
+import { deviceName, labelsOf, needsAgent, OPT_IN_LABEL } from './device.ts'
 
 const cluster = (
   metadata: Partial<ClusterDeployment['metadata']> = {},
@@ -9,7 +9,7 @@ const cluster = (
   ({
     apiVersion: 'hive.openshift.io/v1',
     kind: 'ClusterDeployment',
-    metadata: { name: 'edge-x', namespace: 'edge-x', labels: { [OPT_IN]: 'true' }, ...metadata },
+    metadata: { name: 'edge-x', namespace: 'edge-x', labels: { [OPT_IN_LABEL]: 'true' }, ...metadata },
     spec: { clusterName: 'dallas', baseDomain: 'example.com', clusterPoolRef: { namespace: 'n', poolName: 'edge' } },
     status,
   }) as ClusterDeployment
@@ -23,21 +23,21 @@ const condition = (status: 'True' | 'False') => ({
 })
 
 test('a cluster is served while it is asked for, Ready, running, and stays', () => {
-  expect(isServed(cluster())).toBe(true)
-  expect(isServed(cluster({ labels: {} }))).toBe(false)
-  expect(isServed(cluster({ deletionTimestamp: '2026-01-01T00:00:00Z' }))).toBe(false)
-  expect(isServed(cluster({}, { powerState: 'Running', conditions: [condition('False')] }))).toBe(false)
-  expect(isServed(cluster({}, { powerState: 'Hibernating', conditions: [condition('True')] }))).toBe(false)
-  expect(isServed(cluster({}, {}))).toBe(false)
+  expect(needsAgent(cluster())).toBe(true)
+  expect(needsAgent(cluster({ labels: {} }))).toBe(false)
+  expect(needsAgent(cluster({ deletionTimestamp: '2026-01-01T00:00:00Z' }))).toBe(false)
+  expect(needsAgent(cluster({}, { powerState: 'Running', conditions: [condition('False')] }))).toBe(false)
+  expect(needsAgent(cluster({}, { powerState: 'Hibernating', conditions: [condition('True')] }))).toBe(false)
+  expect(needsAgent(cluster({}, {}))).toBe(false)
 })
 
 test('a cluster of a pool gives its device its name; others get a digest that tells namespaces apart', () => {
-  expect(deviceNameOf(cluster())).toBe('edge-x')
+  expect(deviceName(cluster())).toBe('edge-x')
   const names = [
-    deviceNameOf(cluster({ namespace: 'a', name: 'b.c' })),
-    deviceNameOf(cluster({ namespace: 'a-b', name: 'c' })),
-    deviceNameOf(cluster({ namespace: 'a', name: 'b-c' })),
-    deviceNameOf(cluster({ namespace: 'a', name: 'n'.repeat(253) })),
+    deviceName(cluster({ namespace: 'a', name: 'b.c' })),
+    deviceName(cluster({ namespace: 'a-b', name: 'c' })),
+    deviceName(cluster({ namespace: 'a', name: 'b-c' })),
+    deviceName(cluster({ namespace: 'a', name: 'n'.repeat(253) })),
   ]
   expect(new Set(names).size).toBe(names.length)
   for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/)

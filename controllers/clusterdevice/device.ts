@@ -4,18 +4,18 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { isTrue } from '#operator/model/conditions.ts'
 
 /** The label of a ClusterDeployment that makes it a device; pools give it to their clusters by `spec.labels`. */
-export const OPT_IN = 'fleet.nationtech.io/device'
+export const OPT_IN_LABEL = 'fleet.nationtech.io/device'
 
 /** Labels of every such device: where it comes from. */
 export const NAMESPACE_LABEL = 'fleet.nationtech.io/cluster-namespace'
 export const POOL_LABEL = 'fleet.nationtech.io/cluster-pool'
 
 /** A label's value, and a part of a key in NATS, has at most so many characters. */
-const LONGEST = 63
+const MAX_NAME_CHARS = 63
 
 /** Whether an agent is to work for it: it was asked for, and the cluster is there and runs. */
-export const isServed = ({ metadata, status }: ClusterDeployment): boolean =>
-  metadata.labels?.[OPT_IN] === 'true' &&
+export const needsAgent = ({ metadata, status }: ClusterDeployment): boolean =>
+  metadata.labels?.[OPT_IN_LABEL] === 'true' &&
   metadata.deletionTimestamp === undefined &&
   status?.powerState === 'Running' &&
   isTrue(status.conditions, 'Ready')
@@ -24,10 +24,10 @@ export const isServed = ({ metadata, status }: ClusterDeployment): boolean =>
  * The name of its Device, a DNS-1123 label: its own where that is unique, as for clusters of pools, which have a namespace of
  * their name; else with a digest of both.
  */
-export const deviceNameOf = ({ metadata: { namespace = '', name } }: ClusterDeployment): string => {
-  if (namespace === name && name.length <= LONGEST) return name
+export const deviceName = ({ metadata: { namespace = '', name } }: ClusterDeployment): string => {
+  if (namespace === name && name.length <= MAX_NAME_CHARS) return name
   const digest = createHash('sha256').update(`${namespace}/${name}`).digest('hex').slice(0, 8)
-  return `${name.replaceAll('.', '-').slice(0, LONGEST - 9)}-${digest}`
+  return `${name.replaceAll('.', '-').slice(0, MAX_NAME_CHARS - 9)}-${digest}`
 }
 
 /** @param copied Which labels of the ClusterDeployment its Device gets: keys, or prefixes that end in a slash. */
@@ -40,7 +40,7 @@ export const labelsOf = (
   return {
     ...Object.fromEntries(Object.entries(labels).filter(([key]) => isCopied(key))),
     [NAMESPACE_LABEL]: namespace,
-    ...(pool !== undefined && pool.length <= LONGEST && { [POOL_LABEL]: pool }),
+    ...(pool !== undefined && pool.length <= MAX_NAME_CHARS && { [POOL_LABEL]: pool }),
   }
 }
 

@@ -9,28 +9,28 @@ import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findStream } from '#lib/nats/find-stream.ts'
 import type { ChangeContext, Wait } from '#operator/engine/context.ts'
-import { connectTo } from '#services/agent/index.ts'
-import { type Agents, stateFolder } from './agent-daemon.ts'
-import { deviceNameOf } from './device.ts'
-import { authenticatorFor } from './nats-credentials.ts'
-import type { ClusterDeviceDeps } from './options.ts'
+import { connectAgent } from '#services/agent/index.ts'
+import { type RunningAgents, stateFolder } from './agent-daemon.ts'
+import { deviceName } from './device.ts'
+import { readClusterAuthenticator } from './nats-credentials.ts'
+import type { ClusterDeviceOptions } from './options.ts'
 
 /** How long NATS may take to answer, in milliseconds: then it is tried again. */
-const PATIENCE = 10_000
-const LOOK_AGAIN = '1s'
+const NATS_TIMEOUT_MS = 10_000
+const RECHECK_INTERVAL = '1s'
 
 /** Until the Device is gone: the operator makes it again while it has not seen that its keys are. @throws CredentialsError, RefusedError, ApiError, NetworkError */
-export const withdraw =
-  (deps: ClusterDeviceDeps, agents: Agents) =>
+export const removeDevice =
+  (deps: ClusterDeviceOptions, agents: RunningAgents) =>
   async ({ object, api, clock, log, signal }: ChangeContext<ClusterDeployment>): Promise<Wait | undefined> => {
-    const device = deviceNameOf(object)
+    const device = deviceName(object)
     // What it still has to say must not come after this.
     await agents.get(object.metadata.uid)?.catch(() => undefined)
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)])
-    const authenticator = await authenticatorFor(deps)
-    const connection = await connectTo({ url: deps.nats.url, device, authenticator, clock, log }, limit)
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(NATS_TIMEOUT_MS)])
+    const authenticator = await readClusterAuthenticator(deps)
+    const connection = await connectAgent({ url: deps.nats.url, device, authenticator, clock, log }, limit)
     try {
-      await forget(connection, device)
+      await deleteReports(connection, device)
     } finally {
       await connection.close()
     }
@@ -38,11 +38,11 @@ export const withdraw =
     const found = await api.get(Device, device)
     if (found === undefined) return undefined
     await api.delete(Device, device, undefined, { uid: found.metadata.uid })
-    return { requeueAfter: LOOK_AGAIN }
+    return { requeueAfter: RECHECK_INTERVAL }
   }
 
 /** Takes back what the device said. What it was to run, the operator takes back when the Device is gone. */
-const forget = async (connection: NatsConnection, device: string): Promise<void> => {
+const deleteReports = async (connection: NatsConnection, device: string): Promise<void> => {
   const manager = await jetstreamManager(connection)
   const buckets = new Kvm(connection)
   /** Undefined when the fleet has none, not yet or not any more: then nothing is said there, and nobody must wait for one. */

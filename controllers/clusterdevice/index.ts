@@ -9,21 +9,21 @@
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type Controller, controller } from '#operator/controller.ts'
-import { type Agents, serve } from './agent-daemon.ts'
-import { isServed, OPT_IN } from './device.ts'
-import { withdraw } from './finalize.ts'
-import type { ClusterDeviceDeps } from './options.ts'
+import { type RunningAgents, runClusterAgent } from './agent-daemon.ts'
+import { needsAgent, OPT_IN_LABEL } from './device.ts'
+import { removeDevice } from './finalize.ts'
+import type { ClusterDeviceOptions } from './options.ts'
 
 /** After the Secret was not there, or the cluster, NATS or the API server did not answer. */
 const BACKOFF = { initial: '1s', factor: 2, max: '1m' } as const
 
-export const clusterDevice = (deps: ClusterDeviceDeps): Controller<ClusterDeployment> => {
+export const clusterDevice = (deps: ClusterDeviceOptions): Controller<ClusterDeployment> => {
   const clusters = controller(ClusterDeployment, {
     name: 'clusterdevice',
     finalizer: 'fleet.nationtech.io/cluster-device',
   })
-  const agents: Agents = new Map()
-  clusters.daemon('agent', serve(deps, agents), { when: isServed, backoff: BACKOFF })
-  clusters.on.delete('withdraw', withdraw(deps, agents), { labels: { [OPT_IN]: 'true' }, backoff: BACKOFF })
+  const agents: RunningAgents = new Map()
+  clusters.daemon('agent', runClusterAgent(deps, agents), { when: needsAgent, backoff: BACKOFF })
+  clusters.on.delete('withdraw', removeDevice(deps, agents), { labels: { [OPT_IN_LABEL]: 'true' }, backoff: BACKOFF })
   return clusters
 }

@@ -1,7 +1,7 @@
 import type { Authenticator } from '@nats-io/transport-node'
-import { authenticatorOf } from '#services/agent/index.ts'
-import type { ClusterDeviceDeps } from './options.ts'
+import { readAuthenticator } from '#services/agent/index.ts'
+import type { ClusterDeviceOptions } from './options.ts'
 
 /** @throws CredentialsError */
-export const authenticatorFor = ({ nats }: ClusterDeviceDeps): Promise<Authenticator | undefined> =>
-  authenticatorOf({ creds: nats.credentials, token: undefined })
+export const readClusterAuthenticator = ({ nats }: ClusterDeviceOptions): Promise<Authenticator | undefined> =>
+  readAuthenticator({ creds: nats.credentials, token: undefined })

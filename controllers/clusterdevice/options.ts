@@ -1,4 +1,4 @@
-export interface ClusterDeviceDeps {
+export interface ClusterDeviceOptions {
   readonly nats: {
     /** Several servers of one NATS cluster are separated by commas. */
     readonly url: string

@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createTransport, type Transport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { json, refuse, scriptedServer } from '#test/harness/scripted-server.ts'
-import { AdminKubeconfigError, configOf } from './admin-kubeconfig.ts'
-import { renewingTransport } from './renewing-transport.ts'
+import { AdminKubeconfigError, parseAdminKubeconfig } from './admin-kubeconfig.ts'
+import { createRenewingTransport } from './renewing-transport.ts'
 
 /** A cluster that takes one token, and the Secret with the token that is in it. */
 const world = async (answer: { status: 401 | 403; taken: string }, secret: { token: string; isGone?: true }) => {
@@ -13,13 +13,13 @@ const world = async (answer: { status: 401 | 403; taken: string }, secret: { tok
   })
   onTestFinished(() => server[Symbol.asyncDispose]())
   let reads = 0
-  const transport: Transport = await renewingTransport({
+  const transport: Transport = await createRenewingTransport({
     read: async () => {
       reads += 1
       if (secret.isGone) throw new AdminKubeconfigError('the Secret n/admin is not there')
       return { text: textOf(server.url, secret.token), secret: 'n/admin' }
     },
-    open: (kubeconfig) => createTransport(configOf(kubeconfig)),
+    open: (kubeconfig) => createTransport(parseAdminKubeconfig(kubeconfig)),
     log: silent,
   })
   onTestFinished(() => transport.close())
@@ -61,9 +61,9 @@ test('a cluster that moved is found where the Secret says', async () => {
   const gone = await scriptedServer((_, response) => json(response, 200, {}))
   await gone[Symbol.asyncDispose]()
   let server = gone.url
-  const transport = await renewingTransport({
+  const transport = await createRenewingTransport({
     read: () => Promise.resolve({ text: textOf(server, 't'), secret: 'n/admin' }),
-    open: (kubeconfig) => createTransport(configOf(kubeconfig)),
+    open: (kubeconfig) => createTransport(parseAdminKubeconfig(kubeconfig)),
     log: silent,
   })
   onTestFinished(() => transport.close())

@@ -4,7 +4,7 @@ import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { AdminKubeconfig } from './admin-kubeconfig.ts'
 
-export interface Renewing {
+export interface RenewingOptions {
   /** The kubeconfig as it is now. @throws when there is none */
   read(): Promise<AdminKubeconfig>
   /** @throws when it can't be used */
@@ -13,7 +13,7 @@ export interface Renewing {
 }
 
 /** A request that fails is made once more where the kubeconfig is another one by then. @throws what `read` and `open` throw at the beginning */
-export const renewingTransport = async ({ read, open, log }: Renewing): Promise<Transport> => {
+export const createRenewingTransport = async ({ read, open, log }: RenewingOptions): Promise<Transport> => {
   let kubeconfig = await read()
   let current = open(kubeconfig)
 
@@ -38,7 +38,7 @@ export const renewingTransport = async ({ read, open, log }: Renewing): Promise<
       try {
         return await used.request<T>(request)
       } catch (error) {
-        if (request.signal?.aborted || !(used !== current || isRefusal(error))) throw error
+        if (request.signal?.aborted || !(used !== current || mayNeedNewKubeconfig(error))) throw error
         const renewed = await isRenewed(used).catch((problem: unknown) => {
           log.warn('the kubeconfig of the cluster can’t be read again', { problem: messageOf(problem) })
           return false
@@ -53,5 +53,5 @@ export const renewingTransport = async ({ read, open, log }: Renewing): Promise<
 }
 
 /** What another kubeconfig may mend. */
-const isRefusal = (error: unknown): boolean =>
+const mayNeedNewKubeconfig = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && [401, 403].includes(error.status))

@@ -5,7 +5,7 @@ import type { DesiredStore } from './nats/desired-store.ts'
 import type { FleetState, Write } from './state/fleet-state.ts'
 
 /** So many writes are on their way at once. */
-const AT_ONCE = 128
+const MAX_CONCURRENT_WRITES = 128
 
 export interface WriterOptions {
   readonly state: FleetState
@@ -49,7 +49,7 @@ export const writeDesired = async (
         }
       }
     }
-    await Promise.all(Array.from({ length: Math.min(AT_ONCE, writes.length) }, worker))
+    await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_WRITES, writes.length) }, worker))
     if (signal.aborted) return count
     if (problem !== undefined) {
       log.warn('keys could not be written, they are written again', { problem: messageOf(problem) })

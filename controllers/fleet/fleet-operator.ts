@@ -59,7 +59,7 @@ export interface FleetOperatorOptions {
 }
 
 /** Milliseconds after which what failed is tried again although nothing happened. */
-const AGAIN = 1_000
+const RETRY_INTERVAL_MS = 1_000
 
 export class FleetOperator {
   readonly #options: FleetOperatorOptions
@@ -115,7 +115,7 @@ export class FleetOperator {
     metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
     const parts = [
       ...this.#follow(signal),
-      this.#write(signal, began),
+      this.#writeLoop(signal, began),
       this.#notifyViewers(signal),
       this.#lead(events, signal),
     ]
@@ -160,24 +160,24 @@ export class FleetOperator {
   }
 
   /** Stores what is to be stored, at once. */
-  async #write(signal: AbortSignal, began: number): Promise<void> {
+  async #writeLoop(signal: AbortSignal, began: number): Promise<void> {
     const { clock, log } = this.#options
     let isFirst = true
     while (!signal.aborted) {
-      await this.#wakeSignal.wait(AGAIN, signal)
+      await this.#wakeSignal.wait(RETRY_INTERVAL_MS, signal)
       if (signal.aborted || !this.#isEverythingRead()) continue
       if (isFirst) log.info('the fleet was read', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
       isFirst = false
       this.#deployments.retryAndRecheck()
       this.#devices.recheckTimed()
       await writeDesired(
-        { state: this.#state, store: () => this.#store, stored: (write) => this.#stored(write), log },
+        { state: this.#state, store: () => this.#store, stored: (write) => this.#writeStored(write), log },
         signal,
       )
     }
   }
 
-  #stored({ kind, key }: Write): void {
+  #writeStored({ kind, key }: Write): void {
     this.#options.metrics.writes.inc({ kind })
     if (kind === 'Put') return
     const { namespace, deployment: name } = parsePlacementKey(key)
@@ -190,7 +190,7 @@ export class FleetOperator {
   async #notifyViewers(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     while (!signal.aborted) {
-      await clock.sleep(AGAIN, signal)
+      await clock.sleep(RETRY_INTERVAL_MS, signal)
       for (const listener of this.#listeners) listener()
     }
   }

@@ -31,7 +31,7 @@ export interface FleetDeps {
 /** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
 const LEASE_TIMES = { leaseDuration: '8s', renewDeadline: '5s', retryPeriod: '1s' } as const
 /** How often a Deployment that is being deleted is looked at when nobody says that its keys are gone. */
-const LOOK_AGAIN = '2s'
+const KEYS_RECHECK_INTERVAL = '2s'
 
 export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   const deployments = controller(Deployment, {
@@ -65,7 +65,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   })
 
   deployments.on.delete('keys', ({ object }) =>
-    running?.areKeysDeleted(keyOf(object.metadata)) === true ? undefined : { requeueAfter: LOOK_AGAIN },
+    running?.areKeysDeleted(keyOf(object.metadata)) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL },
   )
 
   return deployments

@@ -28,9 +28,9 @@ export interface Connected {
 }
 
 /** Buckets whose keys live for a while and tell when they are gone need it. Design page 60. */
-const OLDEST_SERVER = [2, 11] as const
+const MIN_SERVER_VERSION = [2, 11] as const
 /** Milliseconds; two that stay without an answer end the connection. */
-const PING = 5_000
+const PING_INTERVAL_MS = 5_000
 
 /** @throws NatsProblem (Unreachable, Refused, TooOld, NoJetStream) */
 export const openConnection = async (access: NatsAccess): Promise<Connected> => {
@@ -40,13 +40,13 @@ export const openConnection = async (access: NatsAccess): Promise<Connected> => 
     servers: access.url.split(','),
     name: access.name,
     reconnect: false,
-    pingInterval: PING,
+    pingInterval: PING_INTERVAL_MS,
     ...(authenticator !== undefined && { authenticator }),
   }).catch((error: unknown) => {
     throw connectProblem(place, error)
   })
   try {
-    refuseOld(place, connection.info?.version ?? '0')
+    refuseOldServer(place, connection.info?.version ?? '0')
     return { connection, manager: await managerOf(place, connection) }
   } catch (error) {
     await connection.close()
@@ -70,11 +70,11 @@ const connectProblem = (place: string, error: unknown): NatsProblem =>
     ? new NatsProblem('Refused', `NATS at ${place} refuses the user: mend its credentials`, { cause: error })
     : new NatsProblem('Unreachable', `NATS at ${place} does not answer: ${messageOf(error)}`, { cause: error })
 
-const refuseOld = (place: string, version: string): void => {
+const refuseOldServer = (place: string, version: string): void => {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldestMajor, oldestMinor] = OLDEST_SERVER
+  const [oldestMajor, oldestMinor] = MIN_SERVER_VERSION
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return
-  throw new NatsProblem('TooOld', `NATS at ${place} is ${version}: run ${OLDEST_SERVER.join('.')} or newer`)
+  throw new NatsProblem('TooOld', `NATS at ${place} is ${version}: run ${MIN_SERVER_VERSION.join('.')} or newer`)
 }
 
 const managerOf = (place: string, connection: NatsConnection): Promise<JetStreamManager> =>
@@ -83,7 +83,7 @@ const managerOf = (place: string, connection: NatsConnection): Promise<JetStream
   })
 
 /** What a failed request means, in the words of whoever runs the fleet. */
-export const requestProblem = (what: string, error: unknown): NatsProblem => {
+export const toNatsProblem = (what: string, error: unknown): NatsProblem => {
   if (error instanceof NatsProblem) return error
   if (error instanceof PermissionViolationError)
     return new NatsProblem('Refused', `NATS does not let us ${what}: ${error.message}`, { cause: error })

@@ -1,7 +1,7 @@
 /**
  * The agent of a device:
  *
- *   fleet-desired ─► watch ─► a tenant for each Deployment ─► runner: Process | KubernetesManifests
+ *   fleet-desired ─► watch ─► a placement runner for each Deployment ─► runner: Process | KubernetesManifests
  *                                  │
  *   fleet-state, fleet-info ◄─ reports        fleet-heartbeat ◄─ every 30 s
  *
@@ -19,18 +19,18 @@ import { messageOf } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { agentId, lock } from './folder-lock.ts'
+import { agentId, lockFolder } from './folder-lock.ts'
 import { noCluster } from './manifests/no-cluster.ts'
-import { objectsApi } from './manifests/objects-api.ts'
+import { createObjectsApi } from './manifests/objects-api.ts'
 import { manifestRunner } from './manifests/runner.ts'
-import { connectTo, follow } from './nats/connect.ts'
-import { type Outlets, Reports } from './nats/state-reporter.ts'
+import { connectAgent, logStatus } from './nats/connect.ts'
+import { type ReportBuckets, StateReporter } from './nats/state-reporter.ts'
 import { watchDesired } from './nats/watch-desired.ts'
-import { Tenants } from './placement-runners.ts'
-import { openLedger } from './placement-store.ts'
+import { PlacementRunners } from './placement-runners.ts'
+import { openPlacementStore } from './placement-store.ts'
 import { noMachine } from './process/no-machine.ts'
 import { processRunner } from './process/runner.ts'
-import type { Runners } from './workload-runner.ts'
+import type { WorkloadRunners } from './workload-runner.ts'
 
 export interface AgentOptions {
   readonly device: string
@@ -52,72 +52,72 @@ export interface AgentOptions {
 }
 
 /** How often the device says that it is there: three beats may fail before it counts as offline. Design page 60. */
-const BEAT = '30s'
-const RETRY = 2_000
+const HEARTBEAT_INTERVAL = '30s'
+const RETRY_DELAY_MS = 2_000
 /** How often all entries are read again, in case a store was lost and nothing told. */
-const READ_AGAIN = '10m'
+const REREAD_INTERVAL = '10m'
 
 /** Runs until the signal aborts. @throws RefusedError, LockedError, and the system's error for a folder that can't be used */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
   const { device, stateDir, clock, log } = options
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   const folder = await realpath(stateDir)
-  await using _locked = await lock(folder)
-  const ledger = await openLedger(folder, log)
-  const reports = new Reports(device, {
+  await using _locked = await lockFolder(folder)
+  const store = await openPlacementStore(folder, log)
+  const reports = new StateReporter(device, {
     labels: options.labels,
     inventory: options.inventory,
     agentVersion: options.version,
   })
-  const runners = runnersOf(options, agentId(folder))
-  const tenants = new Tenants({ device, ledger, runners, reports, clock, log })
+  const runners = createRunners(options, agentId(folder))
+  const placements = new PlacementRunners({ device, store, runners, reports, clock, log })
   try {
-    await tenants.resume()
-    const connection = await connectTo({ ...options.nats, device, clock, log }, signal)
+    await placements.resumeStored()
+    const connection = await connectAgent({ ...options.nats, device, clock, log }, signal)
     try {
-      await serve(connection, options, tenants, reports, signal)
+      await runConnected(connection, options, placements, reports, signal)
     } finally {
       await connection.close()
     }
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
-    await tenants.close(options.stopWorkloads)
+    await placements.close(options.stopWorkloads)
   }
 }
 
-const runnersOf = ({ cluster, isMachine, clock, log }: AgentOptions, agent: string): Runners => ({
+const createRunners = ({ cluster, isMachine, clock, log }: AgentOptions, agent: string): WorkloadRunners => ({
   Process: isMachine ? processRunner({ agent, clock, log }) : noMachine,
   KubernetesManifests:
-    cluster === undefined ? noCluster : manifestRunner({ api: objectsApi(cluster, clock), clock, log }),
+    cluster === undefined ? noCluster : manifestRunner({ api: createObjectsApi(cluster, clock), clock, log }),
 })
 
 /** Everything that goes over one connection, which outlives its breaks. */
-const serve = async (
+const runConnected = async (
   connection: NatsConnection,
   options: AgentOptions,
-  tenants: Tenants,
-  reports: Reports,
+  placements: PlacementRunners,
+  reports: StateReporter,
   signal: AbortSignal,
 ): Promise<void> => {
   const { device, clock, log } = options
   log.info('connected to NATS', { device, server: connection.getServer() })
   let renew = new AbortController()
   const again = (): void => {
-    reports.sayAllAgain()
+    reports.resendAll()
     renew.abort()
   }
-  void follow(connection, log, again)
+  void logStatus(connection, log, again)
   const watch = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
       renew = new AbortController()
       const over = AbortSignal.any([signal, renew.signal])
-      void clock.sleep(READ_AGAIN, over).then(() => renew.abort())
+      void clock.sleep(REREAD_INTERVAL, over).then(() => renew.abort())
       try {
         await watchDesired(
           connection,
           device,
-          tenants.listener(() => (failures = 0)),
+          placements.listener(() => (failures = 0)),
           over,
         )
       } catch (error) {
@@ -125,31 +125,31 @@ const serve = async (
         if (failures === 1 && !signal.aborted)
           log.warn('fleet-desired can’t be read: what runs goes on', { problem: messageOf(error) })
       }
-      if (!over.aborted) await clock.sleep(RETRY, over)
+      if (!over.aborted) await clock.sleep(RETRY_DELAY_MS, over)
     }
   }
-  const outlets = await outletsOf(connection)
+  const buckets = await openReportBuckets(connection)
   await Promise.all([
     watch(),
-    reports.deliver(outlets, clock, log, signal),
-    beat(outlets, options, again, signal),
-    lookAfter(reports, outlets, options, signal),
+    reports.deliver(buckets, clock, log, signal),
+    sendHeartbeats(buckets, options, again, signal),
+    checkReports(reports, buckets, options, signal),
   ])
 }
 
-const outletsOf = async (connection: NatsConnection): Promise<Outlets> => {
-  const buckets = new Kvm(connection)
+const openReportBuckets = async (connection: NatsConnection): Promise<ReportBuckets> => {
+  const kvm = new Kvm(connection)
   const [state, info, heartbeat] = await Promise.all([
-    buckets.open(BUCKETS.state.name),
-    buckets.open(BUCKETS.info.name),
-    buckets.open(BUCKETS.heartbeat.name),
+    kvm.open(BUCKETS.state.name),
+    kvm.open(BUCKETS.info.name),
+    kvm.open(BUCKETS.heartbeat.name),
   ])
   return { state, info, heartbeat }
 }
 
 /** @param onAnew the buckets are others than before, though the connection did not break */
-const beat = async (
-  { heartbeat }: Outlets,
+const sendHeartbeats = async (
+  { heartbeat }: ReportBuckets,
   { device, clock, log }: AgentOptions,
   onAnew: () => void,
   signal: AbortSignal,
@@ -168,22 +168,22 @@ const beat = async (
     } catch (error) {
       log.debug('no heartbeat', { problem: messageOf(error) })
     }
-    await clock.sleep(isHeard ? BEAT : RETRY, signal)
+    await clock.sleep(isHeard ? HEARTBEAT_INTERVAL : RETRY_DELAY_MS, signal)
   }
 }
 
 /** A bucket of reports may be made anew alone, and only who looks knows. */
-const lookAfter = async (
-  reports: Reports,
-  outlets: Outlets,
+const checkReports = async (
+  reports: StateReporter,
+  buckets: ReportBuckets,
   { clock, log }: AgentOptions,
   signal: AbortSignal,
 ): Promise<void> => {
   for (;;) {
-    await clock.sleep(BEAT, signal)
+    await clock.sleep(HEARTBEAT_INTERVAL, signal)
     if (signal.aborted) return
     try {
-      await reports.lookAfter(outlets)
+      await reports.checkStored(buckets)
     } catch (error) {
       log.debug('it is not known whether NATS still has what was said', { problem: messageOf(error) })
     }

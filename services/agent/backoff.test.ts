@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { backoff } from './backoff.ts'
+import { retryDelay } from './backoff.ts'
 
 test('each failure in a row waits twice as long, up to a minute', () => {
-  expect([1, 2, 3, 6, 7, 50].map(backoff)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000])
+  expect([1, 2, 3, 6, 7, 50].map(retryDelay)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000])
 })

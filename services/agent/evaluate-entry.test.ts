@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { type Accepted, judge } from './evaluate-entry.ts'
+import { type AcceptedEntry, evaluateEntry } from './evaluate-entry.ts'
 
 const sleeps = (seconds: string): Score => ({ type: 'Process', data: { command: ['sleep', seconds] } })
 
-const entry = (score: Score, revision: number, uid = 'u-1', created = '2026-01-01T00:00:00Z'): Accepted => {
+const entry = (score: Score, revision: number, uid = 'u-1', created = '2026-01-01T00:00:00Z'): AcceptedEntry => {
   const bytes = desiredCodec.encode({ owner: { uid, created }, revision, score }, revision)
   return { bytes, entry: desiredCodec.decode(bytes) }
 }
 
 const present = entry(sleeps('1'), 5)
 
-test.for<[string, Accepted, string]>([
+test.for<[string, AcceptedEntry, string]>([
   ['the same bytes', present, 'Same'],
   ['the same workload under a later number', entry(sleeps('1'), 6), 'Renumber'],
   [
@@ -24,12 +24,12 @@ test.for<[string, Accepted, string]>([
   ['an earlier revision', entry(sleeps('2'), 4), 'Older'],
   ['a Deployment that was made before', entry(sleeps('2'), 9, 'u-0', '2025-01-01T00:00:00Z'), 'Older'],
 ])('%s', ([, { bytes }, verdict]) => {
-  expect(judge(bytes, present).verdict).toBe(verdict)
+  expect(evaluateEntry(bytes, present).verdict).toBe(verdict)
 })
 
 describe('what can’t be run', () => {
   test('bytes that are no entry answer nobody', () => {
-    expect(judge(Buffer.from('{}'), present)).toEqual({
+    expect(evaluateEntry(Buffer.from('{}'), present)).toEqual({
       verdict: 'Refuse',
       reason: "the entry in fleet-desired can't be read: schema is no whole number from 1 on",
       answered: undefined,
@@ -50,7 +50,7 @@ describe('what can’t be run', () => {
     ],
   ])('%s is said in the name of its revision', ([, score, reason]) => {
     const { bytes } = entry(score as Score, 6)
-    expect(judge(bytes, present)).toEqual({
+    expect(evaluateEntry(bytes, present)).toEqual({
       verdict: 'Refuse',
       reason: expect.stringContaining(reason),
       answered: { uid: 'u-1', revision: 6, generation: 6 },

@@ -5,34 +5,34 @@ import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import { type Desired, desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { precedence } from '#apis/fleet.nationtech.io/kv/precedence.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
-import { scoreDigest, scoreProblem } from './workload.ts'
+import { findWorkloadProblem, workloadDigest } from './workload.ts'
 
 /** An entry that a device took: its bytes and what they say. */
-export interface Accepted {
+export interface AcceptedEntry {
   readonly bytes: Uint8Array
   readonly entry: Envelope<Desired>
 }
 
 /** Whom a state answers: the Deployment and the revision. */
-export interface Answered {
+export interface EntryId {
   readonly uid: string
   readonly revision: number
   readonly generation: number
 }
 
-export type Verdict =
+export type EntryVerdict =
   /** The same bytes: whatever runs goes on undisturbed. */
   | { readonly verdict: 'Same' }
   /** The same workload under another number: nothing restarts, but the answer is to the new number. */
-  | { readonly verdict: 'Renumber'; readonly accepted: Accepted }
-  | { readonly verdict: 'Run'; readonly accepted: Accepted }
+  | { readonly verdict: 'Renumber'; readonly accepted: AcceptedEntry }
+  | { readonly verdict: 'Run'; readonly accepted: AcceptedEntry }
   /** Older than what the device has, as after a store was restored from a backup: the device keeps what it has. */
   | { readonly verdict: 'Older'; readonly reason: string }
   /** It can't be run; what ran before goes on. `answered` is undefined where the entry does not even say whose it is. */
-  | { readonly verdict: 'Refuse'; readonly reason: string; readonly answered: Answered | undefined }
+  | { readonly verdict: 'Refuse'; readonly reason: string; readonly answered: EntryId | undefined }
 
 /** What to do about an entry. Anchors fleet-gitops A2.5, A4.12. */
-export const judge = (bytes: Uint8Array, present: Accepted | undefined): Verdict => {
+export const evaluateEntry = (bytes: Uint8Array, present: AcceptedEntry | undefined): EntryVerdict => {
   if (present !== undefined && equalBytes(bytes, present.bytes)) return { verdict: 'Same' }
   let entry: Envelope<Desired>
   try {
@@ -52,18 +52,18 @@ export const judge = (bytes: Uint8Array, present: Accepted | undefined): Verdict
       verdict: 'Older',
       reason: `revision ${payload.revision} in fleet-desired is older than revision ${found.revision}, which stays`,
     }
-  const problem = scoreProblem(payload.score)
-  if (problem !== undefined) return { verdict: 'Refuse', reason: problem, answered: answerTo(entry) }
+  const problem = findWorkloadProblem(payload.score)
+  if (problem !== undefined) return { verdict: 'Refuse', reason: problem, answered: entryIdOf(entry) }
   const accepted = { bytes, entry }
   return found !== undefined && isSameScore(found.score, payload.score)
     ? { verdict: 'Renumber', accepted }
     : { verdict: 'Run', accepted }
 }
 
-export const answerTo = ({ generation, payload }: Envelope<Desired>): Answered => ({
+export const entryIdOf = ({ generation, payload }: Envelope<Desired>): EntryId => ({
   uid: payload.owner.uid,
   revision: payload.revision,
   generation,
 })
 
-const isSameScore = (a: Score, b: Score): boolean => scoreDigest(a) === scoreDigest(b)
+const isSameScore = (a: Score, b: Score): boolean => workloadDigest(a) === workloadDigest(b)

@@ -18,7 +18,7 @@ const socketOf = (id: string): string =>
 export const agentId = (folder: string): string => createHash('sha256').update(folder).digest('hex').slice(0, 16)
 
 /** Holds the folder until it is disposed of, or the process ends. @throws LockedError */
-export const lock = async (folder: string): Promise<AsyncDisposable> => {
+export const lockFolder = async (folder: string): Promise<AsyncDisposable> => {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

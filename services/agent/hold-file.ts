@@ -7,7 +7,7 @@ import { messageOf } from '#operator/client/errors.ts'
 import { readIfThere } from './placement-store.ts'
 
 /** Why changes are held back; undefined when they are not. What is there and can't be read holds as well. */
-export const holdIn = async (folder: string): Promise<string | undefined> => {
+export const readHoldReason = async (folder: string): Promise<string | undefined> => {
   try {
     const text = (await readIfThere(join(folder, 'hold')))?.toString().trim()
     return text === '' ? 'no reason is given' : text

@@ -1,7 +1,7 @@
 /** What an agent tells of its machine. Nothing in it changes by the minute: equal content is written once. */
 import { arch, cpus, hostname, release, totalmem, type } from 'node:os'
 
-export const inventory = (): Readonly<Record<string, string>> => ({
+export const machineInventory = (): Readonly<Record<string, string>> => ({
   arch: arch(),
   os: type(),
   kernel: release(),

@@ -1,268 +1,269 @@
 /** One Deployment on this device: what it is told, and what becomes of it. */
 
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { type Phase, type State, shortened } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { type Phase, type State, truncateMessage } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { WORKLOADS } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type Accepted, type Answered, answerTo, judge } from './evaluate-entry.ts'
-import { holdIn } from './hold-file.ts'
-import type { Ledger, Remembered } from './placement-store.ts'
-import type { Place, Report, Runners } from './workload-runner.ts'
+import { type AcceptedEntry, type EntryId, entryIdOf, evaluateEntry } from './evaluate-entry.ts'
+import { readHoldReason } from './hold-file.ts'
+import type { PlacementStore, StoredPlacement } from './placement-store.ts'
+import type { LocalPlacement, ReportPhase, WorkloadRunners } from './workload-runner.ts'
 
-export interface TenantDeps {
-  readonly ledger: Ledger
-  readonly runners: Runners
-  readonly say: (key: string, state: State, generation: number) => void
+export interface PlacementRunnerOptions {
+  readonly store: PlacementStore
+  readonly runners: WorkloadRunners
+  readonly report: (key: string, state: State, generation: number) => void
   /** Takes the state away; resolves when it is gone from the store, or the signal aborts. */
-  readonly unsay: (key: string, signal: AbortSignal) => Promise<void>
+  readonly clearReport: (key: string, signal: AbortSignal) => Promise<void>
   /** It is gone from this device. @param next An entry that came meanwhile, for a tenant after this one */
-  readonly onGone: (key: string, next: Uint8Array | undefined) => void
+  readonly onRemoved: (key: string, next: Uint8Array | undefined) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** What a tenant works towards. */
-type Goal = { readonly do: 'Run'; readonly accepted: Accepted } | { readonly do: 'Remove' } | undefined
+type Goal = { readonly do: 'Run'; readonly accepted: AcceptedEntry } | { readonly do: 'Remove' } | undefined
 
 /** An entry that can't be run, and whom the complaint answers. */
 interface Refusal {
   readonly reason: string
-  readonly answered: Answered
+  readonly answered: EntryId
 }
 
 /** An entry that is not taken now, because the device holds changes back. */
-interface Held {
+interface HeldEntry {
   readonly bytes: Uint8Array
   readonly message: string
 }
 
-const RETRY = '5s'
+const RETRY_DELAY = '5s'
 /** How often it is looked whether the device still holds changes back. */
-const LOOK = '2s'
+const HOLD_CHECK_INTERVAL = '2s'
 
-export class Tenant {
-  readonly #deps: TenantDeps
-  readonly #place: Place
-  #accepted: Accepted | undefined
+export class PlacementRunner {
+  readonly #options: PlacementRunnerOptions
+  readonly #placement: LocalPlacement
+  #accepted: AcceptedEntry | undefined
   #goal: Goal
   /** An entry that came while this one is being taken away: it begins when nothing of this one is left. */
-  #next: Uint8Array | undefined
+  #nextEntry: Uint8Array | undefined
   /** An entry that came later and can't be run. */
-  #refused: Refusal | undefined
-  #held: Held | undefined
-  #waiting: Promise<void> | undefined
+  #refusal: Refusal | undefined
+  #held: HeldEntry | undefined
+  #holdCheck: Promise<void> | undefined
   /** What is told of its key is taken in one after the other. */
-  #taking: Promise<void> = Promise.resolve()
-  #last: { readonly phase: Phase; readonly message: string | undefined } = { phase: 'Pending', message: undefined }
+  #entryQueue: Promise<void> = Promise.resolve()
+  #lastPhase: { readonly phase: Phase; readonly message: string | undefined } = { phase: 'Pending', message: undefined }
   /** Aborted when the goal is another one. */
-  #change = new AbortController()
+  #goalChanged = new AbortController()
   readonly #closing = new AbortController()
-  #working: Promise<void> | undefined
+  #work: Promise<void> | undefined
 
-  constructor(remembered: Remembered, deps: TenantDeps) {
+  constructor(remembered: StoredPlacement, deps: PlacementRunnerOptions) {
     const { key, accepted, isRemoving } = remembered
     const { namespace, deployment } = parsePlacementKey(key)
-    this.#deps = deps
-    this.#place = { key, deployment: `${namespace}/${deployment}`, folder: deps.ledger.folderOf(key) }
+    this.#options = deps
+    this.#placement = { key, deployment: `${namespace}/${deployment}`, folder: deps.store.folderOf(key) }
     this.#accepted = accepted
-    if (isRemoving) this.#aim({ do: 'Remove' })
-    else if (accepted !== undefined) this.#aim({ do: 'Run', accepted })
+    if (isRemoving) this.#setGoal({ do: 'Remove' })
+    else if (accepted !== undefined) this.#setGoal({ do: 'Run', accepted })
   }
 
   /** Its entry in fleet-desired, which may be the one that it has. */
-  offer(bytes: Uint8Array): Promise<void> {
-    return this.#inTurn(() => this.#take(bytes))
+  entryWritten(bytes: Uint8Array): Promise<void> {
+    return this.#enqueue(() => this.#handleEntry(bytes))
   }
 
   /** Its key was deleted. */
-  withdraw(): Promise<void> {
-    return this.#inTurn(() => this.#drop())
+  entryDeleted(): Promise<void> {
+    return this.#enqueue(() => this.#handleDeletion())
   }
 
   /** Stops tending. @param halt also what runs on this machine */
   async close(halt: boolean): Promise<void> {
     this.#closing.abort()
-    this.#change.abort()
-    await Promise.all([this.#working, this.#waiting])
-    if (halt) for (const type of WORKLOADS) await this.#deps.runners[type].halt(this.#place)
+    this.#goalChanged.abort()
+    await Promise.all([this.#work, this.#holdCheck])
+    if (halt) for (const type of WORKLOADS) await this.#options.runners[type].stop(this.#placement)
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#taking.then(work)
-    this.#taking = done.catch(() => undefined)
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#entryQueue.then(work)
+    this.#entryQueue = done.catch(() => undefined)
     return done
   }
 
-  async #take(bytes: Uint8Array): Promise<void> {
-    const { log, ledger } = this.#deps
-    const { key, deployment, folder } = this.#place
+  async #handleEntry(bytes: Uint8Array): Promise<void> {
+    const { log, store } = this.#options
+    const { key, deployment, folder } = this.#placement
     if (this.#goal?.do === 'Remove') {
-      this.#next = bytes
+      this.#nextEntry = bytes
       return
     }
-    const verdict = judge(bytes, this.#accepted)
+    const verdict = evaluateEntry(bytes, this.#accepted)
     switch (verdict.verdict) {
       case 'Older':
         log.warn('an older revision is not taken', { deployment, reason: verdict.reason })
-        this.#listen(undefined)
+        this.#setRefusal(undefined)
         return
       case 'Refuse':
         log.warn('an entry is not taken', { deployment, reason: verdict.reason })
-        this.#listen({ reason: verdict.reason, answered: verdict.answered ?? this.#answered() })
+        this.#setRefusal({ reason: verdict.reason, answered: verdict.answered ?? this.#acceptedEntryId() })
         return
       case 'Same':
-        this.#listen(undefined)
+        this.#setRefusal(undefined)
         return
       case 'Renumber':
-        await ledger.accept(key, bytes)
+        await store.storeAccepted(key, bytes)
         this.#accepted = verdict.accepted
-        this.#listen(undefined)
+        this.#setRefusal(undefined)
         return
       case 'Run': {
         const { revision } = verdict.accepted.entry.payload
-        const reason = this.#isUpdate(verdict.accepted) ? await holdIn(folder) : undefined
+        const reason = this.#isUpdate(verdict.accepted) ? await readHoldReason(folder) : undefined
         if (reason !== undefined) {
           this.#holdBack({ bytes, message: `revision ${revision} is held back: ${reason}` })
           return
         }
-        await ledger.accept(key, bytes)
+        await store.storeAccepted(key, bytes)
         log.info('a revision is taken', { deployment, revision })
         this.#accepted = verdict.accepted
-        this.#refused = undefined
+        this.#refusal = undefined
         this.#held = undefined
-        this.#aim({ do: 'Run', accepted: verdict.accepted })
+        this.#setGoal({ do: 'Run', accepted: verdict.accepted })
       }
     }
   }
 
-  async #drop(): Promise<void> {
-    this.#next = undefined
+  async #handleDeletion(): Promise<void> {
+    this.#nextEntry = undefined
     if (this.#goal?.do === 'Remove') return
-    await this.#deps.ledger.removing(this.#place.key)
-    this.#deps.log.info('it is taken away', { deployment: this.#place.deployment })
-    this.#refused = undefined
+    await this.#options.store.markRemoving(this.#placement.key)
+    this.#options.log.info('it is taken away', { deployment: this.#placement.deployment })
+    this.#refusal = undefined
     this.#held = undefined
-    this.#aim({ do: 'Remove' })
+    this.#setGoal({ do: 'Remove' })
   }
 
   /** Of the same Deployment as what is there: one that was made anew comes after a deletion, which nobody holds back. */
-  #isUpdate({ entry }: Accepted): boolean {
+  #isUpdate({ entry }: AcceptedEntry): boolean {
     return this.#accepted?.entry.payload.owner.uid === entry.payload.owner.uid
   }
 
-  #holdBack(held: Held): void {
-    if (this.#held?.message !== held.message) this.#deps.log.info(held.message, { deployment: this.#place.deployment })
-    this.#refused = undefined
+  #holdBack(held: HeldEntry): void {
+    if (this.#held?.message !== held.message)
+      this.#options.log.info(held.message, { deployment: this.#placement.deployment })
+    this.#refusal = undefined
     this.#held = held
-    this.#say()
-    this.#waiting ??= this.#untilReleased().finally(() => {
-      this.#waiting = undefined
+    this.#sendReport()
+    this.#holdCheck ??= this.#untilReleased().finally(() => {
+      this.#holdCheck = undefined
     })
   }
 
   async #untilReleased(): Promise<void> {
-    const { clock, log } = this.#deps
+    const { clock, log } = this.#options
     const { signal } = this.#closing
     while (this.#held !== undefined && !signal.aborted) {
-      await clock.sleep(LOOK, signal)
+      await clock.sleep(HOLD_CHECK_INTERVAL, signal)
       if (signal.aborted) return
-      await this.#inTurn(async () => {
-        if (this.#held !== undefined) await this.#take(this.#held.bytes)
-      }).catch((error: unknown) => log.error('an entry could not be taken', { key: this.#place.key, error }))
+      await this.#enqueue(async () => {
+        if (this.#held !== undefined) await this.#handleEntry(this.#held.bytes)
+      }).catch((error: unknown) => log.error('an entry could not be taken', { key: this.#placement.key, error }))
     }
   }
 
-  #aim(goal: Goal): void {
+  #setGoal(goal: Goal): void {
     this.#goal = goal
-    this.#change.abort()
-    this.#working ??= this.#work().finally(() => {
-      this.#working = undefined
+    this.#goalChanged.abort()
+    this.#work ??= this.#pursueGoal().finally(() => {
+      this.#work = undefined
     })
   }
 
   /** Until it is gone or the agent ends. */
-  async #work(): Promise<void> {
+  async #pursueGoal(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       const goal = this.#goal
-      this.#change = new AbortController()
-      const signal = AbortSignal.any([this.#change.signal, this.#closing.signal])
+      this.#goalChanged = new AbortController()
+      const signal = AbortSignal.any([this.#goalChanged.signal, this.#closing.signal])
       try {
         if (goal?.do === 'Run') await this.#run(goal.accepted, signal)
         else if (await this.#remove(signal)) return
       } catch (error) {
-        this.#deps.log.error('it is begun again', { deployment: this.#place.deployment, error })
-        this.#report('Failed', messageOf(error))
-        await this.#deps.clock.sleep(RETRY, signal)
+        this.#options.log.error('it is begun again', { deployment: this.#placement.deployment, error })
+        this.#setPhase('Failed', messageOf(error))
+        await this.#options.clock.sleep(RETRY_DELAY, signal)
       }
     }
   }
 
-  async #run(accepted: Accepted, signal: AbortSignal): Promise<void> {
+  async #run(accepted: AcceptedEntry, signal: AbortSignal): Promise<void> {
     const { score } = accepted.entry.payload
     const report = this.#reportUntil(signal)
     report('Pending', undefined)
     for (const type of WORKLOADS)
-      if (type !== score.type) await this.#deps.runners[type].remove(this.#place, report, signal)
-    if (!signal.aborted) await this.#deps.runners[score.type].tend(this.#place, score, report, signal)
+      if (type !== score.type) await this.#options.runners[type].remove(this.#placement, report, signal)
+    if (!signal.aborted) await this.#options.runners[score.type].run(this.#placement, score, report, signal)
   }
 
   /** Whether nothing of it is left. */
   async #remove(signal: AbortSignal): Promise<boolean> {
-    const { runners, ledger, unsay, onGone, log } = this.#deps
-    const { key, deployment } = this.#place
+    const { runners, store, clearReport, onRemoved, log } = this.#options
+    const { key, deployment } = this.#placement
     const report = this.#reportUntil(signal)
-    for (const type of WORKLOADS) await runners[type].remove(this.#place, report, signal)
-    if (!signal.aborted) await unsay(key, signal)
+    for (const type of WORKLOADS) await runners[type].remove(this.#placement, report, signal)
+    if (!signal.aborted) await clearReport(key, signal)
     if (signal.aborted) return false
-    await ledger.forget(key)
+    await store.delete(key)
     log.info('it is gone', { deployment })
-    onGone(key, this.#next)
+    onRemoved(key, this.#nextEntry)
     return true
   }
 
   /** What belongs to an earlier goal is not told any more. */
-  #reportUntil(signal: AbortSignal): Report {
+  #reportUntil(signal: AbortSignal): ReportPhase {
     return (phase, message) => {
-      if (!signal.aborted) this.#report(phase, message)
+      if (!signal.aborted) this.#setPhase(phase, message)
     }
   }
 
-  #report(phase: Phase, message: string | undefined): void {
-    this.#last = { phase, message }
-    this.#say()
+  #setPhase(phase: Phase, message: string | undefined): void {
+    this.#lastPhase = { phase, message }
+    this.#sendReport()
   }
 
-  #listen(refused: Refusal | undefined): void {
-    this.#refused = refused
+  #setRefusal(refused: Refusal | undefined): void {
+    this.#refusal = refused
     this.#held = undefined
-    this.#say()
+    this.#sendReport()
   }
 
-  #say(): void {
-    const { uid, revision, generation } = this.#refused?.answered ?? this.#answered()
-    const { phase, message } = this.#said()
-    const at = this.#deps.clock.now().toISOString()
-    const said = message === undefined ? {} : { message: shortened(message) }
+  #sendReport(): void {
+    const { uid, revision, generation } = this.#refusal?.answered ?? this.#acceptedEntryId()
+    const { phase, message } = this.#phaseToReport()
+    const at = this.#options.clock.now().toISOString()
+    const said = message === undefined ? {} : { message: truncateMessage(message) }
     const hold = this.#held === undefined ? {} : { hold: true }
-    this.#deps.say(this.#place.key, { phase, uid, revision, at, ...said, ...hold }, generation)
+    this.#options.report(this.#placement.key, { phase, uid, revision, at, ...said, ...hold }, generation)
   }
 
-  #said(): { readonly phase: Phase; readonly message: string | undefined } {
-    if (this.#refused !== undefined) return this.#complaint(this.#refused.reason)
-    return this.#held === undefined ? this.#last : { phase: this.#last.phase, message: this.#held.message }
+  #phaseToReport(): { readonly phase: Phase; readonly message: string | undefined } {
+    if (this.#refusal !== undefined) return this.#explainRefusal(this.#refusal.reason)
+    return this.#held === undefined ? this.#lastPhase : { phase: this.#lastPhase.phase, message: this.#held.message }
   }
 
-  #complaint(reason: string): { readonly phase: Phase; readonly message: string } {
+  #explainRefusal(reason: string): { readonly phase: Phase; readonly message: string } {
     const running = this.#accepted?.entry.payload.revision
     return { phase: 'Failed', message: running === undefined ? reason : `${reason}; revision ${running} goes on` }
   }
 
   /** Of an entry that could never be read nobody knows whose it is: such a state is for people alone. */
-  #answered(): Answered {
+  #acceptedEntryId(): EntryId {
     return this.#accepted === undefined
       ? { uid: 'unknown', revision: 1, generation: 0 }
-      : answerTo(this.#accepted.entry)
+      : entryIdOf(this.#accepted.entry)
   }
 }

@@ -2,48 +2,48 @@ import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { Reports } from './nats/state-reporter.ts'
+import type { StateReporter } from './nats/state-reporter.ts'
 import type { DesiredListener } from './nats/watch-desired.ts'
-import { Tenant } from './placement-runner.ts'
-import type { Ledger, Remembered } from './placement-store.ts'
-import type { Runners } from './workload-runner.ts'
+import { PlacementRunner } from './placement-runner.ts'
+import type { PlacementStore, StoredPlacement } from './placement-store.ts'
+import type { WorkloadRunners } from './workload-runner.ts'
 
-export interface TenantsOptions {
+export interface PlacementRunnersOptions {
   readonly device: string
-  readonly ledger: Ledger
-  readonly runners: Runners
-  readonly reports: Reports
+  readonly store: PlacementStore
+  readonly runners: WorkloadRunners
+  readonly reports: StateReporter
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** All Deployments of this device. */
-export class Tenants {
-  readonly #options: TenantsOptions
-  readonly #tenants = new Map<string, Tenant>()
+export class PlacementRunners {
+  readonly #options: PlacementRunnersOptions
+  readonly #byKey = new Map<string, PlacementRunner>()
   #isClosing = false
 
-  constructor(options: TenantsOptions) {
+  constructor(options: PlacementRunnersOptions) {
     this.#options = options
   }
 
   /** Goes on with what is on the disk, before NATS is asked. */
-  async resume(): Promise<void> {
-    for (const remembered of await this.#options.ledger.read())
-      if (parsePlacementKey(remembered.key).device === this.#options.device) this.#begin(remembered)
+  async resumeStored(): Promise<void> {
+    for (const remembered of await this.#options.store.readAll())
+      if (parsePlacementKey(remembered.key).device === this.#options.device) this.#start(remembered)
   }
 
   /** Takes what the watch tells. @param onReplayed everything that there was has been told */
   listener(onReplayed: () => void): DesiredListener {
-    const missing = new Set(this.#tenants.keys())
+    const missing = new Set(this.#byKey.keys())
     return {
       onEntry: async (key, bytes) => {
         missing.delete(key)
-        if (this.#isValid(key)) await this.#tenantOf(key).offer(bytes)
+        if (this.#isValid(key)) await this.#getOrStart(key).entryWritten(bytes)
       },
       onDeleted: async (key) => {
         missing.delete(key)
-        await this.#tenants.get(key)?.withdraw()
+        await this.#byKey.get(key)?.entryDeleted()
       },
       onReplayed: () => {
         onReplayed()
@@ -57,7 +57,7 @@ export class Tenants {
   /** @param halt also what runs on this machine */
   async close(halt: boolean): Promise<void> {
     this.#isClosing = true
-    await Promise.all([...this.#tenants.values()].map((tenant) => tenant.close(halt)))
+    await Promise.all([...this.#byKey.values()].map((runner) => runner.close(halt)))
   }
 
   #isValid(key: string): boolean {
@@ -71,25 +71,25 @@ export class Tenants {
     }
   }
 
-  #tenantOf(key: string): Tenant {
-    return this.#tenants.get(key) ?? this.#begin({ key, accepted: undefined, isRemoving: false })
+  #getOrStart(key: string): PlacementRunner {
+    return this.#byKey.get(key) ?? this.#start({ key, accepted: undefined, isRemoving: false })
   }
 
-  #begin(remembered: Remembered): Tenant {
+  #start(remembered: StoredPlacement): PlacementRunner {
     const { reports, log } = this.#options
-    const tenant = new Tenant(remembered, {
+    const runner = new PlacementRunner(remembered, {
       ...this.#options,
-      say: (key, state, generation) => reports.say(key, state, generation),
-      unsay: (key, signal) => reports.unsay(key, signal),
-      onGone: (key, next) => {
-        this.#tenants.delete(key)
+      report: (key, state, generation) => reports.report(key, state, generation),
+      clearReport: (key, signal) => reports.clear(key, signal),
+      onRemoved: (key, next) => {
+        this.#byKey.delete(key)
         if (next !== undefined && !this.#isClosing)
-          this.#tenantOf(key)
-            .offer(next)
+          this.#getOrStart(key)
+            .entryWritten(next)
             .catch((error: unknown) => log.error('an entry could not be taken', { key, error }))
       },
     })
-    this.#tenants.set(remembered.key, tenant)
-    return tenant
+    this.#byKey.set(remembered.key, runner)
+    return runner
   }
 }

@@ -13,29 +13,29 @@ import { join } from 'node:path'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { Accepted } from './evaluate-entry.ts'
+import type { AcceptedEntry } from './evaluate-entry.ts'
 
 /** What a folder says. */
-export interface Remembered {
+export interface StoredPlacement {
   readonly key: string
-  readonly accepted: Accepted | undefined
+  readonly accepted: AcceptedEntry | undefined
   readonly isRemoving: boolean
 }
 
-export interface Ledger {
+export interface PlacementStore {
   folderOf(key: string): string
-  read(): Promise<readonly Remembered[]>
-  accept(key: string, bytes: Uint8Array): Promise<void>
-  removing(key: string): Promise<void>
-  forget(key: string): Promise<void>
+  readAll(): Promise<readonly StoredPlacement[]>
+  storeAccepted(key: string, bytes: Uint8Array): Promise<void>
+  markRemoving(key: string): Promise<void>
+  delete(key: string): Promise<void>
 }
 
 /** @param folder Made when it is not there. @throws the system's error */
-export const openLedger = async (folder: string, log: Logger): Promise<Ledger> => {
+export const openPlacementStore = async (folder: string, log: Logger): Promise<PlacementStore> => {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const folderOf = (key: string): string => join(folder, key)
 
-  const remembered = async (key: string): Promise<Remembered | undefined> => {
+  const readPlacement = async (key: string): Promise<StoredPlacement | undefined> => {
     const isRemoving = (await readIfThere(join(folderOf(key), 'removing'))) !== undefined
     const bytes = await readIfThere(join(folderOf(key), 'desired.json'))
     if (bytes === undefined) return isRemoving ? { key, accepted: undefined, isRemoving } : undefined
@@ -52,26 +52,26 @@ export const openLedger = async (folder: string, log: Logger): Promise<Ledger> =
 
   return {
     folderOf,
-    async read() {
+    async readAll() {
       const names = (await readdir(folder, { withFileTypes: true })).filter((item) => item.isDirectory())
       const all = await Promise.all(
         names
           .map(({ name }) => name)
           .filter(isKey)
-          .map(remembered),
+          .map(readPlacement),
       )
       return all.filter((one) => one !== undefined)
     },
-    async accept(key, bytes) {
+    async storeAccepted(key, bytes) {
       await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
       await replaceFile(join(folderOf(key), 'desired.json'), bytes)
       await rm(join(folderOf(key), 'removing'), { force: true })
     },
-    async removing(key) {
+    async markRemoving(key) {
       await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
       await replaceFile(join(folderOf(key), 'removing'), new Uint8Array())
     },
-    async forget(key) {
+    async delete(key) {
       await rm(folderOf(key), { recursive: true, force: true })
     },
   }

@@ -25,27 +25,27 @@ export interface Program {
 }
 
 /** Milliseconds that a program may take to stop when its score does not say. */
-export const STOP_TIMEOUT = 10_000
+export const DEFAULT_STOP_TIMEOUT_MS = 10_000
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isFilled = (value: unknown): value is string => isText(value) && value !== ''
 
-const manifestProblem = (manifest: unknown, index: number): string | undefined => {
+const findManifestProblem = (manifest: unknown, index: number): string | undefined => {
   const at = `manifests[${index}]`
   if (!isObject(manifest)) return `${at} is no object`
   for (const field of ['apiVersion', 'kind']) if (!isFilled(manifest[field])) return `${at} has no ${field}`
   return isObject(manifest.metadata) && isFilled(manifest.metadata.name) ? undefined : `${at} has no metadata.name`
 }
 
-const manifestsProblem = (manifests: unknown): string | undefined => {
+const findManifestsProblem = (manifests: unknown): string | undefined => {
   if (!Array.isArray(manifests) || manifests.length === 0)
     return 'data.manifests must be a list with at least one object'
-  return manifests.map(manifestProblem).find((problem) => problem !== undefined)
+  return manifests.map(findManifestProblem).find((problem) => problem !== undefined)
 }
 
-const programProblem = ({ command, env, workingDirectory, stopTimeout }: Score['data']): string | undefined => {
+const findProgramProblem = ({ command, env, workingDirectory, stopTimeout }: Score['data']): string | undefined => {
   if (!Array.isArray(command) || !command.every(isText) || !isFilled(command[0]))
     return 'data.command must be a list of texts that begins with a program'
   if (env !== undefined && !(isObject(env) && Object.values(env).every(isText)))
@@ -60,28 +60,28 @@ const programProblem = ({ command, env, workingDirectory, stopTimeout }: Score['
 }
 
 /** What keeps a workload from being run, as a sentence; undefined when nothing does. */
-export const scoreProblem = ({ type, data }: Score): string | undefined => {
+export const findWorkloadProblem = ({ type, data }: Score): string | undefined => {
   switch (type) {
     case 'KubernetesManifests':
-      return manifestsProblem(data.manifests)
+      return findManifestsProblem(data.manifests)
     case 'Process':
-      return programProblem(data)
+      return findProgramProblem(data)
     default:
       return `this agent can't run workloads of the type ${JSON.stringify(type)}, only ${WORKLOADS.join(' and ')}: update it`
   }
 }
 
 /** Of a score without problems. */
-export const manifestsOf = ({ data }: Score): readonly Manifest[] =>
+export const toManifests = ({ data }: Score): readonly Manifest[] =>
   (data.manifests ?? []) as unknown as readonly Manifest[]
 
 /** Of a score without problems. */
-export const programOf = ({ data }: Score): Program => ({
+export const toProgram = ({ data }: Score): Program => ({
   command: data.command as unknown as Program['command'],
   env: data.env ?? {},
   workingDirectory: data.workingDirectory,
-  stopTimeout: data.stopTimeout === undefined ? STOP_TIMEOUT : toMilliseconds(data.stopTimeout),
+  stopTimeout: data.stopTimeout === undefined ? DEFAULT_STOP_TIMEOUT_MS : toMilliseconds(data.stopTimeout),
 })
 
 /** Equal for equal workloads. */
-export const scoreDigest = (score: Score): string => digestOf(score)
+export const workloadDigest = (score: Score): string => digestOf(score)

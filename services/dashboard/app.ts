@@ -14,12 +14,12 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Guard } from './access/guard.ts'
 import { Sessions } from './access/sessions.ts'
-import { refused, signIn } from './access/signin.ts'
+import { renderForbidden, renderSignIn } from './access/signin.ts'
 import { ASSETS, type Asset, loadAssets } from './assets.ts'
-import { BANNER_PATH, banner, recoveryOf } from './banner.ts'
-import { countedOnce } from './fleet-snapshot.ts'
-import { document, type Frame, notice } from './layout.ts'
-import { stream } from './live/stream.ts'
+import { BANNER_PATH, readRecovery, renderBanner } from './banner.ts'
+import { withFleetSnapshots } from './fleet-snapshot.ts'
+import { type Frame, renderDocument, renderNotice } from './layout.ts'
+import { streamPage } from './live/stream.ts'
 import type { AnyPage, PageRequest } from './page.ts'
 import { PAGES } from './pages/index.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -64,16 +64,16 @@ declare module 'fastify' {
 }
 
 /** Pages that are open at once, over all viewers. */
-const MOST_STREAMS = 200
+const MAX_STREAMS = 200
 /** Bytes of a form: a token is a few thousand. */
-const LARGEST_FORM = 16_384
-const URL_LIMIT = 8_192
+const MAX_FORM_BYTES = 16_384
+const MAX_URL_CHARS = 8_192
 /** How often it is asked whether who has a page open may still look: as long as the API server's answer holds. */
-const ASK_AGAIN = '1m'
+const RIGHT_RECHECK_INTERVAL = '1m'
 
 export const createApp = async (options: AppOptions): Promise<FastifyInstance> => {
   const { clock, log, version, stopping } = options
-  const sources = countedOnce(options.sources, clock)
+  const sources = withFleetSnapshots(options.sources, clock)
   const assets = await loadAssets(options.assets)
   const paths = Object.fromEntries(ASSETS.map((name) => [name, assets[name].path])) as Record<Asset, string>
   const frameOf = ({ viewer }: Pick<FastifyRequest, 'viewer'>): Frame => ({ version, assets: paths, viewer })
@@ -81,9 +81,9 @@ export const createApp = async (options: AppOptions): Promise<FastifyInstance> =
 
   const app = Fastify({
     logger: false,
-    bodyLimit: LARGEST_FORM,
+    bodyLimit: MAX_FORM_BYTES,
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: URL_LIMIT, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength: MAX_URL_CHARS, ignoreTrailingSlash: true },
     // What the router refuses before there is a route: Fastify types the reply for a server that isn't there yet.
     frameworkErrors: (_error, request, reply) => {
       const refusal = new Refusal(
@@ -132,9 +132,9 @@ export const createApp = async (options: AppOptions): Promise<FastifyInstance> =
   let streams = 0
   const startStream = async (page: AnyPage, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const target = requestOf(request, sources, clock)
-    if (page.open(target) === undefined) throw notFound(request.originalUrl)
-    if (streams >= MOST_STREAMS)
-      throw new Refusal(503, 'Too many pages are open', `${MOST_STREAMS} pages are open already: close some`)
+    if (page.render(target) === undefined) throw notFound(request.originalUrl)
+    if (streams >= MAX_STREAMS)
+      throw new Refusal(503, 'Too many pages are open', `${MAX_STREAMS} pages are open already: close some`)
     reply.hijack()
     const response = reply.raw
     const left = new AbortController()
@@ -153,13 +153,13 @@ export const createApp = async (options: AppOptions): Promise<FastifyInstance> =
       void whileWelcome(request, options.guard, sessions, clock, signal).then(() => left.abort())
     streams++
     try {
-      await stream({
+      await streamPage({
         response,
         sources,
         clock,
         signal,
         seen: typeof seen === 'string' ? seen : undefined,
-        open: (now) => page.open({ ...target, now }),
+        open: (now) => page.render({ ...target, now }),
       })
     } catch (error) {
       log.error('a page could not be kept up to date', { path: request.originalUrl, err: error })
@@ -173,16 +173,16 @@ export const createApp = async (options: AppOptions): Promise<FastifyInstance> =
     app.get(page.path, async (request, reply) => {
       if (wantsStream(request)) return startStream(page, request, reply)
       const target = requestOf(request, sources, clock)
-      const opened = page.open(target)
+      const opened = page.render(target)
       if (opened === undefined) throw notFound(request.originalUrl)
       if (wantsJson(request)) return reply.type('application/json; charset=utf-8').send(jsonOf(opened.model))
-      return sendHtml(reply, document(frameOf(request), target, request.url, opened, page.menu))
+      return sendHtml(reply, renderDocument(frameOf(request), target, request.url, opened, page.menu))
     })
 
   app.get(BANNER_PATH, async (request, reply) => {
-    const recovery = recoveryOf(sources.fleet())
+    const recovery = readRecovery(sources.fleet())
     if (wantsJson(request)) return reply.type('application/json; charset=utf-8').send(jsonOf(recovery ?? null))
-    return sendHtml(reply, banner(recovery, clock.now()) ?? html``)
+    return sendHtml(reply, renderBanner(recovery, clock.now()) ?? html``)
   })
 
   app.post('/sign-in', async (request, reply) => {
@@ -226,10 +226,15 @@ const viewerOf = async (request: FastifyRequest, guard: Guard, sessions: Session
   const [, bearer] = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
   const token = bearer ?? sessions.tokenOf(request.headers.cookie)
   if (token === undefined)
-    throw new Refusal(401, 'Sign in', 'a token is needed: Authorization: Bearer <token>', signIn(undefined))
+    throw new Refusal(401, 'Sign in', 'a token is needed: Authorization: Bearer <token>', renderSignIn(undefined))
   const verdict = await mustBeKnown(guard, token)
   if (verdict.kind === 'allowed') return verdict.user
-  throw new Refusal(403, 'Not allowed', `${verdict.user} may not get the path /dashboard`, refused(verdict.user))
+  throw new Refusal(
+    403,
+    'Not allowed',
+    `${verdict.user} may not get the path /dashboard`,
+    renderForbidden(verdict.user),
+  )
 }
 
 /** Until the viewer may not look any more, or the signal aborts. While nobody can say, the page stays open. */
@@ -241,7 +246,7 @@ const whileWelcome = async (
   signal: AbortSignal,
 ): Promise<void> => {
   for (;;) {
-    await clock.sleep(ASK_AGAIN, signal)
+    await clock.sleep(RIGHT_RECHECK_INTERVAL, signal)
     if (signal.aborted) return
     try {
       await viewerOf(request, guard, sessions)
@@ -255,7 +260,7 @@ const mustBeKnown = async (guard: Guard, token: string) => {
   const verdict = await guard.authorize(token)
   if (verdict.kind === 'unauthenticated') {
     const problem = 'the API server does not know this token: it is wrong, or has expired'
-    throw new Refusal(401, 'Sign in', problem, signIn(problem))
+    throw new Refusal(401, 'Sign in', problem, renderSignIn(problem))
   }
   if (verdict.kind === 'unavailable') throw new Refusal(503, 'Nobody can be let in', verdict.reason)
   return verdict
@@ -315,6 +320,6 @@ const sendRefusal = (
     return reply.type('application/json; charset=utf-8').send(jsonOf({ status, title, message }))
   return sendHtml(
     reply,
-    notice(frame, title, body ?? html`<p>${message}.</p><p><a href="/">What needs attention</a></p>`),
+    renderNotice(frame, title, body ?? html`<p>${message}.</p><p><a href="/">What needs attention</a></p>`),
   )
 }

@@ -12,7 +12,7 @@ import { number, state } from './parts/tone.ts'
 export const BANNER_PATH = '/recovery'
 
 /** The banner's JSON twin; undefined without a fleet operator. */
-export const recoveryOf = (fleet: FleetView | undefined): Recovery | undefined => fleet?.recovery()
+export const readRecovery = (fleet: FleetView | undefined): Recovery | undefined => fleet?.recovery()
 
 export const isShown = (recovery: Recovery | undefined): boolean =>
   recovery !== undefined && recovery.phase !== 'Converged'
@@ -25,19 +25,19 @@ const HEADLINES: Readonly<Record<Exclude<SyncState['phase'], 'Converged'>, reado
 }
 
 /** What goes into the element `#recovery`: nothing once all is Converged. */
-export const banner = (recovery: Recovery | undefined, now: Date): Markup | undefined => {
+export const renderBanner = (recovery: Recovery | undefined, now: Date): Markup | undefined => {
   if (recovery === undefined || recovery.phase === 'Converged') return undefined
   const [headline, meaning] = HEADLINES[recovery.phase]
   const sources = (Object.keys(SOURCES) as Source[]).map(
     (source) =>
-      html`<li><span class="source">${SOURCES[source]}</span> ${progress(recovery.sources[source], now)}</li>`,
+      html`<li><span class="source">${SOURCES[source]}</span> ${renderProgress(recovery.sources[source], now)}</li>`,
   )
   return html`<div class="recovery" data-phase="${recovery.phase}" hx-get="${BANNER_PATH}" hx-trigger="every 2s" hx-target="#recovery" hx-swap="innerMorph">
 <p><strong>${headline}</strong> <span class="meaning">${meaning}</span></p>
 <ul>${sources}</ul></div>`
 }
 
-const progress = (sync: SyncState, now: Date): Markup => {
+const renderProgress = (sync: SyncState, now: Date): Markup => {
   switch (sync.phase) {
     case 'Converged':
       return state('good', 'ready')

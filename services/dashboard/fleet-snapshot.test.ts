@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import { countedOnce } from './fleet-snapshot.ts'
+import { withFleetSnapshots } from './fleet-snapshot.ts'
 
 /** A fleet that is counted in so many milliseconds. */
 const fleet = (takes: number) => {
@@ -21,7 +21,7 @@ const fleet = (takes: number) => {
       return () => {}
     },
   } as Partial<FleetView> as FleetView
-  const sources = countedOnce({ objects: () => undefined, fleet: () => view, runs: () => undefined }, clock)
+  const sources = withFleetSnapshots({ objects: () => undefined, fleet: () => view, runs: () => undefined }, clock)
   return {
     look: () => sources.fleet()?.devices(),
     change: () => {

@@ -7,39 +7,39 @@ import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Sources } from './sources.ts'
 
 /** Counting that takes longer than this, in milliseconds, … */
-const QUICK = 50
+const QUICK_COUNT_MS = 50
 /** … is done again only after so many times as long. */
-const SHARE = 20
+const PAUSE_FACTOR = 20
 /** Nothing is shown for longer, in milliseconds, though nobody told of a change: heartbeats come and change nothing but their time. */
-const OLDEST = 10_000
+const MAX_AGE_MS = 10_000
 
 /** The same sources, whose fleet is counted once after each change. */
-export const countedOnce = (sources: Sources, clock: Clock): Sources => {
+export const withFleetSnapshots = (sources: Sources, clock: Clock): Sources => {
   const snapshots = new WeakMap<FleetView, FleetView>()
   return {
     ...sources,
     fleet() {
       const view = sources.fleet()
       if (view === undefined) return undefined
-      const snapshot = snapshots.get(view) ?? snapshotOf(view, clock)
+      const snapshot = snapshots.get(view) ?? createSnapshot(view, clock)
       snapshots.set(view, snapshot)
       return snapshot
     },
   }
 }
 
-const snapshotOf = (view: FleetView, clock: Clock): FleetView => {
+const createSnapshot = (view: FleetView, clock: Clock): FleetView => {
   let changes = 0
   view.onChange(() => {
     changes += 1
   })
-  const kept = <T>(count: () => T): (() => T) => {
+  const cached = <T>(count: () => T): (() => T) => {
     let last: { readonly value: T; readonly changes: number; readonly at: number; readonly took: number } | undefined
     return () => {
       const began = monotonic(clock)
       if (last !== undefined) {
-        const pause = last.took < QUICK ? 0 : last.took * SHARE
-        const isCurrent = last.changes === changes && began - last.at < OLDEST
+        const pause = last.took < QUICK_COUNT_MS ? 0 : last.took * PAUSE_FACTOR
+        const isCurrent = last.changes === changes && began - last.at < MAX_AGE_MS
         if (isCurrent || began - last.at < pause) return last.value
       }
       const seen = changes
@@ -50,8 +50,8 @@ const snapshotOf = (view: FleetView, clock: Clock): FleetView => {
   }
   return {
     recovery: () => view.recovery(),
-    deployments: kept(() => view.deployments()),
-    devices: kept(() => view.devices()),
+    deployments: cached(() => view.deployments()),
+    devices: cached(() => view.devices()),
     ofDeployment: (key) => view.ofDeployment(key),
     ofDevice: (name) => view.ofDevice(name),
     onChange: (listener) => view.onChange(listener),

@@ -1,8 +1,8 @@
 /** The frame of every page. Nothing in it runs inline: the content security policy allows only files of this origin. */
 import { html, type Markup } from '#lib/markup/markup.ts'
 import type { Asset } from './assets.ts'
-import { banner, recoveryOf } from './banner.ts'
-import type { Opened, PageRequest, Section } from './page.ts'
+import { readRecovery, renderBanner } from './banner.ts'
+import type { PageRequest, RenderedPage, Section } from './page.ts'
 import { MENU } from './pages/index.ts'
 import { digestOf } from './section-digest.ts'
 
@@ -25,7 +25,13 @@ export const section = ({ id, heading, body }: Section): Markup =>
     : html`<section id="${sectionId(id)}" aria-labelledby="${sectionId(id)}-h"><h2 id="${sectionId(id)}-h">${heading}</h2>${body}</section>`
 
 /** @param url Path and query of the page: its stream is there too. */
-export const document = (frame: Frame, request: PageRequest, url: string, opened: Opened, menu: string): Markup =>
+export const renderDocument = (
+  frame: Frame,
+  request: PageRequest,
+  url: string,
+  opened: RenderedPage,
+  menu: string,
+): Markup =>
   shell(
     frame,
     opened.title,
@@ -34,7 +40,7 @@ export const document = (frame: Frame, request: PageRequest, url: string, opened
 <h1>${opened.title.replace(/^\(\d+\) /, '')}</h1>
 <div id="sections">${opened.sections.map(section)}</div>
 </main>
-<div id="recovery" role="status">${banner(recoveryOf(request.sources.fleet()), request.now)}</div>`,
+<div id="recovery" role="status">${renderBanner(readRecovery(request.sources.fleet()), request.now)}</div>`,
     html`<a href="${twinOf(url)}">JSON</a>${
       frame.viewer === undefined
         ? undefined
@@ -43,7 +49,7 @@ export const document = (frame: Frame, request: PageRequest, url: string, opened
   )
 
 /** A page that only says something, such as why there is no other. */
-export const notice = (frame: Frame, title: string, body: Markup): Markup =>
+export const renderNotice = (frame: Frame, title: string, body: Markup): Markup =>
   shell(frame, title, html`<main id="main" tabindex="-1"><h1>${title}</h1>${body}</main>`, html``)
 
 /** Where the same is as JSON. */

@@ -31,7 +31,7 @@ export interface Page<M> {
 }
 
 /** A page at one moment. */
-export interface Opened {
+export interface RenderedPage {
   readonly model: unknown
   readonly title: string
   readonly sections: readonly Section[]
@@ -40,13 +40,13 @@ export interface Opened {
 export interface AnyPage {
   readonly path: string
   readonly menu: string
-  open(request: PageRequest): Opened | undefined
+  render(request: PageRequest): RenderedPage | undefined
 }
 
 export const page = <M>({ path, menu, view, title, sections }: Page<M>): AnyPage => ({
   path,
   menu,
-  open(request) {
+  render(request) {
     const model = view(request)
     if (model === undefined) return undefined
     return { model, title: title(model, request), sections: sections(model, request) }

@@ -1,5 +1,5 @@
 /** The buckets as data, and what to do about one that is there with other settings. Pure: whoever talks to NATS acts on it. */
-import { LARGEST } from './payload.ts'
+import { MAX_VALUE_BYTES } from './payload.ts'
 
 /** A bucket of JetStream KV; times in milliseconds, sizes in bytes. */
 export interface BucketSettings {
@@ -32,10 +32,10 @@ const bucket = (name: string, maxValueSize: number, more: Partial<BucketSettings
 
 /** Everything that the fleet keeps in NATS. */
 export const BUCKETS = {
-  desired: bucket('fleet-desired', LARGEST.desired),
-  state: bucket('fleet-state', LARGEST.state),
-  info: bucket('fleet-info', LARGEST.info),
-  heartbeat: bucket('fleet-heartbeat', LARGEST.heartbeat, { ttl: HEARTBEAT_TTL, markerTtl: HEARTBEAT_TTL }),
+  desired: bucket('fleet-desired', MAX_VALUE_BYTES.desired),
+  state: bucket('fleet-state', MAX_VALUE_BYTES.state),
+  info: bucket('fleet-info', MAX_VALUE_BYTES.info),
+  heartbeat: bucket('fleet-heartbeat', MAX_VALUE_BYTES.heartbeat, { ttl: HEARTBEAT_TTL, markerTtl: HEARTBEAT_TTL }),
 } as const
 
 export type BucketVerdict =

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalText, equalBytes, open, seal } from './envelope.ts'
 import { MalformedEntry } from './malformed.ts'
-import { desiredCodec, heartbeatCodec, infoCodec, LARGEST, stateCodec } from './payload.ts'
+import { desiredCodec, heartbeatCodec, infoCodec, MAX_VALUE_BYTES, stateCodec } from './payload.ts'
 
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value))
 const digest = 'sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a'
@@ -136,7 +136,7 @@ describe('payloads', () => {
   })
 
   test('a value that is too large is refused before it is sent, and when it is read', () => {
-    const message = 'x'.repeat(LARGEST.state)
+    const message = 'x'.repeat(MAX_VALUE_BYTES.state)
     const state = { phase: 'Failed' as const, uid: 'u', revision: 1, at: owner.created, message }
     expect(() => stateCodec.encode(state, 1)).toThrow(expect.objectContaining({ reason: 'Size' }))
     expect(() => stateCodec.decode(seal(state, 1))).toThrow(expect.objectContaining({ reason: 'Size' }))

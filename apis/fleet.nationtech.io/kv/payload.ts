@@ -44,7 +44,7 @@ export interface State {
 const LONGEST_MESSAGE = 1_024
 
 /** Not too long, and without the half of a character that is left of a cut: it could not be hashed. */
-export const shortened = (message: string): string => message.slice(0, LONGEST_MESSAGE).toWellFormed()
+export const truncateMessage = (message: string): string => message.slice(0, LONGEST_MESSAGE).toWellFormed()
 
 /** fleet-info: what a device is. */
 export interface Info {
@@ -167,9 +167,9 @@ const tooLarge = (size: number, most: number): MalformedEntry =>
   new MalformedEntry('Size', `the value has ${size} bytes, at most ${most} are allowed`)
 
 /** The largest values, in bytes; the buckets have the same limits. NATS takes 1 MiB with its headers. */
-export const LARGEST = { desired: 1_000_000, state: 16_384, info: 131_072, heartbeat: 1_024 } as const
+export const MAX_VALUE_BYTES = { desired: 1_000_000, state: 16_384, info: 131_072, heartbeat: 1_024 } as const
 
-export const desiredCodec = codec(LARGEST.desired, desired)
-export const stateCodec = codec(LARGEST.state, state)
-export const infoCodec = codec(LARGEST.info, info)
-export const heartbeatCodec = codec(LARGEST.heartbeat, heartbeat)
+export const desiredCodec = codec(MAX_VALUE_BYTES.desired, desired)
+export const stateCodec = codec(MAX_VALUE_BYTES.state, state)
+export const infoCodec = codec(MAX_VALUE_BYTES.info, info)
+export const heartbeatCodec = codec(MAX_VALUE_BYTES.heartbeat, heartbeat)

@@ -26,7 +26,7 @@ import {
 } from '../status/device-status.ts'
 
 /** Milliseconds between looks at the devices whose windows or taints make time matter. */
-const LOOK_AGAIN = 10_000
+const RECHECK_INTERVAL_MS = 10_000
 /** Owns what the operator applies. */
 const FIELD_MANAGER = 'muster-fleet'
 
@@ -43,7 +43,7 @@ export class DeviceCache {
   readonly #urgent = new Set<string>()
   /** Those whose windows or taints make time matter. */
   readonly #timed = new Set<string>()
-  #looked = 0
+  #recheckedAt = 0
 
   /** @param keeper Of this operator: `<namespace>/<Lease>`. */
   constructor(state: FleetState, clock: Clock, keeper: string) {
@@ -129,8 +129,8 @@ export class DeviceCache {
   /** What time alone changes: windows of devices open and close, and taints are borne no longer. */
   recheckTimed(): void {
     const now = monotonic(this.#clock)
-    if (now - this.#looked < LOOK_AGAIN) return
-    this.#looked = now
+    if (now - this.#recheckedAt < RECHECK_INTERVAL_MS) return
+    this.#recheckedAt = now
     for (const name of this.#timed) {
       const device = this.#objects.get(name)
       if (device === undefined) this.#timed.delete(name)

@@ -55,21 +55,21 @@ export interface LeaderOptions {
 }
 
 /** Milliseconds between two looks. Seed fleet-recovery: patch_tick (1 Hz). */
-const TICK = 1_000
+const TICK_MS = 1_000
 /** Requests on their way at once. */
-const AT_ONCE = 8
+const MAX_CONCURRENT_REQUESTS = 8
 /** Devices a tick: the first time there are thousands, and others want to be served as well. */
-const MOST_DEVICES = 500
+const MAX_DEVICES_PER_TICK = 500
 /** Milliseconds between two passes over orphans; the second while a person may release the brake. */
-const COLLECT = 60_000
-const COLLECT_BRAKED = 5_000
+const COLLECT_INTERVAL_MS = 60_000
+const BRAKED_COLLECT_INTERVAL_MS = 5_000
 /** Milliseconds that NATS may be away before it is written into every status: a restart of a server is over sooner. */
-const BLIP = 10_000
+const OUTAGE_GRACE_MS = 10_000
 
 export class Leader {
   readonly #options: LeaderOptions
   readonly #dueDeployments = new Set<string>()
-  readonly #dueDevices = new DeviceQueue(MOST_DEVICES)
+  readonly #deviceQueue = new DeviceQueue(MAX_DEVICES_PER_TICK)
   #collectAt = 0
 
   constructor(options: LeaderOptions) {
@@ -85,7 +85,7 @@ export class Leader {
       const began = monotonic(clock)
       const work = isConverged() ? this.#tick(signal) : this.#tickWithoutNats(signal)
       await work.catch((error: unknown) => log.error('a tick of the fleet broke off', { err: error }))
-      await clock.sleep(Math.max(0, TICK - (monotonic(clock) - began)), signal)
+      await clock.sleep(Math.max(0, TICK_MS - (monotonic(clock) - began)), signal)
     }
     deployments.stopLeading()
     this.#options.brake(undefined)
@@ -95,12 +95,16 @@ export class Leader {
     const { state, deployments, devices } = this.#options
     for (const key of [...state.takeDirtyDeployments(), ...deployments.takeChanged()]) this.#dueDeployments.add(key)
     const { urgent, others } = devices.takeChanged()
-    this.#dueDevices.addUrgent(urgent)
-    for (const name of others) this.#dueDevices.add(name)
+    this.#deviceQueue.addUrgent(urgent)
+    for (const name of others) this.#deviceQueue.add(name)
     await Promise.all([
-      this.#each(this.#dueDeployments, [...this.#dueDeployments], signal, (key) => this.#deployment(key)),
-      this.#each(this.#dueDevices, this.#dueDevices.takeBatch(), signal, (name) => this.#device(name)),
-      this.#collect(),
+      this.#workThrough(this.#dueDeployments, [...this.#dueDeployments], signal, (key) =>
+        this.#reconcileDeployment(key),
+      ),
+      this.#workThrough(this.#deviceQueue, this.#deviceQueue.takeBatch(), signal, (name) =>
+        this.#reconcileDevice(name),
+      ),
+      this.#collectOrphans(),
     ])
   }
 
@@ -108,21 +112,21 @@ export class Leader {
   async #tickWithoutNats(signal: AbortSignal): Promise<void> {
     const { deployments, natsOutage, clock } = this.#options
     const loss = natsOutage()
-    if (loss === undefined || clock.now().getTime() - loss.since.getTime() < BLIP) return
+    if (loss === undefined || clock.now().getTime() - loss.since.getTime() < OUTAGE_GRACE_MS) return
     const keys = [...deployments.keys()]
-    await this.#each(new Set(keys), keys, signal, (key) => this.#outdated(key, loss))
+    await this.#workThrough(new Set(keys), keys, signal, (key) => this.#markOutdated(key, loss))
     for (const key of keys) this.#dueDeployments.add(key)
   }
 
-  async #outdated(key: string, loss: NatsOutage): Promise<'Done'> {
+  async #markOutdated(key: string, loss: NatsOutage): Promise<'Done'> {
     const object = this.#options.deployments.object(key)
     if (object !== undefined && object.metadata.deletionTimestamp === undefined)
-      await this.#store(object, buildOutdatedStatus(object, loss, this.#options.clock.now()))
+      await this.#writeStatus(object, buildOutdatedStatus(object, loss, this.#options.clock.now()))
     return 'Done'
   }
 
   /** @returns whether there was anything to write @throws ApiError, NetworkError */
-  async #store(object: Deployment, status: DeploymentStatus): Promise<boolean> {
+  async #writeStatus(object: Deployment, status: DeploymentStatus): Promise<boolean> {
     const { deployments, api, metrics } = this.#options
     if (object.status !== undefined && digestOf(object.status) === digestOf(status)) return false
     const written = await api.replace(Deployment, { ...object, status }, 'status')
@@ -132,7 +136,7 @@ export class Leader {
   }
 
   /** Works on each; what fails, or wants to be looked at again, stays due. */
-  async #each(
+  async #workThrough(
     due: { add(item: string): void; delete(item: string): void },
     items: readonly string[],
     signal: AbortSignal,
@@ -154,16 +158,16 @@ export class Leader {
         }
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_REQUESTS }, worker))
   }
 
-  async #deployment(key: string): Promise<'Done' | 'Again'> {
+  async #reconcileDeployment(key: string): Promise<'Done' | 'Again'> {
     const { state, deployments, events, clock } = this.#options
     const rolled = deployments.revisions(key)
     const object = deployments.object(key)
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return 'Done'
     const now = clock.now()
-    const { advanced, fault } = await this.#advance(key, rolled, now)
+    const { advanced, fault } = await this.#advanceRollout(key, rolled, now)
     const rollout = advanced?.status ?? object.status?.rollout
     const status = buildDeploymentStatus({
       object,
@@ -176,15 +180,15 @@ export class Leader {
       now,
     })
     const isActive = rollout?.phase !== 'Inactive' || rolled === undefined
-    if (await this.#store(object, status)) {
+    if (await this.#writeStatus(object, status)) {
       for (const { type, reason, message } of rolloutEvents(object.status, status))
         events.about(object)[type](reason, message)
-    } else if (rolled !== undefined && !isActive) await this.#forgetOld(key, rolled)
+    } else if (rolled !== undefined && !isActive) await this.#deleteOldRevisions(key, rolled)
     return isActive ? 'Again' : 'Done'
   }
 
   /** The rollout as it stands after this moment. @throws ApiError, NetworkError */
-  async #advance(key: string, rolled: DeploymentRevisions | undefined, now: Date) {
+  async #advanceRollout(key: string, rolled: DeploymentRevisions | undefined, now: Date) {
     const { deployments, events } = this.#options
     const fault = deployments.fault(key)
     if (rolled === undefined || fault !== undefined) return { advanced: undefined, fault }
@@ -229,21 +233,21 @@ export class Leader {
   }
 
   /** Deletes revisions that nobody can go back to any more. */
-  async #forgetOld(key: string, { object, history, target, from }: DeploymentRevisions): Promise<void> {
+  async #deleteOldRevisions(key: string, { object, history, target, from }: DeploymentRevisions): Promise<void> {
     const { state, deployments } = this.#options
     const inUse = new Set([...state.revisionsInUse(key), target.revision, ...(from === undefined ? [] : [from])])
     const kept = selectKeptRevisions(history, object.spec.revisionHistoryLimit, inUse)
     if (kept.length < history.length) await deployments.deleteRevisionsExcept(object, kept)
   }
 
-  async #device(name: string): Promise<'Done'> {
+  async #reconcileDevice(name: string): Promise<'Done'> {
     const { devices, api, clock, metrics } = this.#options
     const requests = await devices.reconcile(api, name, clock.now())
     if (requests > 0) metrics.patches.inc({ kind: 'Device' }, requests)
     return 'Done'
   }
 
-  async #collect(): Promise<void> {
+  async #collectOrphans(): Promise<void> {
     const { state, api, store, clock, log, metrics, brake } = this.#options
     const target = store()
     const now = monotonic(clock)
@@ -253,7 +257,7 @@ export class Leader {
         state,
         api,
         target,
-        await this.#release(),
+        await this.#readRelease(),
         clock.now(),
       )
       if (collected.length > 0) {
@@ -262,20 +266,20 @@ export class Leader {
         log.info('keys that nothing wants were deleted', { count: collected.length, spared: spared.length, keys })
       }
       brake(verdict.verdict === 'Braked' ? verdict : undefined)
-      if (verdict.verdict === 'Braked') await this.#warn(verdict)
-      this.#collectAt = now + (verdict.verdict === 'Braked' ? COLLECT_BRAKED : COLLECT)
+      if (verdict.verdict === 'Braked') await this.#warnOfBrake(verdict)
+      this.#collectAt = now + (verdict.verdict === 'Braked' ? BRAKED_COLLECT_INTERVAL_MS : COLLECT_INTERVAL_MS)
     } catch (error) {
       log.warn('keys that nothing wants could not be deleted', { problem: messageOf(error) })
     }
   }
 
   /** What a person wrote on the Lease to release the brake. */
-  async #release(): Promise<string | undefined> {
+  async #readRelease(): Promise<string | undefined> {
     const { api, lease } = this.#options
     return (await api.get(LEASES, lease.name, lease.namespace))?.metadata.annotations?.[RELEASE_ANNOTATION]
   }
 
-  async #warn({ message }: Extract<Collection['verdict'], { verdict: 'Braked' }>): Promise<void> {
+  async #warnOfBrake({ message }: Extract<Collection['verdict'], { verdict: 'Braked' }>): Promise<void> {
     const { api, lease, events, log } = this.#options
     const found = await api.get(LEASES, lease.name, lease.namespace)
     if (found !== undefined) events.about(found).warning('OrphansHeld', message)

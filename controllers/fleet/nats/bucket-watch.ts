@@ -19,9 +19,9 @@ export interface BucketListener {
 }
 
 /** So many keys of a replay are one step of its progress. */
-const STEP = 500
+const PROGRESS_EVERY_KEYS = 500
 /** Milliseconds between looks at whether all of it was read. */
-const LOOK_AGAIN = 1_000
+const END_CHECK_INTERVAL_MS = 1_000
 
 export class BucketWatch {
   readonly #keys: string
@@ -60,7 +60,7 @@ export class BucketWatch {
     })
     try {
       const reading = this.#read(watch, replay, signal).finally(() => ending.abort())
-      await Promise.all([reading, this.#lookForEnd(replay, newest, ending.signal)])
+      await Promise.all([reading, this.#waitForEnd(replay, newest, ending.signal)])
     } finally {
       signal.removeEventListener('abort', stop)
       stop()
@@ -73,7 +73,7 @@ export class BucketWatch {
       const { key, operation, value, revision, created, delta = 0 } = entry
       // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
       this.#notify({ key, bytes: operation === 'PUT' ? value.slice() : undefined, revision, at: created })
-      if (!replay.isOver && replay.count % STEP === 0)
+      if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
         this.#listener.progress(replay.count + 1, replay.count + 1 + delta)
       replay.seen(key, revision)
       if (entry.isUpdate || delta === 0) replay.finish()
@@ -81,10 +81,10 @@ export class BucketWatch {
   }
 
   /** A watch of keys that are not there, or that expire while they are read, never says that it has shown all. */
-  async #lookForEnd(replay: Replay, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
+  async #waitForEnd(replay: Replay, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
     while (!replay.isOver && !signal.aborted) {
       if ((await newest()) <= replay.revision) replay.finish()
-      else await this.#clock.sleep(LOOK_AGAIN, signal)
+      else await this.#clock.sleep(END_CHECK_INTERVAL_MS, signal)
     }
   }
 

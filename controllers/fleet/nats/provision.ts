@@ -3,7 +3,7 @@ import { type JetStreamManager, StorageType, type StreamConfig, type StreamInfo 
 import { Kvm } from '@nats-io/kv'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import { type BucketSettings, compareBucket } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { type Connected, requestProblem } from '#lib/nats/connection.ts'
+import { type Connected, toNatsProblem } from '#lib/nats/connection.ts'
 import { findStream } from '#lib/nats/find-stream.ts'
 import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
@@ -38,7 +38,7 @@ export const ensureBucket = async (
     await closeToRollups(manager, settings, found)
     return found.created
   } catch (error) {
-    throw requestProblem(`make or change the bucket ${settings.name}`, error)
+    throw toNatsProblem(`make or change the bucket ${settings.name}`, error)
   }
 }
 
@@ -49,7 +49,7 @@ export const checkIncarnation = async (
   incarnation: Incarnation,
 ): Promise<void> => {
   const found = await findStream(manager, bucket).catch((error: unknown) => {
-    throw requestProblem(`tell about the bucket ${bucket}`, error)
+    throw toNatsProblem(`tell about the bucket ${bucket}`, error)
   })
   if (found?.created === incarnation) return
   const what = found === undefined ? 'was deleted' : 'was deleted and made anew'

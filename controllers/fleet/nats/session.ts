@@ -5,7 +5,7 @@
  */
 import { type KV, Kvm } from '@nats-io/kv'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { type Connected, type NatsAccess, openConnection, requestProblem } from '#lib/nats/connection.ts'
+import { type Connected, type NatsAccess, openConnection, toNatsProblem } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -33,9 +33,9 @@ export interface FollowOptions<Name extends string> {
 }
 
 /** Milliseconds between attempts; the last one again and again. */
-const DELAYS = [100, 500, 1_000, 2_000] as const
+const RETRY_DELAYS_MS = [100, 500, 1_000, 2_000] as const
 /** Milliseconds between looks at whether the buckets are still the same; a session that lasted so long was a good one. */
-const WATCHDOG = 5_000
+const BUCKET_CHECK_INTERVAL_MS = 5_000
 
 type ByName<Name extends string, T> = Readonly<Record<Name, T>>
 
@@ -52,15 +52,15 @@ export const followBuckets = async <Name extends string>(options: FollowOptions<
       await runSession(options, names, mirrors)
     } catch (error) {
       if (signal.aborted) break
-      const problem = requestProblem('answer', error)
+      const problem = toNatsProblem('answer', error)
       // The same again and again is one line.
       if (lastProblem !== problem.message)
         log.warn('NATS can’t be used', { reason: problem.reason, problem: problem.message })
       lastProblem = problem.message
       options.lost(problem)
     }
-    if (monotonic(clock) - began >= WATCHDOG) attempt = 0
-    await clock.sleep(DELAYS[Math.min(attempt, DELAYS.length - 1)] ?? 0, signal)
+    if (monotonic(clock) - began >= BUCKET_CHECK_INTERVAL_MS) attempt = 0
+    await clock.sleep(RETRY_DELAYS_MS[Math.min(attempt, RETRY_DELAYS_MS.length - 1)] ?? 0, signal)
     attempt += 1
   }
 }
@@ -114,7 +114,7 @@ const watch = async <Name extends string>(
   signal: AbortSignal,
 ): Promise<void> => {
   for (;;) {
-    await clock.sleep(WATCHDOG, signal)
+    await clock.sleep(BUCKET_CHECK_INTERVAL_MS, signal)
     if (signal.aborted) return
     await eachOf(names, (name) => checkIncarnation(manager, buckets[name].settings.name, incarnations[name]))
   }
@@ -122,7 +122,7 @@ const watch = async <Name extends string>(
 
 const connectionLost = async (connection: Connected['connection']): Promise<void> => {
   const error = await connection.closed()
-  if (error !== undefined) throw requestProblem('keep the connection', error)
+  if (error !== undefined) throw toNatsProblem('keep the connection', error)
 }
 
 const mapOf = <Name extends string, T>(names: readonly Name[], of: (name: Name) => T): ByName<Name, T> =>

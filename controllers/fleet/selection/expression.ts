@@ -10,9 +10,9 @@ export interface DeviceFacts {
 }
 
 /** Steps of one evaluation: ten thousand devices at this price take a second. */
-const STEPS = 1_000
+const MAX_STEPS = 1_000
 /** Milliseconds: the wall behind the steps. Who meets it is neither added nor removed. */
-const TIME = 100
+const TIMEOUT_MS = 100
 
 /** An expression that can't be read: what is wrong, and what to write instead. */
 export class ExpressionError extends Error {
@@ -27,7 +27,7 @@ export type Answer = boolean | { readonly problem: string }
 
 const { compile } = environment({
   variables: { device: 'map<string, dyn>' },
-  limits: { steps: STEPS, time: TIME, expression: 2_048 },
+  limits: { steps: MAX_STEPS, time: TIMEOUT_MS, expression: 2_048 },
 })
 
 /** @throws ExpressionError */

@@ -1,13 +1,13 @@
 /** How the devices of a Deployment do, counted: its `status.aggregate`. Pure. Design page 60; anchors fleet-gitops A4.4. */
 
-import { shortened } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { truncateMessage } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { explainOffender } from './explain-placement.ts'
 import { type PlacementFacts, placementPhase, rolloutProgress } from './placement.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
 /** So many are named. */
-const MOST_OFFENDERS = 10
+const MAX_OFFENDERS = 10
 /** The worst first; whoever succeeded is no offender. */
 const RANK = { failed: 0, offline: 1, unreported: 2, held: 3, pending: 4 } as const
 
@@ -34,10 +34,10 @@ export const buildAggregate = (
     const message = explainOffender(deployment, known, phase)
     if (message === undefined || phase === 'succeeded') continue
     const device = known.placement.device
-    offenders.push({ device, state: phase, message: shortened(message) })
+    offenders.push({ device, state: phase, message: truncateMessage(message) })
     const revision = known.reported?.revision ?? 0
     if (phase === 'failed' && revision > newest.revision)
-      newest = { revision, message: shortened(`${device}: ${message}`) }
+      newest = { revision, message: truncateMessage(`${device}: ${message}`) }
   }
   offenders.sort((a, b) => RANK[a.state] - RANK[b.state] || (a.device < b.device ? -1 : 1))
   return {
@@ -46,6 +46,6 @@ export const buildAggregate = (
     updated,
     ...counts,
     lastError: newest.message,
-    offenders: offenders.slice(0, MOST_OFFENDERS),
+    offenders: offenders.slice(0, MAX_OFFENDERS),
   }
 }

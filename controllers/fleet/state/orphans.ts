@@ -15,9 +15,9 @@ export interface Orphan {
 }
 
 /** So many are always collected. */
-const FEW = 5
+const MAX_UNASKED_KEYS = 5
 /** Of a hundred keys. */
-const SHARE = 20
+const MAX_UNASKED_PERCENT = 20
 
 /** Where a person releases the brake: its value is the release that the message names. */
 export const RELEASE_ANNOTATION = 'fleet.nationtech.io/release-orphans'
@@ -50,7 +50,7 @@ export const decideOrphans = (
   annotation: string | undefined,
 ): OrphanVerdict => {
   if (orphans.length === 0) return { verdict: 'None' }
-  const most = Math.max(FEW, Math.floor((seeded * SHARE) / 100))
+  const most = Math.max(MAX_UNASKED_KEYS, Math.floor((seeded * MAX_UNASKED_PERCENT) / 100))
   const release = digestOrphans(orphans)
   if (orphans.length <= most || annotation === release) return { verdict: 'Collect', orphans }
   const message =

@@ -7,7 +7,7 @@ import type { ConflictCounts, SlotConflict } from '../state/slot-conflicts.ts'
 
 const TYPE = 'MultipleOwners'
 /** So many are named in each list: all of a large fleet would not fit. */
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 interface ConditionContext {
   readonly before: readonly Condition[] | undefined
@@ -40,9 +40,9 @@ export const deviceSlotConditions = (
   if (conflicts.length === 0) return conflictEnded(context)
   const parts = conflicts
     .toSorted((a, b) => (a.slot < b.slot ? -1 : 1))
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ slot, owner, others }) => {
-      const named = [...others.slice(0, MOST_NAMED), ...andMore(others.length, 'Deployments')]
+      const named = [...others.slice(0, MAX_NAMED), ...andMore(others.length, 'Deployments')]
       return `${owner} has the slot ${slot}, which is also wanted by ${named.join(', ')}`
     })
   const message = `${[...parts, ...andMore(conflicts.length, 'slots')].join('; ')}. ${ADVICE}`
@@ -65,9 +65,9 @@ const buildCondition = (
 
 /** The most devices first. In an order of their own, so that equal counts make an equal message. */
 const mostDevicesFirst = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
-  [...counts].toSorted(([a, many], [b, most]) => most - many || (a < b ? -1 : 1)).slice(0, MOST_NAMED)
+  [...counts].toSorted(([a, many], [b, most]) => most - many || (a < b ? -1 : 1)).slice(0, MAX_NAMED)
 
 const andMore = (all: number, what: string): readonly string[] =>
-  all > MOST_NAMED ? [`and ${all - MOST_NAMED} more ${what}`] : []
+  all > MAX_NAMED ? [`and ${all - MAX_NAMED} more ${what}`] : []
 
 const devices = (count: number): string => (count === 1 ? '1 device' : `${count} devices`)

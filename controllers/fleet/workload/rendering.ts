@@ -4,7 +4,7 @@
  */
 
 import { canonicalText, digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
-import { LARGEST } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { compileTemplate, type Template, TemplateError } from '#lib/template/index.ts'
 import type { DeviceFacts } from '../selection/expression.ts'
@@ -74,10 +74,10 @@ const renderTree = (tree: Tree, path: string, data: Readonly<Record<string, unkn
 }
 
 /** Bytes of a workload: an entry of its bucket, without what stands around it. */
-const MOST = LARGEST.desired - 2_048
+const MAX_WORKLOAD_BYTES = MAX_VALUE_BYTES.desired - 2_048
 
 /** Where templates stand, for messages. */
-const ROOT = 'spec.score.data'
+const DATA_PATH = 'spec.score.data'
 
 /**
  * The workload of a score. A score without `templated` is for every device the same, braces or not.
@@ -86,7 +86,7 @@ const ROOT = 'spec.score.data'
 export const compileWorkload = (score: Score): Workload => {
   const digest = digestOf(score)
   if (score.templated !== true) return { isTemplated: false, digest, render: () => ({ score, digest }) }
-  const data = compileTree(score.data, ROOT)
+  const data = compileTree(score.data, DATA_PATH)
   return {
     isTemplated: true,
     digest,
@@ -95,11 +95,13 @@ export const compileWorkload = (score: Score): Workload => {
         // Agents get what is to run; that it was a template is nothing to them.
         const rendered = {
           type: score.type,
-          data: renderTree(data, ROOT, { device: { name, labels, inventory } }) as Score['data'],
+          data: renderTree(data, DATA_PATH, { device: { name, labels, inventory } }) as Score['data'],
         }
         const size = Buffer.byteLength(canonicalText(rendered))
-        if (size > MOST)
-          return { problem: `${ROOT}: it has ${size} bytes when it is filled in, at most ${MOST} are allowed` }
+        if (size > MAX_WORKLOAD_BYTES)
+          return {
+            problem: `${DATA_PATH}: it has ${size} bytes when it is filled in, at most ${MAX_WORKLOAD_BYTES} are allowed`,
+          }
         return { score: rendered, digest: digestOf(rendered) }
       } catch (error) {
         if (error instanceof WorkloadError) return { problem: error.message }

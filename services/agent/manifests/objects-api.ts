@@ -5,12 +5,12 @@ import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
 import type { Manifest } from '../workload.ts'
-import { described, fieldManagerOf, nameOf, type ObjectName, OWNER_ANNOTATION, owned } from './objects.ts'
+import { fieldManagerOf, formatObjectName, nameOf, type ObjectName, OWNER_ANNOTATION, withOwner } from './objects.ts'
 
 /** An object of a namespace that does not say which. */
 export class NoNamespaceError extends Error {
   constructor(name: ObjectName) {
-    super(`${described(name)} has no metadata.namespace, which it needs`)
+    super(`${formatObjectName(name)} has no metadata.namespace, which it needs`)
     this.name = 'NoNamespaceError'
   }
 }
@@ -25,11 +25,14 @@ export interface ObjectsApi {
   remove(name: ObjectName, deployment: string, signal: AbortSignal): Promise<boolean>
 }
 
-export const objectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
+export const createObjectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
   const kinds = new RestMapper(transport, clock)
   const api = createApi(transport)
 
-  const placed = async (name: ObjectName, signal: AbortSignal): Promise<{ resource: Resource; namespace?: string }> => {
+  const resolve = async (
+    name: ObjectName,
+    signal: AbortSignal,
+  ): Promise<{ resource: Resource; namespace?: string }> => {
     const resource = await kinds.get(name.apiVersion, name.kind, signal)
     if (resource.scope === 'Cluster') return { resource }
     if (name.namespace === undefined) throw new NoNamespaceError(name)
@@ -37,20 +40,20 @@ export const objectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
   }
 
   const read = async (name: ObjectName, signal: AbortSignal): Promise<KubeObject | undefined> => {
-    const { resource, namespace } = await placed(name, signal)
+    const { resource, namespace } = await resolve(name, signal)
     const found = await api.withLimits({ signal }).get(resource, name.name, namespace)
     return found && { ...found, apiVersion: name.apiVersion, kind: name.kind }
   }
 
   return {
     async apply(manifest, deployment, signal) {
-      const { resource, namespace } = await placed(nameOf(manifest), signal)
+      const { resource, namespace } = await resolve(nameOf(manifest), signal)
       await transport.request({
         method: 'PATCH',
         path: pathOf(resource, { name: manifest.metadata.name, ...(namespace !== undefined && { namespace }) }),
         contentType: 'application/apply-patch+yaml', // JSON is YAML
         query: { fieldManager: fieldManagerOf(deployment) },
-        body: owned(manifest, deployment),
+        body: withOwner(manifest, deployment),
         signal,
       })
     },
@@ -60,7 +63,7 @@ export const objectsApi = (transport: Transport, clock: Clock): ObjectsApi => {
       if (found?.metadata.annotations?.[OWNER_ANNOTATION] !== deployment) return true
       const { uid, deletionTimestamp } = found.metadata
       if (deletionTimestamp === undefined) {
-        const { resource, namespace } = await placed(name, signal)
+        const { resource, namespace } = await resolve(name, signal)
         await api.withLimits({ signal }).delete(resource, name.name, namespace, { uid, propagation: 'Background' })
       }
       return (await read(name, signal)) === undefined

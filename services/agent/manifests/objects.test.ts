@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { fieldManagerOf, inOrder, leavers, type ObjectName, phaseOf, union } from './objects.ts'
+import {
+  fieldManagerOf,
+  findRemovedObjects,
+  type ObjectName,
+  sortForApply,
+  summarizeObjects,
+  union,
+} from './objects.ts'
 
 const named = (name: string, apiVersion = 'v1'): ObjectName => ({
   apiVersion,
@@ -11,14 +18,14 @@ const named = (name: string, apiVersion = 'v1'): ObjectName => ({
 test('what left the list goes, the last one first, and what only moved to another version stays', () => {
   const applied = [named('a'), named('b'), named('c', 'x.io/v1'), named('d')]
   const wanted = [named('d'), named('c', 'x.io/v2')]
-  expect(leavers(applied, wanted)).toEqual([named('b'), named('a')])
+  expect(findRemovedObjects(applied, wanted)).toEqual([named('b'), named('a')])
   expect(union(applied, wanted)).toEqual([named('a'), named('b'), ...wanted])
 })
 
 test('namespaces and kinds come first, the rest as it is written', () => {
   const object = (kind: string) => ({ apiVersion: 'v1', kind, metadata: { name: 'x' } })
   const kinds = ['Service', 'Namespace', 'ConfigMap', 'CustomResourceDefinition']
-  expect(inOrder(kinds.map(object)).map(({ kind }) => kind)).toEqual([
+  expect(sortForApply(kinds.map(object)).map(({ kind }) => kind)).toEqual([
     'Namespace',
     'CustomResourceDefinition',
     'Service',
@@ -49,5 +56,5 @@ test.for<[string, readonly object[], string]>([
   ['a resource that is stuck', [object('Widget', condition('Stalled', 'True'))], 'Failed'],
   ['a resource that is not ready', [object('Widget', condition('Ready', 'False'))], 'Pending'],
 ])('%s', ([, objects, phase]) => {
-  expect(phaseOf(objects).phase).toBe(phase)
+  expect(summarizeObjects(objects).phase).toBe(phase)
 })

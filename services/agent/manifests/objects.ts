@@ -23,7 +23,7 @@ export const nameOf = ({ apiVersion, kind, metadata: { name, namespace } }: Mani
 })
 
 /** `ConfigMap default/web` */
-export const described = ({ kind, namespace, name }: ObjectName): string =>
+export const formatObjectName = ({ kind, namespace, name }: ObjectName): string =>
   `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`
 
 /** The same for any version of its group, so that an object whose version was moved up isn't deleted. */
@@ -31,24 +31,27 @@ const identityOf = ({ apiVersion, kind, namespace = '', name }: ObjectName): str
   [apiVersion.includes('/') ? apiVersion.split('/')[0] : '', kind, namespace, name].join('/')
 
 /** Those that left the list, the last one first. */
-export const leavers = (applied: readonly ObjectName[], wanted: readonly ObjectName[]): readonly ObjectName[] => {
+export const findRemovedObjects = (
+  applied: readonly ObjectName[],
+  wanted: readonly ObjectName[],
+): readonly ObjectName[] => {
   const kept = new Set(wanted.map(identityOf))
   return applied.filter((one) => !kept.has(identityOf(one))).toReversed()
 }
 
 /** Both, each once. */
 export const union = (applied: readonly ObjectName[], wanted: readonly ObjectName[]): readonly ObjectName[] => [
-  ...leavers(applied, wanted).toReversed(),
+  ...findRemovedObjects(applied, wanted).toReversed(),
   ...wanted,
 ]
 
 const FIRST = ['Namespace', 'CustomResourceDefinition']
 
 /** Namespaces and kinds come before what needs them; else the order is that of the list. */
-export const inOrder = (manifests: readonly Manifest[]): readonly Manifest[] =>
+export const sortForApply = (manifests: readonly Manifest[]): readonly Manifest[] =>
   manifests.toSorted((a, b) => Number(FIRST.includes(b.kind)) - Number(FIRST.includes(a.kind)))
 
-export const owned = (manifest: Manifest, deployment: string): Manifest => ({
+export const withOwner = (manifest: Manifest, deployment: string): Manifest => ({
   ...manifest,
   metadata: {
     ...manifest.metadata,
@@ -57,12 +60,12 @@ export const owned = (manifest: Manifest, deployment: string): Manifest => ({
 })
 
 /** Kubernetes: at most 128 characters. */
-const LONGEST_MANAGER = 128
+const MAX_MANAGER_CHARS = 128
 
 /** One manager a Deployment, so that two of them never overwrite each other unseen. */
 export const fieldManagerOf = (deployment: string): string => {
   const readable = `muster-agent/${deployment}`
-  if (readable.length <= LONGEST_MANAGER) return readable
+  if (readable.length <= MAX_MANAGER_CHARS) return readable
   return `muster-agent/${createHash('sha256').update(deployment).digest('hex').slice(0, 32)}`
 }
 
@@ -73,7 +76,7 @@ interface Condition {
 }
 
 /** What it says when it has given up: a failed Job, a Deployment past its deadline, a Stalled resource. Kubernetes: kstatus. */
-const givenUp = (object: object): string | undefined => {
+const findFailure = (object: object): string | undefined => {
   const { kind, status } = object as { kind?: string; status?: { conditions?: readonly Condition[] } }
   const found = status?.conditions?.find(
     ({ type, status: value }) =>
@@ -85,8 +88,8 @@ const givenUp = (object: object): string | undefined => {
 }
 
 /** How the objects do together. The worst of them speaks; Running says nothing. */
-export const phaseOf = (objects: readonly object[]): { readonly phase: Phase; readonly message?: string } => {
-  const failure = objects.map(givenUp).find((text) => text !== undefined)
+export const summarizeObjects = (objects: readonly object[]): { readonly phase: Phase; readonly message?: string } => {
+  const failure = objects.map(findFailure).find((text) => text !== undefined)
   if (failure !== undefined) return { phase: 'Failed', message: failure }
   const waiting = objects.map(readinessOf).find(({ available }) => available !== 'True')
   return waiting === undefined ? { phase: 'Running' } : { phase: 'Pending', message: waiting.message }

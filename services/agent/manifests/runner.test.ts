@@ -7,10 +7,10 @@ import { readApplied } from './runner.ts'
 test('a record of what was applied that nobody can read is named, with what to do', async () => {
   const folder = join(await temporaryFolder('agent'), 'place')
   await mkdir(folder)
-  const place = { key: 'till.shop.web', deployment: 'shop/web', folder }
-  expect(await readApplied(place)).toEqual({ objects: [], digest: undefined })
+  const placement = { key: 'till.shop.web', deployment: 'shop/web', folder }
+  expect(await readApplied(placement)).toEqual({ objects: [], digest: undefined })
   await writeFile(join(folder, 'applied.json'), '{"objects":[')
-  await expect(readApplied(place)).rejects.toThrow(
+  await expect(readApplied(placement)).rejects.toThrow(
     `${folder}/applied.json is spoilt, so it is not known what was applied: remove it, and by hand what shop/web does not list any more`,
   )
 })

@@ -12,18 +12,26 @@ import { UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { backoff } from '../backoff.ts'
+import { retryDelay } from '../backoff.ts'
 import { readIfThere, replaceFile } from '../placement-store.ts'
-import { type Manifest, manifestsOf, scoreDigest } from '../workload.ts'
-import type { Place, Report, Runner } from '../workload-runner.ts'
-import { described, inOrder, leavers, nameOf, type ObjectName, phaseOf, union } from './objects.ts'
+import { type Manifest, toManifests, workloadDigest } from '../workload.ts'
+import type { LocalPlacement, ReportPhase, WorkloadRunner } from '../workload-runner.ts'
+import {
+  findRemovedObjects,
+  formatObjectName,
+  nameOf,
+  type ObjectName,
+  sortForApply,
+  summarizeObjects,
+  union,
+} from './objects.ts'
 import { NoNamespaceError, type ObjectsApi } from './objects-api.ts'
 
 /** How often objects are looked at while some are not ready, and while all are. */
-const LOOK = { waiting: '2s', ready: '15s' } as const
+const CHECK_INTERVAL = { waiting: '2s', ready: '15s' } as const
 
 /** What was applied, and what may have been. */
-export interface Applied {
+export interface AppliedObjects {
   readonly objects: readonly ObjectName[]
   /** Of the score of which all was applied, and nothing else is left; undefined while that is under way. */
   readonly digest: string | undefined
@@ -35,72 +43,82 @@ export interface ManifestRunnerOptions {
   readonly log: Logger
 }
 
-export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Runner => {
-  const write = ({ folder }: Place, applied: Applied): Promise<void> =>
-    replaceFile(fileIn(folder), canonicalText(applied))
+export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): WorkloadRunner => {
+  const write = ({ folder }: LocalPlacement, applied: AppliedObjects): Promise<void> =>
+    replaceFile(appliedFile(folder), canonicalText(applied))
 
-  const bringAbout = async (place: Place, manifests: readonly Manifest[], digest: string, signal: AbortSignal) => {
-    const before = await readApplied(place)
+  const applyAll = async (
+    placement: LocalPlacement,
+    manifests: readonly Manifest[],
+    digest: string,
+    signal: AbortSignal,
+  ) => {
+    const before = await readApplied(placement)
     if (before.digest === digest) return
     const wanted = manifests.map(nameOf)
     const all = union(before.objects, wanted)
-    await write(place, { objects: all, digest: undefined })
-    for (const manifest of manifests) await applyOne(place, manifest, signal)
-    for (const name of leavers(all, wanted)) await gone(name, place, signal)
-    await write(place, { objects: wanted, digest })
-    log.info('applied', { deployment: place.deployment, objects: wanted.length })
+    await write(placement, { objects: all, digest: undefined })
+    for (const manifest of manifests) await applyOne(placement, manifest, signal)
+    for (const name of findRemovedObjects(all, wanted)) await deleteAndWait(name, placement, signal)
+    await write(placement, { objects: wanted, digest })
+    log.info('applied', { deployment: placement.deployment, objects: wanted.length })
   }
 
-  const applyOne = async (place: Place, manifest: Manifest, signal: AbortSignal): Promise<void> => {
+  const applyOne = async (placement: LocalPlacement, manifest: Manifest, signal: AbortSignal): Promise<void> => {
     try {
-      await api.apply(manifest, place.deployment, signal)
+      await api.apply(manifest, placement.deployment, signal)
     } catch (error) {
       signal.throwIfAborted()
-      throw new Error(`${described(nameOf(manifest))} can't be applied: ${messageOf(error)}`, { cause: error })
+      throw new Error(`${formatObjectName(nameOf(manifest))} can't be applied: ${messageOf(error)}`, { cause: error })
     }
   }
 
   /** Resolves when the object is gone, which takes as long as its finalizers do. */
-  const gone = async (name: ObjectName, place: Place, signal: AbortSignal): Promise<void> => {
+  const deleteAndWait = async (name: ObjectName, placement: LocalPlacement, signal: AbortSignal): Promise<void> => {
     try {
-      while (!(await api.remove(name, place.deployment, signal))) {
+      while (!(await api.remove(name, placement.deployment, signal))) {
         await clock.sleep('500ms', signal)
         signal.throwIfAborted()
       }
     } catch (error) {
       signal.throwIfAborted()
-      // Its kind is gone, and with a kind go its objects; and what has no place was never there.
+      // Its kind is gone, and with a kind go its objects; and an object without a namespace was never created.
       if (error instanceof UnknownKindError || error instanceof NoNamespaceError) return
-      throw new Error(`${described(name)} can't be deleted: ${messageOf(error)}`, { cause: error })
+      throw new Error(`${formatObjectName(name)} can't be deleted: ${messageOf(error)}`, { cause: error })
     }
   }
 
   /** Resolves when the signal aborts. @throws what the API server fails with */
-  const watch = async (place: Place, manifests: readonly Manifest[], report: Report, signal: AbortSignal) => {
+  const watch = async (
+    placement: LocalPlacement,
+    manifests: readonly Manifest[],
+    report: ReportPhase,
+    signal: AbortSignal,
+  ) => {
     while (!signal.aborted) {
       const objects: object[] = []
       for (const manifest of manifests) {
         const found = await api.read(nameOf(manifest), signal)
         if (found === undefined) {
-          log.warn('somebody deleted an object: it is applied again', { object: described(nameOf(manifest)) })
-          await applyOne(place, manifest, signal)
+          log.warn('somebody deleted an object: it is applied again', { object: formatObjectName(nameOf(manifest)) })
+          await applyOne(placement, manifest, signal)
         }
         objects.push(found ?? { ...manifest, metadata: { ...manifest.metadata, generation: 1 } })
       }
-      const { phase, message } = phaseOf(objects)
+      const { phase, message } = summarizeObjects(objects)
       report(phase, message)
-      await clock.sleep(phase === 'Running' ? LOOK.ready : LOOK.waiting, signal)
+      await clock.sleep(phase === 'Running' ? CHECK_INTERVAL.ready : CHECK_INTERVAL.waiting, signal)
     }
   }
 
   /** Does it until it works or the signal aborts. */
-  const insist = async (
-    work: (report: Report) => Promise<void>,
-    report: Report,
+  const retryUntilDone = async (
+    work: (report: ReportPhase) => Promise<void>,
+    report: ReportPhase,
     signal: AbortSignal,
   ): Promise<void> => {
     let failures = 0
-    const heard: Report = (phase, message) => {
+    const heard: ReportPhase = (phase, message) => {
       if (phase === 'Running') failures = 0
       report(phase, message)
     }
@@ -110,7 +128,7 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Runn
       } catch (error) {
         if (signal.aborted) return
         failures += 1
-        const wait = backoff(failures)
+        const wait = retryDelay(failures)
         log.warn('it is tried again', { problem: messageOf(error), failures, wait })
         report('Failed', `${messageOf(error)}; failure ${failures}, tried again in ${formatDuration(wait)}`)
         await clock.sleep(wait, signal)
@@ -119,41 +137,41 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Runn
   }
 
   return {
-    async tend(place, score, report, signal) {
-      const manifests = inOrder(manifestsOf(score))
-      const digest = scoreDigest(score)
-      const work = async (heard: Report) => {
-        await bringAbout(place, manifests, digest, signal)
-        await watch(place, manifests, heard, signal)
+    async run(placement, score, report, signal) {
+      const manifests = sortForApply(toManifests(score))
+      const digest = workloadDigest(score)
+      const work = async (heard: ReportPhase) => {
+        await applyAll(placement, manifests, digest, signal)
+        await watch(placement, manifests, heard, signal)
       }
-      await insist(work, report, signal)
+      await retryUntilDone(work, report, signal)
     },
-    remove: (place, report, signal) =>
-      insist(
+    remove: (placement, report, signal) =>
+      retryUntilDone(
         async () => {
-          const { objects } = await readApplied(place)
-          for (const name of objects.toReversed()) await gone(name, place, signal)
+          const { objects } = await readApplied(placement)
+          for (const name of objects.toReversed()) await deleteAndWait(name, placement, signal)
         },
         report,
         signal,
       ),
-    async halt() {
+    async stop() {
       // Objects live in their cluster, whoever applied them.
     },
   }
 }
 
-/** What the place has on its cluster. @throws Error when nobody can read it any more: forgotten objects would stay for ever */
-export const readApplied = async ({ folder, deployment }: Place): Promise<Applied> => {
-  const file = fileIn(folder)
+/** What the placement has on its cluster. @throws Error when the file is damaged: objects that it listed would stay for ever */
+export const readApplied = async ({ folder, deployment }: LocalPlacement): Promise<AppliedObjects> => {
+  const file = appliedFile(folder)
   const bytes = await readIfThere(file)
   if (bytes === undefined) return { objects: [], digest: undefined }
   try {
-    return JSON.parse(bytes.toString()) as Applied
+    return JSON.parse(bytes.toString()) as AppliedObjects
   } catch (error) {
     const mend = `remove it, and by hand what ${deployment} does not list any more`
     throw new Error(`${file} is spoilt, so it is not known what was applied: ${mend}`, { cause: error })
   }
 }
 
-const fileIn = (folder: string): string => join(folder, 'applied.json')
+const appliedFile = (folder: string): string => join(folder, 'applied.json')

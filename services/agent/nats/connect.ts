@@ -5,7 +5,7 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { inboxOf } from './inbox.ts'
 
-export interface LinkOptions {
+export interface ConnectOptions {
   /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */
   readonly url: string
   readonly device: string
@@ -22,13 +22,13 @@ export class RefusedError extends Error {
   }
 }
 
-const RETRY = 1_000
+const RETRY_DELAY_MS = 1_000
 
 /**
  * The first connection, however long it takes. Later breaks mend themselves.
  * @throws RefusedError, and the signal's reason when it aborts first
  */
-export const connectTo = async (options: LinkOptions, signal: AbortSignal): Promise<NatsConnection> => {
+export const connectAgent = async (options: ConnectOptions, signal: AbortSignal): Promise<NatsConnection> => {
   const { url, device, authenticator, clock, log } = options
   const nats = url.split(',').map(withoutUser).join(',')
   for (let tries = 1; ; tries++) {
@@ -39,7 +39,7 @@ export const connectTo = async (options: LinkOptions, signal: AbortSignal): Prom
         name: `muster-agent/${device}`,
         inboxPrefix: inboxOf(device),
         maxReconnectAttempts: -1,
-        reconnectTimeWait: RETRY,
+        reconnectTimeWait: RETRY_DELAY_MS,
         // Users come and go with a server's configuration: an agent that is let in again goes on.
         ignoreAuthErrorAbort: true,
         ...(authenticator !== undefined && { authenticator }),
@@ -50,13 +50,13 @@ export const connectTo = async (options: LinkOptions, signal: AbortSignal): Prom
           cause: error,
         })
       if (tries === 1) log.warn('NATS does not answer: what runs goes on', { nats, problem: messageOf(error) })
-      await clock.sleep(RETRY, signal)
+      await clock.sleep(RETRY_DELAY_MS, signal)
     }
   }
 }
 
 /** Tells of breaks until the connection is closed. */
-export const follow = async (connection: NatsConnection, log: Logger, onBack: () => void): Promise<void> => {
+export const logStatus = async (connection: NatsConnection, log: Logger, onBack: () => void): Promise<void> => {
   for await (const status of connection.status()) {
     if (status.type === 'disconnect') log.warn('NATS is away: what runs goes on')
     if (status.type === 'error') log.warn('NATS refuses something', { problem: status.error.message })

@@ -18,7 +18,7 @@ export class CredentialsError extends Error {
 }
 
 /** Undefined when nothing is to be proved. @throws CredentialsError */
-export const authenticatorOf = async (files: CredentialFiles): Promise<Authenticator | undefined> => {
+export const readAuthenticator = async (files: CredentialFiles): Promise<Authenticator | undefined> => {
   if (files.creds !== undefined) return credsIn(files.creds, await read(files.creds))
   if (files.token === undefined) return undefined
   const token = await read(files.token)

@@ -17,7 +17,7 @@ export interface Permissions {
 }
 
 /** @throws MalformedEntry for what can't be the name of a device */
-export const permissionsOf = (device: string): Permissions => {
+export const devicePermissions = (device: string): Permissions => {
   const desired = BUCKETS.desired.name
   const stream = streamOf(desired)
   return {

@@ -1,5 +1,5 @@
 /** The part of nats-server's configuration that says who may sign in, and what they may do. Pure. */
-import { type Permissions, permissionsOf } from './device-permissions.ts'
+import { devicePermissions, type Permissions } from './device-permissions.ts'
 
 /** Public nkeys: `U…`. */
 export interface Users {
@@ -21,14 +21,14 @@ const device = (name: string, nkey: string, { publish, subscribe }: Permissions)
     }`
 
 /** For `include` in the configuration of a server that has JetStream. The order is that of the names. */
-export const serverConfig = ({ operator, devices }: Users): string => {
+export const buildServerConfig = ({ operator, devices }: Users): string => {
   const sorted = [...devices].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return `# Written by "muster fleet credentials": who may sign in. Include it in nats-server's configuration.
 authorization {
   users: [
     # muster manager
     { nkey: ${operator} }
-${sorted.map(([name, nkey]) => device(name, nkey, permissionsOf(name))).join('\n')}
+${sorted.map(([name, nkey]) => device(name, nkey, devicePermissions(name))).join('\n')}
   ]
 }
 `

@@ -1,4 +1,4 @@
-/** What the device says of itself: kept until NATS has it, and said again when NATS may have lost it. */
+/** What the device says of itself: kept until NATS has it, and reported again when NATS may have lost it. */
 import type { KV } from '@nats-io/kv'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Info, infoCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
@@ -8,13 +8,13 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 
 /** The buckets that a device writes to. */
-export interface Outlets {
+export interface ReportBuckets {
   readonly state: KV
   readonly info: KV
   readonly heartbeat: KV
 }
 
-interface Said {
+interface ReportedState {
   readonly state: State
   readonly generation: number
 }
@@ -23,18 +23,18 @@ interface Removal {
   readonly done: () => void
 }
 
-const RETRY = 2_000
+const RETRY_DELAY_MS = 2_000
 
-/** Takes what is to be said at any time; `deliver` brings it to NATS. */
-export class Reports {
+/** Takes what is to be reported at any time; `deliver` brings it to NATS. */
+export class StateReporter {
   readonly #device: string
   readonly #info: Info
-  readonly #states = new Map<string, Said>()
+  readonly #states = new Map<string, ReportedState>()
   readonly #removals = new Map<string, Removal>()
   readonly #unsent = new Set<string>()
   #isInfoSent = false
   /** Counts the looks at states: each one is at another key. */
-  #looks = 0
+  #checks = 0
   #wake: () => void = () => {}
 
   constructor(device: string, info: Info) {
@@ -43,7 +43,7 @@ export class Reports {
   }
 
   /** The newest state of a key; one that only differs in its time is not written again. */
-  say(key: string, state: State, generation: number): void {
+  report(key: string, state: State, generation: number): void {
     const before = this.#states.get(key)
     if (before !== undefined && before.generation === generation && isSame(before.state, state)) return
     this.#states.set(key, { state, generation })
@@ -52,7 +52,7 @@ export class Reports {
   }
 
   /** Resolves when the store has no state of the key any more, or the signal aborts. */
-  unsay(key: string, signal: AbortSignal): Promise<void> {
+  clear(key: string, signal: AbortSignal): Promise<void> {
     this.#states.delete(key)
     return new Promise((resolve) => {
       this.#removals.set(key, { done: resolve })
@@ -63,7 +63,7 @@ export class Reports {
   }
 
   /** NATS may have lost everything, as when it was restarted. */
-  sayAllAgain(): void {
+  resendAll(): void {
     for (const key of this.#states.keys()) this.#unsent.add(key)
     this.#isInfoSent = false
     this.#wake()
@@ -73,49 +73,49 @@ export class Reports {
    * Says everything again when a bucket has lost it, as one that was made anew: nobody tells a device. Looks at the info and at one
    * state, each time at another one. @throws what NATS answers
    */
-  async lookAfter({ state, info }: Outlets): Promise<void> {
+  async checkStored({ state, info }: ReportBuckets): Promise<void> {
     const sent = [...this.#states].filter(([key]) => !this.#unsent.has(key))
-    const [key, said] = sent[this.#looks++ % sent.length] ?? []
+    const [key, reported] = sent[this.#checks++ % sent.length] ?? []
     const isLost =
-      (this.#isInfoSent && (await isMissing(info, deviceKey(this.#device), infoCodec.encode(this.#info, 0)))) ||
+      (this.#isInfoSent && (await putIfMissing(info, deviceKey(this.#device), infoCodec.encode(this.#info, 0)))) ||
       (key !== undefined &&
-        said !== undefined &&
-        (await isMissing(state, key, stateCodec.encode(said.state, said.generation))))
-    if (isLost) this.sayAllAgain()
+        reported !== undefined &&
+        (await putIfMissing(state, key, stateCodec.encode(reported.state, reported.generation))))
+    if (isLost) this.resendAll()
   }
 
   /** Until the signal aborts. */
-  async deliver(outlets: Outlets, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
+  async deliver(buckets: ReportBuckets, clock: Clock, log: Logger, signal: AbortSignal): Promise<void> {
     const awake = () => new Promise<void>((resolve) => (this.#wake = resolve))
     signal.addEventListener('abort', () => this.#wake(), { once: true })
     for (let failures = 0; !signal.aborted; ) {
       const news = awake()
       try {
-        await this.#send(outlets, signal)
+        await this.#send(buckets, signal)
         failures = 0
         if (this.#unsent.size === 0 && this.#isInfoSent) await news
       } catch (error) {
         failures += 1
         if (failures === 1)
           log.warn('what the device says can’t be written: it is tried again', { problem: messageOf(error) })
-        await clock.sleep(RETRY, signal)
+        await clock.sleep(RETRY_DELAY_MS, signal)
       }
     }
   }
 
-  async #send({ state, info }: Outlets, signal: AbortSignal): Promise<void> {
+  async #send({ state, info }: ReportBuckets, signal: AbortSignal): Promise<void> {
     if (!this.#isInfoSent) {
       await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
       this.#isInfoSent = true
     }
     for (const key of this.#unsent) {
       if (signal.aborted) return
-      const said = this.#states.get(key)
+      const reported = this.#states.get(key)
       const removal = this.#removals.get(key)
-      if (said !== undefined) await state.put(key, stateCodec.encode(said.state, said.generation))
+      if (reported !== undefined) await state.put(key, stateCodec.encode(reported.state, reported.generation))
       else if (removal !== undefined) await state.delete(key)
-      if (this.#states.get(key) === said) this.#unsent.delete(key)
-      if (said === undefined && removal !== undefined) {
+      if (this.#states.get(key) === reported) this.#unsent.delete(key)
+      if (reported === undefined && removal !== undefined) {
         this.#removals.delete(key)
         removal.done()
       }
@@ -124,7 +124,7 @@ export class Reports {
 }
 
 /** Whether the bucket had nothing of the key; then it has the bytes. A device may not read, so it asks by a write that only such a key takes. */
-const isMissing = async (bucket: KV, key: string, bytes: Uint8Array): Promise<boolean> => {
+const putIfMissing = async (bucket: KV, key: string, bytes: Uint8Array): Promise<boolean> => {
   try {
     await bucket.put(key, bytes, { previousSeq: 0 })
     return true

@@ -44,7 +44,7 @@ export const watchDesired = async (
     if (left === 0) listener.onReplayed()
     for await (const message of messages) {
       if (signal.aborted) break
-      await tell(message, bucket, listener)
+      await notify(message, bucket, listener)
       left -= 1
       if (left === 0) listener.onReplayed()
     }
@@ -55,7 +55,7 @@ export const watchDesired = async (
   }
 }
 
-const tell = async (message: JsMsg, bucket: string, listener: DesiredListener): Promise<void> => {
+const notify = async (message: JsMsg, bucket: string, listener: DesiredListener): Promise<void> => {
   const key = keyIn(bucket, message.subject)
   if (key === undefined) return
   if (isDeletion(message)) await listener.onDeleted(key)

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Program } from '../workload.ts'
-import type { Place } from '../workload-runner.ts'
-import { MARK } from './process-table.ts'
+import type { LocalPlacement } from '../workload-runner.ts'
+import { WORKLOAD_VARIABLE } from './process-table.ts'
 
 /** The program can't be started as it is written. */
 export class LaunchError extends Error {
@@ -14,27 +14,27 @@ export class LaunchError extends Error {
   }
 }
 
-export const outputFile = ({ folder }: Place): string => join(folder, 'output.log')
+export const outputFile = ({ folder }: LocalPlacement): string => join(folder, 'output.log')
 
 /** Variables of ours say where secrets are; programs have no use for them. */
 const inherited = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MUSTER_')))
 
 /** Starts the program as the leader of a group of its own, which does not end with the agent. @throws LaunchError */
-export const launch = async (place: Place, program: Program, mark: string): Promise<ChildProcess> => {
+export const launch = async (placement: LocalPlacement, program: Program, mark: string): Promise<ChildProcess> => {
   const {
     command: [file, ...args],
     env,
     workingDirectory,
   } = program
-  const cwd = workingDirectory ?? join(place.folder, 'work')
+  const cwd = workingDirectory ?? join(placement.folder, 'work')
   if (workingDirectory === undefined) await mkdir(cwd, { recursive: true })
   else if (!(await isFolder(cwd))) throw new LaunchError(`there is no folder ${cwd}, which is its workingDirectory`)
-  const output = await open(outputFile(place), 'a', 0o600)
+  const output = await open(outputFile(placement), 'a', 0o600)
   try {
     const child = spawn(file, args, {
       cwd,
-      env: { ...inherited(), ...env, [MARK]: mark },
+      env: { ...inherited(), ...env, [WORKLOAD_VARIABLE]: mark },
       stdio: ['ignore', output.fd, output.fd],
       detached: true,
     })

@@ -1,13 +1,13 @@
-import type { Runner } from '../workload-runner.ts'
+import type { WorkloadRunner } from '../workload-runner.ts'
 
-const WHY = 'this device is a cluster, not a machine: give it KubernetesManifests'
+const MESSAGE = 'this device is a cluster, not a machine: give it KubernetesManifests'
 
-/** For an agent that works for a cluster from elsewhere: programs have no place there, and says so. */
-export const noMachine: Runner = {
-  async tend(_place, _score, report, signal) {
-    report('Failed', WHY)
+/** For an agent that serves a remote cluster: reports that programs can not run there. */
+export const noMachine: WorkloadRunner = {
+  async run(_place, _score, report, signal) {
+    report('Failed', MESSAGE)
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   },
   async remove() {},
-  async halt() {},
+  async stop() {},
 }

@@ -4,26 +4,26 @@ import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 /** A process that can't be mistaken for a later one with the same number. */
-export interface Identity {
+export interface ProcessIdentity {
   readonly pid: number
   /** When it began, in the system's own words. */
   readonly started: string
 }
 
 /** Of processes that an agent starts, and of what these start: whose they are. */
-export const MARK = 'MUSTER_WORKLOAD'
+export const WORKLOAD_VARIABLE = 'MUSTER_WORKLOAD'
 
 const isLinux = process.platform === 'linux'
 
 /** Who has this number now; undefined when nobody has, or only what is left of one that ended. */
-export const identify = (pid: number): Promise<Identity | undefined> => (isLinux ? fromProc(pid) : fromPs(pid))
+export const identify = (pid: number): Promise<ProcessIdentity | undefined> => (isLinux ? fromProc(pid) : fromPs(pid))
 
-export const isAlive = async ({ pid, started }: Identity): Promise<boolean> =>
+export const isAlive = async ({ pid, started }: ProcessIdentity): Promise<boolean> =>
   (await identify(pid))?.started === started
 
 /** Of a process that was just started, be it over already. */
-export const identityOf = async (pid: number): Promise<Identity> => {
-  if (!isLinux) return (await fromPs(pid)) ?? { pid, started: GONE }
+export const identityOf = async (pid: number): Promise<ProcessIdentity> => {
+  if (!isLinux) return (await fromPs(pid)) ?? { pid, started: UNKNOWN_START }
   return { pid, started: await startOf(await statOf(pid)) }
 }
 
@@ -31,14 +31,14 @@ export const identityOf = async (pid: number): Promise<Identity> => {
  * Whether the number is still that of the group that it leads or led. It is given to nobody else while anything of the group
  * lives: who has it otherwise, or has it after a restart of the machine, is a stranger.
  */
-export const ownsGroup = async ({ pid, started }: Identity): Promise<boolean> => {
+export const ownsGroup = async ({ pid, started }: ProcessIdentity): Promise<boolean> => {
   if (!isLinux) return [undefined, started].includes((await fromPs(pid))?.started)
   const stat = await statOf(pid)
   return stat === undefined ? started.startsWith(`${await bootId()} `) : (await startOf(stat)) === started
 }
 
 /** Instead of the start of a process that was over before it could be looked at. */
-const GONE = 'gone'
+const UNKNOWN_START = 'gone'
 
 /** `/proc/<pid>/stat`, whose second field is a name in parentheses that may hold anything. */
 const statOf = async (pid: number): Promise<readonly string[] | undefined> => {
@@ -62,16 +62,16 @@ const bootId = (): Promise<string> => {
   return boot
 }
 
-const fromProc = async (pid: number): Promise<Identity | undefined> => {
+const fromProc = async (pid: number): Promise<ProcessIdentity | undefined> => {
   const stat = await statOf(pid)
   if (stat === undefined || ['Z', 'X'].includes(stat[STATE] ?? '')) return undefined
   return { pid, started: await startOf(stat) }
 }
 
 const startOf = async (stat: readonly string[] | undefined): Promise<string> =>
-  `${await bootId()} ${stat?.[START_TIME] ?? GONE}`
+  `${await bootId()} ${stat?.[START_TIME] ?? UNKNOWN_START}`
 
-const fromPs = async (pid: number): Promise<Identity | undefined> => {
+const fromPs = async (pid: number): Promise<ProcessIdentity | undefined> => {
   try {
     const { stdout } = await promisify(execFile)('ps', ['-o', 'stat=,lstart=', '-p', String(pid)])
     const [state = '', ...started] = stdout.trim().split(/\s+/)
@@ -85,12 +85,14 @@ const fromPs = async (pid: number): Promise<Identity | undefined> => {
  * The leaders of process groups whose mark begins so: finds what an agent started and was killed before it wrote that down.
  * Only where there is /proc; elsewhere nothing is found.
  */
-export const markedLeaders = async (beginning: string): Promise<readonly Identity[]> => {
+export const findMarkedLeaders = async (beginning: string): Promise<readonly ProcessIdentity[]> => {
   if (!isLinux) return []
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 1)
   const found = await Promise.all(
     pids.map(async (pid) => {
-      const isMarked = (await environment(pid)).some((variable) => variable.startsWith(`${MARK}=${beginning}`))
+      const isMarked = (await environment(pid)).some((variable) =>
+        variable.startsWith(`${WORKLOAD_VARIABLE}=${beginning}`),
+      )
       if (!isMarked) return undefined
       const group = (await statOf(pid))?.[GROUP]
       return group === String(pid) ? identify(pid) : undefined

@@ -1,5 +1,5 @@
 /**
- * Programs of this machine, one a place:
+ * Programs of this machine, one a placement:
  *
  *   start ─► Pending ── steady ─► Running
  *     ▲                             │ ends
@@ -15,25 +15,25 @@ import { messageOf } from '#operator/client/errors.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { backoff } from '../backoff.ts'
+import { retryDelay } from '../backoff.ts'
 import { readIfThere, replaceFile } from '../placement-store.ts'
-import { type Program, programOf, STOP_TIMEOUT, scoreDigest } from '../workload.ts'
-import type { Place, Report, Runner } from '../workload-runner.ts'
+import { DEFAULT_STOP_TIMEOUT_MS, type Program, toProgram, workloadDigest } from '../workload.ts'
+import type { LocalPlacement, ReportPhase, WorkloadRunner } from '../workload-runner.ts'
 import { launch, outputFile } from './launch.ts'
-import { keepShort } from './output.ts'
-import { type Identity, identityOf, isAlive, markedLeaders } from './process-table.ts'
+import { rotateOutput } from './output.ts'
+import { findMarkedLeaders, identityOf, isAlive, type ProcessIdentity } from './process-table.ts'
 import { killGroup, stopGroup } from './stop.ts'
 
 /** A program that lived so long counts as running. Milliseconds. */
-export const STEADY = 2_000
+export const STEADY_AFTER_MS = 2_000
 /** After so long a life its failures are forgotten. Milliseconds. */
-const CALM = 60_000
+const FAILURES_FORGOTTEN_AFTER_MS = 60_000
 /** How often a program that another agent started is looked at. Milliseconds. */
-const LOOK = 500
+const POLL_INTERVAL_MS = 500
 
 /** What is written down of a running program. */
-interface Running {
-  readonly identity: Identity
+interface ProcessRecord {
+  readonly identity: ProcessIdentity
   /** Of the score that it was started for. */
   readonly digest: string
   /** Milliseconds that it may take to stop. */
@@ -41,8 +41,8 @@ interface Running {
 }
 
 /** A program that lives. */
-interface Life {
-  readonly running: Running
+interface RunningProgram {
+  readonly running: ProcessRecord
   /** Undefined for one that was taken over. */
   readonly child: ChildProcess | undefined
 }
@@ -54,44 +54,50 @@ export interface ProcessRunnerOptions {
   readonly log: Logger
 }
 
-export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Runner => {
-  const markOf = ({ key }: Place): string => `${agent}/${key}`
+export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): WorkloadRunner => {
+  const markOf = ({ key }: LocalPlacement): string => `${agent}/${key}`
 
-  const remembered = async (place: Place): Promise<Running | undefined> => {
-    const bytes = await readIfThere(recordOf(place))
+  const readRecord = async (placement: LocalPlacement): Promise<ProcessRecord | undefined> => {
+    const bytes = await readIfThere(recordFile(placement))
     try {
-      return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as Running)
+      return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as ProcessRecord)
     } catch {
       return undefined // it is found by its mark
     }
   }
 
-  /** Ends all that is there for the place but the one that is wanted, and gives that one. */
-  const takeOver = async (place: Place, digest: string | undefined): Promise<Running | undefined> => {
-    const record = await remembered(place)
+  /** Ends all programs of the placement except the desired one, and returns that one. */
+  const takeOver = async (
+    placement: LocalPlacement,
+    digest: string | undefined,
+  ): Promise<ProcessRecord | undefined> => {
+    const record = await readRecord(placement)
     const kept =
       record?.digest === digest && record !== undefined && (await isAlive(record.identity)) ? record : undefined
-    const isKept = ({ pid }: Identity): boolean => pid === kept?.identity.pid
-    const marked = await markedLeaders(`${markOf(place)}@`)
+    const isKept = ({ pid }: ProcessIdentity): boolean => pid === kept?.identity.pid
+    const marked = await findMarkedLeaders(`${markOf(placement)}@`)
     const others = [...marked, ...(record === undefined ? [] : [record.identity])].filter((one) => !isKept(one))
-    for (const other of others) await stopGroup(other, record?.stopTimeout ?? STOP_TIMEOUT, clock)
+    for (const other of others) await stopGroup(other, record?.stopTimeout ?? DEFAULT_STOP_TIMEOUT_MS, clock)
     return kept
   }
 
-  const begin = async (place: Place, program: Program, digest: string): Promise<Life> => {
-    const child = await launch(place, program, `${markOf(place)}@${digest}`)
+  const begin = async (placement: LocalPlacement, program: Program, digest: string): Promise<RunningProgram> => {
+    const child = await launch(placement, program, `${markOf(placement)}@${digest}`)
     const pid = child.pid as number
     const identity = await identityOf(pid)
     const running = { identity, digest, stopTimeout: program.stopTimeout }
-    await replaceFile(recordOf(place), canonicalText(running))
-    log.info('program started', { deployment: place.deployment, pid })
+    await replaceFile(recordFile(placement), canonicalText(running))
+    log.info('program started', { deployment: placement.deployment, pid })
     return { running, child }
   }
 
   /** How it ended, for people; undefined when the signal aborted first. */
-  const end = async ({ running: { identity }, child }: Life, signal: AbortSignal): Promise<string | undefined> => {
+  const end = async (
+    { running: { identity }, child }: RunningProgram,
+    signal: AbortSignal,
+  ): Promise<string | undefined> => {
     if (child === undefined) {
-      while (!signal.aborted && (await isAlive(identity))) await clock.sleep(LOOK, signal)
+      while (!signal.aborted && (await isAlive(identity))) await clock.sleep(POLL_INTERVAL_MS, signal)
       return signal.aborted ? undefined : 'it ended'
     }
     return new Promise((resolve) => {
@@ -117,16 +123,21 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Runn
   }
 
   /** Tells that it runs once it is steady, unless it ends before. */
-  const settle = async (report: Report, signal: AbortSignal): Promise<void> => {
-    await clock.sleep(STEADY, signal)
+  const reportWhenSteady = async (report: ReportPhase, signal: AbortSignal): Promise<void> => {
+    await clock.sleep(STEADY_AFTER_MS, signal)
     if (!signal.aborted) report('Running')
   }
 
   /** From its start to its end. */
-  const live = async (life: Life, report: Report, signal: AbortSignal): Promise<string | undefined> => {
+  const waitForEnd = async (
+    life: RunningProgram,
+    report: ReportPhase,
+    signal: AbortSignal,
+  ): Promise<string | undefined> => {
     const over = new AbortController()
     if (life.child === undefined) report('Running')
-    const settled = life.child === undefined ? undefined : settle(report, AbortSignal.any([signal, over.signal]))
+    const settled =
+      life.child === undefined ? undefined : reportWhenSteady(report, AbortSignal.any([signal, over.signal]))
     const how = await end(life, signal)
     over.abort()
     await settled
@@ -135,51 +146,56 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Runn
     return how
   }
 
-  const tend = async (place: Place, score: Score, report: Report, signal: AbortSignal): Promise<void> => {
-    const program = programOf(score)
-    const digest = scoreDigest(score)
+  const superviseProgram = async (
+    placement: LocalPlacement,
+    score: Score,
+    report: ReportPhase,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const program = toProgram(score)
+    const digest = workloadDigest(score)
     for (let failures = 0; !signal.aborted; ) {
       const since = monotonic(clock)
       let problem: string | undefined
       try {
         // Each time: what could not be written down the last time is found by its mark.
-        const running = await takeOver(place, digest)
+        const running = await takeOver(placement, digest)
         if (running === undefined && failures === 0) report('Pending', 'it is being started')
         if (running !== undefined)
-          log.info('program taken over', { deployment: place.deployment, pid: running.identity.pid })
-        const life = running === undefined ? await begin(place, program, digest) : { running, child: undefined }
-        problem = await live(life, report, signal)
+          log.info('program taken over', { deployment: placement.deployment, pid: running.identity.pid })
+        const life = running === undefined ? await begin(placement, program, digest) : { running, child: undefined }
+        problem = await waitForEnd(life, report, signal)
       } catch (error) {
         problem = messageOf(error)
       }
       if (problem === undefined) return
-      failures = monotonic(clock) - since > CALM ? 1 : failures + 1
-      const wait = backoff(failures)
-      log.warn('program failed', { deployment: place.deployment, problem, failures, wait })
+      failures = monotonic(clock) - since > FAILURES_FORGOTTEN_AFTER_MS ? 1 : failures + 1
+      const wait = retryDelay(failures)
+      log.warn('program failed', { deployment: placement.deployment, problem, failures, wait })
       report('Failed', `${problem}; failure ${failures}, it starts again in ${formatDuration(wait)}`)
       await clock.sleep(wait, signal)
     }
   }
 
   return {
-    async tend(place, score, report, signal) {
-      const file = outputFile(place)
+    async run(placement, score, report, signal) {
+      const file = outputFile(placement)
       const over = new AbortController()
-      const short = keepShort(file, clock, AbortSignal.any([signal, over.signal]))
+      const short = rotateOutput(file, clock, AbortSignal.any([signal, over.signal]))
       try {
-        await tend(place, score, report, signal)
+        await superviseProgram(placement, score, report, signal)
       } finally {
         over.abort()
         await short
       }
     },
-    async remove(place) {
-      await takeOver(place, undefined)
+    async remove(placement) {
+      await takeOver(placement, undefined)
     },
-    async halt(place) {
-      await takeOver(place, undefined)
+    async stop(placement) {
+      await takeOver(placement, undefined)
     },
   }
 }
 
-const recordOf = ({ folder }: Place): string => join(folder, 'process.json')
+const recordFile = ({ folder }: LocalPlacement): string => join(folder, 'process.json')

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '#operator/model/clock.ts'
-import { type Identity, identityOf, isAlive } from './process-table.ts'
+import { identityOf, isAlive, type ProcessIdentity } from './process-table.ts'
 import { killGroup, stopGroup } from './stop.ts'
 
 interface Group {
-  readonly leader: Identity
+  readonly leader: ProcessIdentity
   /** Of the group, one that answers. */
   readonly member: number
   readonly output: Readable

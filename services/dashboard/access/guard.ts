@@ -5,19 +5,19 @@ import type { Transport } from '#operator/client/transport.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 
 /** What a viewer must be allowed. It says nothing of namespaces: pages show all that the manager watches. */
-export const RIGHT: NonResourceAttributes = { verb: 'get', path: '/dashboard' }
+export const DASHBOARD_RIGHT: NonResourceAttributes = { verb: 'get', path: '/dashboard' }
 
 export interface Guard {
   authorize(token: string): Promise<AuthorizationResult>
 }
 
 /** Milliseconds for which a result holds: rights that are taken away end soon. */
-const HOLDS = 60_000
+const VERDICT_TTL_MS = 60_000
 /** Verdicts that are kept. */
-const MOST = 1_000
+const MAX_VERDICTS = 1_000
 
 /** Asks the API server about each token, once a minute: an open page asks far more often. */
-export const guardBy = (transport: Transport, clock: Clock): Guard => {
+export const createGuard = (transport: Transport, clock: Clock): Guard => {
   /** By the digest of the token: tokens themselves are not kept here. */
   const results = new Map<string, { readonly result: AuthorizationResult; readonly until: number }>()
   return {
@@ -26,13 +26,13 @@ export const guardBy = (transport: Transport, clock: Clock): Guard => {
       const now = monotonic(clock)
       const kept = results.get(key)
       if (kept !== undefined && kept.until > now) return kept.result
-      const result = await authorize(transport, `Bearer ${token}`, RIGHT)
+      const result = await authorize(transport, `Bearer ${token}`, DASHBOARD_RIGHT)
       // The API server may be back at the next request.
       if (result.kind === 'unavailable') return result
       results.delete(key)
-      results.set(key, { result, until: now + HOLDS })
+      results.set(key, { result, until: now + VERDICT_TTL_MS })
       const [oldest] = results.keys()
-      if (results.size > MOST && oldest !== undefined) results.delete(oldest)
+      if (results.size > MAX_VERDICTS && oldest !== undefined) results.delete(oldest)
       return result
     },
   }

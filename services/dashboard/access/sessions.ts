@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 
 /** How long a session lasts, in seconds. */
-const LASTS = 12 * 3_600
-const MOST = 1_000
-const NAME = 'muster-dashboard'
+const SESSION_SECONDS = 12 * 3_600
+const MAX_SESSIONS = 1_000
+const COOKIE_NAME = 'muster-dashboard'
 
 export class Sessions {
   readonly #clock: Clock
@@ -25,10 +25,10 @@ export class Sessions {
   begin(token: string): string {
     this.#clear()
     const id = randomBytes(24).toString('base64url')
-    this.#tokens.set(id, { token, until: monotonic(this.#clock) + LASTS * 1000 })
+    this.#tokens.set(id, { token, until: monotonic(this.#clock) + SESSION_SECONDS * 1000 })
     const oldest = this.#tokens.keys().next().value
-    if (this.#tokens.size > MOST && oldest !== undefined) this.#tokens.delete(oldest)
-    return `${NAME}=${id}; ${this.#attributes}; Max-Age=${LASTS}`
+    if (this.#tokens.size > MAX_SESSIONS && oldest !== undefined) this.#tokens.delete(oldest)
+    return `${COOKIE_NAME}=${id}; ${this.#attributes}; Max-Age=${SESSION_SECONDS}`
   }
 
   /** What is over. */
@@ -39,7 +39,7 @@ export class Sessions {
 
   /** The token of the session that a request belongs to. @param cookies the header Cookie */
   tokenOf(cookies: string | undefined): string | undefined {
-    const id = idIn(cookies)
+    const id = sessionIdIn(cookies)
     const session = id === undefined ? undefined : this.#tokens.get(id)
     if (session === undefined || session.until <= monotonic(this.#clock)) return undefined
     return session.token
@@ -47,14 +47,14 @@ export class Sessions {
 
   /** @returns the value of Set-Cookie */
   end(cookies: string | undefined): string {
-    const id = idIn(cookies)
+    const id = sessionIdIn(cookies)
     if (id !== undefined) this.#tokens.delete(id)
-    return `${NAME}=; ${this.#attributes}; Max-Age=0`
+    return `${COOKIE_NAME}=; ${this.#attributes}; Max-Age=0`
   }
 }
 
-const idIn = (cookies = ''): string | undefined =>
+const sessionIdIn = (cookies = ''): string | undefined =>
   cookies
     .split(';')
     .map((pair) => pair.trim().split('='))
-    .find(([name]) => name === NAME)?.[1]
+    .find(([name]) => name === COOKIE_NAME)?.[1]

@@ -1,11 +1,11 @@
 import { html, type Markup } from '#lib/markup/markup.ts'
 import { command } from '../parts/table.ts'
-import { RIGHT } from './guard.ts'
+import { DASHBOARD_RIGHT } from './guard.ts'
 
 /** Asks for a token. @param problem with the one that was given */
-export const signIn = (problem: string | undefined): Markup => html`
+export const renderSignIn = (problem: string | undefined): Markup => html`
 ${problem === undefined ? undefined : html`<p id="problem" class="problem">${problem}</p>`}
-<p>Whoever may <code>${RIGHT.verb}</code> the path <code>${RIGHT.path}</code> of the API server may look. Make a token, such as</p>
+<p>Whoever may <code>${DASHBOARD_RIGHT.verb}</code> the path <code>${DASHBOARD_RIGHT.path}</code> of the API server may look. Make a token, such as</p>
 ${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system')}
 <form class="sign-in" method="post" action="/sign-in">
 <label for="token">Token</label>
@@ -15,8 +15,8 @@ ${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system')}
 <button>Sign in</button></form>`
 
 /** Says who is not let in, and how to change that. */
-export const refused = (viewer: string): Markup => html`
-<p>The API server knows you as <code>${viewer}</code>, who may not <code>${RIGHT.verb}</code> the path <code>${RIGHT.path}</code>.</p>
+export const renderForbidden = (viewer: string): Markup => html`
+<p>The API server knows you as <code>${viewer}</code>, who may not <code>${DASHBOARD_RIGHT.verb}</code> the path <code>${DASHBOARD_RIGHT.path}</code>.</p>
 <p>Somebody who may write ClusterRoleBindings can let you in:</p>
 ${command(bindingLine(viewer))}
 <form method="post" action="/sign-out"><button>Sign in as somebody else</button></form>`

@@ -1,19 +1,19 @@
 /** What the conditions of any object of ours ask of people: Ready, Reconciling and Stalled mean the same for every kind. Pure. */
-import { standOf } from '../parts/conditions.ts'
+import { summarizeConditions } from '../parts/conditions.ts'
 import type { Finding } from './finding.ts'
 
 /** On the way for longer than this, in milliseconds, is worth a look. */
-export const PATIENCE = 15 * 60_000
+export const RECONCILING_GRACE_MS = 15 * 60_000
 /** What is in deletion for longer than this, in milliseconds, does not get on. */
-const LEAVING_PATIENCE = 10 * 60_000
+const DELETING_GRACE_MS = 10 * 60_000
 
 /** @param subject What `about` says of the object. */
-export const standingFindings = (
-  object: Parameters<typeof standOf>[0],
+export const conditionFindings = (
+  object: Parameters<typeof summarizeConditions>[0],
   subject: Pick<Finding, 'kind' | 'subject' | 'path' | 'kubectl'>,
   now: Date,
 ): readonly Finding[] => {
-  const { word, reason, message, since } = standOf(object)
+  const { word, reason, message, since } = summarizeConditions(object)
   const lasts = since === undefined ? 0 : now.getTime() - Date.parse(since)
   switch (word) {
     case 'Stalled':
@@ -21,7 +21,7 @@ export const standingFindings = (
     case 'Not ready':
       return [{ ...subject, severity: 'Look', reason, message, since }]
     case 'Leaving':
-      if (lasts < LEAVING_PATIENCE) return []
+      if (lasts < DELETING_GRACE_MS) return []
       return [
         {
           ...subject,
@@ -32,7 +32,7 @@ export const standingFindings = (
         },
       ]
     case 'On its way':
-      return lasts < PATIENCE ? [] : [{ ...subject, severity: 'Wait', reason, message, since }]
+      return lasts < RECONCILING_GRACE_MS ? [] : [{ ...subject, severity: 'Wait', reason, message, since }]
     case 'Ready':
     case 'Unknown':
       return []

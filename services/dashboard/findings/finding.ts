@@ -29,7 +29,7 @@ export const describeLine = (resource: Resource, { name, namespace }: KubeObject
   `kubectl describe ${resource.plural}.${resource.group} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
 
 /** What all findings about one object share. */
-export const about = (resource: Resource, object: KubeObject, path: string | undefined) => ({
+export const findingSubject = (resource: Resource, object: KubeObject, path: string | undefined) => ({
   kind: resource.kind,
   subject: keyOf(object.metadata),
   path,
@@ -37,7 +37,7 @@ export const about = (resource: Resource, object: KubeObject, path: string | und
 })
 
 /** The gravest first; of the same gravity what is so for longest, then by name, so that the order holds still. */
-export const byGravity = (a: Finding, b: Finding): number =>
+export const compareFindings = (a: Finding, b: Finding): number =>
   SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
   compare(a.since ?? '~', b.since ?? '~') ||
   compare(a.subject, b.subject) ||

@@ -7,12 +7,12 @@ import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import type { Sources } from '../sources.ts'
-import { byGravity, type Finding } from './finding.ts'
+import { compareFindings, type Finding } from './finding.ts'
 import { deploymentFindings, deviceFindings, recoveryFindings } from './fleet.ts'
 import { sentinelFindings, taskFindings } from './hyperfleet.ts'
 import { claimFindings, clusterFindings, poolFindings } from './inventory.ts'
 
-export const findingsOf = (sources: Sources, now: Date): readonly Finding[] => {
+export const findAll = (sources: Sources, now: Date): readonly Finding[] => {
   const each = <O extends KubeObject>(resource: Resource<O>, find: (object: O, now: Date) => readonly Finding[]) =>
     [...(sources.objects(resource)?.values() ?? [])].flatMap((object) => find(object, now))
   return [
@@ -22,7 +22,7 @@ export const findingsOf = (sources: Sources, now: Date): readonly Finding[] => {
     ...each(SentinelConfig, sentinelFindings),
     ...each(AdapterTask, taskFindings),
     ...fleetFindings(sources, now),
-  ].toSorted(byGravity)
+  ].toSorted(compareFindings)
 }
 
 const fleetFindings = (sources: Sources, now: Date): readonly Finding[] => {

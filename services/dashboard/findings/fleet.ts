@@ -5,8 +5,8 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { approvalOf, awaitsApproval } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { objectPath, withQuery } from '../parts/links.ts'
 import { deviceStateOf } from '../parts/placement-phases.ts'
-import { standingFindings } from './condition-findings.ts'
-import { about, type Finding } from './finding.ts'
+import { conditionFindings } from './condition-findings.ts'
+import { type Finding, findingSubject } from './finding.ts'
 
 const KIND = `${Deployment.plural}.${Deployment.group}`
 
@@ -45,7 +45,7 @@ export const deploymentFindings = (
   const subject =
     object === undefined
       ? { kind: 'Deployment', subject: key, path, kubectl: `kubectl describe ${KIND} ${name} -n ${namespace}` }
-      : about(Deployment, object, path)
+      : findingSubject(Deployment, object, path)
   const found: Finding[] = []
   if (rollout?.phase === 'Suspended')
     found.push({
@@ -72,7 +72,7 @@ export const deploymentFindings = (
       message: `it failed on ${aggregate.failed} of ${aggregate.matched} devices${aggregate.lastError === '' ? '' : `: ${aggregate.lastError}`}`,
       since: undefined,
     })
-  const standing = object === undefined ? [] : standingFindings(object, subject, now)
+  const standing = object === undefined ? [] : conditionFindings(object, subject, now)
   // A rollout that is suspended says so in the conditions as well: once is enough.
   return rollout?.phase === 'Suspended' ? found : [...standing, ...found]
 }

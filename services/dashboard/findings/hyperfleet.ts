@@ -4,27 +4,27 @@ import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelcon
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { objectPath } from '../parts/links.ts'
-import { standingFindings } from './condition-findings.ts'
-import { about, type Finding } from './finding.ts'
+import { conditionFindings } from './condition-findings.ts'
+import { type Finding, findingSubject } from './finding.ts'
 
 export const sentinelFindings = (config: SentinelConfig, now: Date): readonly Finding[] => {
-  const subject = about(SentinelConfig, config, objectPath('sentinels', keyOf(config.metadata)))
+  const subject = findingSubject(SentinelConfig, config, objectPath('sentinels', keyOf(config.metadata)))
   const ownership = ['Overlapping', 'Unowned'].flatMap((type): Finding[] => {
     const condition = findCondition(config.status?.conditions, type)
     if (condition?.status !== 'True') return []
     const { reason, message, lastTransitionTime: since } = condition
     return [{ ...subject, severity: 'Act', reason, message, since }]
   })
-  return [...standingFindings(config, subject, now), ...ownership]
+  return [...conditionFindings(config, subject, now), ...ownership]
 }
 
 export const taskFindings = (task: AdapterTask, now: Date): readonly Finding[] => {
-  const subject = about(AdapterTask, task, objectPath('tasks', keyOf(task.metadata)))
+  const subject = findingSubject(AdapterTask, task, objectPath('tasks', keyOf(task.metadata)))
   const { failing = 0, stuck = 0, deadLetters = 0, lastError } = task.status ?? {}
   const count = (severity: Finding['severity'], reason: string, much: number, message: string): Finding[] =>
     much === 0 ? [] : [{ ...subject, severity, reason, message, since: undefined }]
   return [
-    ...standingFindings(task, subject, now),
+    ...conditionFindings(task, subject, now),
     ...count(
       'Act',
       'DeletionsStuck',

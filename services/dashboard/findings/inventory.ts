@@ -5,15 +5,15 @@ import { ClusterPool, type InventoryEntry } from '#apis/hive.openshift.io/v1/clu
 import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { objectPath } from '../parts/links.ts'
-import { PATIENCE, standingFindings } from './condition-findings.ts'
-import { about, type Finding } from './finding.ts'
+import { conditionFindings, RECONCILING_GRACE_MS } from './condition-findings.ts'
+import { type Finding, findingSubject } from './finding.ts'
 
 const BROKEN: readonly InventoryEntry['status'][] = ['BrokenByConfiguration', 'BrokenByCloud', 'Missing']
 /** Named in one message. */
 const MOST_NAMES = 3
 
 export const poolFindings = (pool: ClusterPool, now: Date): readonly Finding[] => {
-  const subject = about(ClusterPool, pool, objectPath('pools', keyOf(pool.metadata)))
+  const subject = findingSubject(ClusterPool, pool, objectPath('pools', keyOf(pool.metadata)))
   const entries = Object.entries(pool.status?.inventory ?? {})
   const broken = entries.filter(([, { status }]) => BROKEN.includes(status))
   const named = broken
@@ -32,21 +32,21 @@ export const poolFindings = (pool: ClusterPool, now: Date): readonly Finding[] =
             since: findCondition(pool.status?.conditions, 'InventoryValid')?.lastTransitionTime,
           },
         ]
-  return [...standingFindings(pool, subject, now), ...inventory]
+  return [...conditionFindings(pool, subject, now), ...inventory]
 }
 
 export const claimFindings = (claim: ClusterClaim, now: Date): readonly Finding[] => {
-  const subject = about(ClusterClaim, claim, objectPath('claims', keyOf(claim.metadata)))
+  const subject = findingSubject(ClusterClaim, claim, objectPath('claims', keyOf(claim.metadata)))
   const pending = findCondition(claim.status?.conditions, 'Pending')
   const since = pending?.lastTransitionTime ?? claim.metadata.creationTimestamp
-  const waits = pending?.status === 'True' && now.getTime() - Date.parse(since ?? '') >= PATIENCE
+  const waits = pending?.status === 'True' && now.getTime() - Date.parse(since ?? '') >= RECONCILING_GRACE_MS
   const queue = claim.status?.queuePosition ?? 0
   const place = queue > 0 ? `; number ${queue} of those that wait` : ''
   const waiting: readonly Finding[] = waits
     ? [{ ...subject, severity: 'Wait', reason: pending.reason, message: `${pending.message}${place}`, since }]
     : []
-  return [...standingFindings(claim, subject, now), ...waiting]
+  return [...conditionFindings(claim, subject, now), ...waiting]
 }
 
 export const clusterFindings = (cluster: ClusterDeployment, now: Date): readonly Finding[] =>
-  standingFindings(cluster, about(ClusterDeployment, cluster, undefined), now)
+  conditionFindings(cluster, findingSubject(ClusterDeployment, cluster, undefined), now)

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { html } from '#lib/markup/markup.ts'
-import type { Opened } from '../page.ts'
-import { changesSince, shownOf } from './changes.ts'
+import type { RenderedPage } from '../page.ts'
+import { changesSince, sectionDigests } from './changes.ts'
 
-const opened = (sections: Readonly<Record<string, string>>): Opened => ({
+const opened = (sections: Readonly<Record<string, string>>): RenderedPage => ({
   model: {},
   title: 'T',
   sections: Object.entries(sections).map(([id, text]) => ({ id, body: html`${text}` })),
@@ -12,17 +12,17 @@ const opened = (sections: Readonly<Record<string, string>>): Opened => ({
 const before = opened({ state: 'one', list: 'two' })
 
 test('nothing is sent when nothing differs', () => {
-  expect(changesSince(shownOf(before), opened({ state: 'one', list: 'two' }))).toBeUndefined()
+  expect(changesSince(sectionDigests(before), opened({ state: 'one', list: 'two' }))).toBeUndefined()
 })
 
 test('only the section that differs is sent, in place of itself', () => {
-  expect(changesSince(shownOf(before), opened({ state: 'one', list: 'three' }))?.html).toBe(
+  expect(changesSince(sectionDigests(before), opened({ state: 'one', list: 'three' }))?.html).toBe(
     '<hx-partial hx-target="#s-list" hx-swap="outerMorph"><section id="s-list">three</section></hx-partial>',
   )
 })
 
 test('all are sent when there are others, in another order, or when nobody knows what is shown', () => {
   for (const now of [opened({ state: 'one' }), opened({ list: 'two', state: 'one' })])
-    expect(changesSince(shownOf(before), now)?.html).toContain('hx-target="#sections" hx-swap="innerMorph"')
+    expect(changesSince(sectionDigests(before), now)?.html).toContain('hx-target="#sections" hx-swap="innerMorph"')
   expect(changesSince(undefined, before)?.html).toContain('hx-target="#sections"')
 })

@@ -1,13 +1,14 @@
 /** What is to be sent to a page that shows something older. Pure. */
 import { html, type Markup } from '#lib/markup/markup.ts'
 import { section, sectionId } from '../layout.ts'
-import type { Opened } from '../page.ts'
+import type { RenderedPage } from '../page.ts'
 import { sectionDigest } from '../section-digest.ts'
 
 /** What a page shows, by section, in their order. */
-export type Shown = ReadonlyMap<string, string>
+export type SectionDigests = ReadonlyMap<string, string>
 
-export const shownOf = ({ sections }: Opened): Shown => new Map(sections.map((each) => [each.id, sectionDigest(each)]))
+export const sectionDigests = ({ sections }: RenderedPage): SectionDigests =>
+  new Map(sections.map((each) => [each.id, sectionDigest(each)]))
 
 /** Into `target`, in place: what is the same stays, with its focus. */
 const partial = (target: string, swap: 'innerMorph' | 'outerMorph', body: Markup | readonly Markup[]): Markup =>
@@ -17,8 +18,8 @@ const partial = (target: string, swap: 'innerMorph' | 'outerMorph', body: Markup
  * The sections that differ; all of them when there are others than before.
  * @param before Undefined when nobody knows what is shown.
  */
-export const changesSince = (before: Shown | undefined, now: Opened): Markup | undefined => {
-  const shown = shownOf(now)
+export const changesSince = (before: SectionDigests | undefined, now: RenderedPage): Markup | undefined => {
+  const shown = sectionDigests(now)
   const isSame = before !== undefined && [...before.keys()].join(' ') === [...shown.keys()].join(' ')
   if (!isSame) return partial('sections', 'innerMorph', now.sections.map(section))
   const changed = now.sections.filter(({ id }) => before.get(id) !== shown.get(id))

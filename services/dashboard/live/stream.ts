@@ -5,15 +5,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Markup } from '#lib/markup/markup.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import { banner, isShown, recoveryOf } from '../banner.ts'
-import type { Opened } from '../page.ts'
+import { isShown, readRecovery, renderBanner } from '../banner.ts'
+import type { RenderedPage } from '../page.ts'
 import { WATCHED } from '../pages/index.ts'
 import { digestOf } from '../section-digest.ts'
 import type { Sources } from '../sources.ts'
-import { bannerChange, changesSince, GONE, type Shown, shownOf } from './changes.ts'
+import { bannerChange, changesSince, GONE, type SectionDigests, sectionDigests } from './changes.ts'
 
 /** Between two looks, in milliseconds. */
-const TICK = 1_000
+const TICK_MS = 1_000
 /** Ages are drawn again after so many ticks, though nothing else changed. A stream is never silent for longer. */
 const TICKS_OF_AGES = 20
 
@@ -26,13 +26,13 @@ export interface StreamOptions {
   /** The digest of what the page showed when it was loaded. */
   readonly seen: string | undefined
   /** The page now; undefined when what it shows is gone. */
-  open(now: Date): Opened | undefined
+  open(now: Date): RenderedPage | undefined
 }
 
 /** Sends what changes until the signal aborts. */
-export const stream = async ({ response, sources, clock, signal, seen, open }: StreamOptions): Promise<void> => {
+export const streamPage = async ({ response, sources, clock, signal, seen, open }: StreamOptions): Promise<void> => {
   using changes = watch(sources)
-  let shown: Shown | undefined
+  let shown: SectionDigests | undefined
   let wasBannerShown: boolean | undefined
   const send = (markup: Markup): void => {
     response.write(`data: ${markup.html.replaceAll(/\r\n|[\r\n]/g, '\ndata: ')}\n\n`)
@@ -47,18 +47,18 @@ export const stream = async ({ response, sources, clock, signal, seen, open }: S
       const isAsLoaded = shown === undefined && digestOf(opened.sections) === seen
       const change = isAsLoaded ? undefined : changesSince(shown, opened)
       if (change !== undefined) send(change)
-      shown = shownOf(opened)
+      shown = sectionDigests(opened)
     }
     // It clears itself, by asking; only its coming has to be told. After a reconnect nobody knows what is shown.
-    const recovery = recoveryOf(sources.fleet())
-    if (isShown(recovery) && wasBannerShown !== true) send(bannerChange(banner(recovery, clock.now())))
+    const recovery = readRecovery(sources.fleet())
+    if (isShown(recovery) && wasBannerShown !== true) send(bannerChange(renderBanner(recovery, clock.now())))
     wasBannerShown = isShown(recovery)
   }
 
   response.write(': welcome\n\n')
   draw()
   for (let ticks = 1; !signal.aborted; ticks++) {
-    await clock.sleep(TICK, signal)
+    await clock.sleep(TICK_MS, signal)
     // Whoever reads slowly gets the newest when it has read the rest.
     if (signal.aborted || response.writableNeedDrain) continue
     if (ticks % TICKS_OF_AGES === 0) response.write(': still here\n\n')

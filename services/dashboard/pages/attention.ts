@@ -1,7 +1,7 @@
 /** The first page: what needs a person, and below it how everything does. */
 import { html } from '#lib/markup/markup.ts'
-import { byGravity, type Finding, SEVERITIES, type Severity } from '../findings/finding.ts'
-import { findingsOf } from '../findings/findings.ts'
+import { compareFindings, type Finding, SEVERITIES, type Severity } from '../findings/finding.ts'
+import { findAll } from '../findings/findings.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'
 import { bar } from '../parts/chart.ts'
@@ -28,7 +28,7 @@ export const attention = page<Attention>({
   menu: '/',
 
   view({ sources, query, now }) {
-    const all = findingsOf(sources, now)
+    const all = findAll(sources, now)
     const fits = matching(query)
     const wanted = query.get('state')
     const shown = all.filter(
@@ -38,7 +38,7 @@ export const attention = page<Attention>({
     const count = (severity: Severity) => all.filter((finding) => finding.severity === severity).length
     return {
       counts: { Act: count('Act'), Look: count('Look'), Wait: count('Wait') },
-      findings: paged(shown.toSorted(byGravity), query),
+      findings: paged(shown.toSorted(compareFindings), query),
       glances: glances(sources),
     }
   },

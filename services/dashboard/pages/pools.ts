@@ -8,7 +8,7 @@ import { describeLine } from '../findings/finding.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'
 import { bar, legended, type Part } from '../parts/chart.ts'
-import { conditionTable, type Stand, stand, standOf } from '../parts/conditions.ts'
+import { conditionTable, type Readiness, renderReadiness, summarizeConditions } from '../parts/conditions.ts'
 import { objectPath } from '../parts/links.ts'
 import { filter, type Listing, matching, paged, pager } from '../parts/listing.ts'
 import { runsElsewhere } from '../parts/missing.ts'
@@ -30,7 +30,7 @@ const ENTRY_TONES: Readonly<Record<EntryStatus, Tone>> = {
 
 interface PoolRow {
   readonly key: string
-  readonly stand: Stand
+  readonly stand: Readiness
   readonly size: { readonly wanted: number; readonly ready: number; readonly standby: number; readonly all: number }
   readonly claimed: number
   /** Undefined for a pool without inventory. */
@@ -44,7 +44,7 @@ const rowOf = (pool: ClusterPool): PoolRow => {
   const counts = entries && Map.groupBy(entries, (entry) => entry.status)
   return {
     key: keyOf(metadata),
-    stand: standOf(pool),
+    stand: summarizeConditions(pool),
     size: { wanted: spec.size, ready: status?.ready ?? 0, standby: status?.standby ?? 0, all: status?.size ?? 0 },
     claimed: status?.claimed ?? 0,
     inventory: counts && Object.fromEntries([...counts].map(([word, { length }]) => [word, length])),
@@ -80,7 +80,7 @@ export const pools = page<{ readonly pools: Listing<PoolRow> | undefined }>({
           caption: 'Pools',
           columns: [
             { name: 'Pool', cell: ({ key }) => html`<a href="${objectPath('pools', key)}">${key}</a>` },
-            { name: 'State', cell: (row) => stand(row.stand) },
+            { name: 'State', cell: (row) => renderReadiness(row.stand) },
             {
               name: 'Ready',
               isNumber: true,
@@ -110,7 +110,7 @@ interface InventoryRow extends InventoryEntry {
 
 interface ClusterRow {
   readonly key: string
-  readonly stand: Stand
+  readonly stand: Readiness
   readonly power: string | undefined
   readonly claim: string | undefined
   readonly customization: string | undefined
@@ -129,7 +129,7 @@ interface PoolDetail extends PoolRow {
 }
 
 /** Clusters that one page names. */
-const MOST_CLUSTERS = 100
+const MAX_CLUSTERS = 100
 
 /** What needs somebody first. */
 const ENTRY_ORDER: readonly EntryStatus[] = [
@@ -168,9 +168,9 @@ export const pool = page<PoolDetail>({
       poolVersion: found.status?.poolVersion,
       summary: found.status?.inventorySummary,
       entries: entries && paged(entries, query),
-      clusters: clusters.slice(0, MOST_CLUSTERS).map((cluster) => ({
+      clusters: clusters.slice(0, MAX_CLUSTERS).map((cluster) => ({
         key: keyOf(cluster.metadata),
-        stand: standOf(cluster),
+        stand: summarizeConditions(cluster),
         power: cluster.status?.powerState,
         claim: cluster.spec.clusterPoolRef?.claimName,
         customization: cluster.spec.clusterPoolRef?.clusterDeploymentCustomization?.name,
@@ -190,7 +190,7 @@ export const pool = page<PoolDetail>({
       {
         id: 'state',
         body: html`${facts([
-          ['State', html`${stand(model.stand)} <span class="message">${model.stand.message}</span>`],
+          ['State', html`${renderReadiness(model.stand)} <span class="message">${model.stand.message}</span>`],
           ['Clusters', `${size.ready} run, ${size.standby} hibernate, ${size.all} of ${size.wanted} are there`],
           ['Claimed', model.claimed],
           ['Usable customizations', model.summary],
@@ -227,7 +227,7 @@ ${filter({ path, query, hint: 'customization, state or message' })}${table<Inven
           caption: 'Clusters',
           columns: [
             { name: 'Cluster', cell: ({ key }) => key },
-            { name: 'State', cell: (row) => stand(row.stand) },
+            { name: 'State', cell: (row) => renderReadiness(row.stand) },
             { name: 'Power', cell: ({ power }) => power },
             {
               name: 'Claim',

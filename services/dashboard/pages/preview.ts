@@ -27,7 +27,7 @@ interface Preview {
 }
 
 /** Characters of a selector. */
-const LONGEST = 2_000
+const MAX_SELECTOR_CHARS = 2_000
 
 export const preview = page<Preview | { readonly devices: undefined }>({
   path: '/preview',
@@ -36,7 +36,7 @@ export const preview = page<Preview | { readonly devices: undefined }>({
   view({ sources, query }) {
     const fleet = sources.fleet()
     if (fleet === undefined) return { devices: undefined }
-    const selector = (query.get('selector') ?? '').slice(0, LONGEST)
+    const selector = (query.get('selector') ?? '').slice(0, MAX_SELECTOR_CHARS)
     const devices = fleet.devices()
     const found = read(selector)
     const rows = devices
@@ -62,7 +62,7 @@ export const preview = page<Preview | { readonly devices: undefined }>({
         id: 'selector',
         body: html`<form id="filter-form" class="selector" action="/preview" method="get">
 <label for="filter">Labels, as <code>kubectl -l</code> takes them</label>
-<input id="filter" name="selector" value="${selector}" placeholder="region=eu,tier in (edge,store),!canary" autocomplete="off" spellcheck="false" maxlength="${LONGEST}"${problem === undefined ? undefined : html` aria-invalid="true" aria-describedby="problem"`}>
+<input id="filter" name="selector" value="${selector}" placeholder="region=eu,tier in (edge,store),!canary" autocomplete="off" spellcheck="false" maxlength="${MAX_SELECTOR_CHARS}"${problem === undefined ? undefined : html` aria-invalid="true" aria-describedby="problem"`}>
 <button>Show</button></form>
 ${problem === undefined ? undefined : html`<p id="problem" class="problem">${problem}</p>`}`,
       },

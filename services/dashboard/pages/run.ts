@@ -10,12 +10,12 @@ import { facts, table } from '../parts/table.ts'
 import { state, type Tone } from '../parts/tone.ts'
 
 /** More than a task has. */
-const ALL = 1_000
+const MAX_RUNS = 1_000
 
 /** The runs of a task, the newest first. @param key `namespace/name` */
 export const runsOf = (runs: AdapterRuns, key: string): readonly AdapterRun[] => {
   const [namespace, task] = key.split('/')
-  return runs.list({ namespace, task }, ALL)
+  return runs.list({ namespace, task }, MAX_RUNS)
 }
 
 export const runPath = ({ namespace, task, id }: AdapterRun): string => pathTo('tasks', namespace, task, 'runs', id)
@@ -23,11 +23,11 @@ export const runPath = ({ namespace, task, id }: AdapterRun): string => pathTo('
 export const RUN_TONES: Readonly<Record<Trace['status'], Tone>> = { success: 'good', failed: 'bad', skipped: 'dim' }
 
 /** What a run came to, in one line. */
-export const gistOf = ({ failures, skipReason, resources }: Trace): string =>
+export const summarizeRun = ({ failures, skipReason, resources }: Trace): string =>
   failures[0]?.message ?? skipReason ?? resources.map(({ name, action }) => `${name} ${action}`).join(', ')
 
 /** Milliseconds as people read them. */
-export const tookOf = (duration: number): string =>
+export const formatDuration = (duration: number): string =>
   duration < 1000 ? `${Math.round(duration)} ms` : `${(duration / 1000).toFixed(1)} s`
 
 interface Step {
@@ -112,7 +112,7 @@ export const run = page<AdapterRun>({
           ['Task', html`<a href="${objectPath('tasks', key)}">${key}</a>`],
           ['Resource', html`<code>${resource}</code>`],
           ['Mode', trace.mode],
-          ['Began', html`${age(trace.startedAt, now)} ago, took ${tookOf(trace.duration)}`],
+          ['Began', html`${age(trace.startedAt, now)} ago, took ${formatDuration(trace.duration)}`],
         ])}${trace.failures.length === 0 ? undefined : failures(trace)}`,
       },
       ...steps(trace).flatMap(([heading, rows]) =>

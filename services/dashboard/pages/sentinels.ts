@@ -8,7 +8,7 @@ import { describeLine } from '../findings/finding.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'
 import { bar } from '../parts/chart.ts'
-import { conditionTable, type Stand, stand, standOf } from '../parts/conditions.ts'
+import { conditionTable, type Readiness, renderReadiness, summarizeConditions } from '../parts/conditions.ts'
 import { objectPath } from '../parts/links.ts'
 import { filter, type Listing, matching, paged, pager } from '../parts/listing.ts'
 import { runsElsewhere } from '../parts/missing.ts'
@@ -17,7 +17,7 @@ import { number } from '../parts/tone.ts'
 
 interface SentinelRow {
   readonly key: string
-  readonly stand: Stand
+  readonly stand: Readiness
   readonly resourceType: string
   readonly shard: string | undefined
   readonly source: string | undefined
@@ -33,7 +33,7 @@ const rowOf = (config: SentinelConfig): SentinelRow => {
   const { metadata, spec, status } = config
   return {
     key: keyOf(metadata),
-    stand: standOf(config),
+    stand: summarizeConditions(config),
     resourceType: spec.resourceType,
     shard: status?.shard,
     source: status?.source,
@@ -79,7 +79,7 @@ export const sentinels = page<{ readonly sentinels: Listing<SentinelRow> | undef
           caption: 'Sentinels',
           columns: [
             { name: 'Sentinel', cell: ({ key }) => html`<a href="${objectPath('sentinels', key)}">${key}</a>` },
-            { name: 'State', cell: (row) => stand(row.stand) },
+            { name: 'State', cell: (row) => renderReadiness(row.stand) },
             { name: 'Type', cell: ({ resourceType }) => resourceType },
             { name: 'Shard', cell: ({ shard }) => shard && html`<code>${shard}</code>` },
             {
@@ -134,7 +134,7 @@ export const sentinel = page<SentinelDetail>({
     {
       id: 'state',
       body: html`${facts([
-        ['State', html`${stand(model.stand)} <span class="message">${model.stand.message}</span>`],
+        ['State', html`${renderReadiness(model.stand)} <span class="message">${model.stand.message}</span>`],
         [
           'Resources',
           html`${number(model.ready)} of ${number(model.ready + model.notReady)} ${model.resourceType} are Ready ${readiness(model)}`,

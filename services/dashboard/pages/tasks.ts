@@ -9,17 +9,17 @@ import { keyOf } from '#operator/model/resource.ts'
 import { describeLine } from '../findings/finding.ts'
 import { page } from '../page.ts'
 import { age } from '../parts/age.ts'
-import { conditionTable, type Stand, stand, standOf } from '../parts/conditions.ts'
+import { conditionTable, type Readiness, renderReadiness, summarizeConditions } from '../parts/conditions.ts'
 import { objectPath } from '../parts/links.ts'
 import { filter, type Listing, matching, paged, pager } from '../parts/listing.ts'
 import { runsElsewhere } from '../parts/missing.ts'
 import { command, facts, table } from '../parts/table.ts'
 import { alarm, number, state } from '../parts/tone.ts'
-import { gistOf, RUN_TONES, runPath, runsOf, tookOf } from './run.ts'
+import { formatDuration, RUN_TONES, runPath, runsOf, summarizeRun } from './run.ts'
 
 interface TaskRow {
   readonly key: string
-  readonly stand: Stand
+  readonly stand: Readiness
   readonly adapter: string
   readonly resourceType: string
   readonly processed: number
@@ -34,7 +34,7 @@ const rowOf = (task: AdapterTask): TaskRow => {
   const { metadata, spec, status } = task
   return {
     key: keyOf(metadata),
-    stand: standOf(task),
+    stand: summarizeConditions(task),
     adapter: spec.adapter.name,
     resourceType: spec.resourceType,
     processed: status?.processed ?? 0,
@@ -74,7 +74,7 @@ export const tasks = page<{ readonly tasks: Listing<TaskRow> | undefined }>({
           caption: 'Adapter tasks',
           columns: [
             { name: 'Task', cell: ({ key }) => html`<a href="${objectPath('tasks', key)}">${key}</a>` },
-            { name: 'State', cell: (row) => stand(row.stand) },
+            { name: 'State', cell: (row) => renderReadiness(row.stand) },
             { name: 'Adapter', cell: ({ adapter }) => adapter },
             { name: 'Type', cell: ({ resourceType }) => resourceType },
             { name: 'Runs', isNumber: true, cell: ({ processed }) => number(processed) },
@@ -107,7 +107,15 @@ interface RunRow {
 
 const runRow = (run: AdapterRun): RunRow => {
   const { status, mode, startedAt, duration } = run.trace
-  return { path: runPath(run), resource: run.resource, status, mode, startedAt, duration, gist: gistOf(run.trace) }
+  return {
+    path: runPath(run),
+    resource: run.resource,
+    status,
+    mode,
+    startedAt,
+    duration,
+    gist: summarizeRun(run.trace),
+  }
 }
 
 interface TaskDetail extends TaskRow {
@@ -161,7 +169,7 @@ export const task = page<TaskDetail>({
       {
         id: 'state',
         body: html`${facts([
-          ['State', html`${stand(model.stand)} <span class="message">${model.stand.message}</span>`],
+          ['State', html`${renderReadiness(model.stand)} <span class="message">${model.stand.message}</span>`],
           ['Adapter', html`${model.adapter}, for ${model.resourceType}`],
           [
             'Runs',
@@ -190,7 +198,7 @@ export const task = page<TaskDetail>({
                   },
                   { name: 'Outcome', cell: ({ status }) => state(RUN_TONES[status], status) },
                   { name: 'Mode', cell: ({ mode }) => mode },
-                  { name: 'Took', isNumber: true, cell: ({ duration }) => tookOf(duration) },
+                  { name: 'Took', isNumber: true, cell: ({ duration }) => formatDuration(duration) },
                   { name: 'Ago', isNumber: true, cell: ({ startedAt }) => age(startedAt, now) },
                   { name: 'What it came to', isWide: true, cell: (run) => run.gist },
                 ],

@@ -11,18 +11,18 @@ export interface Part {
 const WIDTH = 240
 const HEIGHT = 8
 /** However few, they are seen. */
-const THINNEST = 3
+const MIN_WIDTH = 3
 
 /** How wide each part is drawn: in proportion, but seen, and together the whole width. Pure. */
 export const widths = (counts: readonly number[], width = WIDTH): readonly number[] => {
   const total = counts.reduce((sum, count) => sum + count, 0)
   if (total === 0) return counts.map(() => 0)
-  const small = counts.filter((count) => count > 0 && (count / total) * width < THINNEST)
-  const rest = width - small.length * THINNEST
+  const small = counts.filter((count) => count > 0 && (count / total) * width < MIN_WIDTH)
+  const rest = width - small.length * MIN_WIDTH
   const restTotal = total - small.reduce((sum, count) => sum + count, 0)
   return counts.map((count) => {
     if (count === 0) return 0
-    return (count / total) * width < THINNEST ? THINNEST : (count / restTotal) * rest
+    return (count / total) * width < MIN_WIDTH ? MIN_WIDTH : (count / restTotal) * rest
   })
 }
 

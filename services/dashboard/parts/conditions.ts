@@ -6,7 +6,7 @@ import { age } from './age.ts'
 import { table } from './table.ts'
 import { state, type Tone } from './tone.ts'
 
-export interface Stand {
+export interface Readiness {
   readonly word: 'Ready' | 'On its way' | 'Stalled' | 'Not ready' | 'Unknown' | 'Leaving'
   readonly reason: string
   readonly message: string
@@ -14,7 +14,7 @@ export interface Stand {
   readonly since: string | undefined
 }
 
-const TONE: Readonly<Record<Stand['word'], Tone>> = {
+const TONE: Readonly<Record<Readiness['word'], Tone>> = {
   Ready: 'good',
   'On its way': 'busy',
   Stalled: 'bad',
@@ -23,15 +23,15 @@ const TONE: Readonly<Record<Stand['word'], Tone>> = {
   Leaving: 'held',
 }
 
-interface Standing {
+interface ConditionedObject {
   readonly metadata: { readonly deletionTimestamp?: string }
   readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined
 }
 
 /** How an object stands, as kstatus reads its conditions. */
-export const standOf = ({ metadata, status }: Standing): Stand => {
+export const summarizeConditions = ({ metadata, status }: ConditionedObject): Readiness => {
   const { conditions } = status ?? {}
-  const said = (word: Stand['word'], condition: Condition | undefined): Stand => ({
+  const said = (word: Readiness['word'], condition: Condition | undefined): Readiness => ({
     word,
     reason: condition?.reason ?? '',
     message: condition?.message ?? '',
@@ -48,7 +48,7 @@ export const standOf = ({ metadata, status }: Standing): Stand => {
   return said(ready.status === 'True' ? 'Ready' : 'Not ready', ready)
 }
 
-export const stand = ({ word, reason }: Stand): Markup =>
+export const renderReadiness = ({ word, reason }: Readiness): Markup =>
   html`${state(TONE[word], word)}${reason === '' || word === 'Ready' ? undefined : html` <span class="reason">${reason}</span>`}`
 
 export const conditionTable = (conditions: readonly Condition[] | undefined, now: Date): Markup =>

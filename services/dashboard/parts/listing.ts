@@ -6,7 +6,7 @@ import { number } from './tone.ts'
 /** Rows on a page. */
 export const PAGE_SIZE = 50
 /** Characters of a filter that count. */
-const LONGEST_FILTER = 200
+const MAX_FILTER_CHARS = 200
 
 export interface Listing<R> {
   readonly rows: readonly R[]
@@ -27,7 +27,7 @@ export const paged = <R>(rows: readonly R[], query: URLSearchParams): Listing<R>
 
 /** Does a text hold every word of `?q=`, in any case? */
 export const matching = (query: URLSearchParams): ((text: string) => boolean) => {
-  const words = (query.get('q') ?? '').slice(0, LONGEST_FILTER).toLowerCase().split(/\s+/).filter(Boolean)
+  const words = (query.get('q') ?? '').slice(0, MAX_FILTER_CHARS).toLowerCase().split(/\s+/).filter(Boolean)
   return (text) => {
     const lower = text.toLowerCase()
     return words.every((word) => lower.includes(word))
@@ -73,7 +73,7 @@ export const filter = ({ path, query, hint, choices = [] }: FilterOptions): Mark
     }>${word} <span class="count">${number(count)}</span></a>`
   return html`<search class="filter"><form id="filter-form" action="${path}" method="get" role="search">
 <label for="filter">Filter</label>
-<input id="filter" name="q" type="search" value="${query.get('q') ?? ''}" placeholder="${hint}" autocomplete="off" spellcheck="false" maxlength="${LONGEST_FILTER}">
+<input id="filter" name="q" type="search" value="${query.get('q') ?? ''}" placeholder="${hint}" autocomplete="off" spellcheck="false" maxlength="${MAX_FILTER_CHARS}">
 ${chosen === '' ? undefined : html`<input type="hidden" name="state" value="${chosen}">`}<kbd aria-hidden="true">/</kbd>
 </form>${
     choices.length === 0

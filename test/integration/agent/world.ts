@@ -11,7 +11,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { agentId } from '#services/agent/folder-lock.ts'
-import { markedLeaders } from '#services/agent/process/process-table.ts'
+import { findMarkedLeaders } from '#services/agent/process/process-table.ts'
 import { killGroup } from '#services/agent/process/stop.ts'
 import { type MusterProcess, startMuster } from '#test/harness/index.ts'
 
@@ -126,7 +126,7 @@ export const startAgent = async (
   const stateDir = options.stateDir ?? (await temporaryFolder('agent'))
   const args = ['agent', `--device=${device}`, `--nats-url=${url}`, `--state-dir=${stateDir}`, ...(options.args ?? [])]
   const agent = await startMuster(args)
-  const programs = (key?: string) => markedLeaders(`${agentId(stateDir)}/${key === undefined ? '' : `${key}@`}`)
+  const programs = (key?: string) => findMarkedLeaders(`${agentId(stateDir)}/${key === undefined ? '' : `${key}@`}`)
   return {
     stateDir,
     process: agent,
