@@ -64,9 +64,12 @@ describe('a manager that runs the Sentinel loads', () => {
   const MANAGER = ['cmd/muster.ts', 'cmd/manager/run.ts', 'controllers/sentinel/index.ts']
 
   test('nothing of the API, and of the schema library nothing at all', () => {
-    const packages = packagesOf(sources(MANAGER))
+    const loaded = sources(MANAGER)
+    const packages = packagesOf(loaded)
     expect(packages).toContain('controllers')
-    for (const absent of ['services', 'fastify', 'ajv', 'kysely', 'pg', '@nats-io/jetstream', 'typebox']) {
+    const client = 'services/hyperfleet-api/client/'
+    expect(loaded.filter((path) => path.startsWith('services/') && !path.startsWith(client))).toEqual([])
+    for (const absent of ['fastify', 'ajv', 'kysely', 'pg', '@nats-io/jetstream', 'typebox']) {
       expect(packages).not.toContain(absent)
     }
   })
