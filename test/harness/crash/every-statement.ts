@@ -1,3 +1,4 @@
+import { isDeep } from '../deep.ts'
 import type { MusterProcess } from '../muster.ts'
 import type { Ground, Row } from './ground.ts'
 
@@ -30,9 +31,20 @@ export interface Remains<Situation, Answer> {
 /** More than any mutation takes: it is not coming to its end. */
 const MOST = 500
 
+/** An ordinary run kills after one statement in so many, and at all that stand at the begin and the end of the mutation. */
+const STRIDE = 3
+
+/** After how many of the mutation's statements it is killed: after none, after one, … and, beyond the last one, after its answer. */
+const killPoints = (statements: number): readonly number[] => {
+  const all = Array.from({ length: statements + 2 }, (_, after) => after)
+  // The begin and the commit stand at the ends, where done and not done part.
+  const isAtAnEnd = (after: number) => after <= 1 || after >= statements - 1
+  return isDeep ? all : all.filter((after) => isAtAnEnd(after) || after % STRIDE === 0)
+}
+
 /**
  * Kills the API with SIGKILL after 0, 1, 2 … statements of the mutation, until it gets through, and once more right after
- * its answer.
+ * its answer; an ordinary run leaves out some in the middle, `npm run test:deep` none.
  * @returns the statements of the mutation that got through
  */
 export const killAtEveryStatement = async <Situation, Answer>(
@@ -40,10 +52,22 @@ export const killAtEveryStatement = async <Situation, Answer>(
   { args = [], prepare, mutate, check }: Scenario<Situation, Answer>,
 ): Promise<readonly string[]> => {
   let victim = await ground.start(args)
+  let round = 0
+  /** How many statements it takes when nothing kills it. */
+  const countStatements = async (): Promise<number> => {
+    const url = await urlOf(victim)
+    const situation = await prepare(url, round++)
+    await ground.dieAfter(victim, MOST)
+    await mutate(url, situation)
+    return (await ground.disarm()).length
+  }
   try {
-    for (let after = 0; after < MOST; after += 1) {
+    const points = killPoints(await countStatements())
+    const last = points.at(-1) ?? 0
+    // It may take more statements than the first time: then it is killed at those too.
+    for (const after of [...points, ...Array.from({ length: MOST - last }, (_, index) => last + 1 + index)]) {
       const url = await urlOf(victim)
-      const situation = await prepare(url, after)
+      const situation = await prepare(url, round++)
       await ground.dieAfter(victim, after)
       const answer = await mutate(url, situation).catch(() => undefined)
       victim.signal('SIGKILL')

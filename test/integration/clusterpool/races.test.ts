@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import { type Fate, sharedControlPlane } from '#test/harness/index.ts'
 import { startObserver } from './observer.ts'
 import { eventually, type PoolWorld, poolWorld } from './world.ts'
@@ -37,25 +38,29 @@ const isFilled = async (the: PoolWorld, pool: string, size: number) => {
   expect(status).toMatchObject({ size, standby: size, ready: 0 })
 }
 
+/** Two pools share them. */
+const CLUSTERS = repetitions({ deep: 200, slice: 50 })
+const [FIRST, SECOND] = [CLUSTERS * 0.6, CLUSTERS * 0.4]
+
 test(
-  'two managers that race for one inventory of two pools fill 200 clusters, and no customization is ever in two',
+  `two managers that race for one inventory of two pools fill ${CLUSTERS} clusters, and no customization is ever in two`,
   PATIENCE,
   async () => {
     await using the = await poolWorld()
     const transport = await the.plane.transport()
     const observer = await startObserver(transport, the.namespace)
-    const listed = names(200)
+    const listed = names(CLUSTERS)
     await the.customize(listed)
     const both = [await the.start({ log: false }), await the.start({ log: false })]
     // Two pools list all of them: what one takes the other can't have.
-    await the.pool('one', { size: 120, inventory: listed })
-    await the.pool('two', { size: 80, inventory: listed })
+    await the.pool('one', { size: FIRST, inventory: listed })
+    await the.pool('two', { size: SECOND, inventory: listed })
     await eventually(async () => {
-      await isFilled(the, 'one', 120)
-      await isFilled(the, 'two', 80)
+      await isFilled(the, 'one', FIRST)
+      await isFilled(the, 'two', SECOND)
     }, LONG)
     expect(observer.twice).toEqual([])
-    expect(observer.seen()).toBeGreaterThanOrEqual(200)
+    expect(observer.seen()).toBeGreaterThanOrEqual(CLUSTERS)
     expect(await whatIsWrong(the, ['one', 'two'], listed)).toEqual([])
     await Promise.all(both.map((manager) => manager.stop()))
     await observer.stop()

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import type { MusterProcess } from '#test/harness/index.ts'
 import { type FleetWorld, fleetWorld, type Machine } from './world.ts'
 
@@ -133,11 +134,14 @@ test('chaos_kill_under_write_load_converges: within 30 s of its start, the last 
   expect(await world.revision('fleet-desired')).toBe(15)
 }, 120_000)
 
-test('100 kills at random moments, two operators at a time: nothing is lost, and nothing is written twice', async () => {
+/** Of each of two operators. */
+const KILLS = repetitions({ deep: 50, slice: 6 })
+
+test(`${2 * KILLS} kills at random moments, two operators at a time: nothing is lost, and nothing is written twice`, async () => {
   const machines = await registered()
   let made = 0
   const victims = async () => {
-    for (let kill = 0; kill < 50; kill += 1) {
+    for (let kill = 0; kill < KILLS; kill += 1) {
       const operator = await world.process()
       // Half of them never come to the end of their start.
       await Promise.race([converged(operator), pause(Math.random() * 1_500)])

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { base64url, SignJWT } from 'jose'
 import { describe, expect, test, vi } from 'vitest'
 import { permits, ROLES, type Role } from '#services/hyperfleet-api/auth/role.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
 import { AUDIENCE, BEGINNING, bearer, type TestIssuer, testIssuer } from './issuer.ts'
 import { type Json, serve } from './support.ts'
@@ -94,7 +95,7 @@ describe('a token', () => {
           expect([status, JSON.stringify(body).includes('node_modules')]).toEqual([401, false])
         },
       ),
-      { numRuns: 200 },
+      { numRuns: repetitions({ deep: 1_000, slice: 50 }) },
     )
   })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
 import type { RunningApi } from '#services/hyperfleet-api/start.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import { onBothDatabases, serve } from './support.ts'
 
 /** What the document says of one operation; requests are made from it, so that a new operation is fuzzed from its first day. */
@@ -25,7 +26,7 @@ interface Shot {
 const LEAK =
   /SQLITE_|sqlite3?\.|syntax error at or near|violates|relation "|column "|kysely|node:internal|node_modules|\.[cm]?[tj]s:\d+/i
 
-const RUNS = 1_000
+const RUNS = repetitions({ deep: 3_000, slice: 250 })
 /** Longer than any answer takes on a busy machine, shorter than a hang. */
 const DEADLINE = 30_000
 
@@ -55,7 +56,7 @@ test('bytes that are no HTTP end that connection and nothing else', async () => 
       expect(said).not.toMatch(/^HTTP\/1\.1 5/)
       expect(said).not.toMatch(LEAK)
     }),
-    { numRuns: 60 },
+    { numRuns: repetitions({ deep: 300, slice: 20 }) },
   )
   expect((await api.call('GET', '/clusters')).status).toBe(200)
 }, 120_000)

@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '#services/hyperfleet-api/storage/da
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
 import { parseDocument } from '#services/hyperfleet-api/storage/resources.ts'
 import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import { evaluate } from './search/oracle.ts'
 import { printSearch } from './search/print.ts'
 import { resourceAt } from './search/resources.ts'
@@ -43,7 +44,7 @@ onBothDatabases((fresh) => {
         expect(documents.map((document) => parseDocument(document).id)).toEqual(meant)
         expect(total).toBe(meant.length)
       }),
-      { numRuns: 400 },
+      { numRuns: repetitions({ deep: 2_000, slice: 100 }) },
     )
   })
 
@@ -228,7 +229,7 @@ onBothDatabases((fresh) => {
           expect([200, 400]).toContain(status)
           if (status === 400) expect(body.code).toMatch(/^HYPERFLEET-VAL-/)
         }),
-        { numRuns: 300 },
+        { numRuns: repetitions({ deep: 1_000, slice: 60 }) },
       )
     })
 

@@ -1,0 +1,11 @@
+/**
+ * `npm run test:deep`: the tests that fuzz, repeat or kill at every point, at the length that a run on every change hasn't the time for;
+ * then mutants of the modules that decide. With arguments only the tests that they choose, at that length.
+ */
+import { join } from 'node:path'
+import { DEEP, deepTests } from './deep-tests.ts'
+
+Object.assign(process.env, DEEP)
+const chosen = process.argv.length > 2
+if (!chosen) process.argv.push(...deepTests(join(import.meta.dirname, '..', '..')))
+await import('../test.ts')
