@@ -7,8 +7,8 @@ export default defineConfig({
   test: {
     // As Node.js does it: the default import of a CommonJS package is its module.exports.
     deps: { interopDefault: false },
-    // Half of a test's time is waiting for servers, so a worker more than there are cores keeps these busy.
-    maxWorkers: availableParallelism() + 1,
+    // Half of a test's time is waiting for servers, so two workers more than there are cores keep these busy.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     setupFiles: ['hack/testing/file-cost.ts', 'hack/testing/deep-properties.ts'],
     // Where all tests share two cores, what is waited for comes late; vitest gives it one second, and a test five.

@@ -12,7 +12,7 @@ import { PODMAN } from './podman/missing.ts'
 import { POSTGRES } from './postgres/missing.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
-import { parseTestArguments } from './testing/arguments.ts'
+import { parseTestArguments, WHOLE_RUN } from './testing/arguments.ts'
 import { affectedTests, changedPaths } from './testing/changed.ts'
 import { runChecks } from './testing/checks.ts'
 import { announce, type Preparation } from './testing/preparation.ts'
@@ -25,6 +25,7 @@ const say = (line: string) => console.log(line)
 const { profile, install, changedSince, rest } = parseTestArguments(process.argv.slice(2))
 const { filter, options } = parseCLI(['vitest', 'run', ...rest])
 const everything = rest.length === 0 && changedSince === undefined
+if (everything) process.env[WHOLE_RUN] = 'yes'
 
 /** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium or podman their tests skip. */
 const preparation: Preparation = {

@@ -24,6 +24,9 @@ export const ensureBinaries = (set: BinarySet, say: Say, signal?: AbortSignal): 
   return makeOnce({ folder, title: set.title, make: (draft) => buildInto(draft, folder, set, say, signal) }, say)
 }
 
+/** With so much memory to spare, two programs are built at once: one is linked, on one core, while the other is compiled. */
+const TWO_BUILDS_BYTES = 8 * 1024 ** 3
+
 const buildInto = async (
   draft: string,
   folder: string,
@@ -34,10 +37,22 @@ const buildInto = async (
   const startedAt = performance.now()
   say(`Building ${set.title} with Go into ${folder} (minutes the first time) …`)
   const programs = Object.entries(set.packages)
-  for (const [index, [name, source]] of programs.entries()) {
-    await goBuild(set, source, join(draft, name), signal)
-    say(`  ${index + 1}/${programs.length} ${name} (${Math.round((performance.now() - startedAt) / 1000)} s)`)
+  const waiting = programs.values()
+  let built = 0
+  const failing = new AbortController()
+  const ending = AbortSignal.any([failing.signal, ...(signal === undefined ? [] : [signal])])
+  const build = async (): Promise<void> => {
+    for (const [name, source] of waiting) {
+      await goBuild(set, source, join(draft, name), ending)
+      say(`  ${++built}/${programs.length} ${name} (${Math.round((performance.now() - startedAt) / 1000)} s)`)
+    }
   }
+  const builders = Array.from({ length: process.availableMemory() < TWO_BUILDS_BYTES ? 1 : 2 }, () =>
+    build().catch((error: unknown) => failing.abort(error)),
+  )
+  // All of them: what still ran would write into a folder that is gone.
+  await Promise.all(builders)
+  ending.throwIfAborted()
 }
 
 /** Go and its compilers are a process group of their own, so that they all end with us. */

@@ -1,3 +1,6 @@
+/** The environment variable that is set in a run of hundreds of files: what serves them all is then worth its preparation. */
+export const WHOLE_RUN = 'MUSTER_TEST_WHOLE_RUN'
+
 /** What `npm test` understands besides vitest's own arguments. */
 export interface TestArguments {
   /** Prints where the run's core-seconds went, whatever was run; a whole run always does. */

@@ -3,9 +3,10 @@
  * then mutants of the modules that decide. With arguments only the tests that they choose, at that length.
  */
 import { join } from 'node:path'
+import { WHOLE_RUN } from './arguments.ts'
 import { DEEP, deepTests } from './deep-tests.ts'
 
-Object.assign(process.env, DEEP)
 const chosen = process.argv.length > 2
+Object.assign(process.env, DEEP, chosen ? {} : { [WHOLE_RUN]: 'yes' })
 if (!chosen) process.argv.push(...deepTests(join(import.meta.dirname, '..', '..')))
 await import('../test.ts')

@@ -4,6 +4,7 @@ import { startLocalControlPlane } from '#hack/cluster/local/controlplane.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { WHOLE_RUN } from '#hack/testing/arguments.ts'
 import { checkUncaught, uncaughtOptions } from '#hack/testing/uncaught.ts'
 import { checkCalls } from './calls.ts'
 import type { Connection } from './connection.ts'
@@ -28,6 +29,7 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
   process.env.GOGC ??= '400'
   process.env.GOMEMLIMIT ??= '1GiB'
   process.env.NODE_COMPILE_CACHE ??= await temporaryFolder('compiled')
+  if (process.env[WHOLE_RUN] !== undefined) await (await import('./bundled.ts')).useBundle()
   const binaries = await ensureBinaries(CONTROL_PLANE, console.error)
   const folder = await temporaryFolder('controlplane')
   const local = await startLocalControlPlane({

@@ -36,10 +36,17 @@ export interface MusterProcess extends AsyncDisposable {
 /** Milliseconds, from when somebody asks. Long enough for a busy machine; a test that waits longer never says what it waited for. */
 const LINE_PATIENCE = 60_000
 
+/** The environment variable that names the program where the run has bundled it: bundled.ts. */
+export const BUNDLED_PROGRAM = 'MUSTER_TEST_PROGRAM'
+
 const PROGRAM = join(import.meta.dirname, '..', '..', 'cmd', 'muster.ts')
 
-/** `muster` of this checkout. */
-const CHECKOUT: Command = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM]
+/** `muster` of this checkout, or the bundle of it, which starts in half the time. */
+const CHECKOUT: Command = [
+  process.execPath,
+  '--disable-warning=ExperimentalWarning',
+  process.env[BUNDLED_PROGRAM] ?? PROGRAM,
+]
 
 /** A program, with its first arguments. */
 type Command = readonly [string, ...string[]]

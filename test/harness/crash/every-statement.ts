@@ -32,14 +32,14 @@ export interface Remains<Situation, Answer> {
 const MOST = 500
 
 /** An ordinary run kills after one statement in so many, and at all that stand at the begin and the end of the mutation. */
-const STRIDE = 3
+const STRIDE = 4
 
 /** After how many of the mutation's statements it is killed: after none, after one, … and, beyond the last one, after its answer. */
 const killPoints = (statements: number): readonly number[] => {
   const all = Array.from({ length: statements + 2 }, (_, after) => after)
-  // The begin and the commit stand at the ends, where done and not done part.
-  const isAtAnEnd = (after: number) => after <= 1 || after >= statements - 1
-  return isDeep ? all : all.filter((after) => isAtAnEnd(after) || after % STRIDE === 0)
+  // At the end is the commit, where done and not done part.
+  const isAtAnEnd = (after: number) => after === 0 || after >= statements - 1
+  return isDeep ? all : all.filter((after) => isAtAnEnd(after) || after % STRIDE === 2)
 }
 
 /**

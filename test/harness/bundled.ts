@@ -1,0 +1,11 @@
+import { join } from 'node:path'
+import { bundle } from '#hack/build/bundle.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { BUNDLED_PROGRAM } from './muster.ts'
+
+/** Bundles the program for a run that starts it hundreds of times, and has tests start that. Bundling costs as much as twenty starts save. */
+export const useBundle = async (): Promise<void> => {
+  const folder = join(await temporaryFolder('bundle'), 'dist')
+  await bundle(folder)
+  process.env[BUNDLED_PROGRAM] = join(folder, 'muster.mjs')
+}
