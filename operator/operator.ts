@@ -8,7 +8,7 @@ import { loadTransport, type Transport } from './client/transport.ts'
 import type { AnyController } from './controller.ts'
 import { type Cache, cacheOf } from './engine/cache.ts'
 import type { Handler } from './engine/context.ts'
-import { type Run, type RunMetrics, startRun } from './engine/controller-run.ts'
+import { type ControllerRun, type ControllerRunMetrics, startControllerRun } from './engine/controller-run.ts'
 import type { Definition } from './engine/definition.ts'
 import { createInformers, type Informer, type Informers, type WatchProblem } from './engine/informers.ts'
 import { type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
@@ -98,9 +98,9 @@ export const operator = (options: OperatorOptions): Operator => {
   const term = async (api: Api, prepared: readonly Prepared[], signal: AbortSignal): Promise<void> => {
     if (settings.election !== undefined) lead(true)
     const runs = prepared.map(({ definition, own, watched }) =>
-      startRun({
+      startControllerRun({
         definition,
-        sources: own,
+        informers: own,
         watched,
         api,
         clock,
@@ -221,7 +221,7 @@ const HEARTBEAT_AGE = '3m'
 interface Prepared {
   readonly definition: Definition
   readonly own: readonly Informer[]
-  readonly watched: Parameters<typeof startRun>[0]['watched']
+  readonly watched: Parameters<typeof startControllerRun>[0]['watched']
 }
 
 const prepare = (definition: Definition, sources: Informers, namespaces: readonly string[] | undefined): Prepared => {
@@ -240,7 +240,7 @@ const prepare = (definition: Definition, sources: Informers, namespaces: readonl
     const projection = other.transform === undefined ? {} : { transform: other.transform }
     const opened = open(resource, { labelSelector, ...projection }, everywhere)
     for (const index of indexes) index.bind(opened.map(({ store }) => store))
-    return { watched: other, sources: opened }
+    return { watched: other, informers: opened }
   })
   return { definition, own, watched }
 }
@@ -254,7 +254,7 @@ const refuseDuplicates = (definitions: readonly Definition[]): void => {
   }
 }
 
-const metricsOf = (metrics: RuntimeMetrics, name: string): RunMetrics => ({
+const metricsOf = (metrics: RuntimeMetrics, name: string): ControllerRunMetrics => ({
   ...metrics.controller(name),
   queue: metrics.workqueue(name),
 })
@@ -268,7 +268,7 @@ const unready = ({ synced, problems }: OperatorStatus, remedy: OperatorOptions['
   return how === undefined ? problem.message : `${problem.message}: ${how}`
 }
 
-const stopAll = async (runs: readonly Run[], reason: unknown): Promise<void> => {
+const stopAll = async (runs: readonly ControllerRun[], reason: unknown): Promise<void> => {
   const text = reason instanceof Error ? reason.message : 'the operator is stopping'
   await Promise.all(runs.map((run) => run.stop(text)))
 }

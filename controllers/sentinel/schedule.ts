@@ -5,8 +5,9 @@
  *
  * Bodies are let go at once; 50,000 resources take about 20 MiB.
  */
+
+import { Heap, type HeapItem } from '#lib/heap/heap.ts'
 import { type Backoff, type Facts, nextPulse, type Reason, type Seen } from './decision.ts'
-import { Heap, type Placed } from './heap.ts'
 
 /** A resource as the schedule takes it in; times are milliseconds since the epoch. */
 export interface Sighting {
@@ -31,7 +32,7 @@ export interface Counts {
   readonly notReady: number
 }
 
-interface Entry extends Placed {
+interface Entry extends HeapItem {
   readonly id: string
   facts: Facts
   seen: Seen

@@ -103,7 +103,7 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
       } catch (error) {
         if (signal.aborted) break
         const message = error instanceof Error ? error.message : String(error)
-        log.warn(`webhooks can't be trusted yet, trying again: ${message}`, { err: error })
+        log.warn(`webhook certificates can't be set up, retrying: ${message}`, { err: error })
       }
       await restUntil(clock.now().getTime() + delay, AbortSignal.any([signal, nap.signal]))
     }

@@ -110,7 +110,7 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
         } catch (error) {
           // To lose the race for a free lease is everyday life.
           const isRace = isConflict(error) || isAlreadyExists(error)
-          if (!signal.aborted && !isRace) log.warn(`the lease can't be taken: ${messageOf(error)}`)
+          if (!signal.aborted && !isRace) log.warn(`the lease can't be acquired, retrying: ${messageOf(error)}`)
         }
         await clock.sleep(retryPeriod * (1 + ACQUIRE_JITTER * random()), signal)
       }
@@ -136,7 +136,7 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
         } catch (error) {
           if (until.aborted) return undefined
           isUntouched = false
-          if (!isConflict(error)) log.warn(`the lease can't be renewed: ${messageOf(error)}`)
+          if (!isConflict(error)) log.warn(`the lease can't be renewed, retrying: ${messageOf(error)}`)
         }
       }
     },

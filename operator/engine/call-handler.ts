@@ -92,21 +92,21 @@ export const report = <O extends KubeObject>(
   const about = { object: state.key, handler: id }
   switch (outcome.kind) {
     case 'success':
-      env.log.debug('handled', about)
+      env.log.debug('handler succeeded', about)
       return
     case 'requeue':
-      env.log.debug('waiting', { ...about, delay: outcome.delay })
+      env.log.debug('handler waits', { ...about, delay: outcome.delay })
       return
     case 'ignored':
-      env.log.warn(`failed, and that is ignored: ${outcome.error.message}`, { ...about, err: outcome.error })
+      env.log.warn(`handler failed, the error is ignored: ${outcome.error.message}`, { ...about, err: outcome.error })
       return
     case 'temporary': {
       const { error, delay } = outcome
-      env.log.warn(`failed, trying again: ${error.message}`, { ...about, err: error, delay })
+      env.log.warn(`handler failed, retrying: ${error.message}`, { ...about, err: error, delay })
       return
     }
     case 'permanent':
-      env.log.error(`failed for good: ${outcome.error.message}`, {
+      env.log.error(`handler failed, not retried: ${outcome.error.message}`, {
         ...about,
         err: outcome.error,
         reason: outcome.reason,

@@ -103,7 +103,10 @@ export const createInformers = (options: InformersOptions): Informers => {
             listener(event)
           } catch (error) {
             // One controller's mistake must not keep the event from the others.
-            log.error('a function that maps watched objects threw', { event: event.type, err: error })
+            log.error('the map function of a watched kind threw, this event wakes no object', {
+              event: event.type,
+              err: error,
+            })
           }
         }
       },

@@ -9,7 +9,7 @@ import { isEmpty, type PatchRecord } from './patch.ts'
 /** How often an edit is made again on a newer object before the queue's backoff takes over. */
 const MAX_CONFLICT_RETRIES = 5
 
-export interface Written<O extends KubeObject> {
+export interface SentPatch<O extends KubeObject> {
   /** The object is no longer there, or another one has its name: nothing left to write. */
   readonly gone: boolean
   /** As the API server answered last; undefined when it was not asked. */
@@ -26,19 +26,19 @@ export interface Written<O extends KubeObject> {
 /**
  * Sends what was recorded: `/status` first, so that an object that says "handled" never lacks the status of it; then the
  * object. Nothing is sent when nothing differs from `object`.
- * @param whole false when `object` is a projection of what the API server has
+ * @param isComplete false when `object` is a projection of what the API server has
  * @throws ApiError when the API server refuses what was recorded, NetworkError
  */
-export const write = async <O extends KubeObject>(
+export const sendPatch = async <O extends KubeObject>(
   api: Api,
   resource: Resource<O>,
   object: O,
   record: PatchRecord<O>,
-  whole = true,
-): Promise<Written<O>> => {
+  isComplete = true,
+): Promise<SentPatch<O>> => {
   if (record.empty) return { gone: false, object: undefined, revisions: [], overtaken: false }
   const { name, namespace, uid, generation } = object.metadata
-  const apart = resource.subresources.includes('status')
+  const hasStatusSubresource = resource.subresources.includes('status')
   const revisions: string[] = []
   let overtaken = false
 
@@ -52,8 +52,8 @@ export const write = async <O extends KubeObject>(
     try {
       let latest: O | undefined
       let changes = changesOf(base, record)
-      if (apart) {
-        const status = statusBody(changes, base, whole)
+      if (hasStatusSubresource) {
+        const status = statusBody(changes, base, isComplete)
         if (status !== undefined) {
           latest = await send(status, 'status')
           // A status makes no generation.
@@ -63,7 +63,7 @@ export const write = async <O extends KubeObject>(
         }
         delete changes.status
       }
-      const body = objectBody(changes, latest ?? base, record, whole)
+      const body = objectBody(changes, latest ?? base, record, isComplete)
       if (body !== undefined) latest = await send(body)
       return { gone: false, object: latest ?? (base === object ? undefined : base), revisions, overtaken }
     } catch (error) {
@@ -106,9 +106,9 @@ const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Chang
  * Guard: `/status` of a custom resource takes whatever uid a patch has, so only the resourceVersion tells another object
  * of the same name.
  */
-const statusBody = <O extends KubeObject>(changes: Changes, base: O, whole: boolean): Json | undefined => {
+const statusBody = <O extends KubeObject>(changes: Changes, base: O, isComplete: boolean): Json | undefined => {
   if (changes.status === undefined || takesLastFinalizer(base, changes)) return undefined
-  const status = prune(changes.status, base.status, whole)
+  const status = prune(changes.status, base.status, isComplete)
   return status && { metadata: { resourceVersion: base.metadata.resourceVersion }, status }
 }
 
@@ -117,9 +117,9 @@ const objectBody = <O extends KubeObject>(
   changes: Changes,
   base: O,
   record: PatchRecord<O>,
-  whole: boolean,
+  isComplete: boolean,
 ): Json | undefined => {
-  const body = prune(changes, base, whole)
+  const body = prune(changes, base, isComplete)
   if (body === undefined) return undefined
   const { uid, resourceVersion } = base.metadata
   const edited = record.edits.length > 0 || record.finalizerEdits.length > 0

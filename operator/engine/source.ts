@@ -33,7 +33,7 @@ export const runSource = async (
     } catch (thrown) {
       if (signal.aborted) return
       const error = asError(thrown)
-      log.error(`what wakes objects from outside broke off, beginning again: ${error.message}`, { err: error })
+      log.error(`source failed, restarting: ${error.message}`, { err: error })
     }
     failures = monotonic(clock) - began > HEALTHY_AFTER_MS ? 1 : failures + 1
     await clock.sleep(backoffDelay(backoff, failures, random()), signal)

@@ -33,12 +33,12 @@ describe('a mistake in a program stays where it was made', () => {
     await the.api.create(ConfigMap, { metadata: { name: 'part', namespace: the.namespace } })
     await eventually(() => expect(calls).toEqual(['one', 'one']))
     await the.remove('one')
-    await eventually(() => expect(log.lines).toContain('warn failed, and that is ignored: event deleted'))
+    await eventually(() => expect(log.lines).toContain('warn handler failed, the error is ignored: event deleted'))
     expect(log.lines).toEqual(
       expect.arrayContaining([
-        'warn failed, and that is ignored: event added',
-        'error what handlers asked for could not be done, trying again: filter',
-        'error a function that maps watched objects threw',
+        'warn handler failed, the error is ignored: event added',
+        'error the changes of handlers could not be written, retrying: filter',
+        'error the map function of a watched kind threw, this event wakes no object',
       ]),
     )
   })

@@ -116,7 +116,7 @@ describe('stopping', () => {
     await the.create('one')
     await eventually(() => expect(began).toBe(true))
     await one.stop()
-    expect(log.lines).toEqual(['warn handlers did not heed their signal in time and were abandoned'])
+    expect(log.lines).toEqual(['warn handlers did not end within 900 ms, their requests are cut'])
     release.resolve()
     await the.create('marker')
     expect((await the.get('one'))?.status).toBeUndefined()

@@ -96,11 +96,11 @@ describe('a handler that fails', () => {
     })
     expect(calls).toEqual(['few', 'short', 'final', 'mild', 'few'])
     expect(log.lines).toEqual([
-      'warn failed, trying again: few is not there',
-      'error failed for good: gave up after 0 s, the next try would be too late: short is not there',
-      'error failed for good: never',
-      'warn failed, and that is ignored: mild is not there',
-      'error failed for good: gave up after 2 tries: few is not there',
+      'warn handler failed, retrying: few is not there',
+      'error handler failed, not retried: gave up after 0 s, the next try would be too late: short is not there',
+      'error handler failed, not retried: never',
+      'warn handler failed, the error is ignored: mild is not there',
+      'error handler failed, not retried: gave up after 2 tries: few is not there',
     ])
   })
 

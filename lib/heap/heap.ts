@@ -1,13 +1,13 @@
 /** A binary heap whose items know their place, so that one can be moved or taken out in O(log n). */
 
-export interface Placed {
+export interface HeapItem {
   /** The key: the least comes first. */
   at: number
   /** Place in the heap, -1 outside; the heap alone writes it. */
   place: number
 }
 
-export class Heap<T extends Placed> {
+export class Heap<T extends HeapItem> {
   readonly #items: T[] = []
 
   first(): T | undefined {
