@@ -8,8 +8,8 @@ import {
 import { RESERVED_VARIABLES } from '#controllers/adapter/language/expressions.ts'
 import { taskFunctions } from '#controllers/adapter/language/functions.ts'
 import { type CelFunction, DEFAULT_LIMITS, standardFunctions } from '#lib/cel/index.ts'
-import { templateFunctions } from '#lib/template/functions.ts'
-import { RENDER_LIMITS } from '#lib/template/render.ts'
+import { templateFunctions } from '#lib/template/functions/index.ts'
+import { RENDER_LIMITS } from '#lib/template/render-budget.ts'
 import { cell, row } from './table.ts'
 
 const code = (text: string): string => (text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``)

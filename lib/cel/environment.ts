@@ -1,12 +1,7 @@
 /** A CEL engine: declare what expressions may use, compile them once, evaluate them often. */
-import {
-  EvaluationError,
-  Environment as Library,
-  TypeError as LibraryTypeError,
-  ParseError,
-} from '@marcbachmann/cel-js'
-import { nearest } from '../text/nearest.ts'
-import { CelCompileError, CelEvaluationError, CelLimitError, type CelProblem, type Place } from './errors.ts'
+import { EvaluationError, Environment as Library } from '@marcbachmann/cel-js'
+import { compileError, evaluationFailure, type Names, orCompileError } from './diagnose.ts'
+import { CelCompileError } from './errors.ts'
 import {
   addEqualityOfOptionals,
   addListMacros,
@@ -19,9 +14,10 @@ import { meteredFunctions } from './functions/lists.ts'
 import { standardFunctions } from './functions/standard.ts'
 import { isDuration, isTimestamp } from './functions/times.ts'
 import { children, type Evaluator, evaluationError, evaluatorOf, type Node, rootOf } from './library.ts'
-import { DEFAULT_LIMITS, LimitReached, type Limits, Meter } from './limits.ts'
+import { DEFAULT_LIMITS, type Limits, Meter } from './limits.ts'
 import { callKey, finish, ownName, prepare, publicText } from './rewrite.ts'
-import { Duration, fromCel, isInt64, toCel, ValueError } from './values.ts'
+import { toLibrary, toPublic } from './type-names.ts'
+import { Duration, fromCel, isInt64, toCel } from './values.ts'
 
 /**
  * A type as CEL writes it: `dyn` (anything, such as JSON), `string`, `int`, `double`, `bool`, `bytes`, `timestamp`,
@@ -69,21 +65,8 @@ export interface Program {
   evaluate(values?: Readonly<Record<string, unknown>>): unknown
 }
 
-const LIBRARY_TYPES: Readonly<Record<string, string>> = {
-  timestamp: 'google.protobuf.Timestamp',
-  duration: 'google.protobuf.Duration',
-}
-
-/** Type names and signatures as the library writes them, and back. */
-const toLibrary = (text: string): string =>
-  text.replaceAll(/(?<![\w.])(timestamp|duration)(?=\s*(?:[,>)]|$|\.\w+\())/g, (name) => LIBRARY_TYPES[name] ?? name)
-const toPublic = (text: string): string =>
-  publicText(text)
-    .replaceAll('google.protobuf.Timestamp', 'timestamp')
-    .replaceAll('google.protobuf.Duration', 'duration')
-
 /** Syntax nodes of an expression: more than any limit on its characters lets honest ones have. */
-const MOST_NODES = 5_000
+const MAX_NODES = 5_000
 
 /** @throws CelCompileError for a variable's name that CEL has another meaning for */
 export const environment = (options: EnvironmentOptions = {}): Environment => {
@@ -95,7 +78,7 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
   const library = new Library({
     enableOptionalTypes: true,
     homogeneousAggregateLiterals: false,
-    limits: { maxAstNodes: MOST_NODES, maxListElements: MOST_NODES, maxMapEntries: MOST_NODES },
+    limits: { maxAstNodes: MAX_NODES, maxListElements: MAX_NODES, maxMapEntries: MAX_NODES },
   })
   addNamespaces(library)
   addOptionalMacros(library)
@@ -236,85 +219,4 @@ const measured = (evaluator: Evaluator, running: () => Meter): void => {
 const collectNames = (root: Node, seen: Set<string>): void => {
   if (root.op === 'id' && typeof root.args === 'string') seen.add(root.args)
   for (const child of children(root)) collectNames(child, seen)
-}
-
-const placeOf = (expression: string, start: number | undefined): Place | undefined => {
-  if (start === undefined) return undefined
-  const before = expression.slice(0, start).split('\n')
-  return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
-}
-
-/** `no_such_key` → `NoSuchKey`. */
-const reasonOf = (code: string): string => code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
-
-const problem = (expression: string, error: ParseError | LibraryTypeError | EvaluationError): CelProblem => ({
-  reason: reasonOf(error.code),
-  summary: toPublic(error.summary),
-  expression,
-  place: placeOf(expression, error.range?.start),
-})
-
-const isStackOverflow = (error: unknown): boolean => error instanceof RangeError && error.message.includes('call stack')
-
-const orCompileError = <T>(expression: string, step: () => T): T => {
-  try {
-    return step()
-  } catch (error) {
-    throw compileError(expression, error)
-  }
-}
-
-const compileError = (expression: string, error: unknown, names?: Names): unknown => {
-  if (isStackOverflow(error)) {
-    return new CelCompileError(
-      { reason: 'TooDeep', summary: 'the expression has too many parts inside each other: part it', expression },
-      { cause: error },
-    )
-  }
-  if (!(error instanceof ParseError || error instanceof LibraryTypeError || error instanceof EvaluationError))
-    return error
-  const found = problem(expression, error)
-  return new CelCompileError(names === undefined ? found : advised(found, names), { cause: error })
-}
-
-/** What an expression may name. */
-interface Names {
-  readonly variables: readonly string[]
-  readonly functions: readonly string[]
-}
-
-/** Unknown names, with the known one that was probably meant. */
-const advised = (found: CelProblem, { variables, functions }: Names): CelProblem => {
-  const variable = /^Unknown variable: (\w+)$/.exec(found.summary)?.[1]
-  if (variable !== undefined) {
-    const near = nearest(variable, variables)
-    const choice = near === undefined ? `there are ${variables.join(', ') || 'none'}` : `did you mean ${near}?`
-    return { ...found, summary: `there is no variable ${variable}: ${choice}` }
-  }
-  const called = /^found no matching overload for '(?:.*\.)?(\w+)\(/.exec(found.summary)?.[1]
-  if (called === undefined || functions.includes(called)) return found
-  const near = nearest(called, functions)
-  return {
-    ...found,
-    reason: 'UnknownFunction',
-    summary: `there is no function ${called}${near === undefined ? '' : `: did you mean ${near}?`}`,
-  }
-}
-
-const evaluationFailure = (expression: string, error: unknown): unknown => {
-  if (error instanceof LimitReached) {
-    return new CelLimitError(
-      { reason: `Limit${reasonOf(error.limit)}`, summary: error.message, expression },
-      { cause: error },
-    )
-  }
-  if (isStackOverflow(error)) {
-    const summary = 'the evaluation has too many parts inside each other: part the expression'
-    return new CelLimitError({ reason: 'LimitDepth', summary, expression }, { cause: error })
-  }
-  if (error instanceof ValueError) {
-    return new CelEvaluationError({ reason: 'InvalidInput', summary: error.message, expression }, { cause: error })
-  }
-  if (error instanceof EvaluationError) return new CelEvaluationError(problem(expression, error), { cause: error })
-  return error
 }

@@ -3,9 +3,10 @@
  * `render(data)` fills it in within limits. Reference: docs/reference/task-language.md.
  */
 
-import { templateFunctions } from './functions.ts'
+import { templateFunctions } from './functions/index.ts'
 import { parse } from './parse.ts'
-import { RENDER_LIMITS, type RenderLimits, render } from './render.ts'
+import { render } from './render.ts'
+import { RENDER_LIMITS, type RenderLimits } from './render-budget.ts'
 import { fromData } from './value.ts'
 
 export { TemplateError, TemplateRenderError, TemplateSyntaxError } from './errors.ts'

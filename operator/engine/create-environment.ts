@@ -4,16 +4,19 @@ import { monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Limits, RetryPolicy } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
-import type { ControllerRunOptions } from './controller-run.ts'
 import type { DaemonEnvironment } from './daemons.ts'
 import type { ObjectState } from './object-state.ts'
 import { recordOwnWrites } from './own-writes.ts'
 import { retryLimits } from './retry-limits.ts'
 import { sendPatch } from './send-patch.ts'
+import type { OperatorSettings } from './settings.ts'
 import { createStorage } from './storage.ts'
 
 export interface EnvironmentOptions
-  extends Pick<ControllerRunOptions, 'definition' | 'api' | 'clock' | 'log' | 'random' | 'settings' | 'identity'> {
+  extends Pick<DaemonEnvironment<KubeObject>, 'definition' | 'api' | 'clock' | 'log' | 'random'> {
+  readonly settings: OperatorSettings
+  /** Of this process, for the leases of daemons and the reporter of events. */
+  readonly identity: string
   /** False once the watch has shown that the object is gone: what has its name now is another object. */
   isPresent(state: ObjectState): boolean
   /** Reconciles the object with this key again. */

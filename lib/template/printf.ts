@@ -1,115 +1,13 @@
-/** Go's `fmt`: what print, printf and an action without a variable write. */
-
+/** Go's `fmt.Sprintf`. */
 import { toExponentialEven, toFixedEven } from '../numbers/rounding.ts'
-import { GO_ESCAPES } from '../text/go-escapes.ts'
 import { Refusal } from './errors.ts'
-import { timeText } from './time.ts'
+import { exponent, general, special } from './float-text.ts'
+import { MAX_TEXT_CHARS, plain } from './print.ts'
+import { quote } from './quote.ts'
 import { entry, fromData, keysOf, kindOf, TYPE_NAMES, type Value } from './value.ts'
 
 /** Characters that a width or precision may ask for. */
-const WIDEST = 1_000
-
-/** Characters that one call may make. */
-const LONGEST = 1_048_576
-
-/** Joins texts as they come, so that many long ones are refused before they fill the memory. */
-const joined = (texts: Iterable<string>): string => {
-  const parts: string[] = []
-  let length = 0
-  for (const text of texts) {
-    length += text.length
-    if (length > LONGEST) throw new Refusal(`the text would be longer than ${LONGEST} characters`)
-    parts.push(text)
-  }
-  return parts.join('')
-}
-
-const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u
-
-/** strconv.Quote; with `'` around it, strconv.QuoteRune. */
-export const quote = (text: string, mark = '"'): string => {
-  let quoted = mark
-  for (const character of text.toWellFormed()) {
-    const code = character.codePointAt(0) ?? 0
-    const known = character === mark ? `\\${mark}` : GO_ESCAPES[character]
-    if (known !== undefined) quoted += known
-    else if (PRINTABLE.test(character)) quoted += character
-    else if (code < 0x20 || code === 0x7f) quoted += `\\x${code.toString(16).padStart(2, '0')}`
-    else if (code > 0xffff) quoted += `\\U${code.toString(16).padStart(8, '0')}`
-    else quoted += `\\u${code.toString(16).padStart(4, '0')}`
-  }
-  return quoted + mark
-}
-
-const exponent = (text: string): string => text.replace(/e([+-])(\d)$/, 'e$10$2')
-
-const special = (value: number): string | undefined => {
-  if (Number.isNaN(value)) return 'NaN'
-  return Number.isFinite(value) ? undefined : value > 0 ? '+Inf' : '-Inf'
-}
-
-/** `%g`: the shortest digits that give the value back, or so many significant ones. */
-const general = (value: number, digits: number | undefined): string => {
-  if (Object.is(value, -0)) return '-0'
-  if (digits === undefined) {
-    const scientific = value.toExponential()
-    const power = Number(scientific.slice(scientific.indexOf('e') + 1))
-    return power < -4 || power >= 6 ? exponent(scientific) : fixedShortest(value)
-  }
-  const precision = Math.max(1, digits)
-  const scientific = toExponentialEven(value, precision - 1)
-  const power = Number(scientific.slice(scientific.indexOf('e') + 1))
-  const strip = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text)
-  if (power < -4 || power >= precision) {
-    const [mantissa = '', rest = ''] = scientific.split('e')
-    return exponent(`${strip(mantissa)}e${rest}`)
-  }
-  return strip(toFixedEven(value, Math.max(0, precision - 1 - power)))
-}
-
-const fixedShortest = (value: number): string => {
-  const text = String(value)
-  if (!text.includes('e-')) return text
-  const [mantissa = '', power = '0'] = text.split('e-')
-  const digits = mantissa.replace(/[-.]/g, '')
-  return `${value < 0 ? '-' : ''}0.${'0'.repeat(Number(power) - 1)}${digits}`
-}
-
-/** `%v` of a value inside another, or given to print. */
-export const plain = (value: Value): string => {
-  switch (kindOf(value)) {
-    case 'nil':
-      return '<nil>'
-    case 'float':
-      return special(value as number) ?? general(value as number, undefined)
-    case 'time':
-      return timeText(value as Date)
-    case 'list':
-      return `[${(value as readonly unknown[]).map((each) => plain(fromData(each))).join(' ')}]`
-    case 'map':
-      return `map[${keysOf(value as object)
-        .map((key) => `${key}:${plain(entry(value as object, key))}`)
-        .join(' ')}]`
-    default:
-      return String(value)
-  }
-}
-
-/** What an action writes: a missing value reads differently from one inside a list. */
-export const shown = (value: Value): string => (value === null ? '<no value>' : plain(value))
-
-/** fmt.Sprint: spaces stand between operands that are both no text. */
-export const print = (values: readonly Value[]): string =>
-  joined(
-    values.values().map((value, index) => {
-      const spaced = index > 0 && typeof value !== 'string' && typeof values[index - 1] !== 'string'
-      return (spaced ? ' ' : '') + plain(value)
-    }),
-  )
-
-/** fmt.Sprintln. */
-export const println = (values: readonly Value[]): string =>
-  `${joined(values.values().map((value, index) => (index > 0 ? ' ' : '') + plain(value)))}\n`
+const MAX_WIDTH_CHARS = 1_000
 
 interface Flags {
   readonly minus: boolean
@@ -157,7 +55,7 @@ export const printf = (format: string, values: readonly Value[]): string => {
       }
       const text = one(verb, value, flags)
       length += text.length
-      if (length > LONGEST) throw new Refusal(`the text would be longer than ${LONGEST} characters`)
+      if (length > MAX_TEXT_CHARS) throw new Refusal(`the text would be longer than ${MAX_TEXT_CHARS} characters`)
       return text
     },
   )
@@ -166,7 +64,7 @@ export const printf = (format: string, values: readonly Value[]): string => {
 }
 
 const limited = (value: number): number => {
-  if (Math.abs(value) > WIDEST) throw new Refusal(`printf: a width of ${value} is too large`)
+  if (Math.abs(value) > MAX_WIDTH_CHARS) throw new Refusal(`printf: a width of ${value} is too large`)
   return value
 }
 
