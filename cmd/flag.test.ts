@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { afterEach, expect, test, vi } from 'vitest'
-import { addFlags, type Flags, flag, optional, readFlags, toggle, type Values } from './flag.ts'
-import { oneOf, someOf } from './values.ts'
+import { type Flags, flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { oneOf, someOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from './flag.ts'
 
 const flags = {
   logLevel: flag('LEVEL', 'how much', oneOf('info', 'debug'), 'info'),

@@ -1,6 +1,6 @@
-import { flag } from './flag.ts'
+import { flag } from '#operator/flags/flag.ts'
+import { oneOf } from '#operator/flags/values.ts'
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts'
-import { oneOf } from './values.ts'
 
 /** Flags of every command that runs on and logs. */
 export const logFlags = {

@@ -1,12 +1,6 @@
 import type { Command, CommanderError } from 'commander'
-import { nearest } from '#lib/text/nearest.ts'
+import { hintAt } from '#lib/text/nearest.ts'
 import { UsageError } from './failure.ts'
-
-/** `; did you mean x?`, or nothing when no choice is near. */
-export const hintAt = (text: string, choices: readonly string[]): string => {
-  const close = nearest(text, choices)
-  return close === undefined ? '' : `; did you mean ${close}?`
-}
 
 /** The quoted word of one of commander's messages: `error: unknown option '--confg=x'` → `--confg=x`. */
 const quotedIn = (message: string): string => /'([^']*)'/.exec(message)?.[1] ?? ''

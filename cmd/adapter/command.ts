@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { addFlags, flag, optional, readFlags, type Values } from '../flag.ts'
-import { count, nonEmpty, objectName, oneOf, urlOf } from '../values.ts'
+import { flag, optional, type Values } from '#operator/flags/flag.ts'
+import { count, nonEmpty, objectName, oneOf, urlOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 
 export const dryRunFlags = {
   task: optional('FILE', 'the task: a task file, or the manifest of an AdapterTask', nonEmpty),

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
-import { addFlags, flag, optional, readFlags, required, toggle, type Values } from '../flag.ts'
+import { flag, optional, required, toggle, type Values } from '#operator/flags/flag.ts'
+import { nonEmpty, urlOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
-import { nonEmpty, urlOf } from '../values.ts'
 import { deviceName, labels } from './values.ts'
 
 export const agentFlags = {

@@ -1,10 +1,10 @@
+import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { nonEmpty, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { KeyLocation } from '#services/hyperfleet-api/auth/key-source.ts'
 import type { Role } from '#services/hyperfleet-api/auth/role.ts'
 import { UsageError } from '../failure.ts'
-import { flag, optional, toggle, type Values } from '../flag.ts'
-import { nonEmpty, oneOf, someOf, urlOf } from '../values.ts'
 
 /** Written here too: every command reads this file, and only `muster api` loads the API. */
 const ROLES = ['reader', 'editor', 'adapter', 'admin'] as const satisfies readonly Role[]

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
-import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
+import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { count, duration, listenAddress, nonEmpty, urlOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
-import { count, duration, listenAddress, nonEmpty, urlOf } from '../values.ts'
 import { authFlags } from './auth-flags.ts'
 
 /** The ports differ from the manager's, so that both run side by side on one machine. */

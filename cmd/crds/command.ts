@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { addFlags, optional, readFlags } from '../flag.ts'
-import { nonEmpty } from '../values.ts'
+import { optional } from '#operator/flags/flag.ts'
+import { nonEmpty } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 
 export const crdsFlags = {
   kind: optional('NAME', 'print only this kind, by its kind or plural name (default: all)', nonEmpty),

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
+import { hintAt } from '#lib/text/nearest.ts'
 import { UsageError } from '../failure.ts'
-import { hintAt } from '../usage.ts'
 
 /** The generated manifests: beside the bundle, or in the checkout. */
 const folder = () =>

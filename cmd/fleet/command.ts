@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { required, several } from '#operator/flags/flag.ts'
+import { nonEmpty } from '#operator/flags/values.ts'
 import { deviceName } from '../agent/values.ts'
-import { addFlags, readFlags, required, several } from '../flag.ts'
-import { nonEmpty } from '../values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 import { previewCommand } from './preview-command.ts'
 
 export const credentialsFlags = {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { addFlags, flag, readFlags, required, several } from '../flag.ts'
-import { nonEmpty, oneOf } from '../values.ts'
+import { flag, required, several } from '#operator/flags/flag.ts'
+import { nonEmpty, oneOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 
 export const previewFlags = {
   deployment: required('FILE', 'the Deployment of the fleet, YAML', nonEmpty),

@@ -1,22 +1,12 @@
 import { Command } from 'commander'
-import { addFlags, flag, optional, readFlags, toggle, type Values } from '../flag.ts'
+import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
-import {
-  absolutePaths,
-  httpPrefixes,
-  listenAddress,
-  names,
-  namespaceOrAll,
-  nonEmpty,
-  objectName,
-  serversOf,
-  someOf,
-  urlOf,
-} from '../values.ts'
-import { CONTROLLERS } from './catalogue.ts'
+import { CONTROLLERS, controllerFlags } from './controllers.ts'
 import { dashboardAddress } from './dashboard-binding.ts'
 
-/** Seed: sentinel, Kubernetes Deployment: `--config`, `--namespace` and the two bind addresses. */
+/** What every manager can be told; each controller adds flags of its own. */
 export const managerFlags = {
   controllers: flag(
     'NAMES',
@@ -24,7 +14,6 @@ export const managerFlags = {
     someOf(...CONTROLLERS),
     CONTROLLERS.join(','),
   ),
-  config: optional('NAME', 'the one SentinelConfig to work on (default: all of the namespace)', objectName),
   namespace: flag(
     'NAME',
     'the namespace to watch; POD_NAMESPACE when not given, all namespaces when empty',
@@ -41,27 +30,12 @@ export const managerFlags = {
   kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
   context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
   leaderElect: toggle('work only while holding a lease, so that further replicas stand by'),
-  denyOverlap: toggle('refuse SentinelConfigs whose shards overlap, by an admission webhook'),
-  denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
   webhookBindAddress: flag('ADDRESS', 'where the webhooks of --deny-… are served', listenAddress, ':9443'),
   webhookHost: optional('HOST', 'how the API server reaches the webhooks (default: their Services’ names)', nonEmpty),
-  hyperfleetApiUrl: flag(
-    'URL',
-    'the HyperFleet API in which ClusterDeployments are registered, without a path',
-    urlOf('http', 'https'),
-    'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
-  ),
   hyperfleetApiTokenFile: optional(
     'FILE',
     'file with the bearer token for the HyperFleet API, read for every request',
     nonEmpty,
-  ),
-  adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
-  adapterFiles: flag(
-    'PATHS',
-    'folders and files that adapter tasks may read, such as those of their tokens, separated by commas',
-    absolutePaths,
-    '',
   ),
   dashboardBind: optional(
     'ADDRESS',
@@ -74,12 +48,6 @@ export const managerFlags = {
     listenAddress,
     '0',
   ),
-  adapterHttpTargets: flag(
-    'URLS',
-    'prefixes of the URLs that http resources of adapter tasks may lead to, separated by commas',
-    httpPrefixes,
-    '',
-  ),
   natsUrl: flag(
     'URL',
     'NATS server that the fleet keeps its state on; servers of one cluster are separated by commas',
@@ -91,18 +59,7 @@ export const managerFlags = {
     'who the fleet operator is for NATS: a .creds file, or one with the seed of a key',
     nonEmpty,
   ),
-  clusterDeviceLabels: flag(
-    'KEYS',
-    'which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas',
-    names,
-    'device.fleet.nationtech.io/',
-  ),
-  clusterDeviceStateDir: flag(
-    'DIRECTORY',
-    'where is noted what was applied to clusters that are devices; it must outlive the manager',
-    nonEmpty,
-    './muster-cluster-devices',
-  ),
+  ...controllerFlags,
   ...logFlags,
 }
 

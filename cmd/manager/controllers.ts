@@ -1,71 +1,51 @@
-import type { Registry } from 'prom-client'
-import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
-import type { RunHistory } from '#controllers/adapter/runs/run-history.ts'
-import type { AnyController } from '#operator/controller.ts'
-import type { Clock } from '#operator/model/clock.ts'
-import type { ControllerName } from './catalogue.ts'
-import type { ManagerOptions } from './command.ts'
+/** The controllers that `muster manager` can run: the one list of them. What each needs stands in its entry, beside its `index.ts`. */
+import { adapterEntry } from '#controllers/adapter/entry.ts'
+import { clusterClaimEntry } from '#controllers/clusterclaim/entry.ts'
+import { clusterDeploymentEntry } from '#controllers/clusterdeployment/entry.ts'
+import { clusterDeploymentCustomizationEntry } from '#controllers/clusterdeploymentcustomization/entry.ts'
+import { clusterDeviceEntry } from '#controllers/clusterdevice/entry.ts'
+import { clusterPoolEntry } from '#controllers/clusterpool/entry.ts'
+import { fleetEntry } from '#controllers/fleet/entry.ts'
+import { sentinelEntry } from '#controllers/sentinel/entry.ts'
+import type { ControllerEntry } from '#operator/controller-entry.ts'
+import type { Rights } from '#operator/rights.ts'
 
-/** What controllers are made from. */
-export interface Deps {
-  /** The last runs of adapter tasks, for those who read them in this process. */
-  readonly runs: RunHistory
-  /** Where the fleet operator leaves its view, for the same. */
-  readonly fleet: FleetViewRef
-  readonly clock: Clock
-  readonly registry: Registry
-  readonly version: string
-  /** Of this process: `<host name>_<random>`. */
-  readonly identity: string
-  readonly options: ManagerOptions
-  /** Where this process keeps its own objects, such as Leases. */
-  readonly home: string
-}
+export const controllers = [
+  sentinelEntry,
+  adapterEntry,
+  clusterPoolEntry,
+  clusterDeploymentCustomizationEntry,
+  clusterClaimEntry,
+  clusterDeploymentEntry,
+  clusterDeviceEntry,
+  fleetEntry,
+] as const satisfies readonly ControllerEntry[]
 
-/** How each controller is made; its code is loaded with it. */
-const makers: Readonly<Record<ControllerName, (deps: Deps) => Promise<AnyController | readonly AnyController[]>>> = {
-  sentinel: async ({ options: { config, denyOverlap, hyperfleetApiTokenFile }, ...deps }) => {
-    const { sentinel } = await import('#controllers/sentinel/index.ts')
-    return sentinel({ ...deps, config, denyOverlap, hyperfleetApiTokenFile })
-  },
-  adapter: async ({ options: { adapterEnv, adapterFiles, adapterHttpTargets, denyInvalidTasks }, ...deps }) => {
-    const { adapter } = await import('#controllers/adapter/index.ts')
-    return adapter({
-      ...deps,
-      variables: adapterEnv,
-      files: adapterFiles,
-      httpTargets: adapterHttpTargets,
-      denyInvalid: denyInvalidTasks,
-    })
-  },
-  clusterdeployment: async ({ options: { hyperfleetApiUrl, hyperfleetApiTokenFile }, ...deps }) => {
-    const { clusterDeployment } = await import('#controllers/clusterdeployment/index.ts')
-    return clusterDeployment({ ...deps, hyperfleetApiUrl, hyperfleetApiTokenFile })
-  },
-  clusterdevice: async ({ options, version }) => {
-    const { clusterDevice } = await import('#controllers/clusterdevice/index.ts')
-    const { natsUrl: url, natsCredentials: credentials, clusterDeviceLabels: labels } = options
-    return clusterDevice({ nats: { url, credentials }, labels, stateDir: options.clusterDeviceStateDir, version })
-  },
-  clusterpool: async ({ clock, registry }) => {
-    const { clusterPool } = await import('#controllers/clusterpool/index.ts')
-    const { clusterDeploymentCustomization } = await import('#controllers/clusterdeploymentcustomization/index.ts')
-    return [clusterPool({ clock, registry }), clusterDeploymentCustomization()]
-  },
-  clusterclaim: async () => {
-    const { clusterClaim } = await import('#controllers/clusterclaim/index.ts')
-    return clusterClaim()
-  },
-  fleet: async ({ options: { natsUrl, natsCredentials, namespace }, home, fleet: viewRef, ...deps }) => {
-    const { fleet } = await import('#controllers/fleet/index.ts')
-    const nats = { url: natsUrl, credentials: natsCredentials }
-    return fleet({ ...deps, nats, namespace, leaseNamespace: home, viewRef })
-  },
-}
+type Entry = (typeof controllers)[number]
+type Selectable = Extract<Entry, { readonly rights: Rights }>
+export type ControllerName = Selectable['name']
 
-/**
- * Loads a controller, with those of other kinds that belong to it, and makes it: a bundle has one chunk a controller, and only those
- * that run take memory.
- */
-export const load = async (name: ControllerName, deps: Deps): Promise<readonly AnyController[]> =>
-  [await makers[name](deps)].flat()
+const selectable: readonly Selectable[] = controllers.filter((entry) => 'rights' in entry)
+
+/** The names that `--controllers` takes. */
+export const CONTROLLERS = selectable.map(({ name }) => name)
+
+/** How the rights of each are given to it. */
+export const rightsByController = Object.fromEntries(
+  selectable.map(({ name, rights }) => [name, rights]),
+) as unknown as Readonly<Record<ControllerName, Rights>>
+
+/** What runs under these names: each controller and its parts. */
+export const entriesOf = (names: readonly ControllerName[]): readonly Entry[] =>
+  names.flatMap((name) =>
+    controllers.filter((entry) => entry.name === name || ('partOf' in entry && entry.partOf === name)),
+  )
+
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never
+
+/** The flags of all controllers. */
+export const controllerFlags = Object.assign({}, ...controllers.map(({ flags }) => flags)) as Intersection<
+  Entry['flags']
+>

@@ -1,5 +1,5 @@
 import { type Binding, isLoopback, parseBinding } from '#operator/binding.ts'
-import type { Permission } from './permission.ts'
+import type { Permission } from '#operator/model/permission.ts'
 import { ASKING_ABOUT_CALLERS } from './runs-permission.ts'
 
 /** Where the dashboard is when nobody says. */

@@ -1,7 +1,7 @@
+import type { Permission } from '#operator/model/permission.ts'
 import type { OperatorSettings } from '#operator/operator.ts'
 import { UsageError } from '../failure.ts'
 import type { ManagerOptions } from './command.ts'
-import type { Permission } from './permission.ts'
 
 /**
  * The Lease that replicas of one manager share: managers with other controllers or another SentinelConfig have another.

@@ -1,8 +1,8 @@
 import { ApiError, isNotFound, NetworkError } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
+import { describePermission, type Permission } from '#operator/model/permission.ts'
 import { apiVersionOf, type Resource } from '#operator/model/resource.ts'
 import { Failure } from '../failure.ts'
-import { describePermission, type Permission } from './permission.ts'
 
 /** What has to be there before controllers can work. */
 export interface Needs {

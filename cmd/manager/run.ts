@@ -6,18 +6,19 @@ import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
 import { createRegistry, runtimeMetrics, serveMetrics } from '#operator/metrics.ts'
 import { systemClock } from '#operator/model/clock.ts'
+import { merged } from '#operator/model/permission.ts'
+import type { Resource } from '#operator/model/resource.ts'
 import { operator } from '#operator/operator.ts'
 import { buildInfo } from '../build-info.ts'
 import { createLogger } from '../log.ts'
 import { stopOnSignals } from '../signals.ts'
-import { catalogue } from './catalogue.ts'
 import type { ManagerOptions } from './command.ts'
-import { type Deps, load } from './controllers.ts'
+import { entriesOf } from './controllers.ts'
 import { dashboardPermissions } from './dashboard-binding.ts'
 import { electionOf, electionPermissions } from './election.ts'
 import { fleetUnready } from './fleet-readiness.ts'
 import { staySmall } from './memory.ts'
-import { merged } from './permission.ts'
+import { permissions } from './permissions.ts'
 import { type Needs, preflight } from './preflight.ts'
 import { remedy } from './remedy.ts'
 import { runsPermissions } from './runs-permission.ts'
@@ -75,8 +76,8 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     running.defer(() => server.stop())
     log.info('serving runs of adapter tasks', { port: server.port })
   }
-  const deps: Deps = { clock, registry, version, identity, options, runs, home: homeOf(options), fleet }
-  const controllers = (await Promise.all(options.controllers.map((name) => load(name, deps)))).flat()
+  const managerContext = { ...options, clock, registry, version, identity, runs, home: homeOf(options), fleet }
+  const controllers = await Promise.all(entriesOf(options.controllers).map((entry) => entry.load(managerContext)))
   // Only a process with several controllers runs in the host: it brings a library and its memory along.
   const build = controllers.length > 1 ? (await import('#operator/host.ts')).hostedOperator : operator
   const manager = build({
@@ -105,9 +106,9 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
 }
 
 const needsOf = (options: ManagerOptions): Needs => ({
-  kinds: options.controllers.flatMap((name) => catalogue[name].kinds),
+  kinds: [...new Set(entriesOf(options.controllers).flatMap(({ kinds }): readonly Resource[] => kinds))],
   permissions: merged([
-    ...options.controllers.flatMap((name) => catalogue[name].permissions),
+    ...options.controllers.flatMap((name) => permissions[name]),
     ...electionPermissions(options),
     ...webhookPermissions(options),
     ...runsPermissions(options),

@@ -1,5 +1,5 @@
 import { type Binding, isLoopback } from '#operator/binding.ts'
-import type { Permission } from './permission.ts'
+import type { Permission } from '#operator/model/permission.ts'
 
 /** What asking the API server about callers needs: what the ClusterRole system:auth-delegator grants. */
 export const ASKING_ABOUT_CALLERS: readonly Permission[] = [

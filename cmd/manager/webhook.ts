@@ -1,7 +1,7 @@
 import type { AdmissionOptions } from '#operator/admission/index.ts'
+import type { Permission } from '#operator/model/permission.ts'
 import { UsageError } from '../failure.ts'
 import type { ManagerOptions } from './command.ts'
-import type { Permission } from './permission.ts'
 
 /** The ValidatingWebhookConfigurations, the Services and the Secrets of kustomize/components/{deny-overlap,webhook}. */
 const namesOf = ({ denyOverlap, denyInvalidTasks }: ManagerOptions): readonly string[] => [

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { flag, optional, required, several } from '#operator/flags/flag.ts'
+import { nonEmpty, objectName, oneOf } from '#operator/flags/values.ts'
 import { UsageError } from '../failure.ts'
-import { addFlags, flag, optional, readFlags, required, several } from '../flag.ts'
-import { nonEmpty, objectName, oneOf } from '../values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 
 export const renderFlags = {
   installConfig: required('FILE', 'the install-config to begin with, YAML', nonEmpty),

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { flag } from '#operator/flags/flag.ts'
+import { oneOf } from '#operator/flags/values.ts'
 import { buildInfo } from '../build-info.ts'
-import { addFlags, flag, readFlags } from '../flag.ts'
-import { oneOf } from '../values.ts'
+import { addFlags, readFlags } from '../flag.ts'
 
 export const versionFlags = { output: flag('FORMAT', 'text or json', oneOf('text', 'json'), 'text') }
 

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
+import { rightsByController } from '#cmd/manager/controllers.ts'
 import type { Call } from './call.ts'
-import { grants } from './controllers.ts'
 import { allows, describeRight, type PolicyRule, type RoleManifest } from './rule.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -41,7 +41,7 @@ export const deliveredRules = (): ReadonlyMap<string, readonly PolicyRule[]> => 
     rules.set(account, [...(rules.get(account) ?? []), ...more])
   for (const manifest of manifests)
     if ('roleRef' in manifest) for (const { name } of manifest.subjects) give(name, rulesOf(manifest.roleRef))
-  for (const { account, testAccount, role, kind } of Object.values(grants))
+  for (const { account, testAccount, role, kind } of Object.values(rightsByController))
     if (testAccount !== account) give(testAccount, rulesOf({ kind, name: role }))
   return rules
 }

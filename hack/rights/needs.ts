@@ -1,4 +1,4 @@
-import type { Grant } from './controllers.ts'
+import type { Rights } from '#operator/rights.ts'
 import { type Called, callsIn, type Recording, recordingOf } from './recording.ts'
 import { inReadingOrder } from './rule.ts'
 
@@ -26,7 +26,7 @@ const brings = ({ group, resource, verb }: Called): readonly Called[] => {
 const isSame = (a: Called, b: Called): boolean => a.group === b.group && a.resource === b.resource && a.verb === b.verb
 
 /** What is left when rights are taken out that a controller has anyway, so that a recording does not depend on luck. */
-export const withoutLuck = ({ rare }: Grant, calls: readonly Called[]): readonly Called[] => {
+export const withoutLuck = ({ rare }: Rights, calls: readonly Called[]): readonly Called[] => {
   const had = [
     ...calls.flatMap(brings),
     ...rare.flatMap(({ group, resource, verbs }) => verbs.map((verb) => ({ group, resource, verb }))),
@@ -38,7 +38,7 @@ export const withoutLuck = ({ rare }: Grant, calls: readonly Called[]): readonly
  * What a controller must be allowed: what it was recorded to call, but for what an option switches on, and what is rare.
  * @throws Error when the grant tells why something is called that is not
  */
-export const needsOf = (controller: string, grant: Grant, recording: Recording): readonly Need[] => {
+export const needsOf = (controller: string, grant: Rights, recording: Recording): readonly Need[] => {
   const { why, optional = {}, rare } = grant
   const calls = callsIn(recording).filter(({ resource }) => optional[resource] === undefined)
   const whole = recordingOf([...calls, ...calls.flatMap(brings)])
@@ -47,7 +47,7 @@ export const needsOf = (controller: string, grant: Grant, recording: Recording):
   )
   const idle = Object.keys(why).filter((resource) => needs.every((need) => need.resource !== resource))
   if (idle.length > 0)
-    throw new Error(`hack/rights/controllers.ts: ${controller} does not call ${idle.join(', ')}: take out why`)
+    throw new Error(`controllers/${controller}/entry.ts: ${controller} does not call ${idle.join(', ')}: take out why`)
   return [
     ...needs,
     ...rare.map(({ reason, verbs, ...need }) => ({ ...need, verbs: inReadingOrder(verbs), why: reason })),

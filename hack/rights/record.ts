@@ -8,11 +8,10 @@ import { once } from 'node:events'
 import { glob, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { CONTROLLERS, type ControllerName } from '#cmd/manager/catalogue.ts'
+import { CONTROLLERS, type ControllerName, rightsByController } from '#cmd/manager/controllers.ts'
 import { temporaryFolder } from '../process/folder.ts'
 import { readCalls } from './audit-log.ts'
 import type { Call } from './call.ts'
-import { grants } from './controllers.ts'
 import { withoutLuck } from './needs.ts'
 import { callsIn, parseRecording, RECORDING, recordingOf, recordingPath, recordingText } from './recording.ts'
 
@@ -45,7 +44,7 @@ const recorded = async (controller: ControllerName): Promise<string> =>
 
 /** @returns whether the recording was as it is committed */
 const record = async (controller: ControllerName, calls: readonly Call[], passed: boolean): Promise<boolean> => {
-  const grant = grants[controller]
+  const grant = rightsByController[controller]
   const { testAccount } = grant
   const own = calls.filter(({ account }) => account === testAccount)
   if (own.length === 0) throw new Error(`${controller}: nobody called anything as ${testAccount}: see above why`)
@@ -68,7 +67,7 @@ if (unknown.length > 0) {
 }
 const wanted = CONTROLLERS.filter((name) => positionals.length === 0 || positionals.includes(name))
 // Controllers that share tests are recorded by one run of them.
-const runs = Map.groupBy(wanted, (name) => grants[name].tests.join(' '))
+const runs = Map.groupBy(wanted, (name) => rightsByController[name].tests.join(' '))
 let isAsCommitted = true
 let allPassed = true
 for (const [tests, controllers] of runs) {

@@ -2,9 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import { describe, expect, test } from 'vitest'
-import { CONTROLLERS, type ControllerName } from '#cmd/manager/catalogue.ts'
+import { CONTROLLERS, type ControllerName, rightsByController } from '#cmd/manager/controllers.ts'
+import type { Rights } from '#operator/rights.ts'
 import type { Call } from './call.ts'
-import { type Grant, grants } from './controllers.ts'
 import { deliveredRules, refusals } from './delivered.ts'
 import { needsOf, withoutLuck } from './needs.ts'
 import { callsIn, parseRecording, type Recording, recordingOf, recordingPath } from './recording.ts'
@@ -23,7 +23,7 @@ const RARE_WITH_WEBHOOKS: readonly string[] = [
   'update secrets',
 ]
 
-const grant: Grant = {
+const grant: Rights = {
   account: 'tester',
   testAccount: 'tester',
   role: 'tester',
@@ -83,7 +83,7 @@ describe('a call that no Role allows', () => {
 })
 
 describe.each(CONTROLLERS)('%s', (controller: ControllerName) => {
-  const { optional = {}, account, testAccount } = grants[controller]
+  const { optional = {}, account, testAccount } = rightsByController[controller]
 
   test('is allowed all that it was recorded to call, by its own Role or that of the component that it goes with', () => {
     const calls = callsIn(recordingFor(controller)).map((call) => ({ ...call, account: testAccount, name: 'any' }))

@@ -41,3 +41,9 @@ export const nearest = (text: string, choices: readonly string[]): string | unde
   }
   return best?.choice
 }
+
+/** `; did you mean x?`, or nothing when no choice is near. */
+export const hintAt = (text: string, choices: readonly string[]): string => {
+  const close = nearest(text, choices)
+  return close === undefined ? '' : `; did you mean ${close}?`
+}

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
-import type { ControllerName } from '#cmd/manager/catalogue.ts'
-import { grants } from '#hack/rights/controllers.ts'
+import type { ControllerName } from '#cmd/manager/controllers.ts'
+import { rightsByController } from '#cmd/manager/controllers.ts'
 import type { RoleManifest } from '#hack/rights/rule.ts'
 import type { ControlPlane } from './controlplane.ts'
 
@@ -26,7 +26,7 @@ export const accountOf = async (
   namespace: string,
   { within = false }: { readonly within?: boolean } = {},
 ): Promise<Account> => {
-  const { testAccount: name } = grants[controller]
+  const { testAccount: name } = rightsByController[controller]
   const subjects = [{ kind: 'ServiceAccount', name, namespace }]
   await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
   const manifests = loadAll(await readFile(join(FOLDER, `${controller}.yaml`), 'utf8')) as RoleManifest[]

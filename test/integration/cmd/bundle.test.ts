@@ -74,6 +74,15 @@ describe('a manager that runs the Sentinel loads', () => {
     }
   })
 
+  test('of other controllers their entries alone, and where the runs of adapter tasks are kept', () => {
+    const others = sources(MANAGER).filter((path) => /^controllers\/(?!sentinel\/)/.test(path))
+    const [entries, rest] = [true, false].map((isEntry) =>
+      others.filter((path) => path.endsWith('/entry.ts') === isEntry),
+    )
+    expect(entries).toContain('controllers/fleet/entry.ts')
+    expect(rest?.filter((path) => !path.startsWith('controllers/adapter/runs/'))).toEqual([])
+  })
+
   test('no OpenTelemetry, and neither does an API that isn’t traced', () => {
     for (const command of ['cmd/manager/run.ts', 'cmd/api/run.ts']) {
       const packages = packagesOf(sources(['cmd/muster.ts', command]))

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { loadAll } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type ControllerName, catalogue } from '#cmd/manager/catalogue.ts'
-import { merged } from '#cmd/manager/permission.ts'
+import type { ControllerName } from '#cmd/manager/controllers.ts'
+import { permissions } from '#cmd/manager/permissions.ts'
+import { merged } from '#operator/model/permission.ts'
 import { type OwnControlPlane, startControlPlane, startMuster } from '#test/harness/index.ts'
 import { kubectl } from './kustomize.ts'
 
@@ -39,7 +40,7 @@ const rightsOf = async (kubeconfig: string, namespace: string): Promise<string[]
 
 /** What the process of these controllers needs, one line a resource, in the same words. */
 const needs = (...controllers: readonly ControllerName[]): string[] =>
-  merged(controllers.flatMap((name) => catalogue[name].permissions))
+  merged(controllers.flatMap((name) => permissions[name]))
     .map(({ group, resource, verbs, name }) => {
       const [plural, subresource] = resource.split('/')
       const kind = group === '' ? plural : `${plural}.${group}`

@@ -1,7 +1,7 @@
 /** How the values of flags are written. Each parser throws an Error whose message says what to write instead. */
-import { type Binding, parseBinding } from '#operator/binding.ts'
-import { parseDuration } from '#operator/model/duration.ts'
-import { hintAt } from './usage.ts'
+import { hintAt } from '#lib/text/nearest.ts'
+import { type Binding, parseBinding } from '../binding.ts'
+import { parseDuration } from '../model/duration.ts'
 
 const quoted = (text: string) => JSON.stringify(text)
 

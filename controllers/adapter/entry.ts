@@ -1,0 +1,66 @@
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { flag, toggle, type Values } from '#operator/flags/flag.ts'
+import { absolutePaths, httpPrefixes, names } from '#operator/flags/values.ts'
+import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
+import type { AdapterDeps } from './index.ts'
+import type { RunHistory } from './runs/run-history.ts'
+
+const flags = {
+  denyInvalidTasks: toggle('refuse AdapterTasks that can’t be run, by an admission webhook'),
+  adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
+  adapterFiles: flag(
+    'PATHS',
+    'folders and files that adapter tasks may read, such as those of their tokens, separated by commas',
+    absolutePaths,
+    '',
+  ),
+  adapterHttpTargets: flag(
+    'URLS',
+    'prefixes of the URLs that http resources of adapter tasks may lead to, separated by commas',
+    httpPrefixes,
+    '',
+  ),
+}
+
+type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version'> &
+  Values<typeof flags> & { readonly runs: RunHistory }
+
+const rights: Rights = {
+  account: 'hyperfleet-adapter',
+  testAccount: 'hyperfleet-adapter',
+  role: 'hyperfleet-adapter',
+  kind: 'Role',
+  about: 'To work on adapter tasks. What a task applies, it applies in the name of its own ServiceAccount.',
+  why: {
+    leases: 'One Lease an AdapterTask: a second replica stands by.',
+    events: 'Runs that fail and recover are events of the task.',
+    serviceaccounts: 'A task may do what its ServiceAccount may. Only those of this namespace.',
+  },
+  rare: [readAfterConflict('hyperfleet.redhat.com', 'adaptertasks')],
+  optional: {
+    ...CALLER_REVIEWS,
+    secrets: 'kustomize/components/webhook/rbac.yaml',
+    validatingwebhookconfigurations: 'kustomize/components/webhook/rbac.yaml',
+  },
+  tests: ['test/integration/adapter', 'test/integration/cmd/deny-invalid-tasks'],
+}
+
+/** Adapter tasks: docs/adapters.md. */
+export const adapterEntry = {
+  name: 'adapter',
+  kinds: [AdapterTask],
+  flags,
+  rights,
+  load: async ({ adapterEnv, adapterFiles, adapterHttpTargets, denyInvalidTasks, runs, ...context }: Context) => {
+    const { adapter } = await import('./index.ts')
+    return adapter({
+      ...context,
+      history: runs,
+      variables: adapterEnv,
+      files: adapterFiles,
+      httpTargets: adapterHttpTargets,
+      denyInvalid: denyInvalidTasks,
+    })
+  },
+} as const satisfies ControllerEntry<Context>

@@ -1,0 +1,45 @@
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { flag } from '#operator/flags/flag.ts'
+import { urlOf } from '#operator/flags/values.ts'
+import { CALLER_REVIEWS, EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
+import type { ClusterDeploymentDeps } from './index.ts'
+
+const flags = {
+  hyperfleetApiUrl: flag(
+    'URL',
+    'the HyperFleet API in which ClusterDeployments are registered, without a path',
+    urlOf('http', 'https'),
+    'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
+  ),
+}
+
+const rights: Rights = {
+  account: 'hyperfleet-clusterdeployment',
+  testAccount: 'hyperfleet-clusterdeployment',
+  role: 'hyperfleet-clusterdeployment',
+  kind: 'ClusterRole',
+  about: 'To have ClusterDeployments made by the HyperFleet API, in whatever namespaces they are.',
+  why: {
+    clusterdeploymentcustomizations: 'A cluster is registered only while its customization is leased to it.',
+    secrets:
+      'Install-configs are Secrets, each in the namespace of its cluster. They are read one by one, never listed.',
+    ...EVENTS,
+  },
+  rare: [],
+  optional: { ...CALLER_REVIEWS, ...LEADER_ELECTION },
+  tests: ['test/integration/clusterdeployment', 'test/integration/delivery/stand-by'],
+}
+
+/** ClusterDeployments: docs/clusterpools.md. */
+export const clusterDeploymentEntry = {
+  name: 'clusterdeployment',
+  kinds: [ClusterDeployment, ClusterDeploymentCustomization],
+  flags,
+  rights,
+  load: async (context: ClusterDeploymentDeps) => {
+    const { clusterDeployment } = await import('./index.ts')
+    return clusterDeployment(context)
+  },
+} as const satisfies ControllerEntry<ClusterDeploymentDeps>

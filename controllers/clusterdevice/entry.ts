@@ -1,0 +1,56 @@
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { flag, type Values } from '#operator/flags/flag.ts'
+import { names, nonEmpty } from '#operator/flags/values.ts'
+import { type Rights, readAfterConflict } from '#operator/rights.ts'
+
+const flags = {
+  clusterDeviceLabels: flag(
+    'KEYS',
+    'which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas',
+    names,
+    'device.fleet.nationtech.io/',
+  ),
+  clusterDeviceStateDir: flag(
+    'DIRECTORY',
+    'where is noted what was applied to clusters that are devices; it must outlive the manager',
+    nonEmpty,
+    './muster-cluster-devices',
+  ),
+}
+
+type Context = Values<typeof flags> & {
+  readonly natsUrl: string
+  readonly natsCredentials: string | undefined
+  readonly version: string
+}
+
+const rights: Rights = {
+  account: 'hyperfleet-clusterdevice',
+  testAccount: 'hyperfleet-clusterdevice',
+  role: 'muster-clusterdevice',
+  kind: 'ClusterRole',
+  everywhere: true,
+  about:
+    'For clusters that are devices of the fleet: docs/fleet-agent.md. In a cluster itself its admin kubeconfig says what may be done.',
+  why: {
+    clusterdeployments: 'The finalizer stays until the fleet has forgotten the cluster.',
+    secrets: 'Admin kubeconfigs, by the names that ClusterDeployments give.',
+  },
+  rare: [readAfterConflict('hive.openshift.io', 'clusterdeployments')],
+  tests: ['test/integration/clusterdevice'],
+}
+
+/** Clusters that are devices of the fleet: docs/fleet-agent.md. */
+export const clusterDeviceEntry = {
+  name: 'clusterdevice',
+  kinds: [ClusterDeployment, Device],
+  flags,
+  rights,
+  load: async ({ natsUrl, natsCredentials, clusterDeviceLabels, clusterDeviceStateDir, version }: Context) => {
+    const { clusterDevice } = await import('./index.ts')
+    const nats = { url: natsUrl, credentials: natsCredentials }
+    return clusterDevice({ nats, labels: clusterDeviceLabels, stateDir: clusterDeviceStateDir, version })
+  },
+} as const satisfies ControllerEntry<Context>

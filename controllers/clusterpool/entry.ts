@@ -1,0 +1,52 @@
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
+import type { ClusterPoolDeps } from './index.ts'
+
+const rights: Rights = {
+  account: 'hyperfleet-clusterpool',
+  testAccount: 'hyperfleet-clusterpool',
+  role: 'hyperfleet-clusterpool',
+  kind: 'ClusterRole',
+  everywhere: true,
+  about: 'To keep pools. Each cluster has a namespace of its own, made for it: hence everywhere.',
+  why: {
+    clusterdeploymentcustomizations: 'The finalizer of a lease; the lease itself is status.',
+    secrets:
+      'Templates and credentials are read beside the pool; install-configs and copies are written beside the cluster.',
+    rolebindings: 'Admins of pools are let into the namespaces of their clusters.',
+    ...EVENTS,
+  },
+  rare: [
+    {
+      group: 'hive.openshift.io',
+      resource: 'clusterclaims',
+      verbs: ['get'],
+      reason: 'Asked for before a cluster is taken from a claim that the cache does not show.',
+    },
+    {
+      group: 'rbac.authorization.k8s.io',
+      resource: 'clusterroles',
+      verbs: ['bind'],
+      name: 'hive-cluster-pool-admin',
+      reason: 'No call of its own: nobody can hand out a role that he does not have, unless he may bind it.',
+    },
+  ],
+  optional: LEADER_ELECTION,
+  tests: ['test/integration/clusterpool', 'test/integration/delivery/stand-by'],
+}
+
+/** Cluster pools: docs/clusterpools.md. */
+export const clusterPoolEntry = {
+  name: 'clusterpool',
+  kinds: [ClusterPool, ClusterClaim, ClusterDeployment, ClusterDeploymentCustomization],
+  flags: {},
+  rights,
+  load: async ({ clock, registry }: Pick<ClusterPoolDeps, 'clock' | 'registry'>) => {
+    const { clusterPool } = await import('./index.ts')
+    return clusterPool({ clock, registry })
+  },
+} as const satisfies ControllerEntry<Pick<ClusterPoolDeps, 'clock' | 'registry'>>

@@ -1,0 +1,66 @@
+import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { CALLER_REVIEWS, type Rights } from '#operator/rights.ts'
+import type { FleetDeps } from './index.ts'
+
+interface Context extends Pick<FleetDeps, 'namespace' | 'identity' | 'registry'> {
+  readonly natsUrl: string
+  readonly natsCredentials: string | undefined
+  /** The namespace of the objects that this process keeps for itself. */
+  readonly home: string
+  readonly fleet: NonNullable<FleetDeps['viewRef']>
+}
+
+const rights: Rights = {
+  account: 'fleet-operator',
+  testAccount: 'fleet-operator',
+  role: 'muster-fleet-operator',
+  kind: 'ClusterRole',
+  atHome: ['leases'],
+  about:
+    'For the fleet operator. Devices belong to no namespace, and Deployments live where their owners do: hence everywhere. Only its Lease is kept at home.',
+  why: {
+    deployments: 'The finalizer stays until the keys of a Deployment are gone.',
+    'deployments/status': 'Written whole, and only while nobody else has written it.',
+    devices: 'Devices are made from what agents tell.',
+    controllerrevisions: 'The revisions of Deployments, to go back to.',
+    leases: 'One replica leads: it writes status, advances rollouts and collects orphans.',
+    events: 'The steps of a rollout are events of its Deployment.',
+  },
+  rare: [
+    {
+      group: 'fleet.nationtech.io',
+      resource: 'deployments',
+      verbs: ['get'],
+      reason: 'Asked for before keys that seem to be orphans are deleted, and read anew when a write has lost (409).',
+    },
+    {
+      group: 'fleet.nationtech.io',
+      resource: 'devices',
+      verbs: ['get'],
+      reason: 'Asked for before keys that seem to be orphans are deleted.',
+    },
+    {
+      group: 'apps',
+      resource: 'controllerrevisions',
+      verbs: ['get', 'delete'],
+      reason: 'Looked at when another operator has stored the revision first; deleted when the history is too long.',
+    },
+  ],
+  optional: CALLER_REVIEWS,
+  tests: ['test/integration/fleet', 'test/integration/dashboard/fleet-operator'],
+}
+
+/** The fleet operator: docs/fleet.md. */
+export const fleetEntry = {
+  name: 'fleet',
+  kinds: [Deployment, Device],
+  flags: {},
+  rights,
+  load: async ({ natsUrl, natsCredentials, home, fleet: viewRef, ...context }: Context) => {
+    const { fleet } = await import('./index.ts')
+    const nats = { url: natsUrl, credentials: natsCredentials }
+    return fleet({ ...context, nats, leaseNamespace: home, viewRef })
+  },
+} as const satisfies ControllerEntry<Context>

@@ -1,0 +1,83 @@
+/** Flags as data: what a program or a controller can be told. Commands learn and read them in cmd/flag.ts. */
+
+/** One flag of a command: how it is written, explained and read. Its name is its key in the command's table of flags. */
+export interface Flag<T> {
+  /** What stands for the value in `--help`, e.g. `NAME`. */
+  readonly value: string
+  readonly help: string
+  readonly default: string | undefined
+  /** What the flag means when written without a value; undefined when it needs one. */
+  readonly alone: string | undefined
+  /** @throws Error whose message says what to write instead. */
+  readonly read: (given: Given, where: string) => T
+}
+
+/** What was written: several texts only where a flag may be given several times. */
+export type Given = string | readonly string[] | undefined
+
+/**
+ * Reads a value.
+ * @param where The flag or the variable that it was given by.
+ * @throws Error whose message says what to write instead.
+ */
+export type Parse<T> = (text: string, where: string) => T
+
+/** A command's flags by camelCase name: `configName` is `--config-name` and `MUSTER_CONFIG_NAME`. */
+export type Flags = Readonly<Record<string, Flag<unknown>>>
+
+/** What a table of flags reads to. */
+export type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never }
+
+/** A flag that has a value even when nobody gives one. */
+export const flag = <T>(value: string, help: string, parse: Parse<T>, otherwise: string, alone?: string): Flag<T> => ({
+  value,
+  help,
+  default: otherwise,
+  alone,
+  read: (given, where) => parse(textOf(given) ?? otherwise, where),
+})
+
+/** A flag that is undefined unless given. */
+export const optional = <T>(value: string, help: string, parse: Parse<T>): Flag<T | undefined> => ({
+  value,
+  help,
+  default: undefined,
+  alone: undefined,
+  read: (given, where) => {
+    const text = textOf(given)
+    return text === undefined ? undefined : parse(text, where)
+  },
+})
+
+/** A flag that may be given several times, or once with several values; at least one is needed. */
+export const several = <T>(value: string, help: string, parse: Parse<T>): Flag<readonly T[]> => ({
+  value: `${value}...`,
+  help,
+  default: undefined,
+  alone: undefined,
+  read: (given, where) => {
+    if (given === undefined) throw new Error('is needed at least once')
+    return [given].flat().map((text) => parse(text, where))
+  },
+})
+
+/** A flag that must be given. */
+export const required = <T>(value: string, help: string, parse: Parse<T>): Flag<T> => ({
+  ...optional(value, help, parse),
+  read: (given, where) => {
+    const text = textOf(given)
+    if (text === undefined) throw new Error('is needed')
+    return parse(text, where)
+  },
+})
+
+const textOf = (given: Given): string | undefined => (typeof given === 'string' ? given : given?.at(-1))
+
+/** A flag that is off unless given; `--x`, `--x=true` and `--x=false` all say something. */
+export const toggle = (help: string): Flag<boolean> => flag('BOOL', help, boolean, 'false', 'true')
+
+const boolean = (text: string): boolean => {
+  if (text === 'true' || text === '1') return true
+  if (text === 'false' || text === '0') return false
+  throw new Error(`${JSON.stringify(text)} is neither true nor false`)
+}
