@@ -28,7 +28,7 @@ export interface ControllerOptions<O extends KubeObject> {
   readonly concurrency?: number
   /** Keeps only what is needed of an object before it is cached. Must keep identity and metadata; handlers see the rest. */
   transform?(object: O): O
-  /** Where unfinished handlers of a change are kept. Default 'memory'. */
+  /** Where unfinished handlers of a change are kept. Default 'memory'. RUNTIME-15. */
   readonly progress?: StorageKind | ObjectStorage<ChangeProgress>
   /** Where the declared state that was handled last is kept. Default 'memory'. */
   readonly diffBase?: StorageKind | ObjectStorage<DeclaredState>

@@ -41,6 +41,7 @@ export interface CertRotation {
   readonly stopped: Promise<void>
 }
 
+// RUNTIME-43
 export const rotateCertificates = (options: CertRotationOptions): CertRotation => {
   const { api, secret, hosts, clock, log, signal, onLeaf } = options
   const established = Promise.withResolvers<boolean>()

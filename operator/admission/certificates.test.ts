@@ -27,6 +27,7 @@ describe('a certificate', () => {
 })
 
 describe('of two authorities', () => {
+  // RUNTIME-44
   it('the new one signs only when API servers had time to learn of it, and both are trusted', async () => {
     const previous = await createAuthority('muster', NOW - 200 * DAY_MS)
     const newest = await createAuthority('muster', NOW)

@@ -74,7 +74,7 @@ export const isSignedBy = async (leaf: string, authority: string): Promise<boole
   return new x509.X509Certificate(leaf).verify({ publicKey: issuer.publicKey, signatureOnly: true })
 }
 
-/** The authority that signs now, of those that are trusted, newest first: one that API servers had time to learn of. */
+/** The authority that signs now, of those that are trusted, newest first: one that API servers had time to learn of. RUNTIME-44. */
 export const signerOf = (authorities: readonly KeyPair[], now: number): KeyPair | undefined =>
   authorities.find(({ certificate }) => {
     const bornAt = new x509.X509Certificate(certificate).notBefore.getTime() + CLOCK_SKEW_MS

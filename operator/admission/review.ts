@@ -59,7 +59,7 @@ export const reviewOf = (response: AdmissionResponse) => ({
   response,
 })
 
-/** Asks every handler, so that a person sees all that is wrong at once. */
+/** Asks every handler, so that a person sees all that is wrong at once. RUNTIME-45. */
 export const validate = async (
   handlers: readonly AdmissionHandler[],
   request: AdmissionRequest,

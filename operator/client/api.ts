@@ -66,7 +66,7 @@ export interface Api {
   patch<O extends KubeObject>(resource: Resource<O>, options: PatchOptions): Promise<O>
   /**
    * A merge patch of the state that was seen and of no other: it is refused (409, see `isConflict`) when anybody has written
-   * the object since, and when another object has its name. controller-runtime: MergeFromWithOptimisticLock.
+   * the object since, and when another object has its name. controller-runtime: MergeFromWithOptimisticLock. RUNTIME-21.
    */
   patchIfUnchanged<O extends KubeObject>(
     resource: Resource<O>,

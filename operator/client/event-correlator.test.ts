@@ -9,6 +9,7 @@ const said = (note: string, uid = 'u'): Occurrence => ({
   regarding: { apiVersion: 'v1', kind: 'Pod', name: 'p', namespace: 'n', uid },
 })
 
+// RUNTIME-42
 test('the same said again within six minutes counts up, later it is a new event', () => {
   const book = createEventCorrelator()
   const first = book.note(said('a'), 0)
@@ -27,6 +28,7 @@ test('another reason, type, note or object is another event', () => {
   expect(book.note({ ...said('a'), type: 'Warning' }, 0)).not.toBe(first)
 })
 
+// RUNTIME-42
 test('an object may say 25 different things at once, then one in five minutes; others are not held back', () => {
   const book = createEventCorrelator()
   const accepted = Array.from({ length: 30 }, (_, number) => book.note(said(`${number}`), 0)).filter(Boolean)

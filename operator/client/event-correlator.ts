@@ -19,6 +19,7 @@ export interface EventSeries {
   sentCount: number
 }
 
+// RUNTIME-42
 export interface EventCorrelator {
   /** Notes an occurrence at `now` ms. @returns its series; undefined when the object has said too much and it is dropped */
   note(occurrence: Occurrence, now: number): EventSeries | undefined

@@ -89,6 +89,7 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
     }
   }
 
+  // RUNTIME-31
   const release = async (): Promise<void> => {
     if (!isOurs() && !isUnanswered) return
     try {

@@ -11,7 +11,7 @@ export { LeaseLostError }
  * the signal aborts, the lease is released, so that the next one need not wait for it to expire.
  *
  * @param work its signal aborts when the lease is lost (the reason is a LeaseLostError) or when `signal` aborts; it then
- *   has leaseDuration - renewDeadline (5 s) to stop before another may start
+ *   has leaseDuration - renewDeadline (5 s) to stop before another may start. RUNTIME-30.
  * @throws what the work throws while its signal has not aborted
  * @example await runWithLease({ api, name: 'muster', namespace, identity, clock, log, signal }, (leading) => run(leading))
  */

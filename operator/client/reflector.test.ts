@@ -99,6 +99,7 @@ const initial =
   (response) =>
     send(response, [...lines, bookmark(10, true)], 'end')
 
+// RUNTIME-34
 test('WatchList: what is there is listed, then synced, then changes come on the same stream', async () => {
   const { events, asked, reflector } = await watched([
     (response) => {
@@ -215,6 +216,7 @@ test('pages whose snapshot expires in the middle start over', async () => {
   expect(events).toEqual(['listed a@1', 'listed b@2', 'deleted a@1', 'synced'])
 })
 
+// RUNTIME-34
 test('a stream that is cut before all initial events came is no list: nothing is taken for deleted', async () => {
   const { asked, events, clock } = await watched([
     (response) => send(response, [event('ADDED', pod('a', 1))], 'cut'),

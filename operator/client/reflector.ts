@@ -63,7 +63,7 @@ const PAGE_SIZE = 500
 
 /**
  * Keeps a store equal to what the API server has, and tells what changes, until the signal aborts. It survives whatever
- * the server and the network do: see `watch.ts` for the protocol. It never rejects, throws or ends the process.
+ * the server and the network do: see `watch.ts` for the protocol. It never rejects, throws or ends the process. RUNTIME-33, RUNTIME-38.
  */
 export const reflect = <O extends KubeObject>(
   transport: Transport,

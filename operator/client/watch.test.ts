@@ -52,6 +52,7 @@ test('the wait doubles from 0.8 s to 30 s, and chance shortens it by up to a hal
   expect(delayAfter(broken, 1, 0.5)).toBe(600)
 })
 
+// RUNTIME-35
 test('Retry-After is the least wait, not the most', () => {
   expect(delayAfter(refused(5_000), 1, 0)).toBe(5_000)
   expect(delayAfter(refused(1_000), 7, 0)).toBe(30_000)

@@ -92,7 +92,7 @@ export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
 const isFromTheFuture = ({ details }: ApiError): boolean =>
   details.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false
 
-/** Where to go on after a failure: an interrupted list starts over, an interrupted watch goes on where it was. */
+/** Where to go on after a failure: an interrupted list starts over, an interrupted watch goes on where it was. RUNTIME-34. */
 export const stateAfter = (failure: WatchFailure, state: WatchState): WatchState => {
   if (failure.cause === 'unsupported') return { phase: 'paging' }
   if (failure.cause === 'expired' || state.phase !== 'watching') return { phase: 'empty' }
@@ -104,7 +104,7 @@ const DELAY: ExponentialBackoff = { initial: 800, factor: 2, max: 30_000 }
 /**
  * Milliseconds to wait before the next attempt: none after an orderly end or an expiry that followed on good events,
  * else 0.8 s doubling to 30 s, shortened by up to a half at random so that many clients do not come back together, and
- * never less than the server's Retry-After.
+ * never less than the server's Retry-After. RUNTIME-35.
  * @param idle attempts in a row, this one included, that brought no event
  * @param random in [0, 1)
  */

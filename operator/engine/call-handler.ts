@@ -81,7 +81,7 @@ export const call = async <O extends KubeObject>(
   }
 }
 
-/** Says what became of a call: in the log, in the pass at hand, and in an event when it is a failure for good. */
+/** Says what became of a call: in the log, in the pass at hand, and in an event when it is a failure for good. RUNTIME-5. */
 export const report = <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,

@@ -25,7 +25,7 @@ export interface Trigger {
 const MAX_MESSAGE_CHARS = 300
 
 /**
- * Runs the handlers of a change, each until it has succeeded or given up, and remembers how far they got.
+ * Runs the handlers of a change, each until it has succeeded or given up, and remembers how far they got. RUNTIME-12, RUNTIME-25.
  * @returns milliseconds after which to come back; undefined: when something happens
  */
 export const runChanges = async <O extends KubeObject>(
@@ -81,7 +81,7 @@ export const runChanges = async <O extends KubeObject>(
 
 const NOTHING_NEW: Trigger = { externalChange: false, specChanged: false }
 
-/** Milliseconds until a handler is to be called; 0: now. */
+/** Milliseconds until a handler is to be called; 0: now. RUNTIME-14. */
 const remainingDelay = (record: HandlerProgress, trigger: Trigger, now: number): number => {
   if (record.finished !== undefined) return Number.POSITIVE_INFINITY
   if (record.delayedUntil === undefined) return 0

@@ -124,6 +124,7 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
   )
 
   return {
+    // RUNTIME-32
     async stop(reason) {
       sourcesStop.abort(new Error(reason))
       for (const unsubscribe of subscriptions) unsubscribe()

@@ -24,7 +24,7 @@ export interface DaemonEnvironment<O extends KubeObject> extends Environment<O> 
   track(daemon: Promise<void>): void
 }
 
-/** Starts the daemons that an object should have and has not. The object's life ends those it should no longer have. */
+/** Starts the daemons that an object should have and has not. The object's life ends those it should no longer have. RUNTIME-29. */
 export const startDaemons = <O extends KubeObject>(env: DaemonEnvironment<O>, state: ObjectState<O>): void => {
   for (const daemon of env.definition.daemons) {
     if (!matches(daemon.filters, state.object)) {

@@ -3,7 +3,7 @@ import type { KubeObject } from '../model/resource.ts'
 
 export type { Index }
 
-/** An index that is declared before there is a cache: it is empty until the operator runs, then filled before any handler is called. */
+/** An index that is declared before there is a cache: it is empty until the operator runs, then filled before any handler is called. RUNTIME-10. */
 export interface DeclaredIndex<O extends KubeObject = KubeObject> {
   readonly name: string
   /** Looks into these stores from now on: one a namespace, or one for all. */

@@ -7,7 +7,7 @@ import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../model/resource.ts'
 
-/** Why objects of a kind can't be read at the moment. The operator keeps trying and is not ready meanwhile. */
+/** Why objects of a kind can't be read at the moment. The operator keeps trying and is not ready meanwhile. RUNTIME-37. */
 export interface WatchProblem {
   readonly resource: Resource
   /** Undefined: all namespaces. */
@@ -34,7 +34,7 @@ export interface Informer<O extends KubeObject = KubeObject> {
   subscribe(listener: Listener<O>): () => void
 }
 
-/** The watches of one operator: each collection is watched once for the same namespace, selector and projection. */
+/** The watches of one operator: each collection is watched once for the same namespace, selector and projection. RUNTIME-36. */
 export interface Informers {
   open<O extends KubeObject>(request: InformerRequest<O>): Informer<O>
   /** What was opened of a kind without a selector, whole objects rather than projections; one for each namespace. */

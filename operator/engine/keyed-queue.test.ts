@@ -51,6 +51,7 @@ describe('the queue', () => {
     expect(begun).toEqual(['a', 'b', 'c', 'd'])
   })
 
+  // RUNTIME-2
   it('never works on a key twice at once, and once more when it was added meanwhile, however often', async () => {
     const { queue, begun, end } = workshop()
     queue.add('a')

@@ -31,7 +31,7 @@ export interface QueueOptions {
 
 /**
  * Keys to work on: each at most once at a time, in the order they came, and once however often they were added in the
- * meantime (level triggering: what matters is what is true when the work begins).
+ * meantime (level triggering: what matters is what is true when the work begins). RUNTIME-2.
  */
 export interface KeyedQueue {
   /** Work on it as soon as a worker is free, and again if it is being worked on now. */

@@ -47,6 +47,7 @@ export const createObjectTracker = ({ definition, clock, log, onChange }: Object
     object.metadata.generation !== old.metadata.generation ||
     (needsDeclaredState && !equal(declaredStateOf(old), declaredStateOf(object)))
 
+  // RUNTIME-39
   const isFor = (filters: Filters<KubeObject>, object: KubeObject): boolean => {
     try {
       return matches(filters, object)
@@ -113,6 +114,7 @@ export const createObjectTracker = ({ definition, clock, log, onChange }: Object
       if (type === 'deleted') depart(state, object)
       onChange(key, specChanged)
     },
+    // RUNTIME-8
     recordWatchedEvent({ map }, event) {
       if (event.type === 'synced') return
       // Also whom it was about before: an owner that lost something must learn of it.

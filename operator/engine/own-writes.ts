@@ -4,7 +4,7 @@ import type { ObjectState } from './object-state.ts'
 import type { SentPatch } from './send-patch.ts'
 
 /**
- * Notes which changes of an object are our own (RUNTIME-12): they wake no handler as changes of others do, and handlers wait until
+ * Notes which changes of an object are our own (RUNTIME-22): they wake no handler as changes of others do, and handlers wait until
  * the watch shows the last of them.
  * @param until how long handlers wait, on the clock's monotonic time in milliseconds
  */

@@ -17,7 +17,7 @@ export interface HandlerProgress {
 /**
  * One change on its way through the handlers it concerns, kept while at least one of them is not finished.
  * A cycle handles one essence. What is declared in the meantime is the next cycle's change, so no handler that is
- * finished already misses it.
+ * finished already misses it. RUNTIME-13.
  */
 export interface ChangeProgress {
   readonly type: 'create' | 'update' | 'delete' | 'resume'

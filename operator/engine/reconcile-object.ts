@@ -14,7 +14,7 @@ import { runReconcile, runTimer } from './recurring-handlers.ts'
 import { needsFinalizer } from './select-handlers.ts'
 
 /**
- * Looks at one object once: event → cause → handlers → outcomes → patch.
+ * Looks at one object once: event → cause → handlers → outcomes → patch. RUNTIME-17.
  * @returns milliseconds after which to look again by itself; undefined: when something happens
  * @throws what the API server answers to our own writes; the queue backs off and tries again
  */
@@ -64,6 +64,7 @@ const handle = async <O extends KubeObject>(
   const trigger = { externalChange, specChanged: pendingChanges?.values().some(Boolean) === true }
   delays.push(await runChanges(env, state, { cause, object, trigger, patch }))
   if (deleting) await callOptionalDeleteHandlers(env, state, object, patch)
+  // RUNTIME-27
   const isLeftToDeleteHandlers =
     deleting && definition.changes.some(({ on, filters }) => on === 'delete' && matches(filters, object))
   if (definition.reconcile !== undefined && !isLeftToDeleteHandlers) {
@@ -92,7 +93,7 @@ export const finalizeDeleted = async <O extends KubeObject>(
   env.handled.forget(state.object.metadata.uid)
 }
 
-/** Milliseconds until handlers may run, 0 for now: our last write must have come back, or its time must be over. */
+/** Milliseconds until handlers may run, 0 for now: our last write must have come back, or its time must be over. RUNTIME-22. */
 const consistencyDelay = <O extends KubeObject>(
   env: DaemonEnvironment<O>,
   { awaitedWrite, object }: ObjectState<O>,
@@ -103,7 +104,7 @@ const consistencyDelay = <O extends KubeObject>(
 
 /**
  * Adds our finalizer before any handler runs, so that nothing a handler makes is ever left behind; takes it away, with
- * the other changes, when no delete handler is for the object any more.
+ * the other changes, when no delete handler is for the object any more. RUNTIME-24.
  */
 const ensureFinalizer = async <O extends KubeObject>(
   env: DaemonEnvironment<O>,
@@ -163,7 +164,7 @@ const callEventHandlers = async <O extends KubeObject>(
   }
 }
 
-/** Calls the optional delete handlers, once. */
+/** Calls the optional delete handlers, once. RUNTIME-26. */
 const callOptionalDeleteHandlers = async <O extends KubeObject>(
   env: DaemonEnvironment<O>,
   state: ObjectState<O>,

@@ -18,7 +18,7 @@ export interface Trigger {
 
 /**
  * Calls `reconcile` when something happened or its time has come. Our own writes count as well, so that a reconcile may
- * go step by step over its status, but not while it fails: a failure that is written to the status would spin.
+ * go step by step over its status, but not while it fails: a failure that is written to the status would spin. RUNTIME-1, RUNTIME-6, RUNTIME-7.
  * @returns milliseconds after which to come back; undefined: when something happens
  */
 export const runReconcile = async <O extends KubeObject>(
@@ -51,7 +51,7 @@ export const runReconcile = async <O extends KubeObject>(
   return remaining(schedule, ended)
 }
 
-/** Calls a timer whose time has come. @returns milliseconds after which to come back */
+/** Calls a timer whose time has come. @returns milliseconds after which to come back. RUNTIME-28. */
 export const runTimer = async <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,

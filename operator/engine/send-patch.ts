@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from '../model/resource.ts'
 import type { Writable } from './context.ts'
 import { isEmpty, type PatchRecord } from './patch.ts'
 
-/** How often an edit is made again on a newer object before the queue's backoff takes over. */
+/** How often an edit is made again on a newer object before the queue's backoff takes over. RUNTIME-20. */
 const MAX_CONFLICT_RETRIES = 5
 
 export interface SentPatch<O extends KubeObject> {
@@ -25,7 +25,7 @@ export interface SentPatch<O extends KubeObject> {
 
 /**
  * Sends what was recorded: `/status` first, so that an object that says "handled" never lacks the status of it; then the
- * object. Nothing is sent when nothing differs from `object`.
+ * object. Nothing is sent when nothing differs from `object`. RUNTIME-18.
  * @param isComplete false when `object` is a projection of what the API server has
  * @throws ApiError when the API server refuses what was recorded, NetworkError
  */
@@ -104,7 +104,7 @@ const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Chang
 /**
  * Undefined when the status stays as it is, and when the object goes with this write: then it is nobody's concern.
  * Guard: `/status` of a custom resource takes whatever uid a patch has, so only the resourceVersion tells another object
- * of the same name.
+ * of the same name. RUNTIME-19.
  */
 const statusBody = <O extends KubeObject>(changes: Changes, base: O, isComplete: boolean): Json | undefined => {
   if (changes.status === undefined || takesLastFinalizer(base, changes)) return undefined

@@ -9,7 +9,7 @@ export interface OperatorSettings {
   readonly queueing: {
     /** Objects handled at the same time, for each controller that doesn't say. */
     readonly concurrency: number
-    /** After the first, second, … failure of the runtime itself (not of a handler) with an object; the last one repeats. */
+    /** After the first, second, … failure of the runtime itself (not of a handler) with an object; the last one repeats. RUNTIME-23. */
     readonly errorDelays: readonly Duration[]
   }
   readonly execution: {

@@ -18,7 +18,7 @@ export interface SourceEnvironment {
 /** After so long without an error the next one is the first again, in milliseconds. */
 const HEALTHY_AFTER_MS = 60_000
 
-/** Runs a handler until the signal aborts, again and again when it ends by itself. Never throws. */
+/** Runs a handler until the signal aborts, again and again when it ends by itself. Never throws. RUNTIME-9. */
 export const runSource = async (
   handler: SourceHandler,
   { api, clock, log: parent, random, backoff, wake }: SourceEnvironment,

@@ -63,6 +63,7 @@ describe.each<StorageKind>(['annotations', 'status', 'memory'])('a memory in %s'
   })
 })
 
+// RUNTIME-16
 it('a note that somebody garbled counts as none', () => {
   const memory = createStorage<Json>('annotations', 'widgets.progress')
   const { object } = widget()

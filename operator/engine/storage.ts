@@ -52,7 +52,7 @@ const inAnnotation = <T>(name: string): ObjectStorage<T> => ({
   forget: () => {},
 })
 
-/** A note that somebody garbled counts as none: the object is handled again, which handlers must stand anyway. */
+/** A note that somebody garbled counts as none: the object is handled again, which handlers must stand anyway. RUNTIME-16. */
 const parse = <T>(text: string): T | undefined => {
   try {
     const note: unknown = JSON.parse(text)

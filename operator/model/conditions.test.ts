@@ -10,6 +10,7 @@ const reconciling = kstatusConditions({
   observedGeneration: 4,
 })
 
+// RUNTIME-41
 test('an object on its way says so in three conditions, in a fixed order', () => {
   expect(withConditions(undefined, reconciling, noon)).toMatchInlineSnapshot(`
     [
@@ -41,6 +42,7 @@ test('an object on its way says so in three conditions, in a fixed order', () =>
   `)
 })
 
+// RUNTIME-40
 test('a new reason or message leaves the transition time, a new status moves it', () => {
   const before = withConditions([], reconciling, noon)
   const ready = kstatusConditions({ type: 'Ready', reason: 'Done', message: '', observedGeneration: 4 })

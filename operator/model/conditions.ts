@@ -23,7 +23,7 @@ const MAX_CHARS = { reason: 1_024, message: 32_768 }
 
 /**
  * The conditions after some were claimed, their texts as long as they may be. Those not mentioned stay as they are.
- * `lastTransitionTime` moves only when a status changes. Order: Ready, Reconciling, Stalled, then the others as they came, so that repeated claims change nothing.
+ * `lastTransitionTime` moves only when a status changes. Order: Ready, Reconciling, Stalled, then the others as they came, so that repeated claims change nothing. RUNTIME-40.
  */
 export const withConditions = (
   existing: readonly Condition[] | undefined,
@@ -63,7 +63,7 @@ export interface KstatusInput {
 
 /**
  * The three kstatus conditions that say one thing: Ready is True, or one of Reconciling and Stalled is. All three are
- * always there, so that `kubectl wait --for=condition=Stalled=false` works on a ready object too.
+ * always there, so that `kubectl wait --for=condition=Stalled=false` works on a ready object too. RUNTIME-41.
  */
 export const kstatusConditions = ({
   type: active,

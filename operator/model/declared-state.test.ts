@@ -10,6 +10,7 @@ const metadata = {
 }
 
 describe('the declared state of an object', () => {
+  // RUNTIME-11
   it('is what people declare, without the notes of the runtime and of kubectl', () => {
     const essence = declaredStateOf({
       apiVersion: 'test/v1',

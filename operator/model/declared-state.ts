@@ -5,7 +5,7 @@ export const OWN_PREFIX = 'muster.dev/'
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** What a person declared: everything but the identity, the bookkeeping of the API server, the status and the runtime's own notes. */
+/** What a person declared: everything but the identity, the bookkeeping of the API server, the status and the runtime's own notes. RUNTIME-11. */
 export type DeclaredState<O extends KubeObject = KubeObject> = Omit<
   O,
   'apiVersion' | 'kind' | 'metadata' | 'status'

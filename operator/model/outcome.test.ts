@@ -29,6 +29,7 @@ describe('the outcome of a call', () => {
     expect(decideOutcome(ended, first, { ...limits, ...given }, moment)).toEqual(outcome)
   })
 
+  // RUNTIME-4
   it('a TemporaryError is temporary whatever plain errors are, with its own delay', () => {
     const busy = new TemporaryError('busy', { delay: '30s' })
     expect(decideOutcome({ error: busy }, first, { ...limits, errors: 'ignored' }, moment)).toEqual({
@@ -56,6 +57,7 @@ describe('the outcome of a call', () => {
     expect(decideOutcome({ error }, attempt, { ...limits, ...given }, moment).kind).toBe(kind)
   })
 
+  // RUNTIME-3
   it('waiting is limited by the timeout and not by the retries', () => {
     const few = { ...limits, retries: 1, timeout: 10_000 }
     expect(decideOutcome({ requeueAfter: 5000 }, first, few, moment).kind).toBe('requeue')

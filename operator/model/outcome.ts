@@ -61,7 +61,7 @@ export const exponentialDelay = ({ initial, factor, max }: ExponentialBackoff, f
 
 /**
  * The outcome of one call. Waiting is no failure, so only `timeout` limits it.
- * `now` is in milliseconds since the epoch, `random` in [0, 1).
+ * `now` is in milliseconds since the epoch, `random` in [0, 1). RUNTIME-3, RUNTIME-4.
  */
 export const decideOutcome = (
   ended: Ended,

@@ -74,6 +74,7 @@ test('a delete meant for another object or state is refused', async () => {
   expect(await api.get(CONFIG_MAPS, 'a', namespace)).toBeUndefined()
 })
 
+// RUNTIME-21
 test('a patch of the state that was seen is refused when the object has changed since', async () => {
   const { namespace, api } = await world()
   const seen = await api.create(CONFIG_MAPS, configMap(namespace, 'a', { v: '1' }))

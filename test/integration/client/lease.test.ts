@@ -57,6 +57,7 @@ const contend = (options: Omit<LeaseOptions, 'name' | 'log' | 'signal'>): Conten
   return { stops, holders, stop, done, isLeading: () => isLeading }
 }
 
+// RUNTIME-31
 test('one of two works, and hands over when it stops, without waiting for the lease to expire', async () => {
   const { namespace, api, spec } = await world()
   const clock = manualClock()
@@ -111,6 +112,7 @@ test.each(['takes', 'renews'])(
   },
 )
 
+// RUNTIME-30
 test('a holder that is cut off stops its work before another takes over', async () => {
   const { controlPlane, namespace, api } = await world()
   await using proxy = await controlPlane.proxy()

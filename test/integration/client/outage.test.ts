@@ -26,6 +26,7 @@ test('an API server that is killed and comes back costs no event and doubles non
   expect(events.slice(4).toSorted()).toEqual(['added d', 'deleted b', 'modified a 2'])
 })
 
+// RUNTIME-33
 test('when the server has lost the history, the list shows what was missed, deletions too', {
   timeout: 180_000,
 }, async () => {

@@ -52,6 +52,7 @@ test('an object that leaves the selector is deleted for us, one that enters is a
   await expect.poll(() => events).toEqual(['listed a', 'synced', 'deleted a', 'added a'])
 })
 
+// RUNTIME-33
 test('a watch that is cut again and again loses nothing and doubles nothing', async () => {
   const { controlPlane, namespace, api } = await world()
   await using proxy = await tcpProxy(controlPlane.server)

@@ -69,6 +69,7 @@ const learned = (probe: () => Promise<unknown>): Promise<unknown> =>
   })
 
 describe('admission', () => {
+  // RUNTIME-45
   it('refuses with all messages at once, warns, and leaves alone what a filter excludes', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'strict', ...IN_ANNOTATIONS })
@@ -140,6 +141,7 @@ describe('admission', () => {
     await undeclare(the)
   })
 
+  // RUNTIME-43
   it('shares one authority between replicas, and puts right what others overwrite', async () => {
     await using the = await world(plane)
     const build = () => {

@@ -41,6 +41,7 @@ describe('changes of an object reach their handlers', () => {
     expect(calls).toEqual(['create 3', 'update spec.size 3 5', 'delete one'])
   })
 
+  // RUNTIME-16
   it('a note that somebody garbled holds up neither the creation nor the deletion', async () => {
     await using the = await world(plane)
     const created: string[] = []
@@ -59,6 +60,7 @@ describe('changes of an object reach their handlers', () => {
     })
   })
 
+  // RUNTIME-15
   it('without a storage on the object nothing is written, and the next process creates it again', async () => {
     await using the = await world(plane)
     const calls: string[] = []
@@ -76,6 +78,7 @@ describe('changes of an object reach their handlers', () => {
     expect(await the.get('one')).toEqual(made)
   })
 
+  // RUNTIME-11
   it('a status change is no update, and a change of a label is one', async () => {
     await using the = await world(plane)
     const calls: string[] = []

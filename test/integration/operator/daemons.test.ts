@@ -13,6 +13,7 @@ const ended = (signal: AbortSignal): Promise<string> =>
   })
 
 describe('a daemon', () => {
+  // RUNTIME-29
   it('runs for each object until the object is deleted, filtered out, or the operator stops, and adds no finalizer', async () => {
     await using the = await world(plane)
     const log: string[] = []
@@ -59,6 +60,7 @@ describe('a daemon', () => {
     await eventually(async () => expect((await the.get('one'))?.status?.seen).toBe(2))
   })
 
+  // RUNTIME-29
   it('is called again after an error and its backoff, and not after it returned', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -85,6 +87,7 @@ describe('a daemon', () => {
     expect(calls).toEqual([0, 1, 2, 0])
   })
 
+  // RUNTIME-30
   it('with a lease runs in one process at a time and is handed over when that one stops', async () => {
     await using the = await world(plane)
     const log: string[] = []

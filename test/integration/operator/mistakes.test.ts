@@ -8,6 +8,7 @@ import { ConfigMap, eventually, IN_ANNOTATIONS, memoryLog, Widget, world } from 
 const plane = await sharedControlPlane()
 
 describe('a mistake in a program stays where it was made', () => {
+  // RUNTIME-39
   it('a filter, a mapping and an event handler that throw are told, and the others go on', async () => {
     await using the = await world(plane)
     const log = memoryLog()
@@ -113,6 +114,7 @@ describe('a request that fails in the middle', () => {
 })
 
 describe('one operator', () => {
+  // RUNTIME-36
   it('watches a kind once for all its controllers, and counts for each', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()

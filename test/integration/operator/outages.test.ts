@@ -108,6 +108,7 @@ describe('the operator outlives', () => {
 })
 
 describe('the operator is not ready, says why and how to mend it, and goes on by itself', () => {
+  // RUNTIME-37
   it('when the kind is not installed', async () => {
     await using the = await world(plane)
     const kind = `Late${Date.now()}`
@@ -130,6 +131,7 @@ describe('the operator is not ready, says why and how to mend it, and goes on by
     await plane.rest('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.test.muster.dev`)
   })
 
+  // RUNTIME-37
   it('when RBAC forbids it', async () => {
     await using the = await world(plane)
     await plane.rest('POST', `/api/v1/namespaces/${the.namespace}/serviceaccounts`, { metadata: { name: 'poor' } })
@@ -158,6 +160,7 @@ describe('the operator is not ready, says why and how to mend it, and goes on by
 })
 
 describe('many objects', () => {
+  // RUNTIME-38
   it('10,000 are cached and indexed before the first handler runs, and nothing is asked when nothing changes', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()

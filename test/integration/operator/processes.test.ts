@@ -38,6 +38,7 @@ const start = (the: World, identity: string, mode = 'plain'): Process => {
 }
 
 describe('a process that ends in the middle of a handler', () => {
+  // RUNTIME-17
   it('by SIGKILL: the next one calls the handler again and finishes', async () => {
     await using the = await world(plane)
     await using first = start(the, 'first', 'slow')
@@ -85,6 +86,7 @@ describe('two processes under one lease', () => {
 })
 
 describe('stopping', () => {
+  // RUNTIME-32
   it('lets a handler that heeds its signal end, and sends what it had recorded', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'heeding', ...IN_ANNOTATIONS })
@@ -101,6 +103,7 @@ describe('stopping', () => {
     expect((await the.get('one'))?.status?.phase).toBe('parked')
   })
 
+  // RUNTIME-32
   it('abandons a handler that does not, says so, and writes nothing of it any more', async () => {
     await using the = await world(plane)
     const log = memoryLog()

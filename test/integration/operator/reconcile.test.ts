@@ -8,6 +8,7 @@ import { ConfigMap, eventually, IN_ANNOTATIONS, Widget, world } from './world.ts
 const plane = await sharedControlPlane()
 
 describe('reconcile', () => {
+  // RUNTIME-1
   it('goes step by step over its own status, then rests and asks nothing', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
@@ -73,6 +74,7 @@ describe('reconcile', () => {
     expect(ended).toBe(true)
   })
 
+  // RUNTIME-9
   it('begins anew with what wakes it from outside when that breaks off', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -89,6 +91,7 @@ describe('reconcile', () => {
     expect(begun).toBe(2)
   })
 
+  // RUNTIME-6
   it('keeps its backoff although it writes its failure to the status', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -113,6 +116,7 @@ describe('reconcile', () => {
     })
   })
 
+  // RUNTIME-7
   it('is called during its backoff by an object of another kind, and its failures go on counting', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -141,6 +145,7 @@ describe('reconcile', () => {
     })
   })
 
+  // RUNTIME-5
   it('gives up after a permanent error until something changes', async () => {
     await using the = await world(plane)
     const sizes: number[] = []
@@ -178,6 +183,7 @@ describe('reconcile', () => {
     await eventually(() => expect(calls.slice(0, 3)).toEqual([1, 1, 2]))
   })
 
+  // RUNTIME-8
   it('is woken by an object of another kind, the old owner as well as the new one', async () => {
     await using the = await world(plane)
     const calls: string[] = []
@@ -201,6 +207,7 @@ describe('reconcile', () => {
     await eventually(() => expect(calls.toSorted()).toEqual(['one', 'one', 'two', 'two']))
   })
 
+  // RUNTIME-10
   it('finds indexes filled before its first call', async () => {
     await using the = await world(plane)
     for (const name of ['a', 'b', 'c']) await the.create(name, { color: name === 'c' ? 'blue' : 'red' })
@@ -235,6 +242,7 @@ describe('reconcile', () => {
     await eventually(() => expect(seen.at(-1)).toBe(elsewhere))
   })
 
+  // RUNTIME-27
   it('is not called for an object in deletion when a delete handler has the word, and is when there is none', async () => {
     await using the = await world(plane)
     const calls: string[] = []

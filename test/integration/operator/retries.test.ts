@@ -8,6 +8,7 @@ const HANDLED = 'muster.dev/retries.handled'
 const PROGRESS = 'muster.dev/retries.progress'
 
 describe('a handler that fails', () => {
+  // RUNTIME-12
   it('is called again after its backoff, and those that succeeded are not', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -46,6 +47,7 @@ describe('a handler that fails', () => {
     expect((await the.get('one'))?.metadata.annotations).not.toHaveProperty([PROGRESS])
   })
 
+  // RUNTIME-12
   it('goes on where it was when another process takes over', async () => {
     await using the = await world(plane)
     const calls: string[] = []
@@ -71,6 +73,7 @@ describe('a handler that fails', () => {
     expect(calls).toEqual(['steady', 'shaky 0', 'shaky 1'])
   })
 
+  // RUNTIME-4
   it('is given up when the next try would break a limit, not after it', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -104,6 +107,7 @@ describe('a handler that fails', () => {
     ])
   })
 
+  // RUNTIME-14
   it('is called at once when the object is mended during its backoff', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
@@ -125,6 +129,7 @@ describe('a handler that fails', () => {
     await eventually(() => expect(calls).toEqual([0, 7, -7]))
   })
 
+  // RUNTIME-13
   it('a change in the middle of a cycle is seen by the handlers that had finished, even when it is undone', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -154,6 +159,7 @@ describe('a handler that fails', () => {
     })
   })
 
+  // RUNTIME-3
   it('waiting is no failure: it is not counted, and ends early when something happens', async () => {
     await using the = await world(plane)
     const calls: number[] = []
@@ -182,6 +188,7 @@ describe('a handler that fails', () => {
 })
 
 describe('a failure for good', () => {
+  // RUNTIME-5
   it('is told in an event about the object, and so is what handlers say themselves', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'telling', ...IN_ANNOTATIONS })

@@ -7,6 +7,7 @@ import { eventually, IN_ANNOTATIONS, Widget, world } from './world.ts'
 const plane = await sharedControlPlane()
 
 describe('a timer', () => {
+  // RUNTIME-28
   it('calls at once and then every interval, until its filter no longer matches', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -32,6 +33,7 @@ describe('a timer', () => {
     })
   })
 
+  // RUNTIME-28
   it('keeps its beat, as a reconcile that waits does, when somebody sets the machine back', async () => {
     await using the = await world(plane)
     const clock = manualClock()

@@ -8,6 +8,7 @@ import { eventually, IN_ANNOTATIONS, memoryLog, Widget, world } from './world.ts
 const plane = await sharedControlPlane()
 
 describe('what handlers record', () => {
+  // RUNTIME-18
   it('is sent once: one write of the finalizer, one of the status, one to let the object go', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
@@ -25,6 +26,7 @@ describe('what handlers record', () => {
     await transport.close()
   })
 
+  // RUNTIME-18
   it('nothing that is true already is sent', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
@@ -55,6 +57,7 @@ describe('what handlers record', () => {
     await transport.close()
   })
 
+  // RUNTIME-20
   it('an edit of a list is made again on the newer object when another writer was faster', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
@@ -82,6 +85,7 @@ describe('what handlers record', () => {
     await transport.close()
   })
 
+  // RUNTIME-19
   it('is forgotten quietly when the object is gone by then, and never lands on another object of the same name', async () => {
     await using the = await world(plane)
     const log = memoryLog()
@@ -102,6 +106,7 @@ describe('what handlers record', () => {
     expect(log.lines).toEqual([])
   })
 
+  // RUNTIME-19
   it('a status on its way, and what follows it, does not land on the next object of that name', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
@@ -186,6 +191,7 @@ describe('what handlers record', () => {
     expect((await the.get('one'))?.status).toBeUndefined()
   })
 
+  // RUNTIME-23
   it('what the API server refuses is said, and tried again after a delay', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -204,6 +210,7 @@ describe('what handlers record', () => {
     })
   })
 
+  // RUNTIME-22
   it('handlers wait until their own last write has come back by the watch', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
@@ -224,6 +231,7 @@ describe('what handlers record', () => {
 })
 
 describe('the finalizer', () => {
+  // RUNTIME-24
   it('is there only while a delete handler is for the object', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'needed', ...IN_ANNOTATIONS })
@@ -239,6 +247,7 @@ describe('the finalizer', () => {
     await eventually(async () => expect((await the.get('precious'))?.metadata.finalizers).toBeUndefined())
   })
 
+  // RUNTIME-25
   it('stays while the delete handler fails, and goes when it gives up', async () => {
     await using the = await world(plane)
     const clock = manualClock()
@@ -265,6 +274,7 @@ describe('the finalizer', () => {
     expect(calls).toEqual([0, 1, 2])
   })
 
+  // RUNTIME-26
   it('an optional delete handler adds none and is called once, when the object is gone', async () => {
     await using the = await world(plane)
     const calls: string[] = []
