@@ -24,6 +24,7 @@ test('nobody is ready before the operator has begun, except who stands by', () =
   expect(fleetUnready({ view: undefined }, { leading: false })).toBeUndefined()
 })
 
+// FLEET-14
 test('while the fleet is read, the check names what is missing, and why it does not get on', () => {
   const lost = { type: 'Lost', problem: 'NATS does not answer' } as const
   expect(fleetUnready(viewRefOf(withSyncEvent(initialSyncStates(NOW), 'states', lost, NOW)), LEADING)).toContain(
@@ -35,6 +36,7 @@ test('while the fleet is read, the check names what is missing, and why it does 
   )
 })
 
+// FLEET-14
 test('a fleet that was read makes ready, also when a source is lost later', () => {
   const converged = read(initialSyncStates(NOW))
   expect(fleetUnready(viewRefOf(converged), LEADING)).toBeUndefined()

@@ -12,6 +12,7 @@ const kubeconfig = (cluster: object, user: object, more: object = {}): string =>
 
 const read = (text: string) => parseAdminKubeconfig({ text, secret: 'n/admin' })
 
+// AGENT-21
 test('a kubeconfig with everything in it is taken', () => {
   const config = read(kubeconfig({ 'certificate-authority-data': 'YQ==' }, { token: 't' }))
   expect(config.getCurrentCluster()?.server).toBe('https://cluster.example:6443')

@@ -22,6 +22,7 @@ const condition = (status: 'True' | 'False') => ({
   lastTransitionTime: '2026-01-01T00:00:00Z',
 })
 
+// AGENT-20
 test('a cluster is served while it is asked for, Ready, running, and stays', () => {
   expect(needsAgent(cluster())).toBe(true)
   expect(needsAgent(cluster({ labels: {} }))).toBe(false)
@@ -31,6 +32,7 @@ test('a cluster is served while it is asked for, Ready, running, and stays', () 
   expect(needsAgent(cluster({}, {}))).toBe(false)
 })
 
+// AGENT-24
 test('a cluster of a pool gives its device its name; others get a digest that tells namespaces apart', () => {
   expect(deviceName(cluster())).toBe('edge-x')
   const names = [
@@ -43,6 +45,7 @@ test('a cluster of a pool gives its device its name; others get a digest that te
   for (const name of names) expect(name).toMatch(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/)
 })
 
+// AGENT-24
 test('only labels that are allowed are copied, by key or by prefix', () => {
   const labels = { region: 'us', tier: 'edge', 'device.fleet.nationtech.io/ring': 'canary', 'x.device.io/a': 'b' }
   expect(labelsOf(cluster({ labels }), ['device.fleet.nationtech.io/', 'region'])).toEqual({

@@ -55,6 +55,7 @@ test.for([401, 403] as const)(
   },
 )
 
+// AGENT-22
 test('a cluster that moved is found where the Secret says', async () => {
   const here = await scriptedServer((_, response) => json(response, 200, { ok: true }))
   onTestFinished(() => here[Symbol.asyncDispose]())

@@ -7,7 +7,7 @@
  *
  * All is read at once. Nothing is decided before the seed and all else was read to its end, so their order does not matter.
  *
- * Seed fleet-recovery, Architecture and Cold-start sequence.
+ * FLEET-1, FLEET-2, FLEET-20.
  */
 
 import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'

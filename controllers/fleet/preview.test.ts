@@ -12,6 +12,7 @@ const device = (name: string, labels: Record<string, string>, more: Partial<Devi
   spec: { pinned: false, ...more },
 })
 
+// FLEET-54
 test('preview_equals_actual_match: who is selected and can be served is who gets an entry, with that workload', () => {
   const devices = fc
     .array(

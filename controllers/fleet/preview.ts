@@ -1,6 +1,6 @@
 /**
  * What a Deployment would do, before it does: which devices it is for and why not the others, in which batch each is, what each
- * gets. It asks the same functions as the operator, so it says what will be. Anchors fleet-gitops A4.15. Pure.
+ * gets. It asks the same functions as the operator, so it says what will be. FLEET-54. Pure.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

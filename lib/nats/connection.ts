@@ -27,7 +27,7 @@ export interface Connected {
   readonly manager: JetStreamManager
 }
 
-/** Buckets whose keys live for a while and tell when they are gone need it. Design page 60. */
+/** Buckets whose keys live for a while and tell when they are gone need it. FLEET-17. */
 const MIN_SERVER_VERSION = [2, 11] as const
 /** Milliseconds; two that stay without an answer end the connection. */
 const PING_INTERVAL_MS = 5_000

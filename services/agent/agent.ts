@@ -6,7 +6,7 @@
  *   fleet-state, fleet-info ◄─ reports        fleet-heartbeat ◄─ every 30 s
  *
  * What it was told last is on its disk, so it works without NATS. Only a deletion takes a workload away: a key that is
- * missing tells that a store was lost. Seed: fleet-recovery; design page 60.
+ * missing tells that a store was lost. AGENT-5, AGENT-6.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
@@ -51,7 +51,7 @@ export interface AgentOptions {
   readonly log: Logger
 }
 
-/** How often the device says that it is there: three beats may fail before it counts as offline. Design page 60. */
+/** How often the device says that it is there: three beats may fail before it counts as offline. AGENT-17, FLEET-15. */
 const HEARTBEAT_INTERVAL = '30s'
 const RETRY_DELAY_MS = 2_000
 /** How often all entries are read again, in case a store was lost and nothing told. */

@@ -27,6 +27,7 @@ test.for<[string, AcceptedEntry, string]>([
   expect(evaluateEntry(bytes, present).verdict).toBe(verdict)
 })
 
+// AGENT-4
 describe('what can’t be run', () => {
   test('bytes that are no entry answer nobody', () => {
     expect(evaluateEntry(Buffer.from('{}'), present)).toEqual({

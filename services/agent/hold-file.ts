@@ -1,6 +1,6 @@
 /**
  * The device says "not now": while the folder of a Deployment has the file `hold`, no other revision is taken there. Its text
- * is the reason. Anchors fleet-gitops A4.14.
+ * is the reason. AGENT-10.
  */
 import { join } from 'node:path'
 import { messageOf } from '#operator/client/errors.ts'

@@ -1,7 +1,7 @@
 /**
  * The recovery banner: while the fleet operator rebuilds what it knows, or has lost a source, every page says so, by source. It asks
  * again every two seconds, and only then: once all is Converged the answer is empty, the banner is gone and so is its timer.
- * Seed fleet-recovery, Convergence banner.
+ * FLEET-56.
  */
 
 import type { FleetView, Recovery, Source, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'

@@ -3,6 +3,7 @@ import { BUCKETS, compareBucket } from './buckets.ts'
 
 const { state, heartbeat } = BUCKETS
 
+// FLEET-18
 describe('a bucket that is there', () => {
   test.each(Object.values(BUCKETS))('with the settings of $name is fine', (settings) => {
     expect(compareBucket(settings, settings)).toEqual({ verdict: 'Fine' })

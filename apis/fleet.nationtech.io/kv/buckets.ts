@@ -16,7 +16,7 @@ export interface BucketSettings {
   readonly storage: 'file' | 'memory'
 }
 
-/** Later than two beats of 30 s that are lost. Design page 60. */
+/** Later than two beats of 30 s that are lost. FLEET-15. */
 export const HEARTBEAT_TTL = 90_000
 
 const bucket = (name: string, maxValueSize: number, more: Partial<BucketSettings> = {}): BucketSettings => ({

@@ -23,6 +23,7 @@ const reversed = (value: unknown): unknown => {
 }
 
 describe('an envelope', () => {
+  // FLEET-21
   test('is the canonical text of its four fields', () => {
     expect(Buffer.from(seal({}, 7)).toString()).toBe(`{"digest":"${digest}","generation":7,"payload":{},"schema":1}`)
   })
@@ -35,6 +36,7 @@ describe('an envelope', () => {
     )
   })
 
+  // FLEET-21
   test('has the same bytes in whatever order its fields were written', () => {
     fc.assert(
       fc.property(payloads, (payload) => {

@@ -16,6 +16,7 @@ describe('keys', () => {
     expect(parseDeviceKey(deviceKey('pi-4'))).toBe('pi-4')
   })
 
+  // FLEET-21
   test('two placements never share a key, nor does one have the form of a device’s', () => {
     fc.assert(
       fc.property(placement, placement, (a, b) => {

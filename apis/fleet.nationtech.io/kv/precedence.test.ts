@@ -6,12 +6,14 @@ const made = (uid: string, created: string, revision: number) => ({ owner: { uid
 const FIRST = '2026-01-01T00:00:00Z'
 const LATER = '2026-01-02T00:00:00Z'
 
+// FLEET-22
 test('a later revision follows an earlier one, never the other way round', () => {
   expect(precedence(made('a', FIRST, 4), made('a', FIRST, 3))).toBe('Newer')
   expect(precedence(made('a', FIRST, 3), made('a', FIRST, 4))).toBe('Older')
   expect(precedence(made('a', FIRST, 3), made('a', FIRST, 3))).toBe('Same')
 })
 
+// FLEET-26
 test('cr_deleted_and_recreated_same_name: the one that was made later wins with its first revision', () => {
   expect(precedence(made('b', LATER, 1), made('a', FIRST, 9))).toBe('Newer')
   expect(precedence(made('a', FIRST, 9), made('b', LATER, 1))).toBe('Older')

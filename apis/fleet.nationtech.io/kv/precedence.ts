@@ -1,6 +1,6 @@
 /**
  * Whether what an operator wants may replace what is in fleet-desired. Several operators write: an old release, one whose watch
- * is behind, one that was frozen. None of them may take back what a better informed one wrote. Anchors fleet-gitops A2.5.
+ * is behind, one that was frozen. None of them may take back what a better informed one wrote. FLEET-22.
  */
 import type { Desired } from './payload.ts'
 

@@ -1,4 +1,4 @@
-/** Deployment: a workload for every device that a selector matches. Seed fleet-recovery; design page 60. */
+/** Deployment: a workload for every device that a selector matches. */
 import Type, { type Static } from 'typebox'
 import type { CustomKind } from '#apis/schema/kind.ts'
 import { labelSelector } from '#apis/schema/label-selector.ts'

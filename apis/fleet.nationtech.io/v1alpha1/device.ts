@@ -1,4 +1,4 @@
-/** Device: a machine whose agent runs what Deployments say. The operator writes it from what the agent tells. Design page 60. */
+/** Device: a machine whose agent runs what Deployments say. The operator writes it from what the agent tells. FLEET-52. */
 import Type, { type Static } from 'typebox'
 import type { CustomKind } from '#apis/schema/kind.ts'
 import { count, standardStatus } from '#apis/schema/status.ts'

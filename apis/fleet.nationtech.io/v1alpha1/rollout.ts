@@ -1,4 +1,4 @@
-/** How a change of a Deployment reaches its devices, and where it stands. Design page 60; anchors fleet-gitops A4, 5 to 11. */
+/** How a change of a Deployment reaches its devices, and where it stands. FLEET-37 to FLEET-47. */
 import Type, { type Static } from 'typebox'
 import { amountOrShare } from '#apis/schema/amount-or-share.ts'
 import { duration, span } from '#apis/schema/duration.ts'
@@ -113,7 +113,7 @@ export const rollout = () =>
     },
   )
 
-/** How a rollout stands. Anchors fleet-gitops A4, 10. */
+/** How a rollout stands. FLEET-23. */
 export const ROLLOUT_PHASES = ['Inactive', 'Active', 'Waiting', 'Suspended', 'Paused'] as const
 
 const frozenBatch = () =>

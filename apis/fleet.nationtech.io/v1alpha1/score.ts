@@ -1,4 +1,4 @@
-/** The workload of a Deployment: what each of its devices runs. Design page 60; seed fleet-recovery, `score`. */
+/** The workload of a Deployment: what each of its devices runs. */
 import Type, { type Static } from 'typebox'
 import { span } from '#apis/schema/duration.ts'
 import { freeObject } from '#apis/schema/free.ts'

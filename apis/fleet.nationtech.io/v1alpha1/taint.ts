@@ -1,4 +1,4 @@
-/** What keeps Deployments off devices, and what lets them on in spite of it, as for Nodes. Anchors fleet-gitops A4.9. */
+/** What keeps Deployments off devices, and what lets them on in spite of it, as for Nodes. FLEET-33. */
 import Type, { type Static } from 'typebox'
 import { rules } from '#apis/schema/rule.ts'
 

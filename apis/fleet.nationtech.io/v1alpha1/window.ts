@@ -1,4 +1,4 @@
-/** When changes may begin. Anchors fleet-gitops A4.14. */
+/** When changes may begin. FLEET-45. */
 import Type, { type Static } from 'typebox'
 import { rules } from '#apis/schema/rule.ts'
 import type { Duration } from '#operator/model/duration.ts'

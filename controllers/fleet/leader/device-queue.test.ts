@@ -10,6 +10,7 @@ const passOver = (due: DeviceQueue, count: number) => {
   for (const name of names('d', count)) due.add(name)
 }
 
+// FLEET-55
 test('what one agent says goes before the pass over all, and is looked at once', () => {
   const due = new DeviceQueue(4)
   passOver(due, 100)
@@ -33,6 +34,7 @@ test('a replay of all is no news: what comes after it need not wait', () => {
   expect(due.takeBatch()).toEqual(['d99', 'd0', 'd1', 'd2'])
 })
 
+// FLEET-55
 test('however much news there is, the pass gets on; without a pass news takes all of the room', () => {
   const due = new DeviceQueue(4)
   passOver(due, 100)

@@ -54,7 +54,7 @@ export interface LeaderOptions {
   readonly log: Logger
 }
 
-/** Milliseconds between two looks. Seed fleet-recovery: patch_tick (1 Hz). */
+/** Milliseconds from one tick to the next. FLEET-24. */
 const TICK_MS = 1_000
 /** Requests on their way at once. */
 const MAX_CONCURRENT_REQUESTS = 8

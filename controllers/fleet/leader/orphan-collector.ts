@@ -1,7 +1,7 @@
 /**
  * Deletes the keys that were there at the start and that nothing wants. Each is read again before: Kubernetes says whether its
  * Deployment and its Device are really gone, and NATS takes the deletion only while the key is as it was at the start. Many at
- * once wait for a person. Seed fleet-recovery, scenario 2; anchors fleet-gitops A2.3, A2.4.
+ * once wait for a person. FLEET-3, FLEET-5.
  */
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'

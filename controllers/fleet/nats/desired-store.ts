@@ -1,4 +1,4 @@
-/** Writes fleet-desired with compare-and-set. Design page 60. */
+/** Writes fleet-desired with compare-and-set. FLEET-7. */
 import type { KV } from '@nats-io/kv'
 import { isStaleWrite } from '#lib/nats/stale-write.ts'
 import type { KeyUpdate, Write } from '../state/fleet-state.ts'

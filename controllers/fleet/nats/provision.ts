@@ -9,7 +9,7 @@ import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Logger } from '#operator/model/log.ts'
 
-/** Which store a bucket is: one that was deleted and made anew has another. Anchors fleet-gitops 0.3. */
+/** Which store a bucket is: one that was deleted and made anew has another. FLEET-13. */
 export type Incarnation = string
 
 const NANOSECONDS = 1_000_000

@@ -1,7 +1,7 @@
 /**
  * Keeps the buckets followed, whatever happens to NATS. There is one way for the start, a restart of the server, a cut network and
  * a wiped store: connect, check the server, make or check the buckets, read them from the beginning, and follow them until
- * anything breaks; then all of it again. Anchors fleet-gitops 0.3, A2.7.
+ * anything breaks; then all of it again. FLEET-11, FLEET-13.
  */
 import { type KV, Kvm } from '@nats-io/kv'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'

@@ -102,6 +102,7 @@ class Rollout {
 }
 
 describe('batches', () => {
+  // FLEET-37
   test('go one after the other, each when the one before has succeeded, and the rest comes last', () => {
     const rollout = new Rollout()
     expect([rollout.run(), rollout.stands]).toEqual([['c1', 'c2'], 'Active 1/3'])
@@ -125,6 +126,7 @@ describe('batches', () => {
     expect([rollout.run().length, rollout.stands]).toEqual([10, 'Active 1/1'])
   })
 
+  // FLEET-23
   test('restart_mid_rollout_resumes_same_batch: nothing but the status and the devices is needed', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -138,6 +140,7 @@ describe('batches', () => {
     expect(restarted.run()).toHaveLength(3)
   })
 
+  // FLEET-37
   test('who joins while the rollout is under way comes last, and changes no count', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -161,6 +164,7 @@ describe('batches', () => {
 })
 
 describe('a batch that fails', () => {
+  // FLEET-39
   test('batch_fails_below_threshold_suspends, as soon as it can’t succeed any more', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -179,6 +183,7 @@ describe('a batch that fails', () => {
     expect(rollout.stands).toBe('Active 2/3')
   })
 
+  // FLEET-39
   test('goes on when a person says so, and once only', () => {
     const rollout = new Rollout({ batches: [{ selector: { matchLabels: { ring: 'canary' } } }, { limit: 1 }] })
     rollout.run()
@@ -204,6 +209,7 @@ describe('a batch that fails', () => {
     expect(rollout.stands).toBe('Active 2/3')
   })
 
+  // FLEET-43
   test('a device that takes longer than updateTimeout has failed', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -216,6 +222,7 @@ describe('a batch that fails', () => {
     expect(rollout.status?.message).toContain('1 failed, 1 of them by taking too long')
   })
 
+  // FLEET-40
   test('failed_canary_rolls_back when the spec says so', () => {
     const rollout = new Rollout({ onFailure: 'Rollback' })
     rollout.run()
@@ -234,6 +241,7 @@ describe('a batch that fails', () => {
 })
 
 describe('people steer', () => {
+  // FLEET-41
   test('manual_approval_waits, batch by batch, and an approval of an older revision is none', () => {
     const rollout = new Rollout({ approval: 'Manual' })
     rollout.run()
@@ -249,6 +257,7 @@ describe('people steer', () => {
     expect(rollout.stands).toBe('Waiting 2/3')
   })
 
+  // FLEET-41
   test('what was approved of batches that were drawn anew is not approved of the new ones', () => {
     const rollout = new Rollout({ approval: 'Manual' })
     rollout.run()
@@ -288,6 +297,7 @@ describe('people steer', () => {
     },
   )
 
+  // FLEET-42
   test('paused gives to nobody, and goes on where it was', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -298,6 +308,7 @@ describe('people steer', () => {
     expect([rollout.run().length, rollout.stands]).toEqual([5, 'Active 2/3'])
   })
 
+  // FLEET-40
   test('abort_restores_previous_revision, and only the one that it names', () => {
     const rollout = new Rollout()
     rollout.annotations = { 'fleet.nationtech.io/abort-revision': '1' }
@@ -310,6 +321,7 @@ describe('people steer', () => {
 })
 
 describe('time', () => {
+  // FLEET-44
   test('a batch soaks, and a failure meanwhile ends the soak', () => {
     const rollout = new Rollout({ soak: '1h' })
     rollout.run()
@@ -329,6 +341,7 @@ describe('time', () => {
     expect(rollout.stands).toBe('Active 2/3')
   })
 
+  // FLEET-44
   test('a batch beyond progressDeadline is late, and goes on', () => {
     const rollout = new Rollout({ progressDeadline: '5m' })
     rollout.run()
@@ -343,6 +356,7 @@ describe('windows', () => {
   // The clock of these tests begins at midnight.
   const windows = [{ schedule: '0 2 * * *', timeZone: 'UTC', duration: '1h' as const }]
 
+  // FLEET-45
   test('window_closed_writes_nothing: nobody gets the change until one opens, and who has it by then goes on', () => {
     const rollout = new Rollout({ windows })
     expect([rollout.run(), rollout.stands, rollout.status?.message]).toEqual([
@@ -374,6 +388,7 @@ describe('windows', () => {
     }
   })
 
+  // FLEET-45
   test('going back does not wait for one', () => {
     const rollout = new Rollout({ windows })
     const restoring = { ...rollout.input, isRestoring: true }
@@ -382,6 +397,7 @@ describe('windows', () => {
 })
 
 describe('held devices', () => {
+  // FLEET-60
   test('don’t count, and a batch of nobody else is no success', () => {
     const rollout = new Rollout()
     rollout.set(['c1'], { isHeld: true })
@@ -395,6 +411,7 @@ describe('held devices', () => {
     expect(rollout.stands).toBe('Active 2/3')
   })
 
+  // FLEET-60
   test('behind the last batch nobody waits for them', () => {
     const rollout = new Rollout({ batches: [{ limit: '100%' }] }, [{ ...device('p'), isHeld: true }, device('d')])
     expect(rollout.run()).toEqual(['d'])
@@ -405,6 +422,7 @@ describe('held devices', () => {
 })
 
 describe('offline devices', () => {
+  // FLEET-43
   test('offline_device_does_not_block_batch, once the grace is over', () => {
     const rollout = new Rollout()
     rollout.run()
@@ -438,6 +456,7 @@ describe('offline devices', () => {
   })
 })
 
+// FLEET-47
 test('never_more_than_k_updating_per_store, whatever devices do', () => {
   const name = fc.constantFrom(...FLEET.map((one) => one.name))
   const event = fc.oneof(

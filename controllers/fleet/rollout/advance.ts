@@ -9,7 +9,7 @@
  *     │                                  └── onFailure: Rollback, or aborted ──► the revision before, as a new one
  *     └── spec.rollout.paused ─────► Paused ── no longer ──► Active
  *
- * Anchors fleet-gitops A4, 5 to 11. Pure.
+ * FLEET-37 to FLEET-45. Pure.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

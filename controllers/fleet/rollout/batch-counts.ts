@@ -1,4 +1,4 @@
-/** How a batch does. Anchors fleet-gitops A4.6 and A4.7. Pure. */
+/** How a batch does. FLEET-39, FLEET-43, FLEET-60. Pure. */
 import type { RolloutSpec } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 import type { RolloutDevice } from './member.ts'

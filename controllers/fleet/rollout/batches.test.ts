@@ -18,6 +18,7 @@ const fleet = fc
   .array(labels, { maxLength: 20, size: 'max' })
   .map((all) => all.map((own, i) => ({ name: `d${i}`, labels: own, joinedAt: 0 })))
 
+// FLEET-37
 test('every device has one batch, the same that it was counted in when they were frozen', () => {
   fc.assert(
     fc.property(specs, fleet, (batches, devices) => {
@@ -30,6 +31,7 @@ test('every device has one batch, the same that it was counted in when they were
   )
 })
 
+// FLEET-38
 test('the order is the same for every replica, and another for the next revision', () => {
   const devices = Array.from({ length: 40 }, (_, i) => ({ name: `d${i}`, labels: {}, joinedAt: 0 }))
   const first = (revision: number, seen = devices) => {

@@ -1,7 +1,6 @@
 /**
  * Who belongs to which batch. Frozen when the rollout begins, in a few numbers that fit into a status: of each batch the place of
- * its last device. From these, the selectors and the order, every replica finds the batch of every device again.
- * Anchors fleet-gitops A4.5. Pure.
+ * its last device. From these, the selectors and the order, every replica finds the batch of every device again. FLEET-37. Pure.
  */
 
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'

@@ -15,6 +15,7 @@ test('what was taken back is kept with the revision that brings the older worklo
   expect(parseRevision(web, JSON.parse(JSON.stringify(buildControllerRevision(web, back))))).toEqual(back)
 })
 
+// FLEET-48
 test('the name depends on the owner and the number alone, so that two operators meet under it', () => {
   const other = { ...revision, score: scoreOf('other') }
   expect(buildControllerRevision(web, other).metadata.name).toBe(buildControllerRevision(web, revision).metadata.name)

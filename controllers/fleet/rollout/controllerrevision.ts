@@ -2,7 +2,7 @@
  * How a revision is kept: as a ControllerRevision of apps/v1, owned by its Deployment, so that it goes with it. Pure.
  *
  * Its name is made of the owner and the number, not of the content. So when two operators take different workloads for
- * revision 5, the API server takes the first and answers the other AlreadyExists: it reads again. Anchors fleet-gitops A4.11.
+ * revision 5, the API server takes the first and answers the other AlreadyExists: it reads again. FLEET-48.
  */
 import { createHash } from 'node:crypto'
 import { digestOf, isCount, isObject } from '#apis/fleet.nationtech.io/kv/envelope.ts'

@@ -1,6 +1,6 @@
 /**
  * The order in which a rollout comes to devices: by a hash, so that neither names nor places decide who goes first, and the same
- * for every replica and after every restart. Another revision has another order. Anchors fleet-gitops A4.5. Pure.
+ * for every replica and after every restart. Another revision has another order. FLEET-38. Pure.
  */
 import { createHash } from 'node:crypto'
 

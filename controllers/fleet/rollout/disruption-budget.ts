@@ -1,5 +1,5 @@
 /**
- * The disruption budget: of devices with the same labels, so many may be unavailable at once. Anchors fleet-gitops A4.8. Pure.
+ * The disruption budget: of devices with the same labels, so many may be unavailable at once. FLEET-47. Pure.
  */
 import type { RolloutSpec } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import type { AmountOrShare } from '#apis/schema/amount-or-share.ts'

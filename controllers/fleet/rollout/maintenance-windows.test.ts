@@ -11,6 +11,7 @@ test('without windows changes may begin at any time', () => {
   expect(findOpening(parseWindows(undefined, 'x'), new Date(0))).toEqual({ isOpen: true, since: undefined })
 })
 
+// FLEET-45
 test('a window is open from when it opens until its duration is over, that moment not included', () => {
   const open = { isOpen: true, since: new Date('2026-06-06T00:00:00Z') }
   expect(at('2026-06-05T23:59:59.999Z', SATURDAYS)).toEqual({ isOpen: false, opens: open.since })
@@ -31,11 +32,13 @@ test('of several windows one is enough, and the next to open is named', () => {
 describe('when clocks change', () => {
   const nightly: Window = { schedule: '30 2 * * *', timeZone: 'Europe/Berlin', duration: '30m' }
 
+  // FLEET-46
   test('a window in the hour that is skipped opens after it', () => {
     expect(at('2026-03-29T00:59:59Z', nightly)).toEqual({ isOpen: false, opens: new Date('2026-03-29T01:00:00Z') })
     expect(at('2026-03-29T01:29:59Z', nightly).isOpen).toBe(true)
   })
 
+  // FLEET-46
   test('a window in the hour that comes twice opens once', () => {
     expect(at('2026-10-25T00:30:00Z', nightly).isOpen).toBe(true)
     expect(at('2026-10-25T01:30:00Z', nightly)).toEqual({ isOpen: false, opens: new Date('2026-10-26T01:30:00Z') })

@@ -1,6 +1,6 @@
 /**
  * Maintenance windows: whether changes may begin now, by cron schedules in time zones. A schedule that falls into the hour that
- * a clock skips opens right after it; one in the hour that comes twice opens once. Anchors fleet-gitops A4.14. Pure.
+ * a clock skips opens right after it; one in the hour that comes twice opens once. FLEET-45, FLEET-46. Pure.
  */
 import { Cron } from 'croner'
 import type { Window } from '#apis/fleet.nationtech.io/v1alpha1/window.ts'

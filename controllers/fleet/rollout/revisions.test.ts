@@ -25,6 +25,7 @@ describe('the revision of a spec', () => {
 })
 
 describe('going back', () => {
+  // FLEET-40
   test('abort_restores_previous_revision, as a revision of its own', () => {
     const before = history('a', 'b')
     const back = buildRestoration(before, 1, 2)
@@ -56,6 +57,7 @@ describe('going back', () => {
   })
 })
 
+// FLEET-49
 test('the limit keeps so many before the present one, and all that devices still have', () => {
   const all = history('a', 'b', 'c', 'd')
   expect(numbers(selectKeptRevisions(all, 0, new Set()))).toEqual([4])

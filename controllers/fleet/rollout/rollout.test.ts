@@ -88,6 +88,7 @@ class Operated {
   }
 }
 
+// FLEET-37
 test('a change goes to one device, and after it has succeeded to the others; the restart of a converged fleet writes nothing', () => {
   const fleet = new Operated()
   expect(fleet.tick()).toBe(1)
@@ -112,6 +113,7 @@ test('a change goes to one device, and after it has succeeded to the others; the
   expect(fleet.world.desired.revision).toBe(written)
 })
 
+// FLEET-23
 test('restart_mid_rollout_resumes_same_batch: the new operator gives the change to nobody else', () => {
   const fleet = new Operated()
   fleet.tick()
@@ -120,6 +122,7 @@ test('restart_mid_rollout_resumes_same_batch: the new operator gives the change 
   expect(fleet.operator.aggregate('shop/web')).toMatchObject({ targeted: 1, held: 3 })
 })
 
+// FLEET-40
 test('failed_canary_rolls_back_only_canary: its key is written once more, and those of the others never', () => {
   const fleet = new Operated()
   fleet.tick()
@@ -138,6 +141,7 @@ test('failed_canary_rolls_back_only_canary: its key is written once more, and th
   expect(fleet.status).toMatchObject({ phase: 'Inactive', revision: 3 })
 })
 
+// FLEET-40
 test('what was taken back is rolled out again when the spec asks for it anew, after something else', () => {
   const fleet = new Operated()
   fleet.tick()

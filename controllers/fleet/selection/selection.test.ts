@@ -34,6 +34,7 @@ describe('labels', () => {
 })
 
 describe('an expression', () => {
+  // FLEET-31
   test('must hold beside the labels', () => {
     const targetExpression = "device.inventory.arch == 'arm64' && int(device.inventory.cores) >= 4"
     expect(select({ targetExpression })).toEqual({ is: 'Selected' })
@@ -43,6 +44,7 @@ describe('an expression', () => {
     })
   })
 
+  // FLEET-32
   test('that fails says neither yes nor no', () => {
     const selection = select({ targetExpression: "device.labels.regoin == 'eu'" })
     expect(selection).toMatchObject({ is: 'Unknown', why: expect.stringContaining('regoin') })
@@ -69,6 +71,7 @@ describe('an expression', () => {
 })
 
 describe('taints', () => {
+  // FLEET-31
   test('that remove what is there select nobody who does not bear them', () => {
     expect(select({}, { taints: [LAB] })).toEqual({
       is: 'NotSelected',
@@ -87,6 +90,7 @@ describe('taints', () => {
     expect(select({}, { taints: [{ ...LAB, effect: 'NoSchedule' }] }).is).toBe('Selected')
   })
 
+  // FLEET-33
   test('a device that is offline stays, unless its Deployment bears that only for a while', () => {
     const taints = [unreachableTaint(new Date('2026-06-01T11:00:00Z'))]
     const tolerations = [

@@ -1,4 +1,4 @@
-/** Taints of devices and tolerations of Deployments, with Kubernetes' rules. Anchors fleet-gitops A4.9. Pure. */
+/** Taints of devices and tolerations of Deployments, with Kubernetes' rules. FLEET-31, FLEET-33. Pure. */
 import type { Taint, Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'
 
 /** What the operator taints a device with that has no heartbeat; in its status, so that every replica sees the same. */

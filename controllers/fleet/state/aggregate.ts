@@ -1,4 +1,4 @@
-/** How the devices of a Deployment do, counted: its `status.aggregate`. Pure. Design page 60; anchors fleet-gitops A4.4. */
+/** How the devices of a Deployment do, counted: its `status.aggregate`. Pure. FLEET-27, FLEET-28. */
 
 import { truncateMessage } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'

@@ -1,4 +1,4 @@
-/** What keeps a device from what is rolled out, or gives its slot to another Deployment: anchors fleet-gitops A4, 9 and 12 to 15. */
+/** What keeps a device from what is rolled out, or gives its slot to another Deployment. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -25,6 +25,7 @@ describe('a slot', () => {
   const firmware = (name: string, priority: number, created?: string) =>
     deploymentOf(name, { ...(created !== undefined && { created }), spec: { slot: 'firmware', priority } })
 
+  // FLEET-29
   test('two_deployments_same_slot_one_winner: the higher priority has it, and the other says who', () => {
     const world = new World()
     world.deploy(firmware('base', 0))
@@ -71,6 +72,7 @@ describe('a slot', () => {
     expect(operator.takeDirtyDeployments().toSorted()).toEqual(['shop/base', 'shop/fix'])
   })
 
+  // FLEET-29
   test('goes to the older one when priorities are equal, then to the first by name', () => {
     const world = new World()
     world.deploy(firmware('b', 0))
@@ -96,6 +98,7 @@ describe('a slot', () => {
     expect(keys(world)).toEqual(['a.shop.base'])
   })
 
+  // FLEET-30
   test('stays with who has it while the turn of the one before it has not come', () => {
     const world = new World()
     world.deploy(firmware('base', 0))
@@ -123,6 +126,7 @@ describe('a slot', () => {
     expect(assigned(world, 'a.shop.fix')?.revision).toBe(1)
   })
 
+  // FLEET-30
   test('waits for who has it while that one must stay: its history is lost, and nobody has overruled that yet', () => {
     const world = new World()
     const base = firmware('base', 0)
@@ -187,6 +191,7 @@ describe('a device is held', () => {
     expect(keys(world)).toEqual(['a.shop.web'])
   })
 
+  // FLEET-34
   test('and what it has stays, and counts as what it says', () => {
     const world = new World()
     world.deploy(deploymentOf('web'))
@@ -199,6 +204,7 @@ describe('a device is held', () => {
   })
 })
 
+// FLEET-31, FLEET-33
 test('a taint that is not borne takes away what is there, and what comes back when it goes', () => {
   const world = new World()
   world.deploy(deploymentOf('web'))
@@ -214,6 +220,7 @@ test('a taint that is not borne takes away what is there, and what comes back wh
   expect(keys(world)).toEqual(['a.shop.lab', 'a.shop.web'])
 })
 
+// FLEET-32
 test('an expression that begins to fail empties no device: what is there stays, and nothing is added', () => {
   const world = new World()
   const spec = { targetExpression: "device.inventory.arch == 'arm64'" }
@@ -242,6 +249,7 @@ describe('templates', () => {
   }
   const zoned = (name: string, zone: string, version = '1') => deviceOf(name, { zone }, false, { version })
 
+  // FLEET-35
   test('every device gets its own bytes, and one that lacks a key gets nothing and counts as failed', () => {
     const world = new World()
     world.deploy(deploymentOf('web', { spec: { score } }))
@@ -258,6 +266,7 @@ describe('templates', () => {
     })
   })
 
+  // FLEET-36
   test('a label that it uses changes the entry of that device alone; a restart and other labels write nothing', () => {
     const world = new World()
     world.deploy(deploymentOf('web', { spec: { score } }))
@@ -270,6 +279,7 @@ describe('templates', () => {
     expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
   })
 
+  // FLEET-22
   test('an operator whose watch is behind takes nothing back', () => {
     const world = new World()
     world.deploy(deploymentOf('web', { spec: { score } }))
@@ -307,6 +317,7 @@ describe('a restored backup', () => {
     return deploymentView(deploymentOf('web', { annotations }), target, all.toReversed())
   }
 
+  // FLEET-50
   test('with older revisions rolls nothing back, also when new ones reach the numbers of those that were lost', () => {
     const world = new World()
     world.join(deviceOf('a'))
@@ -321,6 +332,7 @@ describe('a restored backup', () => {
     }
   })
 
+  // FLEET-50
   test('is overruled by the number of what was lost, and what the spec says follows it', () => {
     const world = new World()
     world.join(deviceOf('a'))
@@ -476,6 +488,7 @@ test('no second key comes into a slot, though nobody touches the first: historie
   )
 })
 
+// FLEET-27, FLEET-29
 test('the sum rule, one owner of each slot and who wants it, whatever happens to devices and Deployments', () => {
   fc.assert(
     fc.property(fc.array(anyHappening(fc.constant(true)), { maxLength: 40, size: 'max' }), (happenings) => {

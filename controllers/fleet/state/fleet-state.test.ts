@@ -23,6 +23,7 @@ const running = (): { world: World; operator: FleetState } => {
 const countsOf = (operator: FleetState) => operator.aggregate('shop/web')
 
 describe('desired state', () => {
+  // FLEET-36
   test('label_change_moves_device: only its own keys change', () => {
     const { world, operator } = running()
     operator.deploymentSeen(viewOf(world.deploy(deploymentOf('us', { selector: { matchLabels: { region: 'us' } } }))))
@@ -60,6 +61,7 @@ describe('desired state', () => {
     ])
   })
 
+  // FLEET-25
   test('a Deployment that is being deleted takes its own keys along after a restart too: no brake holds them', () => {
     const deleting = (uid: string) => {
       const { world } = running()
@@ -76,6 +78,7 @@ describe('desired state', () => {
     expect(deleting('another').takeWrites()).toEqual([])
   })
 
+  // FLEET-26
   test('cr_deleted_and_recreated_same_name: the new one takes the keys over, and old states count for nothing', () => {
     const { world, operator } = running()
     const anew = deploymentOf('web', { selector: eu, uid: 'anew', command: 'other' })
@@ -88,6 +91,7 @@ describe('desired state', () => {
     expect(operator.takeWrites()).toEqual([])
   })
 
+  // FLEET-4
   test('gc_never_deletes_key_written_after_seed: what another operator wrote for what is unknown here stays', () => {
     const { world, operator } = running()
     const other = new World()
@@ -112,6 +116,7 @@ describe('desired state', () => {
     expect(operator.takeWrites()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
   })
 
+  // FLEET-13
   test('kv_wiped: every key is written again, with the same bytes', () => {
     const { world, operator } = running()
     const before = world.desired.texts()
@@ -122,6 +127,7 @@ describe('desired state', () => {
     expect(world.desired.texts()).toEqual(before)
   })
 
+  // FLEET-16
   test('malformed_kv_entry: it is said, everything else goes on, and what is wanted replaces it', () => {
     const { world } = running()
     world.desired.put('a.shop.web', Buffer.from('nonsense'))
@@ -135,6 +141,7 @@ describe('desired state', () => {
     expect(countsOf(operator)).toMatchObject({ matched: 2, succeeded: 1, held: 0 })
   })
 
+  // FLEET-50
   test('kv_restored_from_old_backup_pauses_device: one with a later revision than there is, is not touched', () => {
     const { world, operator } = running()
     operator.stateSeen(world.say('a', 'web', { revision: 7 }))
@@ -166,6 +173,7 @@ describe('desired state', () => {
     expect(operator.takeWrites().map(({ key }) => key)).toEqual(['a.shop.web'])
   })
 
+  // FLEET-34
   test('a pinned device keeps what it has, also when the store is wiped', () => {
     const { world, operator } = running()
     operator.deviceSeen(deviceOf('a', { region: 'eu' }, true))
@@ -183,6 +191,7 @@ describe('desired state', () => {
 })
 
 describe('states', () => {
+  // FLEET-10
   test('clock_going_backwards_device: the order of the bucket counts, not the time of the device', () => {
     const { world, operator } = running()
     operator.stateSeen(world.say('a', 'web', { phase: 'Failed', at: '1999-01-01T00:00:00Z', message: 'no space' }))
@@ -198,6 +207,7 @@ describe('states', () => {
     expect(offenders).toEqual([{ device: 'a', state: 'failed', message }])
   })
 
+  // FLEET-10
   test('duplicate_and_out_of_order_state: what is not newer changes nothing', () => {
     const { world, operator } = running()
     const early = world.say('a', 'web', { phase: 'Pending' })
@@ -210,6 +220,7 @@ describe('states', () => {
     expect(countsOf(operator)).toMatchObject({ failed: 1, pending: 0 })
   })
 
+  // FLEET-15
   test('heartbeat_expiry_marks_offline: at once, for every Deployment of the device', () => {
     const { world, operator } = running()
     operator.takeDirtyDeployments()
@@ -229,6 +240,7 @@ describe('states', () => {
     })
   })
 
+  // FLEET-28
   test('ten offenders are named, the worst first', () => {
     const { world, operator } = running()
     for (let i = 0; i < 12; i += 1) {
@@ -326,6 +338,7 @@ describe('under random events', () => {
     return { world, operator }
   }
 
+  // FLEET-27
   test('the sum rule: every matched device counts as exactly one thing', () => {
     fc.assert(
       fc.property(story, (happenings) => {
@@ -346,6 +359,7 @@ describe('under random events', () => {
     )
   })
 
+  // FLEET-7
   test('what is stored in the end is what is wanted, and nothing more', () => {
     fc.assert(
       fc.property(story, (happenings) => {
@@ -365,6 +379,7 @@ describe('under random events', () => {
     )
   })
 
+  // FLEET-1, FLEET-2
   test('a restart knows what the operator before it knew', () => {
     fc.assert(
       fc.property(story, (happenings) => {

@@ -8,7 +8,7 @@
  *   heartbeats ──── heartbeatSeen ─────┘                 └─► orphans()    keys that were there at the start, unwanted
  *
  * Order: what is told comes in any; `writes` and `orphans` are asked only once the seed and every other source was replayed,
- * because what is not read yet looks as if it were gone. Seed fleet-recovery, Architecture and Cold-start sequence.
+ * because what is not read yet looks as if it were gone. FLEET-2, FLEET-7, FLEET-10.
  */
 
 import { equalBytes } from '#apis/fleet.nationtech.io/kv/envelope.ts'

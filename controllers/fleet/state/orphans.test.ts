@@ -22,6 +22,7 @@ test.each([
   expect(decideOrphans(orphans(count), seeded, undefined).verdict).toBe(verdict)
 })
 
+// FLEET-5
 test('gc_refuses_when_cr_list_is_suspiciously_empty, and says how it is released', () => {
   const braked = decideOrphans(orphans(900), 900, undefined)
   if (braked.verdict !== 'Braked') throw new Error('it was not braked')
@@ -31,6 +32,7 @@ test('gc_refuses_when_cr_list_is_suspiciously_empty, and says how it is released
   expect(decideOrphans(orphans(900).toReversed(), 900, braked.release)).toMatchObject({ verdict: 'Collect' })
 })
 
+// FLEET-5
 test('a release holds for what was seen, not for orphans that came later', () => {
   const braked = decideOrphans(orphans(20), 40, undefined)
   const release = braked.verdict === 'Braked' ? braked.release : ''

@@ -1,7 +1,7 @@
 /**
  * Which keys of fleet-desired are collected when the operator has converged: those that were there when it started and that
  * nothing wants. The brake is for lists that are empty by mistake: a wrong namespace, missing rights, a restored cluster.
- * Seed fleet-recovery, scenario 2; anchors fleet-gitops A2.3, A2.4. Pure.
+ * FLEET-3 to FLEET-5. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'

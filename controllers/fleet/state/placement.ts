@@ -243,7 +243,7 @@ export const placementPhase = (
   const state = ownReport(known)
   if (findBlockedReason(deployment, device, known) !== undefined) return 'held'
   if (findRenderProblem(deployment, device) !== undefined && !isCurrent(deployment, device, known)) return 'failed'
-  // Seed, scenario 4: a device that was offline and never said anything is pending.
+  // FLEET-8.
   if (!known.isAlive) return state === undefined ? 'pending' : 'offline'
   if (state === undefined) return 'unreported'
   if (state.hold === true) return 'held'

@@ -1,4 +1,4 @@
-/** The five scenarios of the seed fleet-recovery, as far as they are decided without servers. */
+/** The five recovery scenarios, as far as they are decided without servers; test/integration/fleet/recovery.test.ts has them with servers. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deploymentOf, deviceOf, World } from '#test/worlds/fleet/builders.ts'
@@ -15,6 +15,7 @@ const healthy = (): World => {
   return world
 }
 
+// FLEET-1
 test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are rebuilt, and nothing is written', () => {
   const world = healthy()
   const before = world.desired.texts()
@@ -24,6 +25,7 @@ test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are re
   expect(restarted.aggregate('shop/web')).toMatchObject({ matched: 2, targeted: 2, updated: 2, succeeded: 2 })
 })
 
+// FLEET-3
 test('aggregator_gcs_desired_state_for_deleted_cr: its keys are orphans when the operator has converged', () => {
   const world = healthy()
   world.deploy(deploymentOf('api'))
@@ -42,6 +44,7 @@ test('aggregator_gcs_desired_state_for_deleted_cr: its keys are orphans when the
   })
 })
 
+// FLEET-6
 test('two_aggregators_produce_identical_desired_state: whoever writes first, the other has nothing to write', () => {
   const world = new World()
   world.deploy(deploymentOf('web'))
@@ -60,6 +63,7 @@ test('two_aggregators_produce_identical_desired_state: whoever writes first, the
   expect([first.orphans(), second.orphans()]).toEqual([[], []])
 })
 
+// FLEET-8
 test('device_offline_during_restart_counts_as_pending, until it reports', () => {
   const world = new World()
   world.deploy(deploymentOf('web'))
@@ -74,6 +78,7 @@ test('device_offline_during_restart_counts_as_pending, until it reports', () => 
   expect(restarted.aggregate('shop/web')).toMatchObject({ matched: 2, succeeded: 2, pending: 0 })
 })
 
+// FLEET-9
 test('chaos_kill_under_write_load_converges: killed after any write, the last operator stores what one that was never killed does', () => {
   const names = ['d0', 'd1', 'd2', 'd3', 'd4']
   const load = (world: World, killedAfter: readonly number[]): Record<string, string> => {

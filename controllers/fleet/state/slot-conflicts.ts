@@ -1,6 +1,6 @@
 /**
  * Slots that several Deployments want on one device: who has each, and how often one Deployment meets another. Each change of a
- * device is counted when it comes, so nobody goes through all pairs of 100 Deployments and 10,000 devices. Anchors fleet-gitops A4.13.
+ * device is counted when it comes, so nobody goes through all pairs of 100 Deployments and 10,000 devices. FLEET-29, FLEET-30.
  */
 import { compareForSlot, type PlacementFacts, type SlotDemand, slotDemand } from './placement.ts'
 

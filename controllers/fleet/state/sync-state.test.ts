@@ -14,6 +14,7 @@ const replayed = FEEDS.map((feed): Step => [feed, { type: 'Replayed' }])
 const lost: Step = ['states', { type: 'Lost', problem: 'NATS is away' }]
 
 describe('the states', () => {
+  // FLEET-2, FLEET-11
   test('are Recovering until the last feed is replayed', () => {
     expect(having().phase).toBe('Recovering')
     for (const last of FEEDS) {
@@ -33,6 +34,7 @@ describe('the states', () => {
     })
   })
 
+  // FLEET-11
   test('banner_returns_when_nats_drops: a source that is lost later shows since when and why, until it is back', () => {
     const degraded = having(...replayed, lost, ['states', { type: 'Lost', problem: 'still away' }])
     expect(degraded.phase).toBe('Degraded')
@@ -41,11 +43,13 @@ describe('the states', () => {
     expect(having(...replayed, lost, ['states', { type: 'Replayed' }]).phase).toBe('Converged')
   })
 
+  // FLEET-11
   test('nats_down_at_start: what never was there is Recovering, with the reason, not Degraded', () => {
     expect(having(lost).sources.states).toMatchObject({ phase: 'Recovering', problem: 'NATS is away' })
     expect(having(...replayed.slice(0, 2), lost).phase).toBe('Recovering')
   })
 
+  // FLEET-13
   test('kv_wiped: what was known is gone, so it recovers anew', () => {
     const recreated = having(...replayed, ['heartbeats', { type: 'Wiped' }])
     expect(recreated.phase).toBe('Recovering')

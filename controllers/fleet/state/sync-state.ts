@@ -5,7 +5,7 @@
  *        ▲                                               │
  *        └──────────────── wiped (what was known is gone) ┘
  *
- * Seed fleet-recovery, OperatorLiveness; anchors fleet-gitops A2.6, A4.3. Pure: what time it is comes as a parameter.
+ * FLEET-11 to FLEET-13. Pure: what time it is comes as a parameter.
  */
 
 import type { Source, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'

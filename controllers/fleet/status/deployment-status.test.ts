@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { buildDeploymentStatus } from './deployment-status.ts'
 
+// FLEET-51
 test('fields of a status that a later release has written stay, and those of this one go when nothing is to be said', () => {
   const object = {
     apiVersion: 'fleet.nationtech.io/v1alpha1',

@@ -1,4 +1,4 @@
-/** What is written into the status of a Deployment. Pure. Design page 60. */
+/** What is written into the status of a Deployment. Pure. FLEET-19, FLEET-51. */
 import type { Aggregate, Deployment, DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'

@@ -1,4 +1,4 @@
-/** What is written of a Device: its labels and inventory as the agent tells them, and its status. Pure. Design page 60. */
+/** What is written of a Device: its labels and inventory as the agent tells them, and its status. Pure. FLEET-52, FLEET-53. */
 
 import { PLACEMENT_PHASES, type PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

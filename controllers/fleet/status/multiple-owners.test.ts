@@ -11,6 +11,7 @@ const CONFLICT: Condition = {
   lastTransitionTime: '2026-06-01T00:00:00Z',
 }
 
+// FLEET-29
 test('a Deployment says who has its slot, who wants it, on how many devices, and what to do', () => {
   const lost = new Map([['shop/fix', 12]])
   const won = new Map([
@@ -34,6 +35,7 @@ test('a Deployment says who has its slot, who wants it, on how many devices, and
   ])
 })
 
+// FLEET-29
 test('a Device says who has each slot and who wanted it', () => {
   const conflicts = [
     { slot: 'firmware', owner: 'shop/fix', others: ['shop/beta', 'shop/base'] },

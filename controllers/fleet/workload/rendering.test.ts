@@ -35,6 +35,7 @@ test('without templated, braces are what they are', () => {
   expect([workload.isTemplated, workload.render(till)]).toEqual([false, { score, digest: workload.digest }])
 })
 
+// FLEET-35
 describe('it fails closed', () => {
   test('a key that the device lacks is a problem of that device, which names the place', () => {
     const workload = compileWorkload(process('run', '--zone={{ .device.labels.zone }}'))

@@ -1,6 +1,6 @@
 /**
  * What a device is to run: the workload of a revision, its templates filled in with what the device is. Fails closed: what can't
- * be filled in is not given to that device, and to that device alone. Anchors fleet-gitops A4.15. Pure.
+ * be filled in is not given to that device, and to that device alone. FLEET-35. Pure.
  */
 
 import { canonicalText, digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

@@ -15,6 +15,7 @@ const named = (name: string, apiVersion = 'v1'): ObjectName => ({
   name,
 })
 
+// AGENT-13
 test('what left the list goes, the last one first, and what only moved to another version stays', () => {
   const applied = [named('a'), named('b'), named('c', 'x.io/v1'), named('d')]
   const wanted = [named('d'), named('c', 'x.io/v2')]
@@ -22,6 +23,7 @@ test('what left the list goes, the last one first, and what only moved to anothe
   expect(union(applied, wanted)).toEqual([named('a'), named('b'), ...wanted])
 })
 
+// AGENT-15
 test('namespaces and kinds come first, the rest as it is written', () => {
   const object = (kind: string) => ({ apiVersion: 'v1', kind, metadata: { name: 'x' } })
   const kinds = ['Service', 'Namespace', 'ConfigMap', 'CustomResourceDefinition']

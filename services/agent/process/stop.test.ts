@@ -51,6 +51,7 @@ const answers = async ({ member, output }: Group): Promise<boolean> => {
   return answer
 }
 
+// AGENT-8
 test('a group goes with its leader', async () => {
   const { leader } = await led()
   await stopGroup(leader, 5_000, systemClock)

@@ -1,4 +1,4 @@
-/** Deployments: how their devices do, where each rollout stands, and who holds it up. Design page 60. */
+/** Deployments: how their devices do, where each rollout stands, and who holds it up. */
 
 import type { DeploymentRow, PlacementPhase, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'

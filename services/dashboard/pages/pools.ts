@@ -1,4 +1,4 @@
-/** Pools: what they keep, and the customizations that they may use. Seed clusterpool-inventory, status. */
+/** Pools: what they keep, and the customizations that they may use. */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool, ENTRY_STATUSES, type InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { html } from '#lib/markup/markup.ts'

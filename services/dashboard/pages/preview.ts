@@ -1,4 +1,4 @@
-/** Selector preview: which devices a Deployment with these labels would match, before anybody writes one. Anchors fleet-gitops A4.15. */
+/** Selector preview: which devices a Deployment with these labels would match, before anybody writes one. */
 
 import { html } from '#lib/markup/markup.ts'
 import { matches, type Selector, SelectorError } from '#operator/model/selector.ts'

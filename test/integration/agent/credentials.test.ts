@@ -66,6 +66,7 @@ describe('a device with its own key', () => {
     expect(agent.process.log().filter(({ msg }) => msg === 'NATS refuses something')).toEqual([])
   })
 
+  // AGENT-5
   test('learns by a write that only a key without a value takes whether NATS has lost what it said', async () => {
     const connection = await signIn('devices/ours.nk', '_INBOX.ours')
     const ifMissing = headers()
@@ -79,6 +80,7 @@ describe('a device with its own key', () => {
     await connection.close()
   })
 
+  // AGENT-1
   test('can’t write what is another’s, nor what the operator writes', async () => {
     const connection = await signIn('devices/ours.nk', '_INBOX.ours')
     const subjects = [
@@ -94,6 +96,7 @@ describe('a device with its own key', () => {
     expect((await here.buckets.state.get('theirs.shop.web'))?.string()).toBe('as they said')
   })
 
+  // AGENT-1
   test('can’t read what is another’s: not by watching, by asking, or by listening to answers', async () => {
     const connection = await signIn('devices/ours.nk', '_INBOX.ours')
     const watch = (filter: string) =>
@@ -159,6 +162,7 @@ describe('a device with its own key', () => {
 })
 
 describe('an agent', () => {
+  // AGENT-19
   test('with a key that the server does not know ends with code 1 and says so', async () => {
     const other = await temporaryFolder('credentials')
     await muster(['fleet', 'credentials', '--device', 'ours', '--output', other])
@@ -170,6 +174,7 @@ describe('an agent', () => {
     )
   })
 
+  // AGENT-19
   test('with a file that holds no key, or none at all, ends with code 2', async () => {
     const args = ['agent', '--device=ours', `--nats-url=${nats.url}`]
     const wrong = await muster([...args, `--nats-credentials=${join(folder, 'nats-users.conf')}`])

@@ -57,6 +57,7 @@ afterAll(async () => {
 })
 
 describe('objects of a workload', () => {
+  // AGENT-12, AGENT-13
   test('are applied under a manager of their Deployment, changed, pruned, and gone with the key', async () => {
     const key = 'edge.shop.web'
     await here.buckets.desired.put(key, entry(manifests(configMap('a', { x: '1' }), configMap('b', { x: '1' }))))
@@ -78,6 +79,7 @@ describe('objects of a workload', () => {
     await expect(read('c')).rejects.toThrow('404')
   })
 
+  // AGENT-2
   test('are not applied again for equal bytes, another number, or a restart of the agent', async () => {
     const key = 'edge.shop.calm'
     const score = manifests(configMap('calm', { x: '1' }))
@@ -96,6 +98,7 @@ describe('objects of a workload', () => {
     expect((await read('calm')).metadata.resourceVersion).toBe(metadata.resourceVersion)
   })
 
+  // AGENT-16
   test('wait for what is not ready, and fail with what has given up', async () => {
     const key = 'edge.shop.job'
     const job = {
@@ -113,6 +116,7 @@ describe('objects of a workload', () => {
     expect(message).toBe('Job has given up: Job was active longer than specified deadline')
   })
 
+  // AGENT-14
   test('that somebody deleted are applied again', async () => {
     const key = 'edge.shop.mended'
     await here.buckets.desired.put(key, entry(manifests(configMap('mended', { x: '1' }))))
@@ -121,6 +125,7 @@ describe('objects of a workload', () => {
     await eventually(async () => expect((await read('mended')).data).toEqual({ x: '1' }))
   })
 
+  // AGENT-12
   test('of two Deployments meet in a conflict, and those of people are never taken', async () => {
     await here.buckets.desired.put('edge.shop.first', entry(manifests(configMap('contested', { x: '1' })), 1, 'uid-1'))
     await untilState(here, 'edge.shop.first', { phase: 'Running' })
@@ -151,6 +156,7 @@ describe('objects of a workload', () => {
     }
   })
 
+  // AGENT-18
   test('make room for a program when the type changes', async () => {
     const key = 'edge.shop.turncoat'
     await here.buckets.desired.put(key, entry(manifests(configMap('turncoat', {}))))

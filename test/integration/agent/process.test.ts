@@ -46,6 +46,7 @@ const WAITS = 'echo started $$; exec sleep 1000'
 const output = (stateDir: string, key: string): Promise<string> => readFile(join(stateDir, key, 'output.log'), 'utf8')
 
 describe('what a device tells of itself', () => {
+  // AGENT-17
   test('labels, machine and version, and a heartbeat', async () => {
     await eventually(async () => {
       const info = await here.buckets.info.get('device')
@@ -75,6 +76,7 @@ describe('a program', () => {
     expect(await output(agent.stateDir, 'device.runner.web')).toBe('hello from /usr, .\n')
   })
 
+  // AGENT-8
   test('is replaced by a new revision, and stopped by SIGTERM first', async () => {
     const key = 'device.updater.web'
     await here.buckets.desired.put(
@@ -88,6 +90,7 @@ describe('a program', () => {
     expect(await agent.programs(key)).toHaveLength(1)
   })
 
+  // AGENT-8
   test('that does not stop when asked is killed after its stopTimeout', async () => {
     const key = 'device.stubborn.web'
     const score = program('trap "" TERM; echo deaf; while :; do sleep 0.1; done', { stopTimeout: '300ms' })
@@ -98,6 +101,7 @@ describe('a program', () => {
     expect(await agent.programs(key)).toEqual([])
   })
 
+  // AGENT-9
   test('that ends is started again after a growing wait, and says why', async () => {
     const key = 'device.crasher.web'
     await here.buckets.desired.put(key, entry(program('exit 3')))
@@ -150,6 +154,7 @@ describe('a program', () => {
     expect(await stateOf(here, 'device.shared.b')).toMatchObject({ phase: 'Running', uid: 'uid-2' })
   })
 
+  // AGENT-10
   test('that the device holds on to is not changed, and says why, until its file is gone; it is removed all the same', async () => {
     const key = 'device.holder.web'
     const file = join(agent.stateDir, key, 'hold')
@@ -187,6 +192,7 @@ describe('a program', () => {
 })
 
 describe('an entry that', () => {
+  // AGENT-2
   test('has the same bytes, or the same workload under another number, restarts nothing', async () => {
     const key = 'device.equal.web'
     await here.buckets.desired.put(key, entry(program(WAITS)))
@@ -199,6 +205,7 @@ describe('an entry that', () => {
     expect(await output(agent.stateDir, key)).toBe(`started ${before[0]}\n`)
   })
 
+  // AGENT-4
   test('can’t be read is reported, and the last good one goes on', async () => {
     const key = 'device.careful.web'
     await here.buckets.desired.put(key, entry(program(WAITS)))
@@ -224,6 +231,7 @@ describe('an entry that', () => {
     await untilState(here, 'device.puzzled.web', { phase: 'Failed', uid: 'unknown' })
   })
 
+  // AGENT-3
   test('is older, as in a store that was restored, changes nothing: the device answers with what it has', async () => {
     const key = 'device.fenced.web'
     await here.buckets.desired.put(key, entry(program(WAITS), 5))
@@ -237,6 +245,7 @@ describe('an entry that', () => {
 })
 
 describe('an agent that', () => {
+  // AGENT-7
   test('was killed takes its programs over, and starts none twice', async () => {
     const key = 'phoenix.shop.web'
     const first = await startAgent('phoenix', here.url)
@@ -258,6 +267,7 @@ describe('an agent that', () => {
     expect(await second.programs()).toHaveLength(1)
   })
 
+  // AGENT-7
   test('was killed before it could write down what it started finds it by its mark', async () => {
     const key = 'amnesiac.shop.web'
     const first = await startAgent('amnesiac', here.url)
@@ -302,6 +312,7 @@ describe('an agent that', () => {
     await leaving[Symbol.asyncDispose]()
   })
 
+  // AGENT-11
   test('shares its folder with another one is told so', async () => {
     await using agent = await startAgent('twin', here.url)
     await agent.process.line('connected to NATS')
@@ -312,6 +323,7 @@ describe('an agent that', () => {
 })
 
 describe('without NATS', () => {
+  // AGENT-6
   test('what runs goes on, also over a restart, crashes are mended, and all is told when NATS is back', async () => {
     await using proxy = await tcpProxy(here.url)
     const key = 'island.shop.web'
@@ -338,6 +350,7 @@ describe('without NATS', () => {
     await untilState(here, key, { phase: 'Running', revision: 2 })
   })
 
+  // AGENT-5
   test('a server that comes back empty gets everything told again, and nothing stops', async () => {
     await using own = await startNats()
     const before = await world(own.url)

@@ -111,6 +111,7 @@ const untilFailed = (name: string, why: RegExp) =>
     expect(status?.aggregate?.lastError).toMatch(why)
   })
 
+// AGENT-20, AGENT-24
 test('a cluster that is Ready, runs and asks for it becomes a Device with the labels that are allowed', async () => {
   const { kube, namespace } = fleet
   await kube.create(ClusterDeployment, {
@@ -161,6 +162,7 @@ test('what its kubeconfig may not do fails, and so do programs, which have no pl
   await untilFailed('program', /this device is a cluster, not a machine: give it KubernetesManifests/)
 })
 
+// AGENT-20
 test('a cluster that hibernates has no agent; what changed meanwhile comes when it runs again, after a kill of the manager too', async () => {
   await say(true, 'Hibernating')
   await manager.line('the agent of the cluster has ended')
@@ -174,6 +176,7 @@ test('a cluster that hibernates has no agent; what changed meanwhile comes when 
   await fleet.until(async () => expect(await maps()).toEqual({ b: '2' }))
 })
 
+// AGENT-22
 test('a kubeconfig that the cluster does not take any more is read again when its Secret is another one', async () => {
   const { kube, namespace } = fleet
   const keep = (config: KubeconfigFile) =>
@@ -194,6 +197,7 @@ test('a kubeconfig that the cluster does not take any more is read again when it
   await fleet.until(async () => expect(await maps()).toEqual({ b: '3' }))
 })
 
+// AGENT-23
 test('with the ClusterDeployment go the Device and all that it said', async () => {
   await fleet.kube.delete(ClusterDeployment, cluster(), fleet.namespace)
   await fleet.until(async () => {

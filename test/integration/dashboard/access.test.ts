@@ -91,6 +91,7 @@ const get = (path: string, token?: string, headers: Record<string, string> = {})
   })
 
 describe('in a cluster', () => {
+  // FLEET-57
   test('nobody looks without a token: people are asked for one, programs are told', async () => {
     const page = await get('/')
     expect(page.status).toBe(401)
@@ -117,6 +118,7 @@ describe('in a cluster', () => {
     expect((await get('/sentinels.json', tokens.stranger)).status).toBe(403)
   })
 
+  // FLEET-57
   test('who may get the path /dashboard sees what the caches of the manager hold', async () => {
     await vi.waitFor(
       async () => {
@@ -169,6 +171,7 @@ test('on an address that others reach it speaks TLS, and asks as well', async ()
   expect(await text(answered)).toContain('<form class="sign-in"')
 })
 
+// FLEET-57
 test('elsewhere than in a cluster it is open to this machine; a port that is taken is no failure unless it was asked for', async () => {
   const occupant = http.createServer()
   await new Promise<void>((resolve) => {

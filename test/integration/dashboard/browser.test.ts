@@ -66,6 +66,7 @@ const world = async (options?: WorldOptions): Promise<World> => {
 const isLive = (page: Page) => page.waitForSelector('[data-live="on"]', { state: 'attached' })
 
 describe.skipIf(missing !== undefined)('the recovery banner', () => {
+  // FLEET-56
   test('appears while sources are replayed, tells how far each is, clears itself and stops asking', async () => {
     const { fleet, ...rest } = await world()
     const { page, complaints, requests } = await open({ fleet, ...rest }, '/')
@@ -98,6 +99,7 @@ describe.skipIf(missing !== undefined)('the recovery banner', () => {
     expect(complaints).toEqual([])
   })
 
+  // FLEET-56
   test('is not there, and nothing asks, when all was converged at the start', async () => {
     const { fleet, ...rest } = await world()
     fleet.converge()
@@ -250,6 +252,7 @@ describe.skipIf(missing !== undefined)('by keyboard alone', () => {
 })
 
 describe.skipIf(missing !== undefined)('what others write into objects', () => {
+  // FLEET-58
   test('is shown as text, wherever it stands, and nothing of it runs', async () => {
     const own = await world()
     const evil = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1">"'><hx-partial hx-target="body">`
@@ -291,6 +294,7 @@ describe.skipIf(missing !== undefined)('what others write into objects', () => {
     expect(complaints).toEqual([])
   })
 
+  // FLEET-58
   test('would not run even if it were not escaped: the policy refuses what is inline', async () => {
     const own = await world()
     const { page, complaints } = await open(own, '/')

@@ -63,6 +63,7 @@ describe('every page', () => {
     }
   })
 
+  // FLEET-58
   test('is only there to be read', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
       expect((await fetch(`${world.url}/devices`, { method })).status).toBe(404)
@@ -87,6 +88,7 @@ test('an object whose name ends in .json has a page and a twin of its own', asyn
   expect(await json('/pools/odd/a%2Ejson.json')).toMatchObject({ key: 'odd/a.json' })
 })
 
+// FLEET-57
 test('a name that another site points to this machine is not answered', async () => {
   const asked = (host: string) =>
     new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
@@ -102,6 +104,7 @@ test('a name that another site points to this machine is not answered', async ()
     expect((await asked(host)).status).toBe(200)
 })
 
+// FLEET-59
 test('what needs a person comes first, the gravest first, each with its reason and the line to look further', async () => {
   const { counts, findings } = await json('/index.json')
   expect(counts).toEqual({ Act: 5, Look: 3, Wait: 2 })

@@ -1,5 +1,5 @@
 /**
- * The operator dies between two of its writes, is cut off, or has much to read. Anchors fleet-gitops A5. The
+ * The operator dies between two of its writes, is cut off, or has much to read. The
  * proxy before the API server holds a request until the operator, a process, is killed (SIGKILL), or drops all of them.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -49,6 +49,7 @@ const killed = async (operator: MusterProcess): Promise<void> => {
   await operator.exited
 }
 
+// FLEET-9, FLEET-23
 test('crash_between_kv_write_and_status_patch: the next operator writes the status, and no key again', async () => {
   await using proxy = await world.plane.proxy()
   const operator = await started(proxy)
@@ -68,6 +69,7 @@ test('crash_between_kv_write_and_status_patch: the next operator writes the stat
   expect(await world.revision('fleet-desired')).toBe(written)
 })
 
+// FLEET-25
 test('crash_between_status_patch_and_finalizer_removal: the next operator lets the Deployment go, and its keys stay gone', async () => {
   await using proxy = await world.plane.proxy()
   const operator = await started(proxy)
@@ -139,6 +141,7 @@ test('answer_after_deletion: what the API server answers to an older write bring
   expect(names()).toEqual([next.name])
 })
 
+// FLEET-2
 test('10k_devices_replay_under_5s: everything that 10,000 devices have left is read, and nothing of it is lost', async () => {
   const first = await world.operator()
   await world.until(() => expect(first.view.recovery().phase).toBe('Converged'))

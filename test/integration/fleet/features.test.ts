@@ -31,6 +31,7 @@ const lacks = (machine: Machine, name: string) =>
 const aggregate = (name: string, expected: object) =>
   world.until(async () => expect((await world.deployment(name))?.status?.aggregate).toMatchObject(expected))
 
+// FLEET-31
 test('an expression chooses among those that the selector matches', async () => {
   await world.deploy('chosen', { targetExpression: "device.labels.region == 'eu'" })
   await has(eu, 'chosen')
@@ -38,6 +39,7 @@ test('an expression chooses among those that the selector matches', async () => 
   expect(await us.wanted()).not.toHaveProperty('chosen')
 })
 
+// FLEET-35
 test('a device that lacks a key of a template gets nothing and says which, the others get theirs', async () => {
   await world.deploy('filled', {
     score: { type: 'Process', templated: true, data: { command: ['run', '{{ .device.labels.store }}'] } },
@@ -53,6 +55,7 @@ test('a device that lacks a key of a template gets nothing and says which, the o
   expect(texts[`${eu.name}.${world.namespace}.filled`]).toContain('["run","17"]')
 })
 
+// FLEET-29
 test('a slot goes to the higher priority, all who want it say so, and it comes back when that one goes', async () => {
   await world.deploy('base', { slot: 'firmware' })
   await has(eu, 'base')
@@ -81,6 +84,7 @@ test('a slot goes to the higher priority, all who want it say so, and it comes b
   await says(() => world.kube.get(Device, eu.name), { status: 'False', reason: 'OneOwner' })
 })
 
+// FLEET-45
 test('a closed window writes nothing, and the status says when the next one opens', async () => {
   // In the other half of the year.
   const month = ((new Date().getUTCMonth() + 6) % 12) + 1
@@ -98,6 +102,7 @@ test('a closed window writes nothing, and the status says when the next one open
   await has(eu, 'nightly')
 })
 
+// FLEET-33, FLEET-34
 test('a person and a taint keep changes off a device; a taint that removes takes away what is there', async () => {
   const change = (body: object) => world.kube.patch(Device, { name: us.name, type: 'merge', body })
   await change({ metadata: { annotations: { 'fleet.nationtech.io/hold': 'stocktaking' } } })
@@ -127,6 +132,7 @@ test('a person and a taint keep changes off a device; a taint that removes takes
   await has(us, 'careful')
 })
 
+// FLEET-50
 test('what a lost history left is not touched until a person overrules it', async () => {
   await world.deploy('restored', { score: scoreOf('restored'), targetExpression: "device.labels.region == 'eu'" })
   await has(eu, 'restored')

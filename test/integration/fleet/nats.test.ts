@@ -1,4 +1,4 @@
-/** NATS as it fails: away, too old, wiped, with other settings, with entries that nobody can read. Anchors fleet-gitops A5, 0.3. */
+/** NATS as it fails: away, too old, wiped, with other settings, with entries that nobody can read. */
 import { createServer, type Server } from 'node:net'
 import { jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -47,6 +47,7 @@ const reconciling = async (name: string) => {
   return { ...condition, generation: status?.observedGeneration }
 }
 
+// FLEET-11, FLEET-19
 test('nats_down_at_start: the operator and each Deployment say why nothing goes on, and all converges when NATS comes', async () => {
   await world.nats.kill()
   await world.deploy('early')
@@ -64,6 +65,7 @@ test('nats_down_at_start: the operator and each Deployment say why nothing goes 
   await world.until(async () => expect(await reconciling('early')).toMatchObject({ status: 'False' }))
 })
 
+// FLEET-11
 test('nats_restart_mid_watch: Degraded while it is away, and what happened meanwhile is known after', async () => {
   const operator = await world.operator()
   await converged(operator)
@@ -90,6 +92,7 @@ test('nats_restart_mid_watch: Degraded while it is away, and what happened meanw
   await world.until(async () => expect((await reconciling('web')).reason).not.toBe('NatsUnavailable'))
 })
 
+// FLEET-13
 test('kv_wiped_reseeds_all_devices: buckets that were deleted are made anew, and every key is written again', async () => {
   const operator = await world.operator()
   await converged(operator)
@@ -109,6 +112,7 @@ test('kv_wiped_reseeds_all_devices: buckets that were deleted are made anew, and
   )
 })
 
+// FLEET-12
 test('buckets in which only the operators of other namespaces have keys are read at once', async () => {
   const first = await world.operator()
   await converged(first)
@@ -130,6 +134,7 @@ test('a bucket without its deletions, as `nats kv compact` leaves it: a key that
   await world.until(async () => expect(await a.wanted()).toEqual({ web: 1 }))
 })
 
+// FLEET-18
 test('buckets are made with what they need, changed ones are brought back, and what would lose something is refused', async () => {
   const operator = await world.operator()
   await converged(operator)
@@ -161,6 +166,7 @@ test('buckets are made with what they need, changed ones are brought back, and w
   )
 })
 
+// FLEET-16
 test('malformed_kv_entry: it is counted, logged and skipped, and everything else goes on', async () => {
   const operator = await world.operator()
   await converged(operator)
@@ -183,6 +189,7 @@ test('malformed_kv_entry: it is counted, logged and skipped, and everything else
   expect(phase(operator)).toBe('Converged')
 })
 
+// FLEET-10
 test('clock_going_backwards_device, duplicate_and_out_of_order_state: the store decides what came last, not the clock of the device', async () => {
   const operator = await world.operator()
   await converged(operator)
@@ -195,6 +202,7 @@ test('clock_going_backwards_device, duplicate_and_out_of_order_state: the store 
   await world.until(() => expect(rows()).toMatchObject({ standing: 'succeeded' }))
 })
 
+// FLEET-17
 test('a NATS that is too old is named, with what to run instead', async () => {
   const old = await oldServer()
   const operator = await world.operator({ natsUrl: old.url })
@@ -207,6 +215,7 @@ test('a NATS that is too old is named, with what to run instead', async () => {
   old.server.close()
 })
 
+// FLEET-20
 test('cancel is clean: after stop no connection to NATS is left, and nothing is written', async () => {
   await using proxy = await tcpProxy(world.nats.url)
   const operator = await world.operator({ natsUrl: proxy.url })

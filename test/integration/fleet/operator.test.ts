@@ -31,6 +31,7 @@ const matching = (labels: Readonly<Record<string, string>>) => ({ targetSelector
 
 const gone = (name: string) => world.until(async () => expect(await world.deployment(name)).toBeUndefined())
 
+// FLEET-52, FLEET-53
 test('a device that tells of itself becomes a Device; Ready is Unknown when its heartbeat ends, and True when it is back', async () => {
   const machine = await world.device('told', { site: 'north' })
   const ready = async () => (await device(machine))?.status?.conditions?.find(({ type }) => type === 'Ready')?.status
@@ -48,6 +49,7 @@ test('a device that tells of itself becomes a Device; Ready is Unknown when its 
   expect((await device(machine))?.status?.taints).toBeUndefined()
 })
 
+// FLEET-52
 test('labels that people own stay theirs; the others follow the device', async () => {
   const machine = await world.device('owned', { ring: 'a', site: 'north' })
   await world.until(async () => expect(await device(machine)).toBeDefined())
@@ -62,6 +64,7 @@ test('labels that people own stay theirs; the others follow the device', async (
   )
 })
 
+// FLEET-36
 test('label_change_moves_device: the key of one Deployment goes, that of the other comes, and nothing else is written', async () => {
   const [moving, staying] = [await world.device('moving', { ring: 'x' }), await world.device('staying', { ring: 'x' })]
   await world.deploy('for-x', matching({ ring: 'x', world: world.namespace }))
@@ -74,6 +77,7 @@ test('label_change_moves_device: the key of one Deployment goes, that of the oth
   expect(await world.revision('fleet-desired')).toBe(before + 2)
 })
 
+// FLEET-25
 test('deleting a Deployment removes its keys, then its finalizer; cr_deleted_and_recreated_same_name begins anew', async () => {
   const machine = await world.device('deleted', { ring: 'deleted' })
   await world.deploy('short', matching({ ring: 'deleted' }))
@@ -91,6 +95,7 @@ test('deleting a Deployment removes its keys, then its finalizer; cr_deleted_and
   await world.until(async () => expect(await statusOf('short')).toMatchObject({ ready: '1/1', revision: 1 }))
 })
 
+// FLEET-41, FLEET-42
 test('two batches: the second waits for approval; pause, abort and the status say how it stands', async () => {
   const machines = await Promise.all(['p', 'q', 'r'].map((name) => world.device(name, { ring: 'batches' })))
   // A batch is frozen of the Devices that there are.
@@ -151,6 +156,7 @@ test('what can’t be meant makes the Deployment Stalled with the reason, and it
   await given(machine, { kept: 1 })
 })
 
+// FLEET-25
 test('what can’t be meant can be deleted: its keys go, then its finalizer', async () => {
   const machine = await world.device('unmeant', { ring: 'unmeant' })
   await world.deploy('unmeant', matching({ ring: 'unmeant' }))
@@ -164,6 +170,7 @@ test('what can’t be meant can be deleted: its keys go, then its finalizer', as
   expect(await machine.wanted()).toEqual({})
 })
 
+// FLEET-24
 test('one label change or one report makes at most one status a second', async () => {
   const machine = await world.device('paced', { ring: 'paced' })
   await world.deploy('paced', matching({ ring: 'paced' }))
@@ -182,6 +189,7 @@ test('one label change or one report makes at most one status a second', async (
   expect((await written()) - before).toBeLessThanOrEqual(Math.ceil(seconds) + 1)
 })
 
+// FLEET-5
 test('gc_refuses_when_cr_list_is_suspiciously_empty: the brake holds many orphans until a person releases them', async () => {
   const machines = await Promise.all(
     ['1', '2', '3', '4', '5', '6'].map((name) => world.device(`brake${name}`, { ring: 'brake' })),

@@ -1,5 +1,5 @@
 /**
- * The five scenarios of the seed fleet-recovery under their names, on a real NATS server and a real API server. The operator is a
+ * The five recovery scenarios, on a real NATS server and a real API server. The operator is a
  * process, and it is killed: SIGKILL.
  */
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { repetitions } from '#test/harness/deep.ts'
 import type { MusterProcess } from '#test/harness/index.ts'
 import { type FleetWorld, fleetWorld, type Machine } from './world.ts'
 
-/** The seed's bound. */
+/** FLEET-9. Milliseconds. */
 const THIRTY_SECONDS = { timeout: 30_000, interval: 50 }
 
 let world: FleetWorld
@@ -58,6 +58,7 @@ const healthy = async (): Promise<{ operator: MusterProcess; machines: readonly 
   return { operator, machines }
 }
 
+// FLEET-1
 test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are rebuilt, and no key is written', async () => {
   const { operator, machines } = await healthy()
   await killed(operator)
@@ -69,6 +70,7 @@ test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are re
   expect(await world.revision('fleet-desired')).toBe(revision)
 })
 
+// FLEET-3
 test('aggregator_gcs_desired_state_for_deleted_cr: the keys of a Deployment that was force-deleted go at convergence', async () => {
   const { operator, machines } = await healthy()
   await killed(operator)
@@ -78,6 +80,7 @@ test('aggregator_gcs_desired_state_for_deleted_cr: the keys of a Deployment that
   for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual({}))
 })
 
+// FLEET-6, FLEET-7
 test('two_aggregators_produce_identical_desired_state: no orphan, no flapping, whoever writes', async () => {
   const [first, second] = await Promise.all([world.process(), world.process()])
   await Promise.all([converged(first), converged(second)])
@@ -95,6 +98,7 @@ test('two_aggregators_produce_identical_desired_state: no orphan, no flapping, w
   expect(await world.texts('fleet-desired')).toEqual(texts)
 })
 
+// FLEET-8
 test('device_offline_during_restart_counts_as_pending, until it reports', async () => {
   const operator = await world.process()
   await converged(operator)
@@ -111,6 +115,7 @@ test('device_offline_during_restart_counts_as_pending, until it reports', async 
   await world.until(async () => expect(await aggregate('web')).toMatchObject({ succeeded: 2, pending: 0 }))
 })
 
+// FLEET-9
 test('chaos_kill_under_write_load_converges: within 30 s of its start, the last operator has written all', async () => {
   const machines = await registered()
   const first = await world.process()

@@ -17,6 +17,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]()
 })
 
+// FLEET-26
 test('cr_deleted_and_recreated_same_name: one made anew takes no revision of the one before, though nobody collected these yet', async () => {
   const deployments = new DeploymentCache({ state: new FleetState(), api: world.kube, clock: systemClock, log: silent })
   deployments.allRead()
