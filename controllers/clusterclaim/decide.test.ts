@@ -1,4 +1,3 @@
-/** K of the better scenarios of anchors hive-clusterpool, and what its claim controller is tested for (4.2). */
 import { describe, expect, test } from 'vitest'
 import { type ClaimedCluster, decide, type Observed, withGrantRejection } from './decide.ts'
 
@@ -31,7 +30,7 @@ const decided = (says: Partial<Observed>): string => {
 
 const WAITS = { spec: { clusterPoolName: 'pool' }, cluster: undefined }
 
-test('K: a claim on a pool that does not exist says so', () => {
+test('CLAIM-3: a claim on a pool that does not exist says so', () => {
   const [said] = decide(claim({ ...WAITS, pool: undefined }), NOW).conditions
   expect(said).toEqual({
     type: 'Pending',
@@ -50,7 +49,11 @@ test.each<[string, Partial<Observed>, string]>([
     'GrantSubjects, Pending False ClusterClaimed, ClusterRunning False Resuming',
   ],
   ['its cluster does not know yet', { cluster: cluster({ claim: undefined }) }, 'None, Pending True ClusterAssigned'],
-  ['W19: its cluster is another’s', { cluster: cluster({ claim: 'other' }) }, 'None, Pending True AssignmentConflict'],
+  [
+    'CLAIM-4: its cluster is another’s',
+    { cluster: cluster({ claim: 'other' }) },
+    'None, Pending True AssignmentConflict',
+  ],
   ['its cluster is deleted', { cluster: cluster({ deleting: true }) }, 'None, ClusterRunning False ClusterDeleting'],
   ['its cluster is gone', { cluster: undefined }, 'None, ClusterRunning False ClusterDeleted'],
   ['it goes: its cluster is marked', { deleting: true }, 'MarkCluster, ClusterRunning False ClusterDeleting'],
@@ -90,7 +93,7 @@ test.each<[string, Partial<Observed>, string | undefined]>([
   expect(said && `${said.type} ${said.reason}`).toBe(expected)
 })
 
-describe('lifetime', () => {
+describe('CLAIM-5: lifetime', () => {
   test.each([
     ['none at all', undefined, undefined, undefined, undefined],
     ['the claim’s', '1h', undefined, undefined, '1h'],

@@ -1,6 +1,6 @@
 /**
  * What becomes of a claim: how long it lives, what its conditions say, and what is done about it. Which cluster it gets is the
- * pool's to decide (controllers/clusterpool). Anchors hive-clusterpool 2.5, W19, W20. Times are milliseconds since the epoch.
+ * pool's to decide (controllers/clusterpool). CLAIM-3 to CLAIM-7. Times are milliseconds since the epoch.
  */
 import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'

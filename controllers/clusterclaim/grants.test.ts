@@ -16,7 +16,7 @@ const cluster = (clusterMetadata?: object): ClusterDeployment => ({
   },
 })
 
-test('W21: a cluster that names no Secrets grants none, and one that is named half grants what it names', () => {
+test('CLAIM-6: a cluster that names no Secrets grants none, and one that is named half grants what it names', () => {
   expect(clusterSecrets(cluster())).toEqual([])
   const metadata = { adminKubeconfigSecretRef: { name: 'kubeconfig' }, adminPasswordSecretRef: null }
   expect(clusterSecrets(cluster(metadata))).toEqual(['kubeconfig'])

@@ -1,4 +1,4 @@
-/** What the subjects of a claim may do in the namespace of its cluster. Anchors hive-clusterpool 2.5, W21. */
+/** What the subjects of a claim may do in the namespace of its cluster: CLAIM-6. */
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { Role, RoleBinding } from '#apis/kubernetes.ts'

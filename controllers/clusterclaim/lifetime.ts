@@ -1,4 +1,4 @@
-/** How long a claim lives. Anchors hive-clusterpool 2.5, getClaimLifetime. */
+/** How long a claim lives: CLAIM-5. */
 import type { ClusterClaimSpec } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'

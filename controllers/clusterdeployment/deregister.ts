@@ -1,4 +1,4 @@
-/** Takes a cluster down before its ClusterDeployment goes: DELETE, and waiting until the record is gone. */
+/** Takes a cluster down before its ClusterDeployment goes: DELETE, and waiting until the record is gone (CLUSTER-4). */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'

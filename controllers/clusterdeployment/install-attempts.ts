@@ -1,6 +1,6 @@
 /**
  * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
- * is another generation of the record, so that adapters begin anew.
+ * is another generation of the record, so that adapters begin anew (CLUSTER-5).
  */
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord, isReady } from './record/record.ts'

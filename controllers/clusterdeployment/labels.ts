@@ -1,7 +1,7 @@
 /**
  * On a ClusterDeployment as an annotation, written before its cluster is registered, and on the cluster's record as a label: by
  * this id the record is found again, whatever became of the answer to its registration. It is the ClusterDeployment's first uid, so
- * two managers write the same, and a ClusterDeployment that is restored from a backup finds its cluster again.
+ * two managers write the same, and a ClusterDeployment that is restored from a backup finds its cluster again (CLUSTER-1).
  */
 export const REGISTRATION = 'hyperfleet.redhat.com/registration'
 

@@ -4,7 +4,7 @@ import { findCondition } from '#operator/model/conditions.ts'
 
 /**
  * Why a cluster may not be made with its customization: two clusters of one customization would share a name in DNS.
- * Seed: clusterpool-inventory, Maintaining the lease.
+ * CLUSTER-2.
  * @param customization as it is now; undefined when there is none
  * @returns undefined when it holds the lease
  */

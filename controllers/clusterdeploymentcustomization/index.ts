@@ -34,7 +34,7 @@ const lookAfter = async (context: Context<ClusterDeploymentCustomization>): Prom
 
 /**
  * A lease is two writes, to its status and to its finalizers, and somebody may have been cut off between them. Pools mend what they
- * list; one that no pool lists any more would never go.
+ * list; one that no pool lists any more would never go (POOL-9).
  */
 const isLeft = ({
   metadata: { deletionTimestamp, finalizers = [] },

@@ -1,4 +1,4 @@
-/** How a pool stands, in conditions. Anchors hive-clusterpool 1.1; Ready, Reconciling and Stalled as kstatus reads them. */
+/** The conditions of a pool (POOL-17, POOL-39, POOL-46); Ready, Reconciling and Stalled as kstatus reads them. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
 import { type ConditionInput, type KstatusInput, kstatusConditions } from '#operator/model/conditions.ts'

@@ -132,7 +132,7 @@ describe('one manager', () => {
     )
   })
 
-  test('the order in which objects were read is no matter', PATIENCE, () => {
+  test('POOL-45: the order in which objects were read is no matter', PATIENCE, () => {
     const shuffled = beginnings.chain((beginning) =>
       fc.tuple(
         fc.constant(beginning),
@@ -177,7 +177,7 @@ describe('several managers, cut off anywhere', () => {
     claims: [aClaim('one'), aClaim('two')],
   })
 
-  test('no customization is ever in two clusters, and none is lost', PATIENCE, () => {
+  test('POOL-1: no customization is ever in two clusters, and none is lost', PATIENCE, () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), events, (size, happened) => {
         const world = new World(two(size))

@@ -1,4 +1,4 @@
-/** Scenarios 1 to 6, 21 to 48 of anchors hive-clusterpool, and J of the better ones. Those of the inventory are in inventory.test.ts. */
+/** The rules of docs/spec/clusterpool.md but for those of the inventory, which are in inventory.test.ts. */
 import { describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
@@ -22,7 +22,7 @@ describe('the first pass and new clusters', () => {
     expect(said).not.toHaveProperty('inventory')
   })
 
-  test('1: a pool without conditions gets them all, Unknown, and nothing else happens', () => {
+  test('POOL-42: a pool without conditions gets them all, Unknown, and nothing else happens', () => {
     const plan = planPass({ pool: { ...aPool({ size: 3 }), status: {} } })
     expect(plan.actions.map(({ action }) => action)).toEqual(['WriteStatus'])
     expect(statusIn(plan).conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
@@ -37,7 +37,7 @@ describe('the first pass and new clusters', () => {
     ])
   })
 
-  test('2: limits of attempts and the installer’s environment are carried over', () => {
+  test('limits of attempts and the installer’s environment are carried over', () => {
     const installerEnv = [{ name: 'A', value: 'b' }]
     const plan = planPass({ pool: aPool({ installAttemptsLimit: 2, installerEnv }) })
     expect(plan.actions).toContainEqual(
@@ -52,7 +52,7 @@ describe('the first pass and new clusters', () => {
     )
   })
 
-  test('30: all clusters that are missing are made, each in a namespace of its own', () => {
+  test('all clusters that are missing are made, each in a namespace of its own', () => {
     const plan = planPass({ pool: aPool({ size: 5 }) })
     const made = plan.actions.flatMap((action) => (action.action === 'CreateCluster' ? [action.cluster] : []))
     expect(made).toHaveLength(5)
@@ -60,7 +60,7 @@ describe('the first pass and new clusters', () => {
     expect(made.every(({ name, namespace }) => name === namespace)).toBe(true)
   })
 
-  test('39: what is missing is told together, and nothing is made until it is there', () => {
+  test('POOL-39: what is missing is told together, and nothing is made until it is there', () => {
     const pool = aPool({ customizationRef: { name: 'all' } })
     const missing = ['credentials secret: creds', 'cluster image set: openshift-v4.20']
     const without = planPass({ pool, missing })
@@ -80,14 +80,14 @@ describe('the first pass and new clusters', () => {
 describe('clusters of another pool version', () => {
   const outdated = { version: 'older' }
 
-  test('4: their names are told, sorted', () => {
+  test('their names are told, sorted', () => {
     const clusters = [aCluster('b', outdated), aCluster('a', outdated), aCluster('c')]
     expect(conditionIn(planPass({ pool: aPool({ size: 3 }), clusters }), 'AllClustersCurrent')).toBe(
       'False/SomeClusterDeploymentsStale: a, b',
     )
   })
 
-  test('5: an empty stamp is Unknown, a wrong one beside it decides', () => {
+  test('an empty stamp is Unknown, a wrong one beside it decides', () => {
     const unknown = aCluster('a', { version: null })
     const condition = (clusters: readonly ClusterDeployment[]) =>
       conditionIn(planPass({ pool: aPool({ size: clusters.length }), clusters }), 'AllClustersCurrent')
@@ -95,7 +95,7 @@ describe('clusters of another pool version', () => {
     expect(condition([unknown, aCluster('b', outdated)])).toBe('False/SomeClusterDeploymentsStale: b')
   })
 
-  test('6: claimed clusters of an older version are no matter', () => {
+  test('claimed clusters of an older version are no matter', () => {
     const plan = planPass({
       pool: aPool({ size: 0 }),
       clusters: [aCluster('a', { ...outdated, claim: 'claim-1' })],
@@ -105,12 +105,12 @@ describe('clusters of another pool version', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
   })
 
-  test('21: of two the oldest goes, one at a time', () => {
+  test('POOL-30: of two the oldest goes, one at a time', () => {
     const clusters = [aCluster('young', { ...outdated, at: 2 }), aCluster('old', { ...outdated, at: 1 })]
     expect(targetsOf(planPass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual(['old'])
   })
 
-  test('21: as many at a time as staleReplacement says', () => {
+  test('POOL-30: as many at a time as staleReplacement says', () => {
     const pool = aPool({ size: 4, staleReplacement: { maxConcurrent: 3 } })
     const clusters = many(4, 'old', outdated)
     expect(targetsOf(planPass({ pool, clusters }), 'DeleteCluster')).toEqual(['old-1', 'old-2', 'old-3'])
@@ -118,7 +118,7 @@ describe('clusters of another pool version', () => {
     expect(targetsOf(planPass({ pool, clusters: busy }), 'DeleteCluster')).toEqual(['old-1', 'old-2'])
   })
 
-  test('22: the unstamped one goes before an older one', () => {
+  test('POOL-30: the unstamped one goes before an older one', () => {
     const clusters = [aCluster('old', { ...outdated, at: 1 }), aCluster('unstamped', { version: null, at: 2 })]
     expect(targetsOf(planPass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual(['unstamped'])
   })
@@ -126,16 +126,16 @@ describe('clusters of another pool version', () => {
   test.each<[string, readonly ClusterDeployment[]]>([
     ['another one installs', [aCluster('old', outdated), aCluster('new', { state: 'installing' })]],
     ['the pool is below its size', [aCluster('old', outdated)]],
-  ])('23: none goes while %s', (_what, clusters) => {
+  ])('POOL-30: none goes while %s', (_what, clusters) => {
     expect(targetsOf(planPass({ pool: aPool({ size: 2 }), clusters }), 'DeleteCluster')).toEqual([])
   })
 
-  test('24: with one too many, the one that sleeps goes before the outdated one that runs', () => {
+  test('POOL-29: with one too many, the one that sleeps goes before the outdated one that runs', () => {
     const clusters = [aCluster('old', outdated), aCluster('asleep', { state: 'standby' })]
     expect(targetsOf(planPass({ clusters }), 'DeleteCluster')).toEqual(['asleep'])
   })
 
-  test('W2: outdated ones are replaced although more clusters are wanted than the inventory can give', () => {
+  test('POOL-31: outdated ones are replaced although more clusters are wanted than the inventory can give', () => {
     const pool = aPool({ inventory: ['a'], size: 3 })
     const clusters = [aCluster('one', { pool, ...outdated, customization: 'a' })]
     const plan = planPass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'one' })] })
@@ -151,14 +151,14 @@ describe('clusters of another pool version', () => {
   test.each<[string, Parameters<typeof aCustomization>[1], readonly string[]]>([
     ['can be applied', {}, ['old']],
     ['can’t be applied to what the pool is now', { patches: [BAD_PATCH] }, []],
-  ])('one is replaced only when a customization is free or its own %s', (_what, says, deleted) => {
+  ])('POOL-31: one is replaced only when a customization is free or its own %s', (_what, says, deleted) => {
     const pool = aPool({ inventory: ['a'] })
     const clusters = [aCluster('old', { pool, ...outdated, customization: 'a' })]
     const plan = planPass({ pool, clusters, customizations: [aCustomization('a', { cluster: 'old', ...says })] })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(deleted)
   })
 
-  test('none is replaced when clusters failed with two customizations and none of the new version was installed', () => {
+  test('POOL-31: none is replaced when clusters failed with two customizations and none of the new version was installed', () => {
     const pool = aPool({ inventory: ['a', 'b', 'c'], size: 3 })
     const poolVersion = statusIn(planPass({ pool })).poolVersion ?? ''
     const failed = (name: string) => ({
@@ -178,7 +178,7 @@ describe('clusters of another pool version', () => {
 })
 
 describe('broken clusters', () => {
-  test('25: only unclaimed broken ones go', () => {
+  test('POOL-32: only unclaimed broken ones go', () => {
     const clusters = [
       aCluster('healthy'),
       aCluster('broken', { state: 'broken' }),
@@ -188,7 +188,7 @@ describe('broken clusters', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['broken'])
   })
 
-  test('26: no more than maxConcurrent, the oldest first', () => {
+  test('POOL-28: no more than maxConcurrent, the oldest first', () => {
     const plan = planPass({
       pool: aPool({ size: 4, maxConcurrent: 2 }),
       clusters: many(4, 'broken', { state: 'broken' }),
@@ -196,17 +196,17 @@ describe('broken clusters', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['broken-1', 'broken-2'])
   })
 
-  test('27: below the size a cluster is made before anything is deleted', () => {
+  test('POOL-26: below the size a cluster is made before anything is deleted', () => {
     const plan = planPass({ pool: aPool({ size: 2 }), clusters: [aCluster('broken', { state: 'broken' })] })
     expect(changesIn(plan)).toEqual(['CreateCluster pool-2'])
   })
 
-  test('28: with one too many, the broken one is it', () => {
+  test('POOL-29: with one too many, the broken one is it', () => {
     const clusters = [aCluster('asleep', { state: 'standby' }), aCluster('broken', { state: 'broken' })]
     expect(targetsOf(planPass({ clusters }), 'DeleteCluster')).toEqual(['broken'])
   })
 
-  test('29: at maxSize the broken one goes', () => {
+  test('POOL-27: at maxSize the broken one goes', () => {
     const clusters = [aCluster('healthy'), aCluster('broken', { state: 'broken' })]
     const plan = planPass({ pool: aPool({ size: 2, maxSize: 2 }), clusters, claims: claims(2) })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['broken'])
@@ -217,20 +217,20 @@ describe('broken clusters', () => {
     ['resuming for 9m', { state: 'installing', resumingSince: 51 }, false],
     ['never resuming', { state: 'standby', wants: 'Running' }, false],
     ['running', { state: 'running' }, false],
-  ])('48: resumeTimeout 10m, %s', (_what, says, isBroken) => {
+  ])('POOL-32: resumeTimeout 10m, %s', (_what, says, isBroken) => {
     const pool = aPool({ runningCount: 1, hibernationConfig: { resumeTimeout: '10m' } })
     const plan = planPass({ pool, clusters: [aCluster('one', says)] })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(isBroken ? ['one'] : [])
   })
 
-  test('48: without a resumeTimeout a cluster may resume for ever', () => {
+  test('POOL-32: without a resumeTimeout a cluster may resume for ever', () => {
     const resuming = aCluster('one', { state: 'installing', resumingSince: 0 })
     expect(targetsOf(planPass({ clusters: [resuming], at: 6_000 }), 'DeleteCluster')).toEqual([])
   })
 })
 
 describe('limits', () => {
-  test('31: at maxSize nothing is made; claimed and deleting clusters count', () => {
+  test('POOL-27: at maxSize nothing is made; claimed and deleting clusters count', () => {
     const clusters = [
       aCluster('claimed', { claim: 'claim-1' }),
       aCluster('free'),
@@ -247,7 +247,7 @@ describe('limits', () => {
   test.each([
     ['one installs and one is deleted', true, 0],
     ['one installs', false, 1],
-  ])('32: maxConcurrent 2, %s', (_what, deleting, made) => {
+  ])('POOL-28: maxConcurrent 2, %s', (_what, deleting, made) => {
     const clusters = [
       aCluster('new', { state: 'installing' }),
       ...(deleting ? [aCluster('going', { deleting: true })] : []),
@@ -257,12 +257,12 @@ describe('limits', () => {
     )
   })
 
-  test('33: of three too many, two go now', () => {
+  test('POOL-28: of three too many, two go now', () => {
     const plan = planPass({ pool: aPool({ size: 0, maxConcurrent: 2 }), clusters: many(3, 'idle') })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['idle-1', 'idle-2'])
   })
 
-  test('maxConcurrent 0 freezes the pool, and it says so', () => {
+  test('POOL-28: maxConcurrent 0 freezes the pool, and it says so', () => {
     const plan = planPass({
       pool: aPool({ size: 2, maxConcurrent: 0 }),
       clusters: [aCluster('b', { state: 'broken' })],
@@ -280,15 +280,15 @@ describe('scaling down', () => {
     aCluster('new-2', { at: 3, state: 'installing' }),
   ]
 
-  test('34: the newest that installs goes first', () => {
+  test('POOL-29: the newest that installs goes first', () => {
     expect(targetsOf(planPass({ pool: aPool({ size: 3 }), clusters: three }), 'DeleteCluster')).toEqual(['new-2'])
   })
 
-  test('35: then those that sleep; those that run stay', () => {
+  test('POOL-29: then those that sleep; those that run stay', () => {
     expect(targetsOf(planPass({ clusters: three }), 'DeleteCluster')).toEqual(['new-2', 'new-1', 'sleeps'])
   })
 
-  test('J: a pool on a cloud without sleep shrinks, lets all run, and says that runningCount has no effect', () => {
+  test('POOL-34: a pool on a cloud without sleep shrinks, lets all run, and says that runningCount has no effect', () => {
     const pool = aPool({ size: 1, runningCount: 0, platform: { vsphere: {} } })
     const plan = planPass({ pool, clusters: [aCluster('a', { pool, at: 0 }), aCluster('b', { pool, at: 1 })] })
     expect(changesIn(plan)).toEqual(['DeleteCluster a'])
@@ -300,7 +300,7 @@ describe('scaling down', () => {
 describe('a pool that is deleted', () => {
   const pool = aPool({ deleted: true, size: 3 })
 
-  test('36: its clusters are deleted and named; without any it goes', () => {
+  test('POOL-38: its clusters are deleted and named; without any it goes', () => {
     const plan = planPass({ pool, clusters: many(2, 'idle') })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['idle-1', 'idle-2'])
     expect(conditionIn(plan, 'DeletionPossible')).toBe('False/ClusterDeploymentsPendingCleanup: idle-1, idle-2')
@@ -309,7 +309,7 @@ describe('a pool that is deleted', () => {
     expect(changesIn(empty)).toEqual(['RemovePoolFinalizer pool'])
   })
 
-  test('37: no more than maxConcurrent', () => {
+  test('POOL-38: no more than maxConcurrent', () => {
     const clusters = [
       aCluster('new', { state: 'installing' }),
       aCluster('going', { deleting: true }),
@@ -319,14 +319,14 @@ describe('a pool that is deleted', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toHaveLength(1)
   })
 
-  test('38: a claimed cluster stays and holds it, until it is marked', () => {
+  test('POOL-38: a claimed cluster stays and holds it, until it is marked', () => {
     const given = { pool, claims: [aClaim('claim-1', { namespace: 'theirs' })] }
     expect(changesIn(planPass({ ...given, clusters: [aCluster('theirs', { claim: 'claim-1' })] }))).toEqual([])
     const marked = planPass({ ...given, clusters: [aCluster('theirs', { claim: 'claim-1', marked: true })] })
     expect(changesIn(marked)).toEqual(['DeleteCluster theirs'])
   })
 
-  test('H: it goes only when its leases are released', () => {
+  test('POOL-38: it goes only when its leases are released', () => {
     const leased = aPool({ deleted: true, inventory: ['a'] })
     const customizations = [aCustomization('a', { cluster: 'pool-x' })]
     const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
@@ -342,13 +342,13 @@ describe('a pool that is deleted', () => {
 })
 
 describe('claims', () => {
-  test('40: the running cluster is assigned, and its replacement is begun', () => {
+  test('the running cluster is assigned, and its replacement is begun', () => {
     const clusters = [aCluster('runs', { at: 2 }), ...many(2, 'sleeps', { state: 'standby' })]
     const plan = planPass({ pool: aPool({ size: 3 }), clusters, claims: claims(1) })
     expect(changesIn(plan)).toEqual(['AssignClaim claim-1 and runs', 'CreateCluster pool-2'])
   })
 
-  test('41: without a running cluster the claim is told, the oldest that sleeps is woken, and one more is made', () => {
+  test('CLAIM-2, POOL-33: without a running cluster the claim is told, the oldest that sleeps is woken, and one more is made', () => {
     const plan = planPass({
       pool: aPool({ size: 2 }),
       clusters: many(2, 'sleeps', { state: 'standby' }),
@@ -363,14 +363,14 @@ describe('claims', () => {
     )
   })
 
-  test('42: the oldest claims win, names break ties', () => {
+  test('CLAIM-1: the oldest claims win, names break ties', () => {
     const late = [aClaim('c', { at: 1 }), aClaim('b', { at: 1 }), aClaim('z', { at: 0 })]
     const plan = planPass({ pool: aPool({ size: 2 }), clusters: many(2, 'runs'), claims: late })
     expect(targetsOf(plan, 'AssignClaim')).toEqual(['z and runs-1', 'b and runs-2'])
     expect(targetsOf(plan, 'QueueClaim')).toEqual(['c at 1'])
   })
 
-  test('43: claims of other pools and namespaces are left alone', () => {
+  test('claims of other pools and namespaces are left alone', () => {
     const others = [aClaim('a', { pool: 'other' }), aClaim('b', { in: 'elsewhere' })]
     expect(targetsOf(planPass({ clusters: [aCluster('runs')], claims: others }), 'AssignClaim')).toEqual([])
   })
@@ -378,7 +378,7 @@ describe('claims', () => {
   test.each([
     [0, 1, 1],
     [2, 3, 5],
-  ])('44: size %i and %i claims make %i clusters, and as many as there are claims run', (size, waiting, made) => {
+  ])('CLAIM-2: size %i and %i claims make %i clusters, and as many as there are claims run', (size, waiting, made) => {
     const plan = planPass({ pool: aPool({ size }), claims: claims(waiting) })
     const powers = plan.actions.flatMap((action) =>
       action.action === 'CreateCluster' ? [action.documents.spec.powerState] : [],
@@ -390,7 +390,7 @@ describe('claims', () => {
   test.each([
     [2, ['theirs']],
     [1, []],
-  ])('45: a released cluster is deleted first and counts: maxConcurrent %i', (maxConcurrent, deleted) => {
+  ])('POOL-26: a released cluster is deleted first and counts: maxConcurrent %i', (maxConcurrent, deleted) => {
     const clusters = [aCluster('theirs', { claim: 'claim-1', marked: true }), aCluster('new', { state: 'installing' })]
     const plan = planPass({
       pool: aPool({ size: 3, maxConcurrent }),
@@ -401,7 +401,7 @@ describe('claims', () => {
     expect(targetsOf(plan, 'CreateCluster')).toEqual([])
   })
 
-  test('46: with one taken, the two oldest that are left run and the others sleep', () => {
+  test('POOL-33: with one taken, the two oldest that are left run and the others sleep', () => {
     const plan = planPass({
       pool: aPool({ size: 4, runningCount: 2 }),
       clusters: many(4, 'c', { state: 'standby' }).map((cluster, index) =>
@@ -432,7 +432,7 @@ describe('claims', () => {
     expect(changesIn(plan)).toEqual(expected)
   })
 
-  test('W19: a claim that names the cluster of another one lets go and waits again', () => {
+  test('CLAIM-4: a claim that names the cluster of another one lets go and waits again', () => {
     const plan = planPass({
       pool: aPool({ size: 0, maxSize: 1 }),
       clusters: [aCluster('a', { claim: 'first' })],
@@ -447,7 +447,7 @@ describe('claims', () => {
     expect(statusIn(plan).claimed).toBe(1)
   })
 
-  test('a cluster whose claim vanished is given to nobody else: it goes', () => {
+  test('CLAIM-7: a cluster whose claim vanished is given to nobody else: it goes', () => {
     const plan = planPass({
       pool: aPool({ size: 0 }),
       clusters: [aCluster('a', { claim: 'vanished' })],
@@ -459,7 +459,7 @@ describe('claims', () => {
   })
 })
 
-describe('47: admins of the pool', () => {
+describe('POOL-37: admins of the pool', () => {
   const ann = { kind: 'User', name: 'ann', apiGroup: 'rbac.authorization.k8s.io' }
   const bob = { kind: 'User', name: 'bob', apiGroup: 'rbac.authorization.k8s.io' }
   const at = (name: string, admins: readonly (typeof ann)[] | undefined, terminating = false) => ({
@@ -481,12 +481,12 @@ describe('47: admins of the pool', () => {
   })
   test('what is right stays, whatever its order', () =>
     expect(bindings([ann, bob], [at('one', [bob, ann])])).toEqual([]))
-  test('W17: dropping the last one revokes', () => expect(bindings([], [at('one', [ann])])).toEqual([['one', []]]))
+  test('dropping the last one revokes', () => expect(bindings([], [at('one', [ann])])).toEqual([['one', []]]))
   test('namespaces that are going are left alone', () =>
     expect(bindings([ann], [at('one', undefined, true)])).toEqual([]))
 })
 
-test('seed: the lease is released before its cluster goes, and only when nothing else holds the cluster', () => {
+test('POOL-6: the lease is released before its cluster goes, and only when nothing else holds the cluster', () => {
   const pool = aPool({ inventory: ['a'], size: 0 })
   const customizations = [aCustomization('a', { cluster: 'one' })]
   const going = aCluster('one', { pool, customization: 'a', deleting: true })

@@ -4,7 +4,7 @@
  *   leases ─► renderings ─► inventory ─► candidates ─┐
  *   buckets ─► claims ─► stale ───────────────────── sizing ─► power ─► conditions
  *
- * Design page 40, Pool passes; anchors hive-clusterpool section 2.
+ * The rules: docs/spec/clusterpool.md.
  */
 
 import { computePoolVersion } from './cluster/pool-version.ts'
@@ -188,7 +188,7 @@ const findMissing = ({ missing, pool, customizations }: Observed): readonly stri
   return name === undefined || customizations.has(name) ? missing : [...missing, `customization of the pool: ${name}`]
 }
 
-/** Seed: "If an unclaimed CD exists with that name, we update the entry status to To Be Deleted, delete the CD". */
+/** Unclaimed clusters whose entry was removed: POOL-23. */
 const findRemoved = (
   { installing, standby, assignable }: Buckets,
   inventory: Inventory | undefined,
@@ -197,7 +197,7 @@ const findRemoved = (
     ({ customization }) => customization !== undefined && inventory?.[customization]?.status === 'ToBeDeleted',
   )
 
-/** A cluster that failed stays until its failure stands in the status: a crash in between must not lose the count. */
+/** A cluster that failed stays until its failure is in the status: a crash in between must not lose the count (POOL-16). */
 const findUncounted = (
   { pool }: Observed,
   { broken }: Buckets,
@@ -210,7 +210,7 @@ const findUncounted = (
     }),
   )
 
-/** Clusters failed with two customizations or more, and none of this pool version was ever installed: it may be the version. */
+/** Clusters failed with two customizations or more, and none of this pool version was ever installed: it may be the version (POOL-31). */
 const isUnproven = (buckets: Buckets, version: string, inventory: Inventory | undefined): boolean => {
   const installed = [...buckets.standby, ...buckets.assignable, ...buckets.claimed]
   if (installed.some((cluster) => cluster.version === version)) return false

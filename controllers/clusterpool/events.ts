@@ -75,7 +75,7 @@ const eventsOfAction = (action: Action): readonly PoolEvent[] => {
   }
 }
 
-/** Statuses of an entry that somebody should look at. Seed: "we log an error, along with status Missing". */
+/** Statuses of an entry that need a change by its author. */
 const WARNING_STATUSES: ReadonlySet<InventoryEntry['status']> = new Set([
   'Missing',
   'BrokenByConfiguration',

@@ -116,7 +116,7 @@ const writeStatus = async (
   writeCache.record(ClusterPool, await api.replace(ClusterPool, { ...pool, status }, 'status'), clock.now())
 }
 
-/** Seed: the finalizer "prevents it from getting deleted before releasing the lease". */
+/** The lease first, then the finalizer: POOL-6. */
 const removeClusterFinalizer = async (
   context: ExecuteContext,
   { cluster, customization }: ActionOf<'RemoveClusterFinalizer'>,

@@ -1,9 +1,4 @@
-/**
- * Faults of the peer by their numbers (anchors hive-clusterpool, section 5), as right here. Others stand with what they are about:
- * W2, W17 and W19 in plan.test.ts; W4, W9, W15 and W23 in test/integration/clusterpool/seed.test.ts; W20 and W21 in clusterclaim/.
- * So do the scenarios in which ours is to be better: C, D and E here, A, B, G, H and I in inventory.test.ts, J in plan.test.ts,
- * F in seed.test.ts, K in clusterclaim/; those with a number (10, 15 to 17, 42, 47) carry it.
- */
+/** Rules of docs/spec/clusterpool.md that a controller of pools breaks easily: each was a fault of one once. */
 import { expect, test } from 'vitest'
 import { customizeInstallConfig } from '#apis/hive.openshift.io/model/customization.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
@@ -23,7 +18,7 @@ import { computePoolVersion } from './cluster/pool-version.ts'
 import { LEASE_GRACE_MS } from './lease/lease.ts'
 import { indexEntries } from './observe/indexes.ts'
 
-test('W1: a customization that another pool’s cluster holds is neither released nor used, though this pool lists it', () => {
+test('POOL-1, POOL-5: a customization that another pool’s cluster holds is neither released nor used, though this pool lists it', () => {
   const pool = aPool({ inventory: ['a'] })
   const plan = planPass({
     pool,
@@ -34,7 +29,7 @@ test('W1: a customization that another pool’s cluster holds is neither release
   expect(entriesIn(plan)).toEqual({ a: 'Unavailable' })
 })
 
-test('W3, C: a customization released in mid-installation and used again comes to rest, with its references stored', () => {
+test('POOL-8: a customization released in mid-installation and used again comes to rest, with its references stored', () => {
   const pool = aPool({ inventory: ['a'] })
   const world = new World({ pools: [pool], customizations: [aCustomization('a')] })
   world.pass('pool')
@@ -49,7 +44,7 @@ test('W3, C: a customization released in mid-installation and used again comes t
   expect(world.customizations.get('a')?.status?.clusterDeploymentRef?.name).toBe(cluster)
 })
 
-test('W5: an available customization that still names a dead cluster is cleaned', () => {
+test('POOL-5: an available customization that still names a dead cluster is cleaned', () => {
   const pool = aPool({ inventory: ['a'], size: 0 })
   const customizations = [aCustomization('a', { cluster: 'dead', available: true })]
   expect(changesIn(planPass({ pool, customizations, absent: [{ name: 'dead', namespace: 'dead' }] }))).toEqual([
@@ -57,14 +52,14 @@ test('W5: an available customization that still names a dead cluster is cleaned'
   ])
 })
 
-test('W6: after a creation that failed the next pass tries it again at once, under the same name', () => {
+test('POOL-35: after a creation that failed the next pass tries it again at once, under the same name', () => {
   const pool = aPool({ inventory: ['a'] })
   const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
   const plan = planPass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }], at: 60 })
   expect(changesIn(plan)).toEqual(['CreateCluster pool-x with a'])
 })
 
-test('W7: a namespace in which no cluster came to be goes, once whoever made it had time enough', () => {
+test('POOL-36: a namespace in which no cluster came to be goes, once whoever made it had time enough', () => {
   const given = { pool: aPool({ size: 0 }), namespaces: [aNamespace('pool-x', 60)] }
   const early = planPass({ ...given, at: 60 })
   expect(changesIn(early)).toEqual([])
@@ -74,14 +69,14 @@ test('W7: a namespace in which no cluster came to be goes, once whoever made it 
   expect(changesIn(planPass({ ...given, namespaces: used, at: 65 }))).toEqual([])
 })
 
-test('W7: a lease that names the cluster to be made keeps its namespace', () => {
+test('POOL-36: a lease that names the cluster to be made keeps its namespace', () => {
   const pool = aPool({ inventory: ['a'], maxConcurrent: 0 })
   const customizations = [aCustomization('a', { cluster: 'pool-x', since: 60 })]
   const absent = [{ name: 'pool-x', namespace: 'pool-x' }]
   expect(changesIn(planPass({ pool, customizations, absent, namespaces: [aNamespace('pool-x')], at: 62 }))).toEqual([])
 })
 
-test('W8: beside a bad customization the good one is used, power states are written and claims are served', () => {
+test('POOL-10: beside a bad customization the good one is used, power states are written and claims are served', () => {
   const pool = aPool({ inventory: ['bad', 'good', 'b'], size: 2, runningCount: 0 })
   const plan = planPass({
     pool,
@@ -99,7 +94,7 @@ test('W8: beside a bad customization the good one is used, power states are writ
   expect(changesIn(plan).map((deed) => deed.split(' ')[0])).toEqual(['AssignClaim', 'CreateCluster', 'SetPower'])
 })
 
-test('W10: one that is deleted and unused is let go at once, one that is used when its cluster is gone', () => {
+test('POOL-7: one that is deleted and unused is let go at once, one that is used when its cluster is gone', () => {
   const pool = aPool({ inventory: ['a'], size: 0 })
   const going = aCustomization('a', { deleting: true, protected: true })
   expect(changesIn(planPass({ pool, customizations: [going] }))).toEqual(['ReleaseLease a'])
@@ -108,7 +103,7 @@ test('W10: one that is deleted and unused is let go at once, one that is used wh
   expect(changesIn(planPass({ pool, customizations: [used], clusters: [cluster] }))).toEqual([])
 })
 
-test('W11: one that is being deleted is not offered for use', () => {
+test('POOL-7: one that is being deleted is not offered for use', () => {
   const plan = planPass({
     pool: aPool({ inventory: ['a'] }),
     customizations: [aCustomization('a', { deleting: true })],
@@ -117,7 +112,7 @@ test('W11: one that is being deleted is not offered for use', () => {
   expect(entriesIn(plan)).toEqual({ a: 'Missing' })
 })
 
-test('W12: which customization is used does not depend on the order in which they were read', () => {
+test('POOL-3, POOL-45: which customization is used does not depend on the order in which they were read', () => {
   const names = ['failed', 'never', 'held', 'good', 'again']
   const entry = (name: string) => ({ version: versionOf(name), status: 'Available' as const, attempts: 3 })
   const { spec } = aPool({ inventory: names })
@@ -145,18 +140,18 @@ test('W12: which customization is used does not depend on the order in which the
     ])
 })
 
-test('W13: a customization that was broken is used again when it was edited', () => {
+test('POOL-14: a customization that was broken is used again when it was edited', () => {
   const broken = { version: '1.uid-a', status: 'BrokenByCloud' as const, attempts: 0 }
   const pool = aPool({ inventory: ['a'], entries: { a: broken } })
   expect(changesIn(planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] }))).toHaveLength(1)
 })
 
-test('W14: that the size can’t be met is said in words', () => {
+test('POOL-46: that the size can’t be met is said in words', () => {
   const plan = planPass({ pool: aPool({ inventory: ['a'], size: 3 }), customizations: [aCustomization('a')] })
   expect(conditionIn(plan, 'InventoryValid')).toBe('False/Invalid: 1 of 1 usable; too few for size 3')
 })
 
-test('W16: namespaces are told by the uid of their pool: one of the same name elsewhere has another', () => {
+test('POOL-36: namespaces are told by the uid of their pool: one of the same name elsewhere has another', () => {
   const labels = { [POOL_LABELS.uid]: 'uid-1', [POOL_LABELS.name]: 'pool' }
   const namespace = {
     apiVersion: 'v1',
@@ -167,19 +162,19 @@ test('W16: namespaces are told by the uid of their pool: one of the same name el
   expect([...indexEntries.namespacesOfPool(namespace)].map(([key]) => key)).toEqual(['uid-1'])
 })
 
-test('W18: a pool on a cloud without sleep that is deleted takes its clusters along', () => {
+test('POOL-34: a pool on a cloud without sleep that is deleted takes its clusters along', () => {
   const pool = aPool({ size: 2, platform: { vsphere: {} }, deleted: true })
   expect(changesIn(planPass({ pool, clusters: [aCluster('one', { pool })] }))).toEqual(['DeleteCluster one'])
 })
 
-test('W22: a field that says nothing makes no other version', () => {
+test('POOL-20: a field that says nothing makes no other version', () => {
   const { spec } = aPool()
   expect(computePoolVersion({ ...spec, platform: { aws: { region: 'us-east-1', userTags: {} } } })).toBe(
     computePoolVersion(spec),
   )
 })
 
-test('W24: of claims and clusters of one second the first by name are paired', () => {
+test('CLAIM-1: of claims and clusters of one second the first by name are paired', () => {
   const clusters = [aCluster('b'), aCluster('a')]
   const plan = planPass({ pool: aPool({ size: 2 }), clusters, claims: [aClaim('z'), aClaim('y')] })
   expect(changesIn(plan).slice(0, 2)).toEqual(['AssignClaim y and a', 'AssignClaim z and b'])
@@ -190,7 +185,7 @@ const patched = (patch: object) =>
     { name: 'c', installConfigPatches: [patch as never] },
   ]).document
 
-test('W25: a value with control characters is that value, and JSON text can’t bring further operations', () => {
+test('POOL-44: a value with control characters is that value, and JSON text can’t bring further operations', () => {
   expect(patched({ op: 'replace', path: '/metadata/name', value: 'a\u0007\u000b\u007f' })).toMatchObject({
     metadata: { name: 'a\u0007\u000b\u007f' },
   })
@@ -198,7 +193,7 @@ test('W25: a value with control characters is that value, and JSON text can’t 
   expect(() => patched({ op: 'add', path: '/x', valueJSON: smuggled })).toThrow(/valueJSON is no JSON/)
 })
 
-test('W26, D, E: replace needs what it replaces, a path without slash means the same with it, indices count from 0', () => {
+test('POOL-44: replace needs what it replaces, a path without slash means the same with it, indices count from 0', () => {
   expect(() => patched({ op: 'replace', path: '/metadata/nope', value: 1 })).toThrow(/does not exist/)
   expect(patched({ op: 'replace', path: 'metadata/name', value: 'foo' })).toMatchObject({ metadata: { name: 'foo' } })
   expect(() => patched({ op: 'add', path: '/list/-1', value: 'b' })).toThrow(/-1/)

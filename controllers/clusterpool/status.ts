@@ -39,7 +39,7 @@ export const statusActions = (observed: Observed, found: StatusInput, now: Date)
   return [{ action: 'WriteStatus', status, why: 'the status says something else' }]
 }
 
-/** The first status: it says that nothing is known yet (anchors hive-clusterpool, scenario 1). */
+/** The first status: it says that nothing is known yet (POOL-42). */
 export const initialStatusActions = (
   { pool }: Observed,
   conditions: readonly ConditionInput[],

@@ -161,7 +161,7 @@ test('one set of patches serves many documents: its values are not shared with t
   expect(patches[0]?.value).toEqual({ list: [] })
 })
 
-test('the seed’s path without its first slash is understood, and its author is told', () => {
+test('POOL-44: a path without its first slash is understood, and its author is told', () => {
   const { document, notices } = applyPatches({ metadata: { name: 'x' } }, [
     { op: 'replace', path: 'metadata/name', value: 'foo' },
   ])

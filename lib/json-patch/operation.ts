@@ -69,7 +69,7 @@ const readPointer = (
   const hidden = (parsePointer(written) ?? written.split('/')).find((token) => token === '__proto__')
   if (hidden !== undefined) throw fail(`${key} ${written}: ${hidden} is no name that a document may hold`)
   if (parsePointer(written) !== undefined) return { pointer: written, notices: [] }
-  // The seed (clusterpool-inventory) writes its paths without the first slash.
+  // Hive's proposal of inventories writes its paths without the first slash (POOL-44).
   const meant = `/${written}`
   const tokens = parsePointer(meant)
   if (written.startsWith('/') || tokens === undefined)

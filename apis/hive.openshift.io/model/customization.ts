@@ -1,4 +1,4 @@
-/** What a ClusterDeploymentCustomization changes, applied in memory. Seed: clusterpool-inventory. */
+/** What a ClusterDeploymentCustomization changes, applied in memory: POOL-4, POOL-44. */
 
 import { applyPatches, readPatches } from '#lib/json-patch/apply.ts'
 import type { Json } from '#lib/json-patch/json.ts'

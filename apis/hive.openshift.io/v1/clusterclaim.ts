@@ -1,4 +1,4 @@
-/** ClusterClaim: somebody wants a cluster of a pool, for a while. Design page 40, anchors hive-clusterpool 1.2. */
+/** ClusterClaim: a cluster of a pool for a person or program, for a while. Fields as Hive's. */
 import Type, { type Static } from 'typebox'
 import { span } from '#apis/schema/duration.ts'
 import type { CustomKind } from '#apis/schema/kind.ts'

@@ -1,7 +1,6 @@
 /**
- * ClusterDeployment: one cluster, made through the HyperFleet API. Fields as Hive's, so that its manifests apply; design page 40.
- * Seed: clusterpool-inventory writes the reference of the pool as `clusterPoolReference.ClusterDeploymentCustomizationRef`;
- * manifests in the field have `clusterPoolRef.clusterDeploymentCustomization`, which is what stands here.
+ * ClusterDeployment: one cluster, made through the HyperFleet API. Fields as Hive's, so that its manifests apply.
+ * Hive's proposal of inventories has `clusterPoolReference.ClusterDeploymentCustomizationRef`; its manifests have `clusterPoolRef.clusterDeploymentCustomization`, which is what stands here.
  */
 import Type, { type Static } from 'typebox'
 import { span } from '#apis/schema/duration.ts'

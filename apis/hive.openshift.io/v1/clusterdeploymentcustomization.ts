@@ -1,6 +1,6 @@
 /**
  * ClusterDeploymentCustomization: what is special about one cluster of a pool, such as a name for which DNS is prepared.
- * Seed: clusterpool-inventory (fields, condition, lease); design page 40 adds the pool and what was last applied.
+ * Fields, condition and lease as in Hive's proposal of inventories, and the pool beside the cluster.
  */
 import Type, { type Static } from 'typebox'
 import type { CustomKind } from '#apis/schema/kind.ts'

@@ -1,6 +1,6 @@
 /**
  * ClusterPool: so many clusters, installed and waiting to be claimed. Fields as Hive's, so that its manifests apply;
- * the inventory as the seed (clusterpool-inventory) writes it; design page 40.
+ * the inventory as in Hive's proposal: docs/spec/clusterpool.md.
  */
 import Type, { type Static } from 'typebox'
 import { span } from '#apis/schema/duration.ts'
@@ -142,7 +142,7 @@ const spec = () =>
     },
   )
 
-/** What an entry of the inventory is to this pool. Seed: clusterpool-inventory, `ClusterPool.Status.Inventory`. */
+/** What an entry of the inventory is to this pool: POOL-12 to POOL-15, POOL-23, POOL-25. */
 export const ENTRY_STATUSES = [
   'Available',
   'Reserved',

@@ -14,7 +14,7 @@ export const REMOVE_ANNOTATIONS = [
 ] as const
 /**
  * On clusters and all that is made for them. The uid is what counts: a pool in another namespace, or a later one, may have the same
- * name (anchors hive-clusterpool, W16). Namespace and name are there for people.
+ * name (POOL-36). Namespace and name are there for people.
  */
 export const POOL_LABELS = {
   uid: 'hive.openshift.io/clusterpool-uid',
@@ -23,7 +23,7 @@ export const POOL_LABELS = {
 } as const
 /**
  * On a ClusterDeployment: it stays until its lease is released. On a ClusterDeploymentCustomization: it stays while leased.
- * Seed: clusterpool-inventory, "Set a Finalizer on the ClusterDeployment".
+ * POOL-6, POOL-7.
  */
 export const LEASE_FINALIZER = 'hive.openshift.io/customization-lease'
 /** On a ClusterPool: it stays while it has clusters or leases. */

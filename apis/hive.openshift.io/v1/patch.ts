@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { free } from '#apis/schema/free.ts'
 import { rules } from '#apis/schema/rule.ts'
 
-/** A JSON Pointer; its first slash may be missing, as in the seed (clusterpool-inventory). */
+/** A JSON Pointer; its first slash may be missing: POOL-44. */
 const POINTER = '^([^~]|~[01])*$'
 const POINTER_RULE = 'must be a JSON Pointer such as /metadata/name, with ~0 for ~ and ~1 for / inside a name'
 

@@ -21,7 +21,7 @@ export const fallbackName = (name: string, registration: string): string => {
   return `${begin.replace(/-+$/, '')}-${hash}`
 }
 
-/** The ClusterDeployment's labels and nothing else: what is declared holds, also when somebody labels the record. */
+/** The ClusterDeployment's labels and nothing else (CLUSTER-10): what is declared holds, also when somebody labels the record. */
 export const desiredLabels = (
   { metadata }: ClusterDeployment,
   registration: string,

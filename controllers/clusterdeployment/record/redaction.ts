@@ -1,6 +1,6 @@
 /**
  * What of an install-config may be told to the HyperFleet API: whoever may read clusters there reads it, streams and archives carry
- * it. Adapters that need the secrets read the Secret, which the record names, with the rights of their own ServiceAccounts.
+ * it. Adapters that need the secrets read the Secret, which the record names, with the rights of their own ServiceAccounts (CLUSTER-3).
  */
 
 /** Names of fields that hold secrets, in any spelling, whatever the platform. SSH keys let nobody in, but are nobody's business either. */

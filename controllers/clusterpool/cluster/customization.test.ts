@@ -37,7 +37,7 @@ describe('the install-config of a cluster', () => {
     })
   })
 
-  test('the seed’s customization gives it the name that DNS knows', () => {
+  test('POOL-4: a customization gives it the name that DNS knows', () => {
     const { document, notices } = customizeInstallConfig(defaultInstallConfig(POOL, 'pool-x7k2p'), [
       {
         name: 'foo-cluster-deployment-customization',
@@ -50,7 +50,7 @@ describe('the install-config of a cluster', () => {
     ])
   })
 
-  test('a customization for the whole pool comes first, the leased one has the last word', () => {
+  test('POOL-4: a customization for the whole pool comes first, the leased one has the last word', () => {
     const say = (name: string) => ({
       name,
       installConfigPatches: [{ op: 'add' as const, path: '/metadata/name', value: name }],

@@ -1,4 +1,4 @@
-/** The install-config of a pool's next cluster, before anything is patched. Design page 40; anchors hive-clusterpool 2.7. */
+/** The install-config of a pool's next cluster, before anything is patched: POOL-4. */
 
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { Platform } from '#apis/hive.openshift.io/v1/platform.ts'

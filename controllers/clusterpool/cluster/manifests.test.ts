@@ -9,7 +9,7 @@ const creation = (given: Parameters<typeof planPass>[0]) => {
   return create
 }
 
-test('30: namespace, Secret and ClusterDeployment carry the pool’s marks, and the cluster its labels and annotations', () => {
+test('namespace, Secret and ClusterDeployment carry the pool’s marks, and the cluster its labels and annotations', () => {
   const pool = aPool({ inventory: ['a'], labels: { team: 'blue' }, annotations: { note: 'mine' } })
   const create = creation({ pool, customizations: [aCustomization('a')] })
   const labels = {

@@ -28,7 +28,7 @@ test.each<[string, Partial<VersionedFields>]>([
   ['the release', { imageSetRef: { name: 'openshift-v4.21' } }],
   ['the template', { installConfigSecretTemplateRef: { name: 'template' } }],
   ['the first inventory', { inventory: inventory('foo') }],
-])('3: %s makes another version', (_what, change) => {
+])('POOL-20: %s makes another version', (_what, change) => {
   expect(computePoolVersion({ ...PLAIN, ...change })).not.toBe(computePoolVersion(PLAIN))
 })
 
@@ -37,7 +37,7 @@ test('two clouds without fields are two', () => {
   expect(on({ none: {} })).not.toBe(on({ agentBareMetal: {} }))
 })
 
-test('entries of an inventory make no other version', () => {
+test('POOL-20, POOL-22: entries of an inventory make no other version', () => {
   expect(computePoolVersion({ ...PLAIN, inventory: inventory('foo', 'bar') })).toBe(
     computePoolVersion({ ...PLAIN, inventory: { ...inventory('foo'), attempts: 5 } }),
   )
@@ -52,7 +52,7 @@ test('neither the order of fields nor fields that say nothing make another versi
   expect(computePoolVersion(written)).toBe(computePoolVersion(PLAIN))
 })
 
-test('3: size, labels and lifetimes are no part of it', () => {
+test('POOL-20: size, labels and lifetimes are no part of it', () => {
   expect(computePoolVersion({ ...PLAIN, size: 9, labels: { a: 'b' }, hibernateAfter: '1h' } as VersionedFields)).toBe(
     computePoolVersion(PLAIN),
   )

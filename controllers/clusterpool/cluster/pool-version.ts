@@ -19,7 +19,7 @@ const DIGITS = 16
  * It is a hash of the canonical JSON (RFC 8785) of the fields that are there: one that is empty counts as absent, so that a
  * field which a later release adds changes no version. With an inventory a fixed text is appended before the hash, whatever
  * its entries are: a pool that gets or loses its inventory replaces its clusters, a pool that gets an entry does not.
- * Seed: clusterpool-inventory, Pool Version.
+ * POOL-20.
  */
 export const computePoolVersion = (spec: VersionedFields): string => {
   const { platform, baseDomain, imageSetRef, installConfigSecretTemplateRef, customizationRef, inventory } = spec

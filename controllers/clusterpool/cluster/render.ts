@@ -1,4 +1,4 @@
-/** The next cluster of a pool, as the documents it is made from. Anchors hive-clusterpool 2.7. */
+/** The next cluster of a pool, as the documents it is made from: POOL-4, POOL-11. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Customization,

@@ -1,4 +1,4 @@
-/** Who may look into the namespaces of a pool's clusters. Anchors hive-clusterpool 2.9, W16, W17. */
+/** The admins of a pool in the namespaces of its clusters: POOL-37. */
 import type { Subject } from '#apis/kubernetes.ts'
 import type { Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'

@@ -1,4 +1,4 @@
-/** Where each cluster of a pool stands. Anchors hive-clusterpool 2.2. */
+/** The state of each cluster of a pool: POOL-32, CLAIM-7. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'
 import type { Cluster, Observed } from '../model/observed.ts'

@@ -1,4 +1,4 @@
-/** Which claim gets which cluster. Anchors hive-clusterpool 2.5; ties are broken by name (W24). */
+/** Which claim gets which cluster: CLAIM-1, CLAIM-2, CLAIM-4. */
 
 import type { Claim, Cluster, Observed } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'

@@ -1,4 +1,4 @@
-/** What a pass does for a pool that is being deleted. Anchors hive-clusterpool 2.9; scenarios 36 to 38. */
+/** What a pass does for a pool that is being deleted: POOL-38. */
 
 import { computePoolVersion } from '../cluster/pool-version.ts'
 import { deletionConditions } from '../conditions.ts'

@@ -1,4 +1,4 @@
-/** The namespaces of a pool's clusters: they go when nothing is in them any more. Anchors hive-clusterpool 2.9, W7. */
+/** Deletes the namespaces of a pool that have no cluster any more: POOL-36. */
 import type { Subject } from '#apis/kubernetes.ts'
 import { LEASE_GRACE_MS } from '../lease/lease.ts'
 import type { Observed } from '../model/observed.ts'

@@ -1,6 +1,5 @@
 /**
- * How many clusters to make and which to delete. Anchors hive-clusterpool 2.3 with W2 put right: what can't be added never keeps
- * broken or outdated clusters alive.
+ * How many clusters to make and which to delete. POOL-26 to POOL-31.
  */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { Cluster } from '../model/observed.ts'
@@ -58,7 +57,7 @@ export const decideSize = (sizes: SizingInput): Sizing => {
   remove(buckets.marked, 'Marked')
   const add = Math.max(0, Math.min(missing, capacity, left, free))
   left -= add
-  // Whoever waits is served before anything is tidied up (scenario 27).
+  // Waiting claims are served before anything is tidied up (POOL-26).
   if (add === 0) {
     const going = new Set([...buckets.broken, ...sizes.removed])
     remove(
@@ -90,7 +89,7 @@ export const sizeLimits = ({
   }
 }
 
-/** Those that nobody would miss: the newest that install, then the oldest that sleep, then the oldest that run (34, 35). */
+/** The newest that are being installed, then the oldest that hibernate, then the oldest that run: POOL-29. */
 const findSurplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: number): readonly Cluster[] => {
   const stays = (cluster: Cluster) => !going.has(cluster)
   const order = [...buckets.installing.toSorted(byNewest), ...buckets.standby, ...buckets.assignable]
@@ -99,7 +98,7 @@ const findSurplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: num
 
 /**
  * The outdated clusters that may be replaced now. Each replacement takes a place until the new cluster is installed; clusters that
- * can't be made for want of customizations or capacity take none, or nothing would ever be replaced (W2).
+ * can't be made for want of customizations or capacity take none, or nothing would ever be replaced (POOL-31).
  */
 const findReplaceable = (sizes: SizingInput, missing: number, going: ReadonlySet<Cluster>): readonly Stale[] => {
   const { buckets, spec, free, returning, unseen } = sizes

@@ -1,4 +1,4 @@
-/** Which unclaimed clusters are outdated. Seed: clusterpool-inventory, Pool Version and Handling Inventory Updates. */
+/** Which unclaimed clusters are outdated: POOL-20, POOL-25, POOL-30. */
 
 import type { Inventory } from '../inventory/inventory.ts'
 import type { Cluster } from '../model/observed.ts'
@@ -12,7 +12,7 @@ export type Staleness =
   /** Its customization was edited since, or is somebody else's. */
   | 'OtherCustomization'
 
-/** In this order they are replaced (anchors hive-clusterpool, scenario 22). */
+/** In this order they are replaced: POOL-30. */
 const REPLACEMENT_ORDER: readonly Staleness[] = ['UnknownVersion', 'OtherVersion', 'OtherCustomization']
 
 /** Is it one of the reasons for which clusters are outdated? */

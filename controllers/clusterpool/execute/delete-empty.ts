@@ -11,7 +11,7 @@ import { belongsToPool } from '../model/observed.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './context.ts'
 
 /**
- * A namespace takes everything in it along.
+ * A namespace takes everything in it along (POOL-36).
  * @param seen The namespace as it was seen: another one of its name stays.
  * @throws ApiError, NetworkError, Overtaken when a cluster is in it
  */

@@ -1,6 +1,6 @@
 /**
  * How often clusters failed with a customization: it is broken by the cloud only after several, with a pause between them.
- * Seed: clusterpool-inventory, `Attempts`; the pause is what its users asked for (anchors hive-clusterpool 5.3).
+ * POOL-15, POOL-16.
  */
 
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'

@@ -38,7 +38,7 @@ export const createNameGenerator = (observed: Observed, suffix: () => string): N
 /** What rendering every customization that nobody uses gave. */
 export interface RenderedCandidates {
   readonly rendered: ReadonlyMap<string, Candidate>
-  /** Why one can't be rendered, by its name: seed, "malformed": noted, and on to the next. */
+  /** Why one can't be rendered, by its name: it is noted, and the next one is used (POOL-10). */
   readonly problems: ReadonlyMap<string, string>
 }
 
@@ -70,7 +70,7 @@ export const renderCandidates = (
 
 /**
  * The candidates in the order in which they are used: clusters begun in an earlier pass, then those that never failed, then
- * those that did; each in the order of the list. Seed: "the first ClusterDeploymentCustomization that is available".
+ * those that did; each in the order of the list. POOL-3.
  */
 export const sortCandidates = (
   observed: Observed,

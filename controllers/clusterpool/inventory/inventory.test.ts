@@ -1,4 +1,4 @@
-/** Scenarios 7 to 20 of anchors hive-clusterpool, B, C, G, H and I of the better ones, and the seed's paragraphs by name. */
+/** The rules of docs/spec/clusterpool.md about the inventory and its leases. */
 import { describe, expect, test } from 'vitest'
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
@@ -30,7 +30,7 @@ const entry = (name: string, says: Partial<InventoryEntry> = {}): InventoryEntry
 })
 
 describe('taking a lease', () => {
-  test('7: an unused customization is leased for the cluster that is missing', () => {
+  test('POOL-2: an unused customization is leased for the cluster that is missing', () => {
     const plan = planPass({ pool: aPool({ inventory: ['a'] }), customizations: [aCustomization('a')] })
     expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
     const [create] = plan.actions.filter((action) => action.action === 'CreateCluster')
@@ -45,7 +45,7 @@ describe('taking a lease', () => {
     expect(conditionIn(plan, 'InventoryValid')).toBe('True/Valid: 1 of 1 usable')
   })
 
-  test('8: the customization of the pool comes first and is not leased', () => {
+  test('POOL-4: the customization of the pool comes first and is not leased', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'], customizationRef: { name: 'all' } }),
       customizations: [
@@ -64,7 +64,7 @@ describe('taking a lease', () => {
     )
   })
 
-  test('9: a claimed cluster keeps its lease', () => {
+  test('a claimed cluster keeps its lease', () => {
     const pool = aPool({ inventory: ['a'], size: 0 })
     const plan = planPass({
       pool,
@@ -76,7 +76,7 @@ describe('taking a lease', () => {
     expect(changesIn(plan)).not.toContain('ReleaseLease a')
   })
 
-  test('seed, shared inventories: what another pool holds is Unavailable, and that pool is named (A)', () => {
+  test('POOL-13: what another pool holds is Unavailable, and that pool is named', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other' })],
@@ -88,7 +88,7 @@ describe('taking a lease', () => {
     expect(changesIn(plan)).toEqual([])
   })
 
-  test('a patch that would move the cluster to another pool is refused', () => {
+  test('POOL-11: a patch that would move the cluster to another pool is refused', () => {
     const steal = { op: 'replace' as const, path: '/clusterPoolRef/poolName', value: 'other' }
     const thief = aCustomization('a')
     const plan = planPass({
@@ -103,7 +103,7 @@ describe('taking a lease', () => {
 })
 
 describe('customizations that are missing, going or malformed', () => {
-  test('10: one that is being deleted and unused counts as missing, loses our finalizer, and no cluster is made', () => {
+  test('POOL-7: one that is being deleted and unused counts as missing, loses our finalizer, and no cluster is made', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [aCustomization('a', { deleting: true, protected: true })],
@@ -112,7 +112,7 @@ describe('customizations that are missing, going or malformed', () => {
     expect(changesIn(plan)).toEqual(['ReleaseLease a'])
   })
 
-  test('11: one that is being deleted and used stays until its cluster is gone', () => {
+  test('POOL-7: one that is being deleted and used stays until its cluster is gone', () => {
     const pool = aPool({ inventory: ['a'] })
     const customizations = [aCustomization('a', { cluster: 'one', deleting: true })]
     const inUse = planPass({ pool, clusters: [aCluster('one', { pool, customization: 'a' })], customizations })
@@ -129,7 +129,7 @@ describe('customizations that are missing, going or malformed', () => {
     expect(changesIn(after)).toEqual(['RemoveClusterFinalizer one'])
   })
 
-  test('12: customizations that a pool neither lists nor holds are left alone', () => {
+  test('customizations that a pool neither lists nor holds are left alone', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       customizations: [aCustomization('a'), aCustomization('b', { available: false, protected: true })],
@@ -137,7 +137,7 @@ describe('customizations that are missing, going or malformed', () => {
     expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
   })
 
-  test('13: an entry without an object is Missing, nothing is made, and it is used when it appears', () => {
+  test('POOL-12: an entry without an object is Missing, nothing is made, and it is used when it appears', () => {
     const pool = aPool({ inventory: ['a'] })
     const without = planPass({ pool })
     expect(conditionIn(without, 'InventoryValid')).toBe('False/Invalid: 0 of 1 usable; missing: a; too few for size 1')
@@ -147,7 +147,7 @@ describe('customizations that are missing, going or malformed', () => {
     ])
   })
 
-  test('16: beside a bad one the good one is used, and the operation that fails is told', () => {
+  test('POOL-10, POOL-14: beside a bad one the good one is used, and the operation that fails is told', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['bad', 'good'], size: 2 }),
       customizations: [aCustomization('bad', { patches: [BAD_PATCH] }), aCustomization('good')],
@@ -160,7 +160,7 @@ describe('customizations that are missing, going or malformed', () => {
     )
   })
 
-  test('seed, "on any failure": a cluster that the API server refused makes its customization broken until it is edited', () => {
+  test('POOL-14: a cluster that the API server refused makes its customization broken until it is edited', () => {
     const pool = aPool({ inventory: ['a'] })
     const refused = new Map([['a', { version: versionOf('a'), message: 'spec.clusterName: Too long' }]])
     const plan = planPass({ pool, customizations: [aCustomization('a')], refused })
@@ -174,7 +174,7 @@ describe('customizations that are missing, going or malformed', () => {
     ).toHaveLength(1)
   })
 
-  test('I: a bad one that was mended is used in the same pass', () => {
+  test('POOL-14: a bad one that was mended is used in the same pass', () => {
     const pool = aPool({ inventory: ['a'], entries: { a: entry('a', { status: 'BrokenByConfiguration' }) } })
     const plan = planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
     expect(targetsOf(plan, 'CreateCluster')).toEqual(['pool-1 with a'])
@@ -186,10 +186,10 @@ describe('healing references', () => {
   const user = aCluster('one', { pool, customization: 'a', wants: 'Hibernating', state: 'standby' })
 
   test.each<[string, Parameters<typeof aCustomization>[1]]>([
-    ['14: free although a cluster uses it', {}],
-    ['14: leased, and no condition says so', { cluster: 'one', available: true }],
-    ['14: leased, and unprotected', { cluster: 'one', protected: false }],
-    ['15: names a cluster that is gone', { cluster: 'dead' }],
+    ['free although a cluster uses it', {}],
+    ['leased, and no condition says so', { cluster: 'one', available: true }],
+    ['leased, and unprotected', { cluster: 'one', protected: false }],
+    ['names a cluster that is gone', { cluster: 'dead' }],
   ])('%s', (_what, says) => {
     const absent = [{ name: 'dead', namespace: 'dead' }]
     const plan = planPass({ pool, clusters: [user], customizations: [aCustomization('a', says)], absent })
@@ -203,7 +203,7 @@ describe('healing references', () => {
     expect(entriesIn(plan)).toEqual({ a: 'Reserved' })
   })
 
-  test('15: an available one that still names a dead cluster is used at once', () => {
+  test('POOL-5: an available one that still names a dead cluster is used at once', () => {
     const plan = planPass({
       pool,
       customizations: [aCustomization('a', { cluster: 'dead', available: true })],
@@ -212,7 +212,7 @@ describe('healing references', () => {
     expect(changesIn(plan)).toEqual(['CreateCluster pool-1 with a'])
   })
 
-  test('15: and cleaned when no cluster is wanted', () => {
+  test('POOL-5: and cleaned when no cluster is wanted', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'], size: 0 }),
       customizations: [aCustomization('a', { cluster: 'dead', available: true })],
@@ -221,14 +221,14 @@ describe('healing references', () => {
     expect(changesIn(plan)).toEqual(['ReleaseLease a'])
   })
 
-  test('18: a lease without its cluster is used for the cluster of that name', () => {
+  test('POOL-3: a lease without its cluster is used for the cluster of that name', () => {
     const customizations = [aCustomization('a', { cluster: 'pool-x' })]
     const plan = planPass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }] })
     expect(changesIn(plan)).toEqual(['CreateCluster pool-x with a'])
     expect(plan.actions).toContainEqual(expect.objectContaining({ action: 'CreateCluster', lease: 'held' }))
   })
 
-  test('18: and released when none is wanted, after whoever took it had time to make the cluster', () => {
+  test('POOL-5: and released when none is wanted, after whoever took it had time to make the cluster', () => {
     const given = {
       pool: aPool({ inventory: ['a'], size: 0 }),
       customizations: [aCustomization('a', { cluster: 'pool-x', since: 60 })],
@@ -258,7 +258,7 @@ describe('healing references', () => {
     expect(statusIn(plan).inventory?.a).toMatchObject({ status: 'Reserved', clusterDeployment: { name: 'pool-x' } })
   })
 
-  test('A: another pool’s lease is taken over only when its cluster is gone and had time to appear', () => {
+  test('POOL-5: another pool’s lease is taken over only when its cluster is gone and had time to appear', () => {
     const given = {
       pool,
       customizations: [aCustomization('a', { cluster: 'theirs', pool: 'other', since: 60 })],
@@ -288,7 +288,7 @@ describe('failures', () => {
   const broken = aCluster('one', { pool: pool(), customization: 'a', state: 'broken' })
   const customizations = [aCustomization('a', { cluster: 'one' })]
 
-  test('17: the first failed cluster costs an attempt, and stays until that is written', () => {
+  test('POOL-16: the first failed cluster costs an attempt, and stays until that is written', () => {
     const plan = planPass({ pool: pool(), clusters: [broken], customizations })
     expect(statusIn(plan).inventory?.a).toEqual({
       version: versionOf('a'),
@@ -303,14 +303,14 @@ describe('failures', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
   })
 
-  test('17: the same cluster is counted once, however often the pass is repeated', () => {
+  test('POOL-16: the same cluster is counted once, however often the pass is repeated', () => {
     const { inventory } = statusIn(planPass({ pool: pool(), clusters: [broken], customizations }))
     const again = planPass({ pool: pool({ entries: inventory ?? {} }), clusters: [broken], customizations, at: 90 })
     expect(statusIn(again).inventory).toEqual(inventory)
     expect(targetsOf(again, 'DeleteCluster')).toEqual(['one'])
   })
 
-  test('17: the last attempt makes it BrokenByCloud', () => {
+  test('POOL-15: the last attempt makes it BrokenByCloud', () => {
     const entries = { a: entry('a', { attempts: 1, failure: failed(2) }) }
     const plan = planPass({ pool: pool({ entries }), clusters: [broken], customizations })
     expect(statusIn(plan).inventory?.a).toMatchObject({
@@ -353,7 +353,7 @@ describe('failures', () => {
     })
   })
 
-  test('B: with more clusters wanted than customizations, a broken one still goes', () => {
+  test('with more clusters wanted than customizations, a broken one still goes', () => {
     const big = pool({ size: 3, entries: { a: entry('a', { failure: failed(1, 'uid-one') }) } })
     expect(targetsOf(planPass({ pool: big, clusters: [broken], customizations }), 'DeleteCluster')).toEqual(['one'])
   })
@@ -366,7 +366,7 @@ describe('failures', () => {
 })
 
 describe('order', () => {
-  test('19, 20: what failed comes last, otherwise the order of the list holds', () => {
+  test('POOL-3: what failed comes last, otherwise the order of the list holds', () => {
     const entries = { bad: entry('bad', { failure: failed(1) }), good: entry('good') }
     const plan = planPass({
       pool: aPool({ inventory: ['bad', 'good', 'never'], size: 2, entries }),
@@ -376,10 +376,10 @@ describe('order', () => {
   })
 })
 
-describe('seed: Handling Inventory Updates', () => {
+describe('changes of an inventory', () => {
   const without = aPool({ size: 1 })
 
-  test('Adding An Inventory: existing unclaimed clusters are outdated and replaced', () => {
+  test('POOL-21: existing unclaimed clusters are outdated and replaced', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'] }),
       clusters: [aCluster('one', { pool: without })],
@@ -389,7 +389,7 @@ describe('seed: Handling Inventory Updates', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['one'])
   })
 
-  test('Adding An Entry: it appears, and no cluster is replaced for it', () => {
+  test('POOL-22: it appears, and no cluster is replaced for it', () => {
     const pool = aPool({ inventory: ['a', 'b'], entries: { a: entry('a', { status: 'Reserved' }) } })
     const plan = planPass({
       pool,
@@ -400,13 +400,13 @@ describe('seed: Handling Inventory Updates', () => {
     expect(changesIn(plan)).toEqual([])
   })
 
-  test('Removing An Entry: one that nobody uses goes at once', () => {
+  test('POOL-23: one that nobody uses goes at once', () => {
     const pool = aPool({ inventory: ['a'], size: 0, entries: { a: entry('a'), b: entry('b') } })
     const plan = planPass({ pool, customizations: [aCustomization('a'), aCustomization('b')] })
     expect(entriesIn(plan)).toEqual({ a: 'Available' })
   })
 
-  test('Removing An Entry: an unclaimed cluster of it is deleted, and the entry is ToBeDeleted until then', () => {
+  test('POOL-23: an unclaimed cluster of it is deleted, and the entry is ToBeDeleted until then', () => {
     const pool = aPool({ inventory: ['a'] })
     const plan = planPass({
       pool,
@@ -417,7 +417,7 @@ describe('seed: Handling Inventory Updates', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['one'])
   })
 
-  test('Removing An Entry: a claimed cluster of it stays, and the entry with it', () => {
+  test('POOL-23: a claimed cluster of it stays, and the entry with it', () => {
     const pool = aPool({ inventory: ['a'], size: 0 })
     const plan = planPass({
       pool,
@@ -429,7 +429,7 @@ describe('seed: Handling Inventory Updates', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
   })
 
-  test('Deleting The Inventory: all entries are ToBeDeleted, and clusters are replaced gradually (H)', () => {
+  test('POOL-24: all entries are ToBeDeleted, and clusters are replaced gradually', () => {
     const before = aPool({ inventory: ['a', 'b'], size: 2 })
     const names = ['a', 'b'] as const
     const plan = planPass({
@@ -441,14 +441,14 @@ describe('seed: Handling Inventory Updates', () => {
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['with-a'])
   })
 
-  test('Updating Inventory Resource: a free one starts anew with its new version', () => {
+  test('POOL-25: a free one starts anew with its new version', () => {
     const entries = { a: entry('a', { status: 'BrokenByCloud', attempts: 0, failure: failed(3) }) }
     const pool = aPool({ inventory: ['a'], size: 0, entries })
     const plan = planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
     expect(statusIn(plan).inventory?.a).toEqual({ version: versionOf('a', 2), status: 'Available', attempts: 3 })
   })
 
-  test('Updating Inventory Resource: a reserved one is ToBeUpdated and its unclaimed cluster outdated (G)', () => {
+  test('POOL-25: a reserved one is ToBeUpdated and its unclaimed cluster outdated', () => {
     const pool = aPool({ inventory: ['a'] })
     const customizations = [aCustomization('a', { cluster: 'one', generation: 2 })]
     const unclaimed = planPass({ pool, clusters: [aCluster('one', { pool, customization: 'a' })], customizations })
@@ -465,7 +465,7 @@ describe('seed: Handling Inventory Updates', () => {
   })
 })
 
-test('seed: the condition says for people what is usable, what is not and whether it is enough', () => {
+test('POOL-17: the condition says for people what is usable, what is not and whether it is enough', () => {
   const pool = aPool({
     inventory: ['a', 'b', 'c', 'd', 'e', 'f', 'g'],
     size: 2,

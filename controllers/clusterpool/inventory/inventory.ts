@@ -1,4 +1,4 @@
-/** What each customization of the inventory is to the pool now. Seed: clusterpool-inventory, `ClusterPool.Status.Inventory`. */
+/** What each customization of the inventory is to the pool now: POOL-12 to POOL-15, POOL-23, POOL-25. */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { brokenReason } from '../decide/buckets.ts'
 import { type Lease, listedNames } from '../lease/lease.ts'
@@ -160,7 +160,7 @@ const versionInUse = (
 }
 
 /**
- * The failures that still count. Editing the customization resets its attempts (seed: Updating Inventory Resource); so does
+ * The failures that still count. Editing the customization resets its attempts (POOL-25); so does
  * another pool version, because what failed may have been the pool's part of it.
  */
 const carryOverFailures = (

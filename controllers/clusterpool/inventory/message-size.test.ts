@@ -9,7 +9,7 @@ import { messageLimits, truncate } from './message-size.ts'
 const stored = (value: unknown): number =>
   Buffer.byteLength(JSON.stringify(value).replaceAll(/[<>&\u2028\u2029]/g, '\\u003c'))
 
-describe('the messages of an inventory', () => {
+describe('POOL-18: the messages of an inventory', () => {
   const LIMIT = 1.5 * 1_024 * 1_024
   const text = '<p class="error">the cloud is wörking on it & said “no”</p>\n'.repeat(200)
   const names = (count: number) => Array.from({ length: count }, (_, index) => `customization-number-${index + 1000}`)

@@ -1,6 +1,6 @@
 /**
  * How much the entries of `status.inventory` may say. etcd takes no object over 1.5 MiB: a pool whose entries say more could never write
- * its status again. The names, and what else an entry has, take up to 0.8 KiB of each with the API server's `managedFields`.
+ * its status again (POOL-18). The names, and what else an entry has, take up to 0.8 KiB of each with the API server's `managedFields`.
  */
 
 /** Of one entry, in bytes as JSON is stored. */

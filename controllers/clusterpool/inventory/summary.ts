@@ -1,4 +1,4 @@
-/** The inventory in words. Seed: clusterpool-inventory, "ClusterPool's inventory condition summarizes". */
+/** The inventory in words: POOL-17. */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { compareText } from '../model/order.ts'
 import type { Inventory } from './inventory.ts'

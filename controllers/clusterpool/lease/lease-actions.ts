@@ -1,4 +1,4 @@
-/** What is done about leases besides taking them for new clusters. Anchors hive-clusterpool W3, W5, W10; scenarios 10 to 18. */
+/** What is done about leases besides taking them for new clusters: POOL-5 to POOL-8. */
 
 import { isSame, keyOf, type Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
@@ -75,7 +75,7 @@ export const leaseActions = (
   return { actions, recheckTimes }
 }
 
-/** Seed: the lease is released before the cluster goes. */
+/** The lease is released before the cluster goes: POOL-6. */
 const clusterFinalizerActions = ({ clusters, customizations }: Observed): Action[] =>
   clusters
     .filter(({ deprovisioned }) => deprovisioned)

@@ -1,4 +1,4 @@
-/** The writes of a lease. Seed: clusterpool-inventory, Maintaining the lease; what they mean: lease.ts. */
+/** The writes of a lease: POOL-2. What they mean: lease.ts. */
 
 import { buildPatchConditions } from '#apis/hive.openshift.io/model/customization-conditions.ts'
 import {

@@ -3,7 +3,7 @@
  *
  * One conditional write takes a lease: Available=False with the cluster, whose name is chosen beforehand, and the pool. Only the
  * holder releases it, or anyone after a GET proved that the named cluster is gone and its maker had time enough to make it.
- * Seed: clusterpool-inventory, Maintaining the lease; design page 40.
+ * POOL-1, POOL-5.
  */
 import {
   type Cluster,
@@ -103,7 +103,7 @@ const holderOf = (
   // It is there and uses something else, or nothing: nobody can be about to make it.
   if (there.has(keyOf(cluster))) return undefined
   const isGone = observed.absent.has(keyOf(cluster))
-  // The write that takes a lease says both. A name on one that is available was left behind (anchors hive-clusterpool, W5).
+  // The write that takes a lease says both. A name on one that is available was left behind (POOL-5).
   if (isGone && available !== false) return undefined
   const abandonedAt = (since ?? 0) + LEASE_GRACE_MS
   if (pool !== undefined && isSame(pool, poolOf(observed)))

@@ -1,6 +1,6 @@
 /**
  * Clusters of which nothing but a lease is left, and whose pool was removed by force: no pass lets them go. A new pool of that name
- * may, and another manager, at the same time: every write needs that nobody wrote since.
+ * may, and another manager, at the same time: every write needs that nobody wrote since (POOL-43).
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'

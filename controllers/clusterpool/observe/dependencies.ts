@@ -1,4 +1,4 @@
-/** What a pool needs of other objects before it can make clusters. Anchors hive-clusterpool 1.1, MissingDependencies. */
+/** What a pool needs of other objects before it can make clusters: POOL-39. */
 
 import {
   type InstallConfig,

@@ -21,7 +21,7 @@ const refusedTimes = (times: number, says: Partial<PoolObjects> = {}): PoolRejec
   return refusal
 }
 
-describe('a pool without inventory whose clusters the API server refuses', () => {
+describe('POOL-40: a pool without inventory whose clusters the API server refuses', () => {
   test('makes none until the pause is over, and says why and when it looks again', () => {
     const plan = planPass({ pool, refusal: refusedTimes(1), at: 60 })
     expect(targetsOf(plan, 'CreateCluster')).toEqual([])

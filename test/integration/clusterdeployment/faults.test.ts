@@ -83,14 +83,14 @@ describe('a manager that is killed', () => {
   )
 })
 
-test('two managers at once make each cluster once', { timeout: 120_000 }, async () => {
+test('CLUSTER-1: two managers at once make each cluster once', { timeout: 120_000 }, async () => {
   const managers = [await the.manager(), await the.manager()]
   const names = Array.from({ length: 20 }, (_, index) => `shared-${index}`)
   await Promise.all(names.map(live))
   await Promise.all(managers.map((manager) => manager.stop()))
 })
 
-describe('the API away', () => {
+describe('CLUSTER-7: the API away', () => {
   test('says so, keeps what is there, and goes on by itself when it is back', { timeout: 120_000 }, async () => {
     const manager = await the.manager()
     const settled = await the.declare('away-settled')
@@ -169,7 +169,7 @@ describe('the API away', () => {
   })
 })
 
-test('an installation that fails is tried as often as it may be, then stopped, and tried again when it may', {
+test('CLUSTER-5: an installation that fails is tried as often as it may be, then stopped, and tried again when it may', {
   timeout: 120_000,
 }, async () => {
   const manager = await the.manager({ clock: hurriedClock() })

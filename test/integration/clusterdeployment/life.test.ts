@@ -105,7 +105,7 @@ test('kubectl get shows how it stands', async () => {
   expect(table).toMatch(/in-columns +true +Running +True/)
 })
 
-describe('the lease of its customization', () => {
+describe('CLUSTER-2: the lease of its customization', () => {
   const ref = (name: string) => ({
     namespace: the.namespace,
     poolName: 'pool',
@@ -154,7 +154,7 @@ describe('the lease of its customization', () => {
 })
 
 describe('what the API is told', () => {
-  test('an install-config goes without its secrets, which the record names; one that comes later is waited for', async () => {
+  test('CLUSTER-3: an install-config goes without its secrets, which the record names; one that comes later is waited for', async () => {
     const provisioning = { imageSetRef: { name: 'v4.20' }, installConfigSecretRef: { name: 'late-config' } }
     const declared = await the.declare('late', { provisioning, pullSecretRef: { name: 'pull' } })
     await the.until('late', 'WaitingForInstallConfig')
@@ -176,7 +176,7 @@ describe('what the API is told', () => {
     expect(JSON.stringify(spec)).not.toMatch(/hunter|ssh-ed25519|me:pw/)
   })
 
-  test('labels follow the ClusterDeployment, and what somebody puts onto the record is taken back', async () => {
+  test('CLUSTER-10: labels follow the ClusterDeployment, and what somebody puts onto the record is taken back', async () => {
     const declared = await the.declare('labelled', {}, { labels: { region: 'eu' } })
     const { id } = await the.cluster(declared)
     await the.change('labelled', { metadata: { labels: { region: 'us', tier: 'gold' } } })
@@ -217,7 +217,7 @@ test('power follows the declared one, after the installation', async () => {
   expect((await the.until('sleepy', 'Provisioned')).status?.powerState).toBe('Running')
 })
 
-test('a cluster that has run for its hibernateAfter is put to sleep, and when it is woken up its time begins anew', async () => {
+test('CLUSTER-6: a cluster that has run for its hibernateAfter is put to sleep, and when it is woken up its time begins anew', async () => {
   const declared = await the.declare('worn-out', { hibernateAfter: '1s' })
   const { id } = await the.cluster(declared)
   await the.report(id, 'True')
@@ -267,7 +267,7 @@ describe('names', () => {
     expect((await the.cluster(await the.declare('ab'))).name).toMatch(/^ab-[0-9a-f]{5}$/)
   })
 
-  test('a copy with its annotation does not get the other’s cluster, nor deletes it', async () => {
+  test('CLUSTER-9: a copy with its annotation does not get the other’s cluster, nor deletes it', async () => {
     const original = await the.declare('original')
     await the.cluster(original)
     await the.until('original', 'Provisioning')
@@ -296,7 +296,7 @@ describe('names', () => {
   })
 })
 
-describe('somebody deletes its cluster in the API', () => {
+describe('CLUSTER-8: its cluster is deleted in the API', () => {
   test('while it is being installed: it is registered again', async () => {
     const declared = await the.declare('lost-early')
     const { id } = await the.cluster(declared)
@@ -324,7 +324,7 @@ describe('somebody deletes its cluster in the API', () => {
   })
 })
 
-test('a second record of one registration goes, the oldest stays', async () => {
+test('CLUSTER-1: a second record of one registration goes, the oldest stays', async () => {
   const declared = await the.declare('doubled')
   const first = await the.cluster(declared)
   await the.until('doubled', 'Provisioning')
@@ -338,7 +338,7 @@ test('a second record of one registration goes, the oldest stays', async () => {
   expect((await the.until('doubled', 'Provisioning')).status?.hyperfleet?.id).toBe(first.id)
 })
 
-test('a deletion in the middle of provisioning takes the record along; one that is to be preserved stays', async () => {
+test('CLUSTER-4: a deletion in the middle of provisioning takes the record along; one that is to be preserved stays', async () => {
   const declared = await the.declare('cut-short')
   const { id } = await the.cluster(declared)
   await remove('cut-short')

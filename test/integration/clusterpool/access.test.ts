@@ -25,7 +25,7 @@ test('who may administer a pool may administer its clusters, as long as that las
   await eventually(async () => expect(await the.api.get(RoleBinding, ADMIN_BINDING, namespace)).toBeUndefined())
 })
 
-test('the subjects of a claim are let in, and out again before its cluster goes', async () => {
+test('CLAIM-6: the subjects of a claim are let in, and out again before its cluster goes', async () => {
   await using the = await poolWorld()
   await the.start()
   await the.pool('pool', { runningCount: 1 })

@@ -169,7 +169,7 @@ describe('a pool without inventory', () => {
   })
 })
 
-test('a customization whose finalizer was left behind when its lease was released can be deleted, listed or not', async () => {
+test('POOL-9: a customization whose finalizer was left behind when its lease was released can be deleted, listed or not', async () => {
   await using the = await poolWorld()
   await using proxy = await the.plane.proxy()
   await the.start({ server: proxy.server })

@@ -1,4 +1,4 @@
-/** The seed's text (clusterpool-inventory), paragraph by paragraph, on a real API server. Each test has pools of its own. */
+/** The inventory of docs/spec/clusterpool.md on a real API server. Each test has pools of its own. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseInstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
@@ -55,8 +55,8 @@ const inventoryOf = (...names: readonly string[]) => ({
   inventory: { ClusterDeploymentCustomizations: names.map((name) => ({ name })), attempts: 3 },
 })
 
-describe('Proposal', () => {
-  test('the patches of the first available customization make the install-config, path without slash included (D, W4)', async () => {
+describe('customizations of clusters', () => {
+  test('POOL-3, POOL-4, POOL-44: the patches of the first available customization make the install-config', async () => {
     await the.customize(['foo'], { installConfigPatches: [{ op: 'replace', path: 'metadata/name', value: 'foo' }] })
     await the.customize(['bar'])
     await the.pool('proposal', { inventory: ['foo', 'bar'] })
@@ -79,11 +79,10 @@ describe('Proposal', () => {
       reason: 'ClusterDeploymentCustomizationInUse',
       message: `Currently in use by cluster deployment ${name} of clusterpool proposal`,
     })
-    // Fault W4 of the peer: what was applied is stored
+    // What was applied is stored
     expect(foo.status?.lastAppliedConfiguration).toBe(
       '{"installConfigPatches":[{"op":"replace","path":"metadata/name","value":"foo"}]}',
     )
-    // "Set a Finalizer on the ClusterDeployment"
     expect(cluster?.metadata.finalizers).toContain(LEASE_FINALIZER)
     expect((await the.get.customization('bar')).status?.clusterDeploymentRef).toBeUndefined()
 
@@ -105,7 +104,7 @@ describe('Proposal', () => {
     expect((await the.get.pool('plain')).status?.inventory).toBeUndefined()
   })
 
-  test('the finalizer: the lease is held until the cluster is deprovisioned, then released, then the cluster goes', async () => {
+  test('POOL-6: the lease is held until the cluster is deprovisioned, then released, then the cluster goes', async () => {
     await the.customize(['held'])
     await the.pool('holding', { inventory: ['held'] })
     const [cluster] = await filled('holding', 1)
@@ -124,7 +123,7 @@ describe('Proposal', () => {
 })
 
 describe('ClusterPool.Status.Inventory', () => {
-  test('Missing: what does not exist is told, the next entry is used, and it is used once it is there', async () => {
+  test('POOL-12: what does not exist is told, the next entry is used, and it is used once it is there', async () => {
     await the.customize(['there'])
     await the.pool('missing', { size: 2, inventory: ['absent', 'there'] })
     await entriesBecome('missing', { absent: 'Missing', there: 'Reserved' })
@@ -137,7 +136,7 @@ describe('ClusterPool.Status.Inventory', () => {
     await eventually(async () => expect(await condition('missing', 'InventoryValid')).toMatchObject({ status: 'True' }))
   })
 
-  test('Broken by configuration: the operation that fails is named, the next entry is used, nothing is left behind', async () => {
+  test('POOL-14: the operation that fails is named, the next entry is used, nothing is left behind', async () => {
     await the.customize(['bad'], { installConfigPatches: [{ op: 'replace', path: '/metadata/nope', value: 'x' }] })
     await the.customize(['good'])
     await the.pool('malformed', { size: 2, inventory: ['bad', 'good'] })
@@ -147,7 +146,7 @@ describe('ClusterPool.Status.Inventory', () => {
     expect(await filledAtLeast('malformed', 1)).toHaveLength(1)
   })
 
-  test('Broken by cloud: after so many attempts; editing the customization gives it new ones', async () => {
+  test('POOL-15: after so many attempts; editing the customization gives it new ones', async () => {
     the.installer.cursed.add('flaky')
     await the.customize(['flaky'])
     await the.pool('cloud', { inventory: ['flaky'], attempts: 1 })
@@ -161,7 +160,7 @@ describe('ClusterPool.Status.Inventory', () => {
     await filled('cloud', 1)
   })
 
-  test('Unavailable: another pool uses it, which is named', async () => {
+  test('POOL-13: another pool uses it, which is named', async () => {
     await the.customize(['shared'])
     await the.pool('first', { inventory: ['shared'] })
     await filled('first', 1)
@@ -190,13 +189,13 @@ const edit = (name: string, value: string) =>
     body: { spec: { installConfigPatches: [{ op: 'replace', path: '/metadata/name', value }] } },
   })
 
-test('Validation, W9, W15, F: an inventory without entries, or with one twice, is refused', async () => {
+test('POOL-19: an inventory without entries, or with one twice, is refused', async () => {
   await expect(the.pool('empty', { inventory: [] })).rejects.toThrow(/ClusterDeploymentCustomizations/)
   await expect(the.pool('double', { inventory: ['a', 'a'] })).rejects.toThrow(/Duplicate/)
 })
 
 describe('Pool Version and Handling Inventory Updates', () => {
-  test('Adding An Inventory makes all unclaimed clusters outdated, and they are replaced; adding an entry does not', async () => {
+  test('POOL-21, POOL-22: adding an inventory makes all unclaimed clusters outdated, and they are replaced; adding an entry does not', async () => {
     await the.pool('growing', { size: 2 })
     const before = (await filled('growing', 2)).map(({ metadata }) => metadata.name)
     const plainVersion = (await the.get.pool('growing')).status?.poolVersion
@@ -230,7 +229,7 @@ describe('Pool Version and Handling Inventory Updates', () => {
       expect((await the.get.customization(name)).metadata.finalizers).toBeUndefined()
   })
 
-  test('Removing An Entry: unused it goes, unclaimed its cluster goes first, claimed it stays with its cluster', async () => {
+  test('POOL-23: a removed entry: unused it goes, unclaimed its cluster goes first, claimed it stays with its cluster', async () => {
     await the.customize(['r1', 'r2', 'r3', 'r4'])
     await the.pool('shrinking', { size: 2, runningCount: 1, inventory: ['r1', 'r2', 'r3', 'r4'] })
     await filled('shrinking', 2)
@@ -257,7 +256,7 @@ describe('Pool Version and Handling Inventory Updates', () => {
     await entriesBecome('shrinking', { [rest]: 'Reserved' })
   })
 
-  test('Updating Inventory Resource: a free one has its new version; a reserved one is replaced once unclaimed', async () => {
+  test('POOL-25: a free one has its new version; a reserved one is replaced once unclaimed', async () => {
     await the.customize(['u1', 'u2'])
     await the.pool('updating', { inventory: ['u1', 'u2'] })
     const [before] = await filled('updating', 1)
@@ -278,7 +277,7 @@ describe('Pool Version and Handling Inventory Updates', () => {
 })
 
 describe('Maintaining the lease', () => {
-  test('whoever loses the write (409) starts over, and the pool is filled', async () => {
+  test('POOL-2: whoever loses the write (409) starts over, and the pool is filled', async () => {
     const plane = await sharedControlPlane()
     await using other = await poolWorld()
     await using proxy = await plane.proxy()
@@ -304,7 +303,7 @@ describe('Maintaining the lease', () => {
     expect(await other.clusters('losing')).toHaveLength(1)
   })
 
-  test('W23: what is forbidden for a moment is told with its 403, and tried again soon', async () => {
+  test('POOL-41: what is forbidden for a moment is told with its 403, and tried again soon', async () => {
     await using other = await poolWorld()
     await using proxy = await other.plane.proxy()
     let forbidden = 0
@@ -316,7 +315,6 @@ describe('Maintaining the lease', () => {
     const manager = await other.start({ server: proxy.server })
     await other.customize(['l2'])
     await other.pool('forbidden', { inventory: ['l2'] })
-    // The peer is silent for 1000 s.
     await eventually(async () => expect((await other.get.pool('forbidden')).status).toMatchObject({ standby: 1 }))
     expect(forbidden).toBe(2)
     expect(manager.lines.join('\n')).toMatch(/403/)
