@@ -5,8 +5,14 @@
 import { join } from 'node:path'
 import { WHOLE_RUN } from './arguments.ts'
 import { DEEP, deepTests } from './deep-tests.ts'
+import { tryMutants } from './mutation/run.ts'
+
+/** Of all modules together: they take about half an hour on two cores. */
+const MUTANTS = 400
 
 const chosen = process.argv.length > 2
 Object.assign(process.env, DEEP, chosen ? {} : { [WHOLE_RUN]: 'yes' })
 if (!chosen) process.argv.push(...deepTests(join(import.meta.dirname, '..', '..')))
 await import('../test.ts')
+if (!chosen && !(await tryMutants({ count: MUTANTS, seed: 1, parts: [] }, (line) => console.log(line))))
+  process.exitCode = 1
