@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createApi } from '#operator/client/api.ts'
+import { repetitions } from '#test/harness/deep.ts'
 import { type ControlPlane, sharedControlPlane, tcpProxy } from '#test/harness/index.ts'
 import { CONFIG_MAPS, configMap, transportOf, watchConfigMaps } from './world.ts'
 
@@ -138,10 +139,13 @@ test('a watch that RBAC refuses says so, and works as soon as it is allowed', as
   await expect.poll(() => messages.at(-1)).toBe('undefined')
 })
 
-test('10,000 objects are all in the cache, by stream and by pages', { timeout: 300_000 }, async () => {
+/** Several pages of a list; an API server takes them one by one. */
+const MANY = repetitions({ deep: 10_000, slice: 2_500 })
+
+test(`${MANY} objects are all in the cache, by stream and by pages`, { timeout: 300_000 }, async () => {
   const { controlPlane, namespace, transport, api } = await world()
   onTestFinished(() => controlPlane.rest('DELETE', `/api/v1/namespaces/${namespace}/configmaps`).then(() => {}))
-  const count = 10_000
+  const count = MANY
   const numbers = Array.from({ length: count }, (_, number) => number)
   const create = async (): Promise<void> => {
     for (let number = numbers.pop(); number !== undefined; number = numbers.pop()) {
