@@ -28,6 +28,11 @@ describe('a schema becomes structural', () => {
     })
   })
 
+  test('an object that requires nothing says nothing of what it requires: an empty list is no valid schema', () => {
+    const schema = Type.Object({ may: Type.Optional(Type.String(described)) }, described)
+    expect(Object.keys(structural(schema, 'spec'))).toEqual(['type', 'description', 'properties'])
+  })
+
   test('a record becomes additional properties', () => {
     const schema = Type.Record(Type.String(), Type.String({ ...described, maxLength: 63 }), {
       ...described,

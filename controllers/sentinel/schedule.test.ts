@@ -190,3 +190,11 @@ test('any fleet without reports: each resource is pulsed once per backoff, neith
     }),
   )
 })
+
+test('one resource is due at the same moment as in the order of all', () => {
+  const schedule = new Schedule(backoff)
+  schedule.observe(sighting('a'), 0)
+  expect(schedule.takeIfDue('a', 9)).toBeUndefined()
+  expect(schedule.takeIfDue('a', 10)).toMatchObject({ id: 'a', reason: 'NotReadyBackoffExpired' })
+  expect(schedule.takeIfDue('a', 10)).toBeUndefined()
+})

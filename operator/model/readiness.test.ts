@@ -13,6 +13,14 @@ test.for<[string, object, string]>([
   ['a new Deployment', { kind: 'Deployment' }, 'Unknown NotObserved'],
   ['an available Deployment', { kind: 'Deployment', status: condition('Available', 'True') }, 'True Available'],
   ['a Deployment that is not', { kind: 'Deployment', status: condition('Available', 'False') }, 'False NotAvailable'],
+  ['a new Namespace', { kind: 'Namespace' }, 'Unknown NotActive'],
+  ['a new DaemonSet', { kind: 'DaemonSet', status: {} }, 'Unknown NotObserved'],
+  [
+    'a DaemonSet on its way',
+    { kind: 'DaemonSet', status: { desiredNumberScheduled: 2, numberReady: 1 } },
+    'Unknown Progressing',
+  ],
+  ['a DaemonSet for no node', { kind: 'DaemonSet', status: { desiredNumberScheduled: 0 } }, 'True Available'],
   [
     'a StatefulSet on its way',
     { kind: 'StatefulSet', spec: { replicas: 2 }, status: { readyReplicas: 1 } },

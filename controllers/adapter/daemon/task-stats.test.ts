@@ -78,3 +78,13 @@ test('a run that fails before it looks neither ends a deletion nor makes it youn
   }
   expect(ledger.summary(5 * MINUTE)).toMatchObject({ failed: 1, stuck: 1 })
 })
+
+test('how long a deletion took counts from the run that began it, not from the last that waited', async () => {
+  const world = await deleting(configMap('parent'), configMap('child'))
+  world.held.add('child')
+  const stats = ledgerOf()
+  stats.recordRun('c1', await world.run(), 2 * MINUTE)
+  stats.recordRun('c1', await world.run(), 3 * MINUTE)
+  world.release()
+  expect(stats.recordRun('c1', await world.run(), 6 * MINUTE)).toBe(4 * MINUTE)
+})

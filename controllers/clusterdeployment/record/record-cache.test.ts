@@ -10,3 +10,26 @@ test('whoever could not go on is told once when the stream shows what is true, w
   expect(records.takeWaiting()).toEqual([deleted])
   expect(records.takeWaiting()).toEqual([])
 })
+
+test('a record that changes concerns the ClusterDeployment it is of, and the one it was of before', () => {
+  const records = new RecordCache()
+  const owner = (name: string) => ({ namespace: 'clusters', name, id: name })
+  const record = (name: string | undefined) => ({
+    id: '1',
+    href: '',
+    name: 'one',
+    generation: 1,
+    createdAt: 0,
+    deleting: false,
+    labels: {},
+    owner: name === undefined ? undefined : owner(name),
+    registration: undefined,
+    attempt: 0,
+    specDigest: '',
+    conditions: [],
+  })
+  expect(records.put(record(undefined))).toEqual([])
+  expect(records.put(record('a'))).toEqual([owner('a')])
+  expect(records.put(record('b'))).toEqual([owner('a'), owner('b')])
+  expect(records.forget('1')).toEqual([owner('b')])
+})

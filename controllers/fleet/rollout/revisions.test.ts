@@ -24,6 +24,22 @@ describe('the revision of a spec', () => {
   })
 })
 
+test('a revision whose number was given away by a history that was lost is given anew, above all of those', () => {
+  const spec = { generation: 9, score: score('a') }
+  expect(findOrBuildRevision(history('a'), spec, undefined, 0)).toMatchObject({
+    revision: { revision: 1 },
+    isNew: false,
+  })
+  expect(findOrBuildRevision(history('a'), spec, undefined, 1)).toMatchObject({
+    revision: { revision: 2 },
+    isNew: true,
+  })
+  expect(findOrBuildRevision(history('a'), spec, undefined, 5)).toMatchObject({
+    revision: { revision: 6 },
+    isNew: true,
+  })
+})
+
 describe('going back', () => {
   // FLEET-40
   test('abort_restores_previous_revision, as a revision of its own', () => {

@@ -391,3 +391,14 @@ describe('under random events', () => {
     )
   })
 })
+
+test('a heartbeat that is told twice, or late, changes nothing: its number says what came after what', () => {
+  const { world, operator } = running()
+  const { key, bytes, revision } = world.beat('a')
+  operator.heartbeatSeen({ key, bytes, revision })
+  operator.heartbeatSeen({ key, bytes: undefined, revision })
+  operator.heartbeatSeen({ key, bytes: undefined, revision: revision - 1 })
+  expect(operator.isAlive('a')).toBe(true)
+  operator.heartbeatSeen({ key, bytes: undefined, revision: revision + 1 })
+  expect(operator.isAlive('a')).toBe(false)
+})

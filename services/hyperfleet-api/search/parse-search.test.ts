@@ -33,6 +33,7 @@ describe('reads', () => {
     ['labels.a=\'""\'', label('a', '""')],
     ["labels.a=''", label('a', '')],
     ["labels.a='eu'and name='x'", { type: 'and', operands: [label('a', 'eu'), named({ operator: '=', value: 'x' })] }],
+    ["name = 'null'", named({ operator: '=', value: 'null' })],
     ["name == 'x'", named({ operator: '=', value: 'x' })],
     ["name <> 'x'", named({ operator: '!=', value: 'x' })],
     ["name >= 'x'", named({ operator: '>=', value: 'x' })],

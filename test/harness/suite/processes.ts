@@ -13,7 +13,9 @@ import {
   settingOf,
 } from '#hack/muster/managers.ts'
 import { agentProgram, saysReady, servedProgram } from '#hack/muster/program.ts'
+import type { Program } from '#hack/process/child.ts'
 import { freePort } from '#hack/process/ports.ts'
+import { BUNDLED_PROGRAM } from '../muster.ts'
 import { type Supervised, supervise } from './supervised.ts'
 
 export const MANAGERS = {
@@ -38,6 +40,13 @@ export interface SuitePlace extends Home {
 const { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env
 const ENVIRONMENT = { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS }
 
+/** The same from the bundle of the run, where there is one: it starts in half the time. */
+const bundled = (program: Program): Program => {
+  const bundle = process.env[BUNDLED_PROGRAM]
+  if (bundle === undefined) return program
+  return { ...program, args: program.args.map((arg) => (arg.endsWith('/cmd/muster.ts') ? bundle : arg)) }
+}
+
 /** @param storage the flag that says where its database is */
 export const superviseApi = async (
   place: SuitePlace,
@@ -47,7 +56,7 @@ export const superviseApi = async (
   const port = await freePort()
   const args = await apiArgs(place, { port, storage, natsUrl })
   const program = await servedProgram({ name: 'api', log: 'api', args, folder, env: ENVIRONMENT })
-  const process = await supervise(program, () => saysReady(program.probe))
+  const process = await supervise(bundled(program), () => saysReady(program.probe))
   return { url: `http://127.0.0.1:${port}`, metricsUrl: program.metricsUrl, process }
 }
 
@@ -69,7 +78,7 @@ export const superviseManager = async (
   const quiet = [...args.filter((arg) => !arg.startsWith('--dashboard-bind')), '--dashboard-bind=']
   const own = { ...ENVIRONMENT, ...env }
   const program = await servedProgram({ name: 'manager', log: name, args: quiet, folder, env: own })
-  return { tokenFile, process: await supervise(program, () => saysReady(program.probe)) }
+  return { tokenFile, process: await supervise(bundled(program), () => saysReady(program.probe)) }
 }
 
 /** A machine. Its programs end with it. @param labels as `--labels` takes them */
@@ -80,5 +89,5 @@ export const superviseAgent = async (
 ): Promise<Supervised> => {
   const state = join(scratch, 'agents', device)
   const args = [`--nats-url=${natsUrl}`, `--labels=${labels}`, `--state-dir=${state}`, '--stop-workloads']
-  return supervise(agentProgram(device, { args, folder, env: ENVIRONMENT }), async () => true)
+  return supervise(bundled(agentProgram(device, { args, folder, env: ENVIRONMENT })), async () => true)
 }
