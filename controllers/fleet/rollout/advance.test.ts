@@ -170,7 +170,7 @@ describe('a batch that fails', () => {
     rollout.run()
     rollout.fail('c1')
     expect([rollout.run(), rollout.stands]).toEqual([[], 'Suspended 1/3'])
-    expect(rollout.status?.message).toBe('of 2 devices of batch 1 1 failed: fewer than 90% can succeed')
+    expect(rollout.status?.message).toBe('1 of 2 devices of batch 1 failed, so fewer than the required 90% can succeed')
   })
 
   test('goes on when it is good again', () => {

@@ -213,7 +213,7 @@ const waitForWindow = (status: RolloutStatus, spec: RolloutSpec, now: Date): Rol
 const describeFailure = ({ batch }: RolloutStatus, tally: BatchCounts, { successThreshold }: RolloutSpec): string => {
   const { succeeded, failed, timedOut, open } = tally
   const late = timedOut > 0 ? `, ${timedOut} of them by taking too long` : ''
-  return `of ${succeeded + failed + open} devices of batch ${batch} ${failed} failed${late}: fewer than ${successThreshold}% can succeed`
+  return `${failed} of ${succeeded + failed + open} devices of batch ${batch} failed${late}, so fewer than the required ${successThreshold}% can succeed`
 }
 
 const advanceAfterSoak = (status: RolloutStatus, spec: RolloutSpec, controls: Controls, now: Date): RolloutStatus => {
