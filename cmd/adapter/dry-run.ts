@@ -70,7 +70,7 @@ const taskOf = (file: string, environment: Readonly<Record<string, string>>, now
   }
 }
 
-/** Who does the task; the peer's files leave it to the deployment. */
+/** The adapter that runs the task; files of the Go adapter leave it to the deployment. */
 const nameIn = (task: unknown): { readonly name: string } | undefined =>
   typeof task === 'object' && task !== null && 'adapter' in task ? undefined : { name: 'dry-run' }
 

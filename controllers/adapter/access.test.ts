@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { grantAccess } from './access.ts'
 
-test('only listed variables and files are there, and no link leads out', async () => {
+test('ADAPTER-52: only listed variables and files are there, and no link leads out', async () => {
   const home = await mkdtemp(join(tmpdir(), 'muster-access-'))
   onTestFinished(() => rm(home, { recursive: true }))
   const listed = join(home, 'listed')
@@ -16,8 +16,8 @@ test('only listed variables and files are there, and no link leads out', async (
 
   expect(access.environment).toEqual({ REGION: 'eu' })
   expect(await access.readFile(join(listed, 'token'))).toBe('token')
-  await expect(access.readFile(join(home, 'secret'))).rejects.toThrow('no folder that tasks may read')
-  await expect(access.readFile(`${listed}/../secret`)).rejects.toThrow('no folder that tasks may read')
+  await expect(access.readFile(join(home, 'secret'))).rejects.toThrow('not among the files that tasks may read')
+  await expect(access.readFile(`${listed}/../secret`)).rejects.toThrow('not among the files that tasks may read')
   await expect(access.readFile(join(listed, 'link'))).rejects.toThrow('leads out of the folder by a link')
   expect(access.mayRead(`${listed}-other/token`)).toBe(false)
 })

@@ -1,4 +1,4 @@
-/** What of the manager's own surroundings tasks may read and reach: nothing but what whoever runs it has listed. Design page 50, Safety. */
+/** What tasks may read of the manager's environment and files, and which HTTP services they may reach: only what is listed. ADAPTER-52. */
 import { readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, normalize, sep } from 'node:path'
 import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
@@ -13,7 +13,7 @@ export interface Access {
   readonly httpAllowlist: HttpAllowlist
 }
 
-/** Bytes of a file that a task reads; the peer's. */
+/** Bytes of a file that a task reads, as in the Go adapter. */
 const MAX_FILE_BYTES = 1024 * 1024
 
 export interface AccessOptions {
@@ -26,7 +26,7 @@ export interface AccessOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export const grantAccess = ({ variables, files, httpTargets: targets = [], env }: AccessOptions): Access => {
+export const grantAccess = ({ variables, files, httpTargets = [], env }: AccessOptions): Access => {
   const environment: Record<string, string> = {}
   for (const name of variables) {
     const value = env[name]
@@ -35,13 +35,14 @@ export const grantAccess = ({ variables, files, httpTargets: targets = [], env }
   const mayRead = (path: string): boolean => isAbsolute(path) && files.some((listed) => isWithin(listed, path))
   return {
     environment,
-    httpAllowlist: httpAllowlist(targets),
+    httpAllowlist: httpAllowlist(httpTargets),
     mayRead,
     async readFile(path) {
-      if (!mayRead(path)) throw new Error('it is in no folder that tasks may read: --adapter-files lists them')
+      if (!mayRead(path))
+        throw new Error('it is not among the files that tasks may read: list its folder in --adapter-files')
       const actual = await realpath(path)
       const folders = await Promise.all(files.map((listed) => realpath(listed).catch(() => listed)))
-      if (!folders.some((folder) => isWithin(folder, actual))) throw new Error('it leads out of the folder by a link')
+      if (!folders.some((folder) => isWithin(folder, actual))) throw new Error('a link leads out of the listed folder')
       const text = await readFile(actual, 'utf8')
       if (text.length > MAX_FILE_BYTES) throw new Error(`it is larger than ${MAX_FILE_BYTES} bytes`)
       return text

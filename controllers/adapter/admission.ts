@@ -1,4 +1,4 @@
-/** Admission: refuses an AdapterTask that can't be run. Asked for with `--deny-invalid-tasks`. */
+/** Admission: refuses an AdapterTask that can't be run (ADAPTER-57). Turned on by `--deny-invalid-tasks`. */
 import { isDeepStrictEqual } from 'node:util'
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { AdmissionContext } from '#operator/engine/context.ts'

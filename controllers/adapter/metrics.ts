@@ -1,4 +1,4 @@
-/** The metrics of adapter tasks: the peer's names, so that its dashboards show ours, and what it lacks. */
+/** The metrics of adapter tasks: the Go adapter's names, so that its dashboards show ours too, and more. ADAPTER-47, ADAPTER-48. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { StuckDeletion } from './daemon/stuck-deletions.ts'
@@ -8,7 +8,7 @@ const ADAPTER_LABELS = ['adapter_name'] as const
 /** Registers them; once per registry. */
 export const createMetrics = (registry: Registry) => {
   const registers = [registry]
-  /** Read whenever somebody asks: a deletion gets stuck by time alone. By adapter. */
+  /** Read at every scrape, because a deletion gets stuck by time alone. By adapter. */
   const stuck = new Map<string, () => readonly StuckDeletion[]>()
   new Gauge({
     name: 'hyperfleet_adapter_resource_deletions_stuck',

@@ -1,4 +1,4 @@
-/** How a task reaches the HyperFleet API and its events, as its spec says. */
+/** Connects a task to the HyperFleet API and to its events, as its spec says. */
 import type { AdapterTask, AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
@@ -23,16 +23,16 @@ export const connectApi = (
   userAgent: string,
   clock: Clock,
 ): ApiConnection => {
-  const limit = toMilliseconds(timeout ?? '10s')
-  const own = openHttpConnection({ base: url, userAgent })
+  const timeoutMs = toMilliseconds(timeout ?? '10s')
+  const connection = openHttpConnection({ base: url, userAgent })
   return {
-    connection: own,
-    caller: new HttpClient({ roundTrip: own.roundTrip, clock, timeoutMs: limit, tokenFile: tokenPath }),
-    timeoutMs: limit,
+    connection,
+    caller: new HttpClient({ roundTrip: connection.roundTrip, clock, timeoutMs, tokenFile: tokenPath }),
+    timeoutMs,
   }
 }
 
-/** Nothing is asked before it is opened. @param caller of the HyperFleet API */
+/** Nothing is requested before it is opened. @param caller of the HyperFleet API */
 export const createEventSource = async (
   { metadata: { name, namespace = 'default' }, spec }: AdapterTask,
   caller: HttpClient,
@@ -44,6 +44,6 @@ export const createEventSource = async (
   if (transport !== 'nats' || url === undefined)
     return apiQueueSource({ ...common, caller, selector: formatSelector(selectorOf(spec.selector ?? {})) })
   const { jetStreamSource } = await import('../events/jetstream.ts')
-  const former = spec.events.consumer === undefined ? legacyConsumerGroup(namespace, name) : undefined
-  return jetStreamSource({ ...common, url, legacyConsumer: former, name: `muster-adapter ${namespace}/${name}` })
+  const legacyConsumer = spec.events.consumer === undefined ? legacyConsumerGroup(namespace, name) : undefined
+  return jetStreamSource({ ...common, url, legacyConsumer, name: `muster-adapter ${namespace}/${name}` })
 }

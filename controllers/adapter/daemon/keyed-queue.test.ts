@@ -34,8 +34,8 @@ const world = (limit = 2) => {
   return { lanes, begun, end, add: (of: ReconcileEvent) => lanes.add(of, delivery(of)) }
 }
 
-describe('lanes', () => {
-  test('(peer fault 9) several events for one resource become one run, with the newest generation', async () => {
+describe('the queue', () => {
+  test('ADAPTER-19: several events for one resource become one run, with the newest generation', async () => {
     const { begun, add, end } = world(1)
     add(event('a'))
     for (const generation of [1, 3, 2]) add(event('b', generation))
@@ -43,7 +43,7 @@ describe('lanes', () => {
     expect(begun).toEqual(['a 1 (1)', 'b 3 (3)'])
   })
 
-  test('runs for one resource never overlap; what comes meanwhile is one more run', async () => {
+  test('ADAPTER-19: runs for one resource never overlap; what comes meanwhile is one more run', async () => {
     const { begun, add, end, lanes } = world()
     add(event('a', 1))
     add(event('a', 2))
@@ -56,7 +56,7 @@ describe('lanes', () => {
     expect([lanes.running, lanes.waiting, lanes.deliveries.length]).toEqual([0, 0, 0])
   })
 
-  test('only so many run at the same time, in the order in which they came', async () => {
+  test('ADAPTER-20: only so many run at the same time, in the order in which they came', async () => {
     const { begun, add, end } = world(2)
     for (const id of ['a', 'b', 'c', 'd']) add(event(id))
     expect(begun).toEqual(['a 1 (1)', 'b 1 (1)'])
@@ -64,7 +64,7 @@ describe('lanes', () => {
     expect(begun.at(-1)).toBe('c 1 (1)')
   })
 
-  test('a resource that waits for its own run holds nobody else up', async () => {
+  test('ADAPTER-20: a resource that waits for its own run delays no other', async () => {
     const { begun, add } = world(2)
     add(event('a'))
     add(event('a', 2))

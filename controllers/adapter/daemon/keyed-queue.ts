@@ -1,24 +1,24 @@
 /**
- * One lane for each resource: runs for one resource never overlap, and what comes while one runs becomes one more run. Across
- * resources there are so many runs at the same time and no more.
+ * Work items by resource, as a controller's work queue: runs for one resource never overlap, and events that come during a run become
+ * one more run (ADAPTER-19). Across resources a bounded number of runs goes on at once (ADAPTER-20).
  */
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Delivery } from '../events/source.ts'
 
-/** What a run is begun with. */
+/** What a run is started with. */
 export interface WorkItem {
   /** The newest one. */
   readonly event: ReconcileEvent
-  /** All that this run answers; none when nothing but a change of an applied object asked for it. */
+  /** The deliveries that this run answers; none when a change of an applied object started it. */
   readonly deliveries: readonly Delivery[]
 }
 
 export interface KeyedQueueOptions {
   /** Never rejects. */
   work(turn: WorkItem): Promise<void>
-  /** How many runs may go on at the same time, asked whenever one could begin. */
+  /** How many runs may go on at once; read before each start. */
   maxConcurrent(): number
-  /** A run has ended, so there may be room. */
+  /** A run has ended, so that more events may be taken. */
   onCapacity(): void
 }
 
@@ -50,7 +50,7 @@ export class KeyedQueue {
     return this.#running.has(id)
   }
 
-  /** Deliveries that somebody has to keep hidden from others meanwhile. */
+  /** Deliveries that wait or are worked on; their visibility has to be extended meanwhile. */
   get deliveries(): readonly Delivery[] {
     return [
       ...[...this.#waiting.values()].flatMap(({ deliveries }) => deliveries),
@@ -58,17 +58,17 @@ export class KeyedQueue {
     ]
   }
 
-  /** Asks for a run. Several for one resource that wait together become one. */
+  /** Adds an event. Several for one resource that wait together become one item. */
   add(event: ReconcileEvent, delivery?: Delivery): void {
     const id = event.data.id
     const lane = this.#waiting.get(id) ?? { event, deliveries: [] }
     lane.event = newerEvent(lane.event, event)
     if (delivery !== undefined) lane.deliveries.push(delivery)
     this.#waiting.set(id, lane)
-    this.startNext()
+    this.#startNext()
   }
 
-  /** Begins nothing more, and resolves when nothing runs. @returns what was waiting */
+  /** Starts nothing more, and resolves when nothing runs. @returns the deliveries that were waiting */
   async close(): Promise<readonly Delivery[]> {
     this.#closed = true
     const left = [...this.#waiting.values()].flatMap(({ deliveries }) => deliveries)
@@ -77,7 +77,7 @@ export class KeyedQueue {
     return left
   }
 
-  startNext(): void {
+  #startNext(): void {
     for (const [id, lane] of this.#waiting) {
       if (this.#closed || this.#running.size >= this.#options.maxConcurrent()) return
       if (this.#running.has(id)) continue
@@ -85,7 +85,7 @@ export class KeyedQueue {
       const turn: WorkItem = lane
       const done = this.#options.work(turn).then(() => {
         this.#running.delete(id)
-        this.startNext()
+        this.#startNext()
         this.#options.onCapacity()
       })
       this.#running.set(id, { turn, done })

@@ -9,7 +9,7 @@ const breaking = (clock = manualClock()) => {
   return { clock, stop, pauses, options: { clock, signal: stop.signal, onFailure } }
 }
 
-test('work that breaks off begins again by itself, later each time, until it ends', async () => {
+test('ADAPTER-23: work that fails is started again by itself, later each time, until it ends', async () => {
   const { clock, pauses, options } = breaking()
   let begun = 0
   const ended = retryWithBackoff(async () => {
@@ -20,7 +20,7 @@ test('work that breaks off begins again by itself, later each time, until it end
   expect([begun, pauses.map((pause) => pause / 1_000)]).toEqual([11, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]])
 })
 
-test('work that went on for long begins again soon', async () => {
+test('ADAPTER-23: work that went on for long is started again soon', async () => {
   const { clock, stop, pauses, options } = breaking()
   const ended = retryWithBackoff(async () => {
     await clock.sleep(pauses.length === 3 ? '10m' : 0)
@@ -32,7 +32,7 @@ test('work that went on for long begins again soon', async () => {
   await ended
 })
 
-test('work that is told to end does not begin again', async () => {
+test('work that is aborted is not started again', async () => {
   const { clock, stop, pauses, options } = breaking()
   let begun = 0
   const ended = retryWithBackoff(async () => {

@@ -14,12 +14,12 @@ const REFRESH_INTERVAL_MS = 60_000
 
 export class StatusWriter {
   readonly #context: DaemonContext<AdapterTask>
-  readonly input: () => StatusInput
+  readonly #input: () => StatusInput
   #written: DeepPartial<AdapterTaskStatus> | undefined
 
   constructor(context: DaemonContext<AdapterTask>, situation: () => StatusInput) {
     this.#context = context
-    this.input = situation
+    this.#input = situation
   }
 
   /** Writes the status when there is news of it: at once, but at most once a second, until the signal aborts. */
@@ -42,7 +42,7 @@ export class StatusWriter {
   async write(): Promise<boolean> {
     const { status, clock, patch, log } = this.#context
     const before = (this.#written ?? status)?.conditions ?? undefined
-    const next = buildStatus(this.input(), before, clock.now())
+    const next = buildStatus(this.#input(), before, clock.now())
     if (JSON.stringify(next) === JSON.stringify(this.#written)) return true
     patch.status(next)
     try {

@@ -26,7 +26,7 @@ const scraped = async (ledger: TaskStats, now: () => number): Promise<string[]> 
   return values.map(({ labels, value }) => `${labels.adapter_name}: ${labels.resource_type} ${labels.cause} ${value}`)
 }
 
-test('edge case (3): behind a foreign finalizer a deletion is stuck after five minutes, by time alone, and says what holds it and what waits behind', async () => {
+test('ADAPTER-47: behind a foreign finalizer a deletion is stuck after five minutes, by time alone, and says what holds it and what waits behind', async () => {
   const world = await deleting(configMap('parent'), configMap('child'))
   world.held.add('child')
   const ledger = ledgerOf()
@@ -58,7 +58,7 @@ test('what was not looked at waits for what failed before it: a broken order hol
   ])
 })
 
-test('a run that fails before it looks neither ends a deletion nor makes it young again', async () => {
+test('a run that fails before it observes anything neither ends a deletion nor restarts its time', async () => {
   const world = runWorld({
     params: [{ name: 'known', source: { expression: 'resource.name' }, required: true }],
     resources: [configMap('config')],

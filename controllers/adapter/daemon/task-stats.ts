@@ -1,11 +1,11 @@
-/** What a task knows of its resources so far: what its status and its metrics are made from. Its runs: runs/runs.ts. */
+/** Counts of a task's runs, and which of its resources fail or are being deleted: its status and its metrics are made from them. Its runs: runs/runs.ts. */
 
 import type { RunStatus } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { RunResult } from '../run/run.ts'
 import { countByCause, type DeletionWait, deletionWaits, type StuckDeletion } from './stuck-deletions.ts'
 
-/** A deletion that has waited for so long, in milliseconds, is stuck. */
+/** A deletion that has waited for so long is stuck: ADAPTER-47. */
 const STUCK_AFTER_MS = 300_000
 
 export interface RunCounts {
@@ -40,7 +40,7 @@ export class TaskStats {
     if (failure === undefined) this.#failing.delete(id)
     else this.#failing.set(id, failure.message)
     const before = this.#deleting.get(id)
-    // A run that failed before it looked says nothing of what is left.
+    // A run that failed before it observed anything says nothing of what is left.
     if (trace.mode === undefined && trace.status === 'failed') return undefined
     if (trace.mode === 'delete' && (remaining.length > 0 || !isReported)) {
       this.#deleting.set(id, { since: before?.since ?? now, waits: deletionWaits(trace, remaining) })
@@ -50,20 +50,20 @@ export class TaskStats {
     return before === undefined ? undefined : now - before.since
   }
 
-  /** A run broke off without an outcome. */
+  /** A run ended with an error, without an outcome. */
   recordAbortedRun(id: string, problem: string): void {
     this.#count('failed')
     this.#failing.set(id, problem)
   }
 
-  /** The run that an event asked for has ended and is noted. @param now milliseconds since the epoch */
+  /** The run of an event has ended and is recorded. @param now milliseconds since the epoch */
   recordEvent(event: ReconcileEvent, now: number): void {
     const { id } = event.data
     if (this.isFailing(id) || this.isDeleting(id)) this.#last.set(id, { event, at: now })
     else this.#last.delete(id)
   }
 
-  /** Of the resources that fail or are in deletion those about which nobody has asked since, by the last event about each. */
+  /** Of the resources that fail or are in deletion those without an event since the moment, by the last event of each. */
   unheardSince(moment: number): readonly ReconcileEvent[] {
     return [...this.#last.values()].filter(({ at }) => at <= moment).map(({ event }) => event)
   }

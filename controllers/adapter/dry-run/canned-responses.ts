@@ -1,4 +1,4 @@
-/** The answers that a dry run gets from its API, in the peer's form: `{responses: [{match: {method, urlPattern}, responses: [{statusCode, headers, body}]}]}`. */
+/** The answers that a dry run gets from its API, in the Go adapter's form: `{responses: [{match: {method, urlPattern}, responses: [{statusCode, headers, body}]}]}`. */
 import type { HttpRequest, HttpResponse, RoundTrip } from '../http/connection.ts'
 import type { Json } from '../task/task.ts'
 

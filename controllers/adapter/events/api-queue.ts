@@ -1,4 +1,4 @@
-/** Events from the queue of the HyperFleet API: claims that are acknowledged, extended and given back. Design page 20, Event delivery. */
+/** Events from the queue of the HyperFleet API: deliveries that are acknowledged, extended and given back. docs/api-events.md. */
 import { formatDuration } from '#operator/model/duration.ts'
 import { type HttpClient, RequestError } from '../http/client.ts'
 import type { HttpRequest } from '../http/connection.ts'
@@ -18,7 +18,7 @@ const NO_RETRY: Retry = { attempts: 1, backoff: 'constant', baseDelayMs: 0, maxD
 const LONG_POLL: Retry = { ...NO_RETRY, timeoutMs: CLAIM_WAIT_MS + 10_000 }
 
 export const apiQueueSource = (options: QueueOptions): EventSource => {
-  const { caller, consumer, resourceType, selector, visibilityMs: visibility, onDeadLetter } = options
+  const { caller, consumer, resourceType, selector, visibilityMs, onDeadLetter } = options
   const path = `/api/hyperfleet/v1/events/consumers/${encodeURIComponent(consumer)}`
   const claimUrl = (receipt: string) => `${path}/claims/${encodeURIComponent(receipt)}`
 
@@ -67,7 +67,7 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
       return {
         event: parseEvent(event),
         acknowledge: () => updateClaim('DELETE', receipt),
-        extend: () => updateClaim('PATCH', receipt, { visibility: formatDuration(visibility) }),
+        extend: () => updateClaim('PATCH', receipt, { visibility: formatDuration(visibilityMs) }),
         giveBack: (delay) => updateClaim('PATCH', receipt, { visibility: formatDuration(delay) }),
       }
     } catch (error) {
@@ -82,7 +82,7 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
       await request('PUT', path, { resourceType, labels: selector }, NO_RETRY, signal)
     },
     async take(max, signal) {
-      const settings = { max, wait: formatDuration(CLAIM_WAIT_MS), visibility: formatDuration(visibility) }
+      const settings = { max, wait: formatDuration(CLAIM_WAIT_MS), visibility: formatDuration(visibilityMs) }
       const { body } = await request('POST', `${path}/claims`, settings, LONG_POLL, signal)
       const deliveries = await Promise.all(parseClaims(body).map(toDelivery))
       return deliveries.filter((delivery) => delivery !== undefined)

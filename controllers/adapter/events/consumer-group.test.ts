@@ -4,7 +4,7 @@ import { consumerGroup } from './consumer-group.ts'
 /** As the API says it: services/hyperfleet-api/http/routes/events.ts. JetStream takes all of it for durable consumers. */
 const TAKEN = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-test('a group can be read, and found again after a restart', () => {
+test('ADAPTER-21: a group can be read, and found again after a restart', () => {
   expect(consumerGroup('hyperfleet', 'cl-namespace')).toMatchInlineSnapshot(`"hyperfleet-cl-namespace-e5c997e12ab5"`)
 })
 

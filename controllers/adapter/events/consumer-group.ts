@@ -6,7 +6,7 @@ const MAX_GROUP_CHARS = 63
 const HASH_CHARS = 12
 
 /**
- * The consumer group of a task that names none: of no other task. Namespaces and names may have the hyphen that parts them,
+ * The consumer group of a task that names none: of no other task (ADAPTER-21). Namespaces and names may have the hyphen that parts them,
  * dots, and more characters than a group, so what can be read of them is not enough: a hash of both makes the difference.
  */
 export const consumerGroup = (namespace: string, name: string): string => {

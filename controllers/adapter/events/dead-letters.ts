@@ -1,6 +1,6 @@
 /**
- * Messages of JetStream that a task can't work on are kept in a stream of their own, with why, until somebody replays them.
- * Seed: a poison message holds nobody up; nothing is lost. Events from the API's queue have its dead letters: docs/api-events.md.
+ * Messages of JetStream that a task can't work on are kept in a stream of their own, with the reason, until they are replayed:
+ * ADAPTER-17, ADAPTER-22. Dead letters of the API's queue: docs/api-events.md.
  */
 import { JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { headers, type NatsConnection, nanos } from '@nats-io/transport-node'

@@ -44,7 +44,7 @@ const MAX_REDELIVERY_DELAY_MS = 600_000
 const DEAD_LETTER_RETRY_MS = 30_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
-  const { url, name, maxDeliveries: deliveries = MAX_DELIVERIES, onDeadLetter } = options
+  const { url, name, maxDeliveries = MAX_DELIVERIES, onDeadLetter } = options
   let connection: NatsConnection | undefined
   let consumer: Consumer | undefined
 
@@ -85,7 +85,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
   const toDelivery = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
     const { deliveryCount } = message.info
     // Twice as often: managers that end give back what they hold, which is nobody's failure.
-    if (deliveryCount > deliveries * 2) {
+    if (deliveryCount > maxDeliveries * 2) {
       await moveToDeadLetters(connection, message, `it was taken ${deliveryCount - 1} times and never done with`)
       return undefined
     }
@@ -95,7 +95,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
         acknowledge: async () => message.ack(),
         extend: async () => message.working(),
         giveBack: async (delay) => {
-          if (delay > 0 && deliveryCount >= deliveries)
+          if (delay > 0 && deliveryCount >= maxDeliveries)
             await moveToDeadLetters(connection, message, `its run could not be told to the API, ${deliveryCount} times`)
           else message.nak(exponentialDelay({ initial: delay, factor: 2, max: MAX_REDELIVERY_DELAY_MS }, deliveryCount))
         },
@@ -159,11 +159,11 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
 /** Makes the consumer, or brings one that is there up to date. @throws JetStreamApiError */
 const ensureDurable = async (
   connection: NatsConnection,
-  { consumer, legacyConsumer: former, resourceType, visibilityMs: visibility }: JetStreamOptions,
+  { consumer, legacyConsumer, resourceType, visibilityMs }: JetStreamOptions,
 ): Promise<Consumer> => {
   const { consumers } = await jetstreamManager(connection)
   const changeable = {
-    ack_wait: nanos(visibility),
+    ack_wait: nanos(visibilityMs),
     // Counted here: JetStream would forget a message without keeping it.
     max_deliver: -1,
     filter_subject: `${SUBJECTS}.${resourceType}`,
@@ -177,18 +177,21 @@ const ensureDurable = async (
       ...changeable,
       durable_name: consumer,
       ack_policy: AckPolicy.Explicit,
-      ...(await startPosition(consumers, former)),
+      ...(await startPosition(consumers, legacyConsumer)),
     })
   }
   return jetstream(connection).consumers.get(STREAM, consumer)
 }
 
 /** Where a new consumer begins: behind what the former one has acknowledged, or with the first message. */
-const startPosition = async (consumers: ConsumerAPI, former: string | undefined): Promise<Partial<ConsumerConfig>> => {
+const startPosition = async (
+  consumers: ConsumerAPI,
+  legacyConsumer: string | undefined,
+): Promise<Partial<ConsumerConfig>> => {
   const all = { deliver_policy: DeliverPolicy.All }
-  if (former === undefined) return all
+  if (legacyConsumer === undefined) return all
   try {
-    const { ack_floor } = await consumers.info(STREAM, former)
+    const { ack_floor } = await consumers.info(STREAM, legacyConsumer)
     return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: ack_floor.stream_seq + 1 }
   } catch (error) {
     if (!(error instanceof JetStreamApiError)) throw error

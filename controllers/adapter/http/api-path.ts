@@ -1,4 +1,4 @@
-/** Where on the HyperFleet API a task's URL leads. The peer's rules, but a query string is kept. */
+/** Where on the HyperFleet API a task's URL leads. As in the Go adapter, but a query string is kept. ADAPTER-54. */
 
 const BASE = '/api/hyperfleet/v1'
 

@@ -76,7 +76,7 @@ export class HttpClient {
   async send(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<HttpResult> {
     const { clock, random = Math.random, onRequest } = this.#options
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.attempt(request, retry, signal)
+      const outcome = await this.#attempt(request, retry, signal)
       const isLast = attempt >= retry.attempts || (outcome.answer !== undefined && !isRetryable(outcome.answer.status))
       if (isLast) {
         onRequest?.({ method: request.method, url: request.url, status: outcome.answer?.status, attempts: attempt })
@@ -88,14 +88,14 @@ export class HttpClient {
     }
   }
 
-  async attempt(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<Attempt> {
-    const { roundTrip: exchange, timeoutMs: timeout, tokenFile, traceparent } = this.#options
+  async #attempt(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<Attempt> {
+    const { roundTrip, timeoutMs, tokenFile, traceparent } = this.#options
     try {
       const headers: Record<string, string> = { ...request.headers }
       if (traceparent !== undefined) headers.traceparent = traceparent
       if (tokenFile !== undefined) headers.authorization ??= `Bearer ${await readToken(tokenFile)}`
       const sent = { ...request, headers }
-      return { answer: await exchange(sent, retry.timeoutMs ?? timeout, signal), error: undefined }
+      return { answer: await roundTrip(sent, retry.timeoutMs ?? timeoutMs, signal), error: undefined }
     } catch (error) {
       signal.throwIfAborted()
       return { answer: undefined, error }

@@ -8,7 +8,7 @@ test.for([
   ['/api/hyperfleet/v1/clusters/x', '/api/hyperfleet/v1/clusters/x'],
   ['api/hyperfleet/v1/clusters/x', '/api/hyperfleet/v1/clusters/x'],
   ['https://elsewhere.example.com/api/hyperfleet/v1/clusters/x?b=2', '/api/hyperfleet/v1/clusters/x?b=2'],
-])('%s is asked of the task’s own API as %s', ([url = '', path]) => {
+])('ADAPTER-54: %s is requested from the task’s own API as %s', ([url = '', path]) => {
   expect(apiPath(url)).toBe(path)
 })
 
@@ -27,7 +27,7 @@ describe('another try', () => {
     expect(retryDelay({ ...retry, backoff: 'constant' }, 1, 1)).toBeCloseTo(110)
   })
 
-  test('for what may be another answer next time, and for no other', () => {
+  test('ADAPTER-13: for a status that may be another one next time, and for no other', () => {
     expect([408, 429, 500, 503].every(isRetryable)).toBe(true)
     expect([200, 400, 401, 403, 404, 409, 422].some(isRetryable)).toBe(false)
   })

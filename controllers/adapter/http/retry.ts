@@ -1,4 +1,4 @@
-/** When a request is tried again, and after how long. The peer's rules. */
+/** When a request is tried again, and after how long: ADAPTER-13. As in the Go adapter. */
 import type { Retry } from '../task/task.ts'
 
 /** Answers that may be another one next time; every other 4xx stays what it is. */
@@ -11,11 +11,9 @@ const JITTER = 0.1
  * @param failed how many tries have failed, from 1
  * @param random in [0, 1): spreads the delay by a tenth either way
  */
-export const retryDelay = (
-  { backoff, baseDelayMs: baseDelay, maxDelayMs: maxDelay }: Retry,
-  failed: number,
-  random: number,
-): number => {
-  const grown = { constant: baseDelay, linear: baseDelay * failed, exponential: baseDelay * 2 ** (failed - 1) }[backoff]
-  return Math.min(grown, maxDelay) * (1 - JITTER + 2 * JITTER * random)
+export const retryDelay = ({ backoff, baseDelayMs, maxDelayMs }: Retry, failed: number, random: number): number => {
+  const grown = { constant: baseDelayMs, linear: baseDelayMs * failed, exponential: baseDelayMs * 2 ** (failed - 1) }[
+    backoff
+  ]
+  return Math.min(grown, maxDelayMs) * (1 - JITTER + 2 * JITTER * random)
 }

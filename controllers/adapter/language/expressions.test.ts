@@ -55,7 +55,7 @@ test.each([
 })
 
 test.each(['has(cluster.deleted_time)', 'cluster.?deleted_time.hasValue()'])(
-  'a live cluster is not deleted because its API writes "deleted_time": null: %s',
+  'ADAPTER-4: a live cluster is not deleted because its API writes "deleted_time": null: %s',
   (expression) => {
     expect(compile(expression).evaluate(values)).toBe(false)
     expect(compile(expression).evaluate({ ...values, cluster: { deleted_time: '2026-01-01T00:00:00Z' } })).toBe(true)
@@ -68,7 +68,7 @@ test('a name that the task does not declare is refused before it runs, with the 
   expect(() => compile('conditionStats([], "Ready")')).toThrow('did you mean conditionStatus?')
 })
 
-test('an error at run time is an error, never false', () => {
+test('ADAPTER-3: an error at run time is an error, never false', () => {
   expect(() => compile('cluster.spec.replicas > 1').evaluate(values)).toThrow('no such key: spec')
   expect(() => compile('cluster.missing && false').evaluate(values)).not.toThrow()
   expect(() => compile('cluster.missing && true').evaluate(values)).toThrow('no such key: missing')

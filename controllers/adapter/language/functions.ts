@@ -1,4 +1,4 @@
-/** The functions that task expressions have beyond the standard ones; names and meaning are the Go peer's. */
+/** The functions that task expressions have beyond the standard ones; names and meaning are the Go adapter's. They accept whatever JSON an API gives: ADAPTER-15. */
 import { type CelFunction, toJson } from '#lib/cel/index.ts'
 
 const map = (value: unknown): ReadonlyMap<unknown, unknown> | undefined => (value instanceof Map ? value : undefined)

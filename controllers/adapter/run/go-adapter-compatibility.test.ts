@@ -1,7 +1,6 @@
 /**
- * What the Go adapter does and its users build on, each by the number of its behaviour; where ours differs on purpose, the name says
- * how. (7) on a real stream is in test/integration/adapter/nats.test.ts, (20) beside the operators, (25) readiness in
- * test/integration/cmd.
+ * What users of the Go adapter (openshift-hyperfleet/hyperfleet-adapter) build on, each by its rule. Delivery from a real stream is in
+ * test/integration/adapter/nats.test.ts.
  */
 import { Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
@@ -26,7 +25,7 @@ const answering = (method: string, urlPattern: string, ...responses: ResponseRul
   responses,
 })
 
-test('behaviour 1: params, then a precondition that asks the API, then create, discover, and a report', async () => {
+test('ADAPTER-1: params, then a precondition that asks the API, then create, discover, and a report', async () => {
   const world = runWorld({
     params: [{ name: 'clusterId', source: 'event.id', required: true }],
     preconditions: [
@@ -49,7 +48,7 @@ test('behaviour 1: params, then a precondition that asks the API, then create, d
   expect(world.reports()).toEqual([{ found: 'a-c1', of: 'east' }])
 })
 
-test('behaviour 2: a precondition that is not met skips the resources; post actions run and know why', async () => {
+test('ADAPTER-6: a precondition that is not met skips the resources; post actions run and know why', async () => {
   const world = runWorld({
     preconditions: [{ name: 'p', conditions: [{ field: 'event.generation', operator: 'greaterThan', value: 30 }] }],
     resources: [configMap('a')],
@@ -62,7 +61,7 @@ test('behaviour 2: a precondition that is not met skips the resources; post acti
   ])
 })
 
-test('behaviour 3: a precondition whose API fails: failed, reported, and failed it stays', async () => {
+test('ADAPTER-7: a precondition whose API fails: failed, reported, and failed it stays', async () => {
   const world = runWorld(
     {
       preconditions: [{ name: 'p', api_call: { url: '/other', retry_attempts: 1 } }],
@@ -75,7 +74,7 @@ test('behaviour 3: a precondition whose API fails: failed, reported, and failed 
   expect([world.done(), world.reports()]).toEqual([[], [{ status: 'failed', skipped: true }]])
 })
 
-describe('behaviour 4: a precondition that meets a 404', () => {
+describe('ADAPTER-7: a precondition that meets a 404', () => {
   const task = {
     preconditions: [{ name: 'p', api_call: { url: '/clusters/gone' } }],
     resources: [configMap('a')],
@@ -94,10 +93,10 @@ describe('behaviour 4: a precondition that meets a 404', () => {
   })
 })
 
-describe('behaviour 5: a post action', () => {
+describe('ADAPTER-10: a post action', () => {
   const put = (...responses: ResponseRule['responses']) =>
     runWorld({ post: reporting({ ok: 'true' }) }, { responses: [answering('PUT', 'statuses$', ...responses)] }).run()
-  test('that meets a 404 ends the run in peace', async () => {
+  test('that meets a 404 ends the run without a failure', async () => {
     expect(await put({ statusCode: 404 })).toMatchObject({ trace: { status: 'success' }, isReported: true })
   })
   test('that meets 5xx fails after its tries', async () => {
@@ -107,7 +106,7 @@ describe('behaviour 5: a post action', () => {
   })
 })
 
-test('behaviour 6: a required param without a value fails the run; ours tells the API why, too', async () => {
+test('ADAPTER-5: a required param without a value fails the run; the API gets to know why', async () => {
   const world = runWorld({ params: [{ name: 'p', source: 'event.nope', required: true }], resources: [configMap('a')] })
   expect((await world.run()).trace.status).toBe('failed')
   expect(world.done()).toEqual([])
@@ -119,18 +118,18 @@ test.each([
   '{}',
   '{"specversion":"1.0","id":"1","type":"t"}',
   '{"specversion":"1.0","id":"1","type":"t","data":{}}',
-])('behaviour 7: what is no event is refused at once, and never given back to come again: %s', (text) => {
+])('ADAPTER-17: what is no event is refused at once, and never given back to come again: %s', (text) => {
   expect(() => parseEventText(text)).toThrow(NotAnEventError)
 })
 
-test('behaviour 8: whatever a run comes to is acknowledged; ours takes it again only when the API could not be told', async () => {
+test('ADAPTER-18: whatever a run comes to is acknowledged; it comes again only when the API did not get the report', async () => {
   const failing = runWorld({ preconditions: [{ name: 'p', expression: 'resource.nope' }], resources: [] })
   expect(await failing.run()).toMatchObject({ trace: { status: 'failed' }, isReported: true })
   const deaf = { responses: [answering('PUT', 'statuses$', { statusCode: 503 })] }
   expect(await runWorld({ resources: [configMap('a')] }, deaf).run()).toMatchObject({ isReported: false })
 })
 
-test('behaviour 9: a new generation updates, and recreate_on_change deletes and creates; an equal one makes nothing anew', async () => {
+test('ADAPTER-28: a new generation updates, and recreate_on_change deletes and creates; an equal one makes nothing anew', async () => {
   const world = runWorld({ resources: [configMap('updated'), configMap('anew', { recreate_on_change: true })] })
   await world.run()
   world.done()
@@ -141,13 +140,13 @@ test('behaviour 9: a new generation updates, and recreate_on_change deletes and 
   expect(world.done()).toEqual(['apply updated', 'delete anew Background', 'apply anew'])
 })
 
-test('behaviour 10: what somebody else created in between is no error', async () => {
+test('ADAPTER-24: an object that another manager created in between is no error', async () => {
   const world = runWorld({ resources: [configMap('a')] })
   world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a-c1', namespace: 'n' } })
   expect(await world.run()).toMatchObject({ trace: { status: 'success' } })
 })
 
-test('behaviour 11: of several matches the one of the highest generation speaks, then the first name', async () => {
+test('ADAPTER-30: of several matches the one of the highest generation is used, then the first name', async () => {
   const labels = { app: 'x' }
   const world = runWorld({
     resources: [
@@ -175,7 +174,7 @@ test('behaviour 11: of several matches the one of the highest generation speaks,
   expect(world.reports()).toEqual([{ found: 'amy' }])
 })
 
-test('behaviour 12: expressions can read which phase and step failed, and why', async () => {
+test('ADAPTER-16: expressions can read which phase and step failed, and why', async () => {
   const world = runWorld({
     resources: [configMap('a')],
     post: reporting({
@@ -190,7 +189,7 @@ test('behaviour 12: expressions can read which phase and step failed, and why', 
   expect(world.reports()).toEqual([{ phase: 'resources', step: 'a', message: 'a was refused', reason: 'ApplyFailed' }])
 })
 
-describe('behaviour 13: create.when', () => {
+describe('ADAPTER-29: create.when', () => {
   const created = (expression: string) =>
     runWorld({ resources: [configMap('a', { lifecycle: { create: { when: { expression } } } })] })
   test('true creates, false does not', async () => {
@@ -202,7 +201,7 @@ describe('behaviour 13: create.when', () => {
     world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a-c1', namespace: 'n' } })
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a applied'])
   })
-  test('that has no value fails; the peer skips in silence', async () => {
+  test('that has no value fails', async () => {
     expect(await created('resource.nope').run()).toMatchObject({ trace: { status: 'failed' } })
   })
   test('that is no expression is refused when the task is loaded', () => {
@@ -210,7 +209,7 @@ describe('behaviour 13: create.when', () => {
   })
 })
 
-describe('behaviour 14: delete.when', () => {
+describe('ADAPTER-29: delete.when', () => {
   const gated = (expression: string) => ({
     resources: [configMap('a', { lifecycle: { delete: { when: { expression } } } })],
   })
@@ -232,7 +231,7 @@ describe('behaviour 14: delete.when', () => {
     world.resource = DELETED
     expect(await world.run()).toMatchObject({ trace: { status: 'success' }, remaining: [] })
   })
-  test('false applies while the resource lives; while it is being deleted it waits, where the peer would apply', async () => {
+  test('false applies while the resource lives; while it is being deleted it waits', async () => {
     const world = await deleting(gated('false'))
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a waiting'])
     expect(world.done()).toEqual([])
@@ -241,7 +240,7 @@ describe('behaviour 14: delete.when', () => {
   })
 })
 
-test('behaviour 15: resources.?X.hasValue() orders: in the same run what goes at once, in a later one what is held', async () => {
+test('ADAPTER-37: resources.?X.hasValue() orders: in the same run what goes at once, in a later one what is held', async () => {
   const gate = (expression: string) => ({ lifecycle: { delete: { when: { expression } } } })
   const task = {
     resources: [
@@ -257,7 +256,7 @@ test('behaviour 15: resources.?X.hasValue() orders: in the same run what goes at
   expect(outcomes((await world.run()).trace.resources)).toEqual(['parent deleted', 'child gone'])
 })
 
-test('behaviour 16: neither a refused deletion nor a condition without a value stops the others; all are reported', async () => {
+test('ADAPTER-40: neither a refused deletion nor a condition without a value stops the others; all are reported', async () => {
   const world = await deleting({
     resources: [
       configMap('a', { lifecycle: { delete: { when: { expression: 'has(resource.deleted_time)' } } } }),
@@ -274,7 +273,7 @@ test('behaviour 16: neither a refused deletion nor a condition without a value s
   expect(Object.keys(report?.errors ?? {})).toEqual(['a', 'b'])
 })
 
-test('behaviour 17: the propagation policy is handed on, Background when nothing is said', async () => {
+test('ADAPTER-43: the propagation policy is handed on, Background when nothing is said', async () => {
   const world = await deleting({
     resources: [
       configMap('said', {
@@ -287,13 +286,13 @@ test('behaviour 17: the propagation policy is handed on, Background when nothing
   expect(world.done().toSorted()).toEqual(['delete said Foreground', 'delete unsaid Background'])
 })
 
-test('behaviour 18: what is deleted is no resource of expressions any more', async () => {
+test('ADAPTER-39: what is deleted is no resource of expressions any more', async () => {
   const world = await deleting({ resources: [configMap('a')], post: reporting({ there: 'resources.?a.hasValue()' }) })
   await world.run()
   expect(world.reports()).toEqual([{ there: false }])
 })
 
-test('behaviour 19: captures by field, by JSONPath and by expression, defaults, and the whole answer under its name', async () => {
+test('ADAPTER-14: captures by field, by JSONPath and by expression, defaults, and the whole answer under its name', async () => {
   const body = {
     spec: { size: 3 },
     list: [
@@ -330,7 +329,7 @@ test.each([
   'statusFeedbackValue(x.v, "a")',
   'dig(x.v, "a.b.0")',
   'toJson(x.v)',
-])('behaviour 21: %s bears whatever an API gives', async (expression) => {
+])('ADAPTER-15: %s bears whatever an API gives', async (expression) => {
   for (const v of ['null', '[]', '[null, 1, "a"]', '{}', '{"type": 7}', '"text"', '1.5', '[{"type": "Ready"}]']) {
     const world = runWorld({
       params: [{ name: 'x', source: { expression: `{"v": ${v}}` } }],
@@ -340,7 +339,7 @@ test.each([
   }
 })
 
-test('behaviour 22: what is built and sent depends on its own when; nothing is sent when a payload can’t be built', async () => {
+test('ADAPTER-9: what is built and sent depends on its own when; nothing is sent when a payload can’t be built', async () => {
   const post = (payload: string, action: string, value = 'true') => ({
     payloads: [{ name: 'said', when: { expression: payload }, build: { it: { expression: value } } }],
     post_actions: [
@@ -363,7 +362,7 @@ test('behaviour 22: what is built and sent depends on its own when; nothing is s
   expect(await sent(post('true', 'true', 'resource.nope'))).toEqual([[], 1])
 })
 
-test('behaviour 23: objects inside a ManifestWork, with what its status says of them', async () => {
+test('ADAPTER-32: objects inside a ManifestWork, with what its status says of them', async () => {
   const inner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'inner', namespace: 'x' } }
   const work = { apiVersion: 'work.open-cluster-management.io/v1', kind: 'ManifestWork' }
   const status = {
@@ -405,7 +404,7 @@ test('behaviour 23: objects inside a ManifestWork, with what its status says of 
   expect(world.reports()).toEqual([{ phase: 'Active', fit: 'True', nobody: false }])
 })
 
-describe('behaviour 24: a request', () => {
+describe('ADAPTER-13: a request', () => {
   const asked = (...statuses: readonly number[]) =>
     runWorld(
       { params: [{ name: 'x', source: { api_call: { url: '/other', retry_attempts: 3 } }, required: true }] },
@@ -426,7 +425,7 @@ describe('behaviour 24: a request', () => {
   })
 })
 
-test('behaviour 25: each outcome is counted as what it was', async () => {
+test('ADAPTER-48: each outcome is counted as what it was', async () => {
   const metrics = createMetrics(new Registry())
   const runs: readonly JsonObject[] = [
     {},

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Redactor } from './redactor.ts'
 
-test('a value is hidden wherever it stands, also in JSON, in a URL, and in base64', () => {
+test('ADAPTER-53: a value is hidden wherever it stands, also in JSON, in a URL, and in base64', () => {
   const redactor = new Redactor(['s3c"ret value\n'])
   const shown = redactor.redactDocument({
     plain: 'token s3c"ret value!',
@@ -23,7 +23,7 @@ test('of two values the longer one is hidden as a whole', () => {
   )
 })
 
-test('every value of a Secret is hidden, within a ManifestWork too; other objects are not secret', () => {
+test('ADAPTER-53: every value of a Secret is hidden, within a ManifestWork too; other objects are not secret', () => {
   const redactor = new Redactor()
   const secret = { kind: 'Secret', data: { a: Buffer.from('alpha').toString('base64') }, stringData: { b: 'bravo' } }
   redactor.addSecretsIn({ kind: 'ManifestWork', spec: { workload: { manifests: [secret] } } })

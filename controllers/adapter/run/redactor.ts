@@ -9,7 +9,7 @@ import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 const MIN_SECRET_CHARS = 4
 
 export class Redactor {
-  readonly secrets = new Set<string>()
+  readonly #secrets = new Set<string>()
   /** The longest first: one value may be part of another one. */
   #sorted: readonly string[] | undefined
 
@@ -24,7 +24,7 @@ export class Redactor {
     if (text.length < MIN_SECRET_CHARS) return
     const forms = [text, JSON.stringify(text).slice(1, -1), encodeURIComponent(text)]
     for (const form of [...forms, Buffer.from(value).toString('base64'), Buffer.from(text).toString('base64')])
-      this.secrets.add(form)
+      this.#secrets.add(form)
     this.#sorted = undefined
   }
 
@@ -45,21 +45,21 @@ export class Redactor {
   }
 
   redactText(text: string): string {
-    this.#sorted ??= [...this.secrets].toSorted((a, b) => b.length - a.length)
+    this.#sorted ??= [...this.#secrets].toSorted((a, b) => b.length - a.length)
     return this.#sorted.reduce((shown, value) => shown.replaceAll(value, HIDDEN), text)
   }
 
   /** The same document with every text in it redacted. */
   redactDocument<T>(value: T): T {
-    if (this.secrets.size === 0) return value
-    return this.redactWithin(value) as T
+    if (this.#secrets.size === 0) return value
+    return this.#redactWithin(value) as T
   }
 
-  redactWithin(value: unknown): unknown {
+  #redactWithin(value: unknown): unknown {
     if (typeof value === 'string') return this.redactText(value)
-    if (Array.isArray(value)) return value.map((item) => this.redactWithin(item))
+    if (Array.isArray(value)) return value.map((item) => this.#redactWithin(item))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.redactWithin(item)]))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#redactWithin(item)]))
   }
 }
 

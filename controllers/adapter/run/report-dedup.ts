@@ -1,6 +1,6 @@
-/** Remembers what was reported, so that the same is not sent again and again while nothing changes. */
+/** Remembers the reports of the last seconds, so that an equal one is not sent again: ADAPTER-11. */
 
-/** For how long an equal report says nothing new, in milliseconds. Design page 50, A run. */
+/** How long an equal report is not sent again. */
 export const DEDUP_WINDOW_MS = 30_000
 
 /** Fields that differ in reports which say the same. */
@@ -20,12 +20,12 @@ export class ReportDedup {
     )
   }
 
-  /** It was taken. */
+  /** The API has taken the report. */
   recordSent(key: string, body: string, now: number): void {
     this.#sent.set(key, { text: withoutTimestamps(body), at: now })
   }
 
-  /** Nothing is remembered for longer than it is of use. */
+  /** Forgets reports that are older than the window. */
   dropExpired(now: number): void {
     for (const [key, { at }] of this.#sent) if (now - at >= DEDUP_WINDOW_MS) this.#sent.delete(key)
   }

@@ -22,7 +22,7 @@ export interface RunStateOptions {
   readonly config: JsonObject
   /** `env` of expressions: the variables that tasks may read. */
   readonly environment: Readonly<Record<string, string>>
-  /** What nobody may see; grows with what the run reads. */
+  /** Knows the secrets of the run; a run adds those that it reads. */
   readonly redactor: Redactor
 }
 
@@ -62,7 +62,7 @@ export class RunState {
     return this.failures.length > 0
   }
 
-  /** The generation that the run is about; 0 when nobody says. */
+  /** The generation that the run is about; 0 when neither the resource nor the event says it. */
   get generation(): number {
     const generation = this.resource?.generation ?? this.event.data.generation
     return typeof generation === 'number' ? generation : 0
@@ -89,7 +89,7 @@ export class RunState {
     this.failures.push({ phase, step, reason: error.reason, message: this.redactor.redactText(error.message) })
   }
 
-  /** The peer's names. */
+  /** The names are the Go adapter's. ADAPTER-16. */
   #adapter(): JsonObject {
     const [first] = this.failures
     const errors = this.failures

@@ -10,7 +10,7 @@ import {
 } from '#test/worlds/adapter/run-world.ts'
 
 describe('while the resource lives', () => {
-  test('everything is applied in the order of the list, marked, and reported', async () => {
+  test('ADAPTER-24, ADAPTER-25: everything is applied in the order of the list, labelled, and reported', async () => {
     const world = runWorld({ resources: [configMap('a'), configMap('b')] })
     const { trace, isReported } = await world.run()
     expect([trace.status, trace.mode, isReported]).toEqual(['success', 'apply', true])
@@ -25,7 +25,7 @@ describe('while the resource lives', () => {
     ])
   })
 
-  test('the resource is read once, however often the task asks for it', async () => {
+  test('ADAPTER-2: the resource is read once, however often the task asks for it', async () => {
     const api_call = { url: '/clusters/{{ .event.id }}' }
     const { trace } = await runWorld({
       params: [{ name: 'cluster', source: { api_call } }],
@@ -40,7 +40,7 @@ describe('while the resource lives', () => {
     expect(trace.status).toBe('success')
   })
 
-  test('an equal report is not sent again', async () => {
+  test('ADAPTER-11: an equal report is not sent again', async () => {
     const world = runWorld({ resources: [configMap('a')] })
     await world.run()
     expect(world.reports()).toHaveLength(1)
@@ -51,7 +51,7 @@ describe('while the resource lives', () => {
     expect(world.reports()).toMatchObject([{ observed_generation: 3 }])
   })
 
-  test('preconditions that are not met: nothing is applied, post actions run and know why', async () => {
+  test('ADAPTER-6: preconditions that are not met: nothing is applied, post actions run and know why', async () => {
     const world = runWorld({
       preconditions: [{ name: 'big', conditions: [{ field: 'event.generation', operator: 'greaterThan', value: 30 }] }],
       resources: [configMap('a')],
@@ -64,7 +64,7 @@ describe('while the resource lives', () => {
     ])
   })
 
-  test('an expression that has no value is an error and never false: nothing is applied, Health=False', async () => {
+  test('ADAPTER-3: an expression that has no value is an error and never false: nothing is applied, Health=False', async () => {
     const world = runWorld({
       preconditions: [{ name: 'typo', expression: 'resource.spec.replicas > 1' }],
       resources: [configMap('a')],
@@ -74,7 +74,7 @@ describe('while the resource lives', () => {
     expect(conditionsOf(world.reports()[0])).toContain('Health False ExpressionFailed')
   })
 
-  test('an expression that decides about deletion and has no value deletes nothing, and applies nothing', async () => {
+  test('ADAPTER-3: an expression that decides about deletion and has no value deletes nothing, and applies nothing', async () => {
     const world = runWorld({
       resources: [
         configMap('a', { lifecycle: { delete: { when: { expression: 'resource.spec.obsolete' } } } }),
@@ -93,7 +93,7 @@ describe('while the resource lives', () => {
     ])
   })
 
-  test('a required param without a value is reported, as the peer does not', async () => {
+  test('ADAPTER-5: a required param without a value is reported', async () => {
     const world = runWorld({
       params: [{ name: 'zone', source: 'resource.spec.zone', required: true }],
       resources: [configMap('a')],
@@ -114,7 +114,7 @@ describe('while the resource lives', () => {
     ])
   })
 
-  test('an apply that is refused ends the resources, and the report says what was refused', async () => {
+  test('ADAPTER-24: an apply that is refused ends the resources, and the report says what was refused', async () => {
     const world = runWorld({ resources: [configMap('a'), configMap('b'), configMap('c')] })
     world.refused.set('b', { operation: 'apply', reason: 'Forbidden' })
     const { trace } = await world.run()
@@ -127,14 +127,14 @@ describe('while the resource lives', () => {
     ])
   })
 
-  test('a resource that is gone from the API ends the run without a word', async () => {
+  test('ADAPTER-12: a resource that the API does not have ends the run without a report', async () => {
     const world = runWorld({ resources: [configMap('a')] })
     world.resource = undefined
     const { trace, isReported } = await world.run()
     expect([trace.status, isReported, world.done(), world.reports()]).toEqual(['skipped', true, [], []])
   })
 
-  test('what comes from files and from the environment is in no trace', async () => {
+  test('ADAPTER-53: values from files and from the environment are in no trace', async () => {
     const world = runWorld(
       {
         params: [
@@ -153,7 +153,7 @@ describe('while the resource lives', () => {
     ])
   })
 
-  test('create.when keeps an absent resource away, and never touches one that is there', async () => {
+  test('ADAPTER-29: create.when keeps an absent resource away, and never touches one that is there', async () => {
     const world = runWorld({
       resources: [
         configMap('a', { lifecycle: { create: { when: { expression: 'resource.?enabled.orValue(false)' } } } }),
@@ -166,7 +166,7 @@ describe('while the resource lives', () => {
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a applied'])
   })
 
-  test('recreate_on_change deletes nothing that it can’t make again', async () => {
+  test('ADAPTER-28: recreate_on_change deletes nothing that it can’t create again', async () => {
     const manifest = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -182,7 +182,7 @@ describe('while the resource lives', () => {
     expect(world.done()).toEqual([])
   })
 
-  test('recreate_on_change of what is asked to go and does not: the old one is never taken for the new one', async () => {
+  test('ADAPTER-28: recreate_on_change of an object that stays although it is deleted: the old one is never taken for the new one', async () => {
     const world = runWorld({ resources: [configMap('a', { recreate_on_change: true })] })
     await world.run()
     world.deaf.add('a')
@@ -193,7 +193,7 @@ describe('while the resource lives', () => {
     expect(conditionsOf(world.reports()[0])).toContain('Available False DeleteFailed')
   })
 
-  test('recreate_on_change deletes and creates for a new generation only', async () => {
+  test('ADAPTER-28: recreate_on_change deletes and creates for a new generation only', async () => {
     const world = runWorld({ resources: [configMap('a', { recreate_on_change: true })] })
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a applied'])
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a applied'])
@@ -210,7 +210,7 @@ describe('while the resource lives', () => {
 })
 
 describe('while the resource is being deleted', () => {
-  test('nothing is applied; everything goes in its order, in one run when it goes at once', async () => {
+  test('ADAPTER-34, ADAPTER-37: nothing is applied; everything is deleted in its order, in one run when it is gone at once', async () => {
     const world = await deleting({ resources: [configMap('parent'), configMap('child')] })
     const { trace, remaining } = await world.run()
     expect([trace.mode, remaining]).toEqual(['delete', []])
@@ -223,7 +223,7 @@ describe('while the resource is being deleted', () => {
     ])
   })
 
-  test('a manifest that can’t be rendered any more holds up no deletion: kind and name are enough', async () => {
+  test('ADAPTER-45: a manifest that can’t be rendered any more delays no deletion: kind and name are enough', async () => {
     const text = [
       'apiVersion: v1',
       'kind: ConfigMap',
@@ -254,7 +254,7 @@ describe('while the resource is being deleted', () => {
     expect(conditionsOf(world.reports().at(-1))).toContain('Finalized True CleanupConfirmed')
   })
 
-  test('that all is deleted is said to each event anew: a report that the API lost is repaired by the next pulse', async () => {
+  test('ADAPTER-11: that everything is deleted is reported for each event: a report that the API lost is repaired by the next pulse', async () => {
     const world = await deleting({ resources: [configMap('a')] })
     await world.run()
     expect(world.reports()).toHaveLength(1)
@@ -262,14 +262,14 @@ describe('while the resource is being deleted', () => {
     expect(conditionsOf(world.reports()[0])).toContain('Finalized True CleanupConfirmed')
   })
 
-  test('resources that are gone already: done', async () => {
+  test('ADAPTER-39: resources that are gone already are deleted', async () => {
     const world = runWorld({ resources: [configMap('a')] })
     world.resource = DELETED
     expect(outcomes((await world.run()).trace.resources)).toEqual(['a gone'])
     expect(conditionsOf(world.reports()[0])).toContain('Finalized True CleanupConfirmed')
   })
 
-  test('what is held by a finalizer holds up what waits for it, and Applied stays True', async () => {
+  test('ADAPTER-41: an object that a finalizer holds delays what waits for it, and Applied stays True', async () => {
     const world = await deleting({ resources: [configMap('parent'), configMap('child')] })
     world.held.add('child')
     const { remaining, trace } = await world.run()
@@ -292,7 +292,7 @@ describe('while the resource is being deleted', () => {
     expect((await world.run()).remaining).toEqual([])
   })
 
-  test('a DELETE that is refused does not stop the siblings, and Health=False', async () => {
+  test('ADAPTER-40: a DELETE that is refused does not stop the siblings, and Health=False', async () => {
     const world = await deleting({ resources: [configMap('a', { delete_options: { after: [] } }), configMap('b')] })
     world.refused.set('a', { operation: 'delete', reason: 'Forbidden' })
     const { remaining } = await world.run()
@@ -306,14 +306,14 @@ describe('while the resource is being deleted', () => {
     ])
   })
 
-  test('what can’t be looked at counts as there', async () => {
+  test('ADAPTER-42: a resource that can’t be observed counts as present', async () => {
     const world = await deleting({ resources: [configMap('a', { delete_options: { after: [] } }), configMap('b')] })
     world.refused.set('a', { operation: 'find', reason: 'Unreachable' })
     expect((await world.run()).remaining).toEqual(['a'])
     expect(conditionsOf(world.reports()[0])).toContain('Health False Unreachable')
   })
 
-  test('all matches of a selector go, of whatever generation', async () => {
+  test('ADAPTER-38: all matches of a selector go, of whatever generation', async () => {
     const labelled = configMap('a', { discovery: { by_selectors: { label_selector: { app: 'x' } } } })
     const world = runWorld({ resources: [labelled] })
     for (const name of ['one', 'two', 'three'])
@@ -323,7 +323,7 @@ describe('while the resource is being deleted', () => {
     expect(world.done()).toHaveLength(3)
   })
 
-  test('an orphaning deletion is not waited for', async () => {
+  test('ADAPTER-43: an orphaning deletion is not waited for', async () => {
     const world = await deleting({
       resources: [
         configMap('owner', { delete_options: { propagation_policy: 'Orphan', after: [] } }),
@@ -337,7 +337,7 @@ describe('while the resource is being deleted', () => {
     expect(conditionsOf(world.reports()[0])).toContain('Finalized True CleanupConfirmed')
   })
 
-  test('preconditions that are not met delete nothing; what is there blocks, and nothing there does not', async () => {
+  test('ADAPTER-44: preconditions that are not met delete nothing; objects that are left block, and none left do not', async () => {
     const task = {
       preconditions: [{ name: 'open', expression: 'resource.name != "east"' }],
       resources: [configMap('a')],
@@ -357,13 +357,28 @@ describe('while the resource is being deleted', () => {
     ])
   })
 
-  test('a deleted_time of null is no deletion', async () => {
+  test.each([
+    ['when_deleting, which reads what a precondition captured', { when_deleting: 'phase == "Terminating"' }, 'delete'],
+    ['when_deleting, whatever the deleted_time', { when_deleting: 'phase == "Other"' }, 'apply'],
+    ['a deleted_time', {}, 'delete'],
+  ] as const)('ADAPTER-33: %s decides whether the resource is being deleted', async (_, task, mode) => {
+    const field = { name: 'phase', field: 'status.phase' }
+    const world = runWorld({
+      preconditions: [{ name: 'cluster', api_call: { url: '/clusters/c1' }, capture: [field] }],
+      resources: [configMap('a')],
+      ...task,
+    })
+    world.resource = { ...DELETED, status: { phase: 'Terminating' } }
+    expect((await world.run()).trace.mode).toBe(mode)
+  })
+
+  test('ADAPTER-4: a deleted_time of null is no deletion', async () => {
     const world = runWorld({ resources: [configMap('a')] })
     world.resource = { ...DELETED, deleted_time: null }
     expect((await world.run()).trace.mode).toBe('apply')
   })
 
-  test('the peer’s gates decide the order; a gate that is not open applies nothing', async () => {
+  test('ADAPTER-35: the conditions of lifecycle decide the order; one that is false applies nothing', async () => {
     const gate = (expression: string) => ({
       lifecycle: {
         create: { when: { expression: '!resource.?deleted_time.hasValue()' } },
@@ -382,7 +397,7 @@ describe('while the resource is being deleted', () => {
     expect(trace.skipReason).toBeUndefined()
   })
 
-  test('a gate that has no value holds its own resource and no other', async () => {
+  test('ADAPTER-40: a condition without a value holds its own resource and no other', async () => {
     const world = await deleting({
       resources: [
         configMap('a', {
@@ -416,7 +431,7 @@ describe('post actions', () => {
     ...rest,
   })
 
-  test('an action whose payload was not built is skipped', async () => {
+  test('ADAPTER-9: an action whose payload was not built is skipped', async () => {
     const world = runWorld({
       post: {
         payloads: [{ name: 'said', when: { expression: 'false' }, build: {} }],
@@ -428,7 +443,7 @@ describe('post actions', () => {
     expect(world.reports()).toEqual([])
   })
 
-  test('a payload that can’t be built: no action runs, the standard report says so', async () => {
+  test('ADAPTER-8: a payload that can’t be built: no action runs, the standard report says so', async () => {
     const world = runWorld({
       resources: [configMap('a')],
       post: {
@@ -441,7 +456,7 @@ describe('post actions', () => {
     expect(conditionsOf(world.reports()[0])).toContain('Health False ExpressionFailed')
   })
 
-  test('an API that is away: tried again, then the event has to come again', async () => {
+  test('ADAPTER-10: an API that does not answer: tried again, then the event has to come again', async () => {
     const world = runWorld(
       { post: { payloads: [{ name: 'said', build: {} }], post_actions: [tell()] } },
       { responses: [{ match: { method: 'PUT', urlPattern: 'statuses$' }, responses: [{ statusCode: 503 }] }] },
@@ -451,7 +466,7 @@ describe('post actions', () => {
     expect(trace.actions[0]?.message).toContain('was answered with 503 (2 attempts)')
   })
 
-  test('a resource that went meanwhile is nobody to tell', async () => {
+  test('ADAPTER-10: a resource that is gone meanwhile needs no report', async () => {
     const world = runWorld(
       { post: { payloads: [{ name: 'said', build: {} }], post_actions: [tell()] } },
       { responses: [{ match: { method: 'PUT', urlPattern: 'statuses$' }, responses: [{ statusCode: 404 }] }] },

@@ -5,24 +5,22 @@
  *              │            │                │                │             │
  *              └────────────┴──── a failure ─┴────────────────┴─────────────┴──► Health=False is reported, whatever failed
  *
- * Design page 50, A run.
+ * ADAPTER-1.
  */
 
-import type { ResourceAction, RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import type { RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
-import { isGone, NothingToDoError } from './api-reader.ts'
+import { NothingToDoError } from './api-reader.ts'
 import { decideMode } from './phases/mode.ts'
 import { readParams } from './phases/params.ts'
-import { buildPayloads } from './phases/payloads.ts'
-import { runActions } from './phases/post-actions.ts'
 import { checkPreconditions } from './phases/preconditions.ts'
 import { Redactor } from './redactor.ts'
+import { reportOutcome } from './report.ts'
 import { applyResources } from './resources/apply.ts'
 import { deleteResources, observeOnly } from './resources/delete.ts'
 import type { RunContext } from './run-context.ts'
 import { RunState } from './run-state.ts'
-import { buildStandardReport } from './standard-report.ts'
 
 export interface RunOptions {
   readonly task: Task
@@ -32,23 +30,23 @@ export interface RunOptions {
   /** Environment variables that tasks may read. */
   readonly environment: Readonly<Record<string, string>>
   readonly context: RunContext
-  /** Whether the task is concerned with a resource. Default: with all of them. */
+  /** Whether the task's selector selects a resource. Default: it selects all. */
   readonly isSelected?: (resource: JsonObject) => boolean
-  /** Requests of the run, noted while it goes on. */
+  /** Requests of the run, added while it goes on. */
   readonly requests: readonly TracedRequest[]
-  /** What nobody may see, as far as it is known before the run. */
+  /** Knows the secrets that are there before the run. */
   readonly redactor?: Redactor
 }
 
 export interface RunResult {
   readonly trace: Trace
-  /** The API knows what the run found, or there is nobody left to tell. Otherwise the event has to come again. */
+  /** The API has the report, or the resource is gone. Otherwise the event has to be delivered again: ADAPTER-18. */
   readonly isReported: boolean
   /** Resources that a deletion still waits for. */
   readonly remaining: readonly string[]
 }
 
-/** @throws the signal's reason when the run was ended from outside */
+/** @throws the signal's reason when the run was aborted */
 export const run = async (options: RunOptions): Promise<RunResult> => {
   const { task, event, config, environment, context, requests, redactor = new Redactor() } = options
   const { clock } = context
@@ -66,7 +64,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
   try {
     const remaining = await runPhases(state, context, options.isSelected ?? (() => true))
     state.isDeleted = state.mode === 'delete' && remaining.length === 0
-    const { isReported, report } = await sendOutcome(state, remaining, context)
+    const { isReported, report } = await reportOutcome(state, remaining, context)
     const status = state.failed ? 'failed' : state.skipReason === undefined ? 'success' : 'skipped'
     return end(status, isReported, { report, remaining })
   } catch (error) {
@@ -80,10 +78,10 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
 const runPhases = async (
   state: RunState,
   context: RunContext,
-  concerns: (resource: JsonObject) => boolean,
+  isSelected: (resource: JsonObject) => boolean,
 ): Promise<readonly string[]> => {
   await readParams(state, context)
-  if (state.resource !== undefined && !concerns(state.resource))
+  if (state.resource !== undefined && !isSelected(state.resource))
     throw new NothingToDoError('the labels of the resource are not those that the task selects')
   if (state.failed) return []
   await checkPreconditions(state, context)
@@ -99,77 +97,6 @@ const runPhases = async (
     return []
   }
   return state.skipReason === undefined ? deleteResources(state, context) : observeOnly(state, context)
-}
-
-interface ReportResult {
-  readonly isReported: boolean
-  readonly report?: Json
-}
-
-/** Phases 4 and 5. What the task can't say itself is said by the standard report. */
-const sendOutcome = async (
-  state: RunState,
-  remaining: readonly string[],
-  context: RunContext,
-): Promise<ReportResult> => {
-  const hasParams = !state.failures.some(({ phase }) => phase === 'params')
-  if (state.task.postActions.length > 0 && hasParams) {
-    buildPayloads(state)
-    if (!state.failures.some(({ phase }) => phase === 'payloads')) {
-      const isReported = await runActions(state, context)
-      if (!state.failures.some(({ phase }) => phase === 'post_actions')) return { isReported }
-    }
-  }
-  return sendReport(state, remaining, context)
-}
-
-const sendReport = async (
-  state: RunState,
-  remaining: readonly string[],
-  { api, reportDedup, clock, signal, log }: RunContext,
-): Promise<ReportResult> => {
-  if (api.path === undefined) return { isReported: true }
-  const now = clock.now()
-  const report = buildStandardReport(buildOutcome(state, remaining), now)
-  const key = `${state.event.data.id}/`
-  const body = JSON.stringify(report)
-  // That everything is deleted is said to each event anew: were it lost once, the record would wait for it.
-  if (!state.isDeleted && reportDedup.isRepeat(key, body, now.getTime())) return { isReported: true, report }
-  try {
-    await api.report(report, signal)
-    reportDedup.recordSent(key, body, now.getTime())
-    return { isReported: true, report }
-  } catch (error) {
-    if (isGone(error)) return { isReported: true, report }
-    state.fail('post_actions', 'report', error)
-    log.warn('the report was not taken', { problem: state.failures.at(-1)?.message })
-    return { isReported: false, report }
-  }
-}
-
-/** What is not there because it is not meant to be. */
-const INTENTIONALLY_ABSENT: readonly ResourceAction[] = ['skipped', 'deleted', 'gone', 'leaving']
-
-const buildOutcome = (state: RunState, remaining: readonly string[]) => {
-  const { task, steps, mode, failures, skipReason, generation, resources } = state
-  const stepOf = (name: string) => steps.find((step) => step.name === name)
-  const isExpected = (name: string) => {
-    const action = stepOf(name)?.action
-    return action === undefined || !INTENTIONALLY_ABSENT.includes(action)
-  }
-  const names = task.resources.map(({ name }) => name)
-  return {
-    adapter: task.adapter,
-    generation,
-    mode,
-    failures,
-    skipReason,
-    expected: names.filter(isExpected),
-    objects: Object.fromEntries(
-      names.flatMap((name) => (resources[name] === undefined ? [] : [[name, resources[name] as JsonObject]])),
-    ),
-    remaining: remaining.map((name) => ({ name, message: stepOf(name)?.message ?? '' })),
-  }
 }
 
 const buildTrace = (

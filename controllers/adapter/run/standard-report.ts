@@ -1,6 +1,6 @@
 /**
- * The standard report: what the API is told when a task has no post actions of its own, and when its own could not say it.
- * Seed: pulses-and-status (Applied, Available, Health); adapter-deletion (the delete signal); peer: Finalized and its reasons.
+ * The standard report: what the API gets when a task has no post actions of its own, and when these can't be run (ADAPTER-8).
+ * ADAPTER-46 says when it lets the record go. The Go API reads `Finalized`, with the Go adapter's reasons.
  */
 
 import type { Mode, TracedFailure } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
@@ -60,7 +60,7 @@ const healthCondition = ({ failures, skipReason, mode, remaining }: Outcome): Re
     const where = first.step === '' ? first.phase : `${first.phase}, ${first.step}`
     return { status: 'False', reason: first.reason, message: `${where}: ${first.message}${more}` }
   }
-  // Somebody has to know why a deletion does not go on.
+  // ADAPTER-44.
   if (mode === 'delete' && skipReason !== undefined && remaining.length > 0)
     return { status: 'False', reason: 'PreconditionNotMet', message: skipReason }
   return { status: 'True', reason: 'Healthy', message: 'the adapter did what it could' }
@@ -117,7 +117,7 @@ const leastReady = (all: readonly Readiness[]): ReportedCondition => {
     : { status: one.available, reason: one.reason, message: one.message }
 }
 
-/** The peer's condition: may the record go? */
+/** Whether the record may go. */
 const finalizedCondition = (
   { mode }: Outcome,
   appliedSaid: ReportedCondition,

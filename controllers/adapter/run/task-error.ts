@@ -16,7 +16,7 @@ export type FailureReason =
   | 'ApplyFailed'
   | 'DiscoveryFailed'
   | 'DeleteFailed'
-  /** Seed: adapter-deletion, invalid dependency graphs. */
+  /** ADAPTER-36. */
   | 'InvalidDeletionOrder'
   | 'InvalidDeletionConfig'
   /** The task's ServiceAccount, or its credentials for an HTTP service, may not do it. */

@@ -43,7 +43,7 @@ test('the newest come first, and filters choose among them', () => {
   expect(said({ namespace: 'other' })).toEqual([])
 })
 
-test('a bounded number is kept, and the failure of a resource until it succeeds', () => {
+test('ADAPTER-60: a bounded number is kept, and the failure of a resource until it succeeds', () => {
   const book = new RunHistory()
   book.record(run('a', 'unlucky', 'failed'))
   for (let at = 0; at < 200; at++) book.record(run('a', `c${at}`))
@@ -62,7 +62,7 @@ test('the failures of many resources are bounded too', () => {
   expect(book.list({ status: 'failed' }, 1_000)).toHaveLength(50)
 })
 
-test('what is too large is cut, and its outcome stays', () => {
+test('ADAPTER-60: a large trace is truncated, and its outcome stays', () => {
   const book = new RunHistory()
   const failures = [{ phase: 'resources', step: 'config', reason: 'ApplyFailed', message: 'refused' }] as const
   const value = Array.from({ length: 20_000 }, (_, at) => at)

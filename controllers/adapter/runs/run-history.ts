@@ -14,14 +14,14 @@ interface TaskRuns {
 }
 
 export class RunHistory implements AdapterRuns {
-  readonly tasks = new Map<string, TaskRuns>()
+  readonly #tasks = new Map<string, TaskRuns>()
   readonly #listeners = new Set<() => void>()
   #count = 0
 
   record(run: Omit<AdapterRun, 'id'>): void {
     const key = keyOf(run)
-    const shelf: TaskRuns = this.tasks.get(key) ?? { last: [], failed: new Map() }
-    this.tasks.set(key, shelf)
+    const shelf: TaskRuns = this.#tasks.get(key) ?? { last: [], failed: new Map() }
+    this.#tasks.set(key, shelf)
     const kept = { id: String(++this.#count), ...run, trace: truncateTrace(run.trace) }
     shelf.last.push(kept)
     if (shelf.last.length > MAX_RUNS_PER_TASK) shelf.last.shift()
@@ -36,12 +36,12 @@ export class RunHistory implements AdapterRuns {
 
   /** The task is not ours any more: another process has its runs now, or nobody. */
   forget(namespace: string, task: string): void {
-    this.tasks.delete(keyOf({ namespace, task }))
+    this.#tasks.delete(keyOf({ namespace, task }))
   }
 
   list(filter: RunFilter, limit: number): readonly AdapterRun[] {
     const found = new Map<string, AdapterRun>()
-    for (const { last, failed } of this.tasks.values())
+    for (const { last, failed } of this.#tasks.values())
       for (const run of [...failed.values(), ...last]) if (fits(run, filter)) found.set(run.id, run)
     return [...found.values()].toSorted((a, b) => Number(b.id) - Number(a.id)).slice(0, limit)
   }

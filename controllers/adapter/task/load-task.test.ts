@@ -32,7 +32,7 @@ const problems = (value: unknown, options: Partial<LoadOptions> = {}): string =>
 }
 
 describe('task files load unchanged', () => {
-  test('the peer’s: captures, lifecycle, reports of its own', () => {
+  test('ADAPTER-58: one of the Go adapter: captures, lifecycle, reports of its own', () => {
     const task = load(file('go-adapter-lifecycle.yaml'))
     expect(task.params.map(({ name, source: { kind }, required }) => [name, kind, required])).toEqual([
       ['clusterId', 'path', true],
@@ -55,13 +55,13 @@ describe('task files load unchanged', () => {
     ])
   })
 
-  test('the peer’s: a ManifestWork with objects inside', () => {
+  test('ADAPTER-58: one of the Go adapter: a ManifestWork with objects inside', () => {
     const [work] = load(file('go-adapter-manifestwork.yaml')).resources
     expect(work?.transport.kind).toBe('maestro')
     expect(work?.nested.map(({ name }) => name)).toEqual(['innerNamespace', 'innerSettings'])
   })
 
-  test('the deletion design’s: when_deleting and delete_options', () => {
+  test('one with when_deleting and delete_options', () => {
     const task = loadTask(file('deletion-order.yaml'), { languages })
     expect(task.adapter).toEqual({ name: 'ordered', version: '1.0.0' })
     expect(task.whenDeleting?.text).toBe('deletedAt != ""')
@@ -91,12 +91,12 @@ describe('task files load unchanged', () => {
   })
 })
 
-describe('everything that is wrong is said at once, with its place and what to write', () => {
+describe('ADAPTER-57: everything that is wrong is reported at once, with its place and what to write', () => {
   test('a file that is no YAML', () => {
     expect(() => parseTaskFile('params: [')).toThrow(/^the task is no YAML: /)
   })
 
-  test('no object at all, and nobody who does it', () => {
+  test('no object at all, and no adapter that runs it', () => {
     expect(problems('params')).toBe(': is "params": write an object')
     expect(problems({}, { adapter: undefined })).toBe(
       'adapter: is missing: write adapter: {name: …}, under which it reports',
@@ -250,7 +250,7 @@ describe('everything that is wrong is said at once, with its place and what to w
     `)
   })
 
-  test('orders of deletion that can’t be', () => {
+  test('ADAPTER-36: orders of deletion that can’t be', () => {
     const named = (name: string, ...after: string[]) => ({ ...CONFIG, name, delete_options: { after } })
     expect(problems({ resources: [named('a', 'b'), named('b', 'a')] })).toMatchInlineSnapshot(
       `"resources[0].delete_options.after: a waits for b waits for a: none of them would ever be deleted; take one name out of an after"`,

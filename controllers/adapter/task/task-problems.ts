@@ -8,7 +8,7 @@ export interface TaskProblem {
   readonly message: string
 }
 
-/** A task that can't be run as it is written: everything that is wrong with it, each with its place and what to write. */
+/** A task that can't be run as it is written: everything that is wrong with it, each with its place and what to write. ADAPTER-57. */
 export class InvalidTaskError extends Error {
   readonly problems: readonly TaskProblem[]
   /** The task when nothing is wrong but the order of its deletion: what lives can be looked after, and each deletion says what is wrong. */

@@ -1,12 +1,12 @@
-/** Where resources of HTTP services may lead. Why so: docs/decisions/http-resources.md. */
+/** Where resources of HTTP services may lead: ADAPTER-55. Why so: docs/decisions/http-resources.md. */
 import { lookup as resolve } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** What whoever runs the manager has listed. */
+/** What `--adapter-http-targets` lists. */
 export interface HttpAllowlist {
   /** Nothing is listed: no such resource is worked on. */
   readonly isEmpty: boolean
-  /** Why a URL must not be asked; undefined when it may. Never repeats the query or the credentials of the URL. */
+  /** Why a URL must not be requested; undefined when it may. Never repeats the query or the credentials of the URL. */
   refusal(url: string): string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes. Seed: pulses-and-status, other
- * APIs. Where they may lead: ./http-targets.ts.
+ * Resources of other HTTP services: PUT (or POST, the first time) applies, GET reads, DELETE deletes: ADAPTER-56. Where
+ * they may lead: ./http-allowlist.ts.
  */
 
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
@@ -90,8 +90,8 @@ export const httpTransport = (caller: HttpClient, targets: HttpAllowlist): Resou
 
 type HttpLookup = Extract<Lookup['transport'], { readonly kind: 'http' }>
 
-const requireHttp = ({ transport: reach, name }: Lookup): HttpLookup => {
-  if (reach.kind === 'http') return reach
+const requireHttp = ({ transport, name }: Lookup): HttpLookup => {
+  if (transport.kind === 'http') return transport
   throw new TypeError(`${name} is no resource of an HTTP service`)
 }
 

@@ -53,20 +53,17 @@ export const kubernetesTransport = ({
     return applied
   }
 
-  const find = async (
-    { name, identity, match: finding }: Lookup,
-    signal: AbortSignal,
-  ): Promise<readonly JsonObject[]> => {
-    if (finding.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
+  const find = async ({ name, identity, match }: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> => {
+    if (match.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
     const resource = await resourceOf(identity, signal)
-    const namespace = resource.scope === 'Namespaced' ? finding.namespace : undefined
+    const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
     onUse?.(resource, namespace)
     const bound = api.withLimits({ signal })
-    if (finding.kind === 'labels')
-      return collect(bound.list(resource, { namespace, labelSelector: formatLabelSelector(finding.labels) }))
+    if (match.kind === 'labels')
+      return collect(bound.list(resource, { namespace, labelSelector: formatLabelSelector(match.labels) }))
     if (resource.scope === 'Namespaced' && namespace === undefined)
-      return collect(bound.list(resource, { fieldSelector: `metadata.name=${finding.name}` }))
-    const found = await bound.get(resource, finding.name, namespace)
+      return collect(bound.list(resource, { fieldSelector: `metadata.name=${match.name}` }))
+    const found = await bound.get(resource, match.name, namespace)
     return found === undefined ? [] : [toJsonObject(found)]
   }
 

@@ -47,18 +47,19 @@ export const memoryTransport = (
 const keyOf = (object: JsonObject, name: string): string =>
   `${kindOf(object)}/${metadataOf(object).namespace ?? ''}/${metadataOf(object).name ?? name}`
 
-const matches = (key: string, object: JsonObject, { identity, match: find, transport: reach }: Lookup): boolean => {
-  if (reach.kind === 'http') return key === reach.url || object.url === reach.url
+const matches = (key: string, object: JsonObject, { identity, match, transport }: Lookup): boolean => {
+  if (transport.kind === 'http') return key === transport.url || object.url === transport.url
   if (object.kind !== undefined && object.kind !== identity.kind) return false
   const { name, namespace, labels = {} } = metadataOf(object)
-  switch (find.kind) {
+  switch (match.kind) {
     case 'self':
       return false
     case 'name':
       return (
-        name === find.name && (find.namespace === undefined || namespace === undefined || namespace === find.namespace)
+        name === match.name &&
+        (match.namespace === undefined || namespace === undefined || namespace === match.namespace)
       )
     case 'labels':
-      return Object.entries(find.labels).every(([label, value]) => labels[label] === value)
+      return Object.entries(match.labels).every(([label, value]) => labels[label] === value)
   }
 }

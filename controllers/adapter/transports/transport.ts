@@ -37,12 +37,12 @@ export type ObjectMatch =
   | { readonly kind: 'self' }
 
 /** Which object it is, for people: `ConfigMap n/settings`, `ConfigMap app=x`, or its URL. */
-export const describeLookup = ({ identity, transport: reach, match: find }: Lookup): string => {
-  if (reach.kind === 'http') return reach.url
+export const describeLookup = ({ identity, transport, match }: Lookup): string => {
+  if (transport.kind === 'http') return transport.url
   const kind = kindOf(identity)
-  if (find.kind === 'self') return kind
-  const within = find.namespace === undefined ? '' : `${find.namespace}/`
-  return `${kind} ${within}${find.kind === 'name' ? find.name : formatLabelSelector(find.labels)}`
+  if (match.kind === 'self') return kind
+  const within = match.namespace === undefined ? '' : `${match.namespace}/`
+  return `${kind} ${within}${match.kind === 'name' ? match.name : formatLabelSelector(match.labels)}`
 }
 
 /** As Kubernetes writes it. */

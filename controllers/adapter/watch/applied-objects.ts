@@ -1,6 +1,6 @@
 /**
- * Watches what the task has applied, so that a change of it asks for a run at once: a Job that completes, a namespace that is gone,
- * a ConfigMap that somebody edited. Our own changes are told apart by the resourceVersion that they got.
+ * Watches the objects that the task has applied, so that a change of one starts a run at once (ADAPTER-26): a Job that completes, a
+ * namespace that is gone, a ConfigMap that another client edited. The task's own writes are known by the resourceVersion that they got.
  */
 import type { ReflectorEvent } from '#operator/client/reflector.ts'
 import type { Transport } from '#operator/client/transport.ts'
@@ -12,7 +12,7 @@ import { ADAPTER_LABEL, EVENT_ANNOTATION, metadataOf } from '../run/resources/ob
 import type { JsonObject } from '../task/task.ts'
 import { NamespaceWatches } from './namespace-watches.ts'
 
-/** Changes that follow each other become one run, in milliseconds. Design page 50, A run. */
+/** Changes within this time become one run. */
 const DEBOUNCE_MS = 100
 
 export interface AppliedObjectsOptions {
@@ -44,18 +44,18 @@ export class AppliedObjects {
   readonly #options: AppliedObjectsOptions
   readonly #watches: NamespaceWatches
   /** What we have made of objects ourselves: resourceVersion by uid. */
-  readonly ownWrites = new Map<string, string>()
+  readonly #ownWrites = new Map<string, string>()
   readonly #changes = new Map<string, PendingChange[]>()
 
   constructor(options: AppliedObjectsOptions) {
     this.#options = options
-    const { transport, adapter, onWatchProblem: trouble, clock, log, signal } = options
+    const { transport, adapter, onWatchProblem, clock, log, signal } = options
     this.#watches = new NamespaceWatches({
       transport,
       labelSelector: `${ADAPTER_LABEL}=${adapter}`,
       transform: stripObject,
-      onEvent: (event) => this.onWatchEvent(event),
-      onWatchProblem: trouble,
+      onEvent: (event) => this.#onWatchEvent(event),
+      onWatchProblem,
       clock,
       log,
       signal,
@@ -65,7 +65,7 @@ export class AppliedObjects {
   /** We have applied this. */
   recordOwnWrite(object: JsonObject): void {
     const { uid, resourceVersion } = metadataOf(object)
-    if (uid !== undefined && resourceVersion !== undefined) this.ownWrites.set(uid, resourceVersion)
+    if (uid !== undefined && resourceVersion !== undefined) this.#ownWrites.set(uid, resourceVersion)
   }
 
   /** We are about to work with objects of this kind. @param namespace undefined: in all of them, or the kind has none */
@@ -83,36 +83,36 @@ export class AppliedObjects {
     return this.#watches.stopped()
   }
 
-  onWatchEvent(seen: ReflectorEvent<KubeObject>): void {
+  #onWatchEvent(seen: ReflectorEvent<KubeObject>): void {
     if (seen.type === 'synced') return
     // What was there before us is the Sentinel's to ask for; what we made may have changed before the watch began.
-    if (seen.type === 'listed' && !this.ownWrites.has(seen.object.metadata.uid)) return
+    if (seen.type === 'listed' && !this.#ownWrites.has(seen.object.metadata.uid)) return
     const event = parseEventAnnotation(seen.object)
     if (event === undefined) return
     const { uid, resourceVersion } = seen.object.metadata
     const isGone = seen.type === 'deleted'
-    if (isGone) this.ownWrites.delete(uid)
+    if (isGone) this.#ownWrites.delete(uid)
     else if (this.#options.isDeleting(event.data.id)) return
     const change = { event, uid, resourceVersion: isGone ? undefined : resourceVersion }
     const waiting = this.#changes.get(event.data.id)
     if (waiting !== undefined) waiting.push(change)
     else {
       this.#changes.set(event.data.id, [change])
-      void this.flush(event.data.id)
+      void this.#flush(event.data.id)
     }
   }
 
   /** Waits for what comes with it, and for a run that may have made the change itself. */
-  async flush(id: string): Promise<void> {
-    const { clock, signal, isBusy, onChange: changed } = this.#options
+  async #flush(id: string): Promise<void> {
+    const { clock, signal, isBusy, onChange } = this.#options
     do await clock.sleep(DEBOUNCE_MS, signal)
     while (!signal.aborted && isBusy(id))
     const changes = this.#changes.get(id) ?? []
     this.#changes.delete(id)
     const foreign = changes.find(
-      ({ uid, resourceVersion }) => this.ownWrites.get(uid) !== resourceVersion || resourceVersion === undefined,
+      ({ uid, resourceVersion }) => this.#ownWrites.get(uid) !== resourceVersion || resourceVersion === undefined,
     )
-    if (foreign !== undefined && !signal.aborted) changed(foreign.event)
+    if (foreign !== undefined && !signal.aborted) onChange(foreign.event)
   }
 }
 

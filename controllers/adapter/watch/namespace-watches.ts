@@ -1,6 +1,6 @@
 /**
  * Watches the kinds that a task works with: in all namespaces at once where its ServiceAccount may, and otherwise in each namespace
- * that the task works in, for which a Role is enough.
+ * that the task works in, for which a Role is enough. ADAPTER-27.
  *
  *   need(kind, namespace) ─► everywhere ──(403)──► in each namespace that was needed
  *                                ▲                      │
@@ -52,7 +52,7 @@ export class NamespaceWatches {
 
   /** The task is about to work with objects of this kind. @param namespace undefined: in all of them, or the kind has none */
   ensureWatched(resource: Resource, namespace: string | undefined): void {
-    const watched = this.watchKind(resource)
+    const watched = this.#watchKind(resource)
     if (namespace === undefined) {
       watched.isEverywhere = true
       return
@@ -61,7 +61,7 @@ export class NamespaceWatches {
     const place = watched.namespaces.get(namespace)
     if (place !== undefined) place.usedAt = usedAt
     else watched.namespaces.set(namespace, { usedAt })
-    if (watched.refusal?.isForbidden === true) this.watchEachNamespace(watched)
+    if (watched.refusal?.isForbidden === true) this.#watchEachNamespace(watched)
   }
 
   /** Ends the watches of namespaces where nothing is left. To be called now and then. */
@@ -75,7 +75,7 @@ export class NamespaceWatches {
         watch?.end.abort(new Error('nothing is left there'))
         watched.namespaces.delete(namespace)
       }
-      if (left.length > 0) this.reportProblem(watched)
+      if (left.length > 0) this.#reportProblem(watched)
     }
   }
 
@@ -84,22 +84,22 @@ export class NamespaceWatches {
     await Promise.all(this.#running)
   }
 
-  watchKind(resource: Resource): WatchedKind {
+  #watchKind(resource: Resource): WatchedKind {
     const key = `${apiVersionOf(resource)}/${resource.kind}`
     const known = this.#kinds.get(key)
     if (known !== undefined) return known
     const watched: WatchedKind = { resource, refusal: undefined, isEverywhere: false, namespaces: new Map() }
     this.#kinds.set(key, watched)
-    this.startReflector(resource, {}, (refusal) => {
+    this.#startReflector(resource, {}, (refusal) => {
       watched.refusal = refusal
-      if (refusal === undefined) this.stopNamespaceWatches(watched)
-      else if (refusal.isForbidden) this.watchEachNamespace(watched)
-      this.reportProblem(watched)
+      if (refusal === undefined) this.#stopNamespaceWatches(watched)
+      else if (refusal.isForbidden) this.#watchEachNamespace(watched)
+      this.#reportProblem(watched)
     })
     return watched
   }
 
-  startReflector(
+  #startReflector(
     resource: Resource,
     where: { readonly namespace?: string; readonly signal?: AbortSignal },
     onRefusal: (refusal: WatchedKind['refusal']) => void,
@@ -125,39 +125,39 @@ export class NamespaceWatches {
   }
 
   /** Watches each namespace by itself. */
-  watchEachNamespace(watched: WatchedKind): void {
+  #watchEachNamespace(watched: WatchedKind): void {
     let open = [...watched.namespaces.values()].filter(({ watch }) => watch !== undefined).length
     for (const [namespace, place] of watched.namespaces) {
       if (place.watch !== undefined || open >= MAX_NAMESPACES) continue
       open++
       const end = new AbortController()
       const signal = AbortSignal.any([this.#options.signal, end.signal])
-      const reflector = this.startReflector(watched.resource, { namespace, signal }, (refusal) => {
+      const reflector = this.#startReflector(watched.resource, { namespace, signal }, (refusal) => {
         if (place.watch !== undefined) place.watch.refusal = refusal?.message
-        this.reportProblem(watched)
+        this.#reportProblem(watched)
       })
       place.watch = { reflector, end, refusal: undefined }
     }
   }
 
   /** One watch sees all of it now. */
-  stopNamespaceWatches({ namespaces: places }: WatchedKind): void {
-    for (const place of places.values()) {
+  #stopNamespaceWatches({ namespaces }: WatchedKind): void {
+    for (const place of namespaces.values()) {
       place.watch?.end.abort(new Error('it is watched everywhere'))
       delete place.watch
     }
   }
 
-  reportProblem(watched: WatchedKind): void {
+  #reportProblem(watched: WatchedKind): void {
     this.#options.onWatchProblem(watched.resource.kind, watchProblem(watched))
   }
 }
 
 /** Why changes of a kind are not seen; undefined when all of them are. */
-const watchProblem = ({ resource, refusal, isEverywhere, namespaces: places }: WatchedKind): string | undefined => {
+const watchProblem = ({ resource, refusal, isEverywhere, namespaces }: WatchedKind): string | undefined => {
   if (refusal === undefined) return undefined
   if (!refusal.isForbidden || isEverywhere || resource.scope === 'Cluster') return refusal.message
-  const all = [...places.values()]
+  const all = [...namespaces.values()]
   if (all.some(({ watch }) => watch === undefined))
     return `${refusal.message}; in more than ${MAX_NAMESPACES} namespaces only that will do`
   return all.find(({ watch }) => watch?.refusal !== undefined)?.watch?.refusal

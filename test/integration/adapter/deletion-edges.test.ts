@@ -1,7 +1,6 @@
 /**
- * The edge cases of a deletion that concern the adapter, end to end, each with its number on design page 50. What the API decides
- * alone, (5) (7) (8) (9) (14) (16), stands in test/integration/hyperfleet-api/deletion.test.ts; what takes Jobs in samples.test.ts,
- * what takes killed processes in processes.test.ts.
+ * The edge cases of a deletion that concern the adapter, end to end, each by its rule. What the API decides alone stands in
+ * test/integration/hyperfleet-api/deletion.test.ts; what takes Jobs in samples.test.ts, what takes killed processes in processes.test.ts.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
@@ -110,7 +109,7 @@ const hold = (...args: Parameters<typeof path>) =>
 const release = (...args: Parameters<typeof path>) =>
   world.plane.rest('PATCH', path(...args), { metadata: { finalizers: null } })
 
-test('(1) a resource that is gone already: its end is the end of the deletion', async () => {
+test('ADAPTER-39: a resource that is gone already: its end is the end of the deletion', async () => {
   await declare('already', { resources: [resource('already', 'a')] })
   const id = await ready('already')
   await world.call('DELETE', `/clusters/${id}`)
@@ -119,7 +118,7 @@ test('(1) a resource that is gone already: its end is the end of the deletion', 
   expect(await isThere('already', 'a', id)).toBe(false)
 })
 
-test('(2) (17) a DELETE that is refused: the siblings go, the record stays and says whom it waits for, and why', async () => {
+test('ADAPTER-40: a DELETE that is refused: the siblings go, the record stays and names the adapter that it waits for, and why', async () => {
   const after: string[] = []
   await declare('refused', {
     serviceAccountName: 'limited',
@@ -143,7 +142,7 @@ test('(2) (17) a DELETE that is refused: the siblings go, the record stays and s
   await goneByPulses(id)
 })
 
-test('(3) stuck behind a foreign finalizer: what comes later in the order is not touched, and its release alone goes on', async () => {
+test('ADAPTER-41: stuck behind a foreign finalizer: what comes later in the order is not touched, and its release alone goes on', async () => {
   await declare('stuck', { resources: [resource('stuck', 'parent'), resource('stuck', 'child')] })
   const id = await ready('stuck')
   await hold('stuck', 'child', id)
@@ -156,7 +155,7 @@ test('(3) stuck behind a foreign finalizer: what comes later in the order is not
   expect(await isThere('stuck', 'parent', id)).toBe(false)
 })
 
-test('(4) objects of several generations: all of them go', async () => {
+test('ADAPTER-38: objects of several generations: all of them go', async () => {
   const labels = { generations: '{{ .clusterId }}' }
   await declare('generations', {
     resources: [
@@ -184,7 +183,7 @@ test('(4) objects of several generations: all of them go', async () => {
   expect([await isThere('generations', '1', id), await isThere('generations', '2', id)]).toEqual([false, false])
 })
 
-test('(6) deleted while the adapter is still making it: nothing of it is left', async () => {
+test('ADAPTER-49: deleted while the adapter is still creating it: nothing of it is left', async () => {
   await declare('hasty', { resources: [resource('hasty', 'a'), resource('hasty', 'b')] })
   const id = await create('hasty')
   await world.pulse(id)
@@ -193,7 +192,7 @@ test('(6) deleted while the adapter is still making it: nothing of it is left', 
   expect([await isThere('hasty', 'a', id), await isThere('hasty', 'b', id)]).toEqual([false, false])
 })
 
-test('(10) the event is acknowledged and the report is lost: the next pulse repairs it', async () => {
+test('ADAPTER-11: the event is acknowledged and the report is lost: the next pulse repairs it', async () => {
   await declare('lost', { hyperfleetAPI: { url: front.url }, resources: [resource('lost', 'a')] })
   const id = await ready('lost')
   let lost = 0
@@ -251,7 +250,7 @@ const dependant = async (edge: string, id: string): Promise<void> => {
   })
 }
 
-test('(13) Orphan: it is not waited for, and what belongs to it stays', async () => {
+test('ADAPTER-43: Orphan: it is not waited for, and what belongs to it stays', async () => {
   await declare('orphan', {
     resources: [resource('orphan', 'owner', { delete_options: { propagation_policy: 'Orphan' } })],
   })
@@ -268,7 +267,7 @@ test('(13) Orphan: it is not waited for, and what belongs to it stays', async ()
   expect(left?.metadata.ownerReferences ?? []).toEqual([])
 })
 
-test('(13) Foreground: it waits until everything that belongs to it is gone', async () => {
+test('ADAPTER-43: Foreground: it waits until everything that belongs to it is gone', async () => {
   await declare('foreground', {
     resources: [resource('foreground', 'owner', { delete_options: { propagation_policy: 'Foreground' } })],
   })
@@ -287,7 +286,7 @@ test('(13) Foreground: it waits until everything that belongs to it is gone', as
   ])
 })
 
-test('(15) preconditions that are not met while deleting: nothing is deleted, the record stays and says so; once met, it goes', async () => {
+test('ADAPTER-44: preconditions that are not met while deleting: nothing is deleted, the record stays and says so; once met, it goes', async () => {
   await declare('unmet', { resources: [resource('unmet', 'a')] })
   const id = await ready('unmet')
   await change('unmet', { preconditions: [{ name: 'open', expression: 'resource.name == "somebody else"' }] })
@@ -299,7 +298,7 @@ test('(15) preconditions that are not met while deleting: nothing is deleted, th
   expect(await isThere('unmet', 'a', id)).toBe(false)
 })
 
-test('(19) the same name again while the first one is held: two of one name, and the end of the first is none of the second', async () => {
+test('ADAPTER-49: the same name again while the first one is held: two of one name, and the end of the first is not the end of the second', async () => {
   await declare('again', { resources: [resource('again', 'a')] })
   const first = await ready('again')
   await hold('again', 'a', first)

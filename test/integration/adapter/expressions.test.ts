@@ -80,7 +80,7 @@ test('matches in linear time: a pattern that would take a backtracking engine fo
   await pulsedUntil(id, async () => expect(await configOf('linear', id)).toMatchObject({ data: { value: 'no' } }))
 })
 
-test('null is absent for has(), .? and hasValue(); an expression without a value fails and applies nothing', async () => {
+test('ADAPTER-4: null is absent for has(), .? and hasValue(); an expression without a value fails and applies nothing', async () => {
   const isThere = 'has(resource.spec.zone) || resource.spec.?zone.hasValue() || resources.?nobody.hasValue()'
   await declare('absent', 'has(resource.spec.zone) ? "there" : "absent"', `!(${isThere})`)
   await declare('valueless', '"x"', 'resource.spec.zone.name == "never"')

@@ -72,9 +72,9 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
 
 test('one that failed and is removed by force, or gets other labels, is not counted as failing for ever; one that is there is', async () => {
   const clock = manualClock()
-  const ledger = new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
-  const worker = workerOf(clock, { stats: ledger })
-  const failing = () => ledger.summary(clock.now().getTime()).failing
+  const stats = new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
+  const worker = workerOf(clock, { stats })
+  const failing = () => stats.summary(clock.now().getTime()).failing
   const end = new AbortController()
   const ended = worker.run(end.signal)
   await vi.waitFor(() => expect(worker.connected).toBe(true), PATIENCE)
@@ -94,18 +94,16 @@ test('one that failed and is removed by force, or gets other labels, is not coun
   await world.call('PATCH', `/clusters/${moved}`, { labels: { region: 'there' } })
   await clock.advance('2m')
   await vi.waitFor(() => expect(failing()).toBe(1), PATIENCE)
-  expect(ledger.isFailing(left)).toBe(true)
+  expect(stats.isFailing(left)).toBe(true)
   end.abort()
   await ended
 })
 
 test('a worker of which one part breaks off ends whole, and says why', async () => {
   const clock = manualClock()
-  const changed = () => {
+  const onStatusChange = () => {
     throw new Error('nobody listens')
   }
-  await expect(workerOf(clock, { onStatusChange: changed }).run(new AbortController().signal)).rejects.toThrow(
-    'nobody listens',
-  )
+  await expect(workerOf(clock, { onStatusChange }).run(new AbortController().signal)).rejects.toThrow('nobody listens')
   expect(clock.sleepers()).toBe(0)
 })

@@ -45,9 +45,9 @@ describe('each request', () => {
     maxResponseChars: MAX_RESPONSE_CHARS,
     lookup: guardedLookup,
   })
-  const transport = (timeout = 30_000) =>
+  const transport = (timeoutMs = 30_000) =>
     httpTransport(
-      new HttpClient({ roundTrip: exchange.roundTrip, clock: systemClock, timeoutMs: timeout, random: () => 0 }),
+      new HttpClient({ roundTrip: exchange.roundTrip, clock: systemClock, timeoutMs, random: () => 0 }),
       httpAllowlist([plain.url, secure.url]),
     )
   const target = (url: string, createUrl?: string, manifest: JsonObject = { id: 'one', size: 3 }): Target => ({
@@ -65,7 +65,7 @@ describe('each request', () => {
     plain.sites.clear()
   })
 
-  test('applies by PUT, finds by GET, deletes by DELETE; with nothing there, there is nothing to find or delete', async () => {
+  test('ADAPTER-56: applies by PUT, finds by GET, deletes by DELETE; with nothing there, there is nothing to find or delete', async () => {
     expect(await transport().find(site(), signal)).toEqual([])
     expect(await transport().apply(site(), signal)).toEqual({ id: 'one', size: 3 })
     const http = transport()
@@ -94,7 +94,7 @@ describe('each request', () => {
     expect(plain.sites.get('/sites/one')?.body).toEqual({ id: 'one', size: 5 })
   })
 
-  test('deletes the very object that was found, not one that took its place', async () => {
+  test('ADAPTER-56: deletes the very object that was found, not one that took its place', async () => {
     const http = transport()
     await http.apply(site(), signal)
     const [object = {}] = await http.find(site(), signal)
@@ -133,7 +133,7 @@ describe('each request', () => {
     await expect(transport().find(site(), signal)).rejects.toThrow('larger than 1048576 characters')
   })
 
-  test('follows no redirect: the credentials are for the one whom the task names', async () => {
+  test('ADAPTER-55: follows no redirect: the credentials are for the one whom the task names', async () => {
     plain.misbehave('PUT', 1, status(307, { location: `${secure.url}/sites/one?token=${TOKEN}` }))
     const before = secure.log.length
     const refused = expect(transport().apply(site(), signal)).rejects
@@ -141,7 +141,7 @@ describe('each request', () => {
     expect(secure.log).toHaveLength(before)
   })
 
-  test('goes nowhere but where it may', async () => {
+  test('ADAPTER-55: goes nowhere but where it may', async () => {
     await expect(transport().find(target('http://localhost:1/x'), signal)).rejects.toThrow('--adapter-http-targets')
     expect(plain.log).toEqual([])
   })

@@ -36,7 +36,7 @@ const made = async (name: string): Promise<string> => {
 }
 
 describe('from POST to gone', () => {
-  test('create: what the task says is applied with our marks, and the cluster is Ready', async () => {
+  test('ADAPTER-25, create: what the task says is applied with our labels, and the cluster is Ready', async () => {
     const id = await made('create')
     const config = await world.object(configOf(id))
     expect(config).toMatchObject({ data: { name: 'create', generation: '1' } })
@@ -50,7 +50,7 @@ describe('from POST to gone', () => {
     ])
   })
 
-  test('update: Ready at the new generation, and what others wrote beside ours stays', async () => {
+  test('ADAPTER-24, update: Ready at the new generation, and what others wrote beside ours stays', async () => {
     const id = await made('update')
     await world.plane.rest('PATCH', configOf(id), { metadata: { annotations: { 'other.io/x': 'kept' } } })
     await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
@@ -62,7 +62,7 @@ describe('from POST to gone', () => {
     expect(config?.metadata.annotations).toMatchObject({ 'other.io/x': 'kept', 'hyperfleet.io/generation': '2' })
   })
 
-  test('delete: in the order of the list backwards, and nothing is left', async () => {
+  test('ADAPTER-35, delete: in the order of the list backwards, and nothing is left', async () => {
     const id = await made('delete')
     await world.call('DELETE', `/clusters/${id}`)
     await world.pulse(id)
@@ -70,7 +70,7 @@ describe('from POST to gone', () => {
     expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeUndefined()
   })
 
-  test('(19) the same name again at once is another cluster', async () => {
+  test('ADAPTER-49: the same name again at once is another cluster', async () => {
     const id = await made('again')
     await world.call('DELETE', `/clusters/${id}`)
     await world.pulse(id)
@@ -80,8 +80,8 @@ describe('from POST to gone', () => {
   })
 })
 
-describe('drift (peer fault 8)', () => {
-  test('what somebody changed is put right at once, without a pulse', async () => {
+describe('ADAPTER-26: drift', () => {
+  test('an object that another client changed is repaired at once, without a pulse', async () => {
     const id = await made('tampered')
     await world.plane.rest('PATCH', configOf(id), {
       data: { name: 'tampered with' },
@@ -94,7 +94,7 @@ describe('drift (peer fault 8)', () => {
     }, PATIENCE)
   })
 
-  test('what somebody deleted comes back at once', async () => {
+  test('an object that another client deleted is created again at once', async () => {
     const id = await made('removed')
     const before = await world.object(configOf(id))
     await world.plane.rest('DELETE', configOf(id))
@@ -107,7 +107,7 @@ describe('drift (peer fault 8)', () => {
 })
 
 describe('a deletion that can’t go on', () => {
-  test('(3) a foreign finalizer: Applied stays True and the report says who holds it; it goes on when the finalizer goes', async () => {
+  test('ADAPTER-41: a foreign finalizer: Applied stays True and the report names it; it goes on when the finalizer goes', async () => {
     const id = await made('held')
     await world.plane.rest('PATCH', configOf(id), { metadata: { finalizers: ['example.com/hold'] } })
     await world.call('DELETE', `/clusters/${id}`)
@@ -120,7 +120,7 @@ describe('a deletion that can’t go on', () => {
     await gone(id)
   })
 
-  test('(6) delete while it is being created', async () => {
+  test('ADAPTER-49: deleted while it is being created', async () => {
     const { id } = await world.create('hasty')
     await world.pulse(id)
     await world.call('DELETE', `/clusters/${id}`)
@@ -137,7 +137,7 @@ test('the counts of the task are in its status and in the metrics', async () => 
   expect(text).toMatch(/hyperfleet_adapter_events_processed_total\{adapter_name="life-[^"]+",status="success"\} \d+/)
 })
 
-test('a task that is deleted takes its consumer group at the API along; one that its spec names may be others’ too, and stays', async () => {
+test('ADAPTER-21: a deleted task removes its consumer group at the API; one that its spec names stays, as other tasks may use it', async () => {
   const inGroup = (group: string) => world.call('GET', `/events/consumers/${group}/dead-letters`)
   await world.declare('leaving', namespaceAndConfig())
   await world.declare('leaving-others', {

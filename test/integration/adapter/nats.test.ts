@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const publish = (subject: string, text: string) => jetstream(connection).publish(`hyperfleet.events.${subject}`, text)
 
-test('(peer fault 1, behaviour 7) events come from JetStream; what is no event is kept apart at once, with why, and holds nobody up', async () => {
+test('ADAPTER-17: events come from JetStream; a message that is no event is kept apart at once, with the reason, and delays no other', async () => {
   await world.declare('streamed', {
     ...namespaceAndConfig(),
     events: { transport: 'nats', url: nats.url, maxConcurrent: 4 },
@@ -61,7 +61,7 @@ test('(peer fault 1, behaviour 7) events come from JetStream; what is no event i
   ])
 })
 
-test('people list what was kept and replay it; what is still no event comes back, counted', async () => {
+test('ADAPTER-22: people list what was kept and replay it; what is still no event comes back, counted', async () => {
   const [first] = await listDeadLetters(connection, undefined, 1)
   const listed = await muster(['adapter', 'dead-letters', `--nats-url=${nats.url}`])
   expect(listed.output).toContain('the message is no reconcile event: it is no JSON\n    this is no CloudEvent')
@@ -122,7 +122,7 @@ describe('one consumer', () => {
     }
   }
 
-  test('gives an event that fails for good up after its deliveries, keeps it, and takes it again when it is replayed', async () => {
+  test('ADAPTER-22: gives an event that fails for good up after its deliveries, keeps it, and takes it again when it is replayed', async () => {
     const one = source()
     await one.open(signal)
     await publish('things', event('unlucky'))

@@ -168,7 +168,7 @@ test.each([
   180_000,
 )
 
-test('SIGKILL while recreating, between the old object and the new one: the next manager makes the new one', async () => {
+test('ADAPTER-50: SIGKILL while recreating, between the old object and the new one: the next manager makes the new one', async () => {
   const { id } =
     (await world.call<Cluster>('POST', '/clusters', { name: 'recreated', labels: { recreate: 'yes' }, spec: {} })) ?? {}
   if (id === undefined) throw new Error('the cluster was not made')
@@ -189,7 +189,7 @@ test('SIGKILL while recreating, between the old object and the new one: the next
   await second.stop()
 }, 180_000)
 
-test('two managers: one works and the other stands by; when the first is killed, nothing is lost', async () => {
+test('ADAPTER-50: two managers: one works and the other stands by; when the first is killed, nothing is lost', async () => {
   const first = await manager()
   await first.line('lease acquired')
   const second = await manager()

@@ -115,7 +115,7 @@ describe.concurrent.each(FATES)('%s from the API server', (_, fate) => {
   })
 })
 
-test('the old one is held by somebody’s finalizer: asked to go once, nothing polls, and its end alone brings the new one', async () => {
+test('ADAPTER-28: the old one is held by a foreign finalizer: deleted once, nothing polls, and its end alone brings the new one', async () => {
   const { id, uid } = await made('held')
   await world.plane.rest('PATCH', pathOf(id), { metadata: { finalizers: ['example.com/hold'] } })
   await vi.waitFor(async () => expect((await configOf(id))?.metadata.finalizers).toEqual(['example.com/hold']), SETTLED)

@@ -78,7 +78,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]()
 })
 
-test('a Role is enough: what somebody changes or deletes is put right, and the end of a deletion is seen, without a pulse', async () => {
+test('ADAPTER-27: a Role is enough: what another client changes or deletes is repaired, and the end of a deletion is seen, without a pulse', async () => {
   const id = await applied('local')
   const path = configOf('local', id)
   await world.plane.rest('PATCH', path, { data: { name: 'tampered with' } })
@@ -104,7 +104,7 @@ test('a Role is enough: what somebody changes or deletes is put right, and the e
   expect(await world.object(path)).toBeUndefined()
 })
 
-test('where it may not watch even there, the task says so, and still does what events ask for', async () => {
+test('ADAPTER-27: where it may not watch even there, the task says so, and still does what events ask for', async () => {
   await applied('unseeing')
   const { status } = await world.until('unseeing', 'WorkingUnwatched')
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')

@@ -158,7 +158,7 @@ describe('over the network', () => {
   })
 })
 
-test('secrets from a file, the environment and a Secret object stand in no trace, status, event, report or log', async () => {
+test('ADAPTER-53: secrets from a file, the environment and a Secret object stand in no trace, status, event, report or log', async () => {
   await world.declare('discreet', {
     params: [
       { name: 'clusterId', source: 'event.id', required: true },

@@ -167,7 +167,7 @@ test('create → Ready → changed → Ready at the new generation, Available ke
   expect(await podsOf(`validate-${id}`)).toBe('')
 }, 180_000)
 
-test('(11) a cluster takes its node pools with it, and nothing of either is left', async () => {
+test('ADAPTER-46: a cluster takes its node pools with it, and nothing of either is left', async () => {
   const id = await made('parent')
   const pool = await world.call<Cluster>('POST', `/clusters/${id}/nodepools`, {
     name: 'workers',
@@ -185,7 +185,7 @@ test('(11) a cluster takes its node pools with it, and nothing of either is left
   await vi.waitFor(() => expect([...left(id), ...left(pool?.id ?? '')]).toEqual([]), PATIENCE)
 }, 120_000)
 
-test('(11) a node pool alone: the cluster and what it has stay', async () => {
+test('a node pool alone: the cluster and what it has stay', async () => {
   const id = await made('staying')
   const pool = await world.call<Cluster>('POST', `/clusters/${id}/nodepools`, {
     name: 'leaving',
@@ -200,7 +200,7 @@ test('(11) a node pool alone: the cluster and what it has stay', async () => {
   expect(left(id)).toEqual(['ConfigMap/cluster', `Job/validate-${id}`, `Namespace/c-${id}`])
 }, 120_000)
 
-describe('(6) (19) deleted while its Job is at work', () => {
+describe('ADAPTER-49: deleted while its Job is at work', () => {
   test('the Job and its pods go, nothing is made again, and the same name is another cluster at once', async () => {
     const id = await made('hasty', { labels: { pace: 'slow' } })
     const job = `/apis/batch/v1/namespaces/${world.namespace}/jobs/slow-${id}`

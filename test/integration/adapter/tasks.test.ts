@@ -20,7 +20,7 @@ const remove = async (name: string) => {
 }
 const change = (name: string, spec: object) =>
   world.kube.patch(AdapterTask, { name, namespace: world.namespace, type: 'merge', body: { spec } })
-/** A task file of the peer as it is, out of a ConfigMap; resolves when the task works. */
+/** A task file of the Go adapter as it is, out of a ConfigMap; resolves when the task works. */
 const declareFile = async (name: string, file: string) => {
   const text = await readFile(`controllers/adapter/testdata/${file}.yaml`, 'utf8')
   await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
@@ -38,7 +38,7 @@ const events = async (reason: string) => {
   return items.filter((item) => item.reason === reason).map(({ note }) => note)
 }
 
-describe('a task that can’t be run', () => {
+describe('ADAPTER-57: a task that can’t be run', () => {
   test('says where and what to write, as a condition and an event; mended, it works', async () => {
     await world.declare('broken', {
       params: [{ name: 'clusterId', source: 'evnet.id' }],
@@ -56,7 +56,7 @@ describe('a task that can’t be run', () => {
     await remove('broken')
   })
 
-  test('a token file that nobody listed is refused: a task must not send the manager’s own secrets anywhere', async () => {
+  test('ADAPTER-52: a token file that is not listed is refused: a task must not send the manager’s own secrets anywhere', async () => {
     const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount/token'
     await world.declare('greedy', { ...namespaceAndConfig(), hyperfleetAPI: { url: world.url, tokenPath } })
     const { status } = await world.until('greedy', 'InvalidTask')
@@ -65,7 +65,7 @@ describe('a task that can’t be run', () => {
   })
 })
 
-test('a discovery whose name is empty once it is rendered says so: it never means all that is there', async () => {
+test('ADAPTER-31: a discovery whose name is empty once it is rendered is a failure: it never means all objects of the kind', async () => {
   const classes = '/apis/networking.k8s.io/v1/ingressclasses'
   const bystander = `bystander-${world.namespace}`
   await world.plane.rest('POST', classes, {
@@ -105,7 +105,7 @@ test('a discovery whose name is empty once it is rendered says so: it never mean
   await remove('nameless')
 })
 
-test('a task may do what its ServiceAccount may do and no more: refused, reported, and nothing is there', async () => {
+test('ADAPTER-51: a task may do what its ServiceAccount may do and no more: refused, reported, and nothing is there', async () => {
   await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/serviceaccounts`, {
     metadata: { name: 'nothing' },
   })
@@ -129,7 +129,7 @@ test('a task may do what its ServiceAccount may do and no more: refused, reporte
   await remove('powerless')
 })
 
-test('a suspended task begins nothing; what waited is done when it goes on', async () => {
+test('ADAPTER-59: a suspended task starts no run; what waited is done when it goes on', async () => {
   await world.declare('paused', namespaceAndConfig())
   await world.until('paused', 'Working')
   await change('paused', { suspend: true })
@@ -141,23 +141,23 @@ test('a suspended task begins nothing; what waited is done when it goes on', asy
   await remove('paused')
 })
 
-test('a task file of the peer runs unchanged out of a ConfigMap: created, reported by itself, deleted by its own gates', async () => {
-  await declareFile('peer', 'go-adapter-lifecycle')
-  const { id } = await world.create('peer')
+test('ADAPTER-58: a task file of the Go adapter runs unchanged out of a ConfigMap: created, reported by itself, deleted by its own conditions', async () => {
+  await declareFile('go-adapter', 'go-adapter-lifecycle')
+  const { id } = await world.create('go-adapter')
   await world.pulse(id)
   await vi.waitFor(async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'), PATIENCE)
   expect(await world.object(`/api/v1/namespaces/${id}/configmaps/config`)).toMatchObject({
-    data: { region: 'nowhere', name: 'peer' },
+    data: { region: 'nowhere', name: 'go-adapter' },
   })
   await world.call('DELETE', `/clusters/${id}`)
   await world.pulse(id, 'Deleting')
   await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), PATIENCE)
   expect(await world.object(`/api/v1/namespaces/${id}`)).toBeUndefined()
-  await remove('peer')
+  await remove('go-adapter')
 })
 
 describe('managers come and go', () => {
-  test('of two one works; when it goes the other one finishes the deletion that was under way', async () => {
+  test('ADAPTER-50: of two one works; when it goes the other one finishes the deletion that was under way', async () => {
     await world.declare('relay', namespaceAndConfig())
     await world.until('relay', 'Working')
     const { id } = await world.create('relay')
@@ -201,7 +201,7 @@ const MANIFEST_WORK_CRD = {
   },
 }
 
-test('the peer’s task file with a ManifestWork runs unchanged: what its status says of the objects inside is reported', async () => {
+test('ADAPTER-58: the Go adapter’s task file with a ManifestWork runs unchanged: what its status says of the objects inside is reported', async () => {
   await world.plane.rest('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', MANIFEST_WORK_CRD)
   const target = await world.plane.namespace('target')
   await declareFile('work', 'go-adapter-manifestwork')

@@ -25,7 +25,7 @@ test.for<[string, Operator, Json | undefined, boolean]>([
   ['object.other.deep', 'exists', undefined, false],
   ['nothing', 'equals', null, true],
   ['nothing', 'greaterThan', 0, false],
-])('behaviour 20: %s %s %j: %s', ([field, operator, value, holds]) => {
+])('ADAPTER-61: %s %s %j: %s', ([field, operator, value, holds]) => {
   expect(explainUnmet({ field: parseFieldPath(field), operator, value }, scope) === undefined).toBe(holds)
 })
 

@@ -1,4 +1,4 @@
-/** Whether a condition of a precondition holds, and what to say when it does not. The peer's operators. */
+/** Whether a condition of a precondition holds, and what to say when it does not. The operators are the Go adapter's. ADAPTER-61. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Condition, Json, Scope } from '../../task/task.ts'
 

@@ -1,4 +1,4 @@
-/** Turns texts into the type that a param declares. The peer's rules. */
+/** Turns texts into the type that a param declares. As in the Go adapter. */
 
 import type { Json, ParamType } from '../../task/task.ts'
 import { TaskError } from '../task-error.ts'

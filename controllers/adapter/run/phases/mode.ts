@@ -1,4 +1,4 @@
-/** Whether the run applies or deletes. Seed: adapter-deletion, `when_deleting` is evaluated after the preconditions. */
+/** Whether the run applies or deletes: ADAPTER-33. */
 
 import type { Mode } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { JsonObject } from '../../task/task.ts'
@@ -13,6 +13,6 @@ export const decideMode = ({ task, resource, scope }: RunState): Mode => {
   return isDeleting ? 'delete' : 'apply'
 }
 
-/** `deleted_time`, or the seed's `deleted_at`; null is the same as nothing. */
+/** `deleted_time` or `deleted_at`; null is as good as absent (ADAPTER-4). */
 const isMarkedDeleted = (resource: JsonObject | undefined): boolean =>
   typeof (resource?.deleted_time ?? resource?.deleted_at) === 'string'

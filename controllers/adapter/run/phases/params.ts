@@ -1,4 +1,4 @@
-/** Phase 1: gives each param its value. A required one without a value ends the run, and is reported. */
+/** Phase 1: gives each param its value. A required one without a value ends the run, and is reported: ADAPTER-5. */
 
 import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Json, Param, ParamSource } from '../../task/task.ts'
@@ -8,7 +8,7 @@ import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
 import { convertParam } from './convert-param.ts'
 
-/** Reads the resource and all params into the progress. @throws NoConcernError, or the signal's reason */
+/** Reads the resource and all params into the run's state. @throws NoConcernError, or the signal's reason */
 export const readParams = async (state: RunState, context: RunContext): Promise<void> => {
   try {
     state.resource = await context.api.resource(context.signal)
@@ -30,7 +30,7 @@ export const readParams = async (state: RunState, context: RunContext): Promise<
   }
 }
 
-/** What comes from the surroundings of the manager is shown nowhere. */
+/** Values from the environment and from files are redacted: ADAPTER-53. */
 const isSecret = ({ kind }: ParamSource): boolean => kind === 'env' || kind === 'file'
 
 /** Undefined when it has none and needs none. @throws TaskError */

@@ -1,16 +1,16 @@
-/** Phase 5: sends what the task has to tell. The first failure ends it. */
+/** Phase 5: runs the task's post actions. The first failure ends it. ADAPTER-9, ADAPTER-10. */
+import { messageOf } from '#operator/client/errors.ts'
 import { RequestError } from '../../http/client.ts'
 import type { PostAction } from '../../task/task.ts'
 import { isGone } from '../api-reader.ts'
 import { logStep } from '../log-step.ts'
-import { messageOf } from '../resources/apply.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
 import { isTrue } from './preconditions.ts'
 
 /**
  * Runs them in order.
- * @returns whether the API got the report: false when an action that had to tell it failed
+ * @returns whether the API got the report: false when an action that reports failed
  * @throws the signal's reason
  */
 export const runActions = async (state: RunState, context: RunContext): Promise<boolean> => {
@@ -19,7 +19,7 @@ export const runActions = async (state: RunState, context: RunContext): Promise<
       const said = await perform(action, state, context)
       state.actions.push({ name: action.name, ...said })
     } catch (error) {
-      // The resource went meanwhile: nobody is left to be told.
+      // The resource is gone meanwhile, and needs no report.
       if (isGone(error)) {
         state.actions.push({ name: action.name, status: 'skipped', message: error.message })
         return true

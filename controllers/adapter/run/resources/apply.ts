@@ -1,51 +1,17 @@
-/** Phase 3 while the resource lives: makes every resource of the task as its manifest says, in the order of the list. */
+/** Phase 3 while the resource lives: makes every resource of the task as its manifest says, in the order of the list. ADAPTER-24. */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import { messageOf } from '#operator/client/errors.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
-import { describeLookup, type Lookup, type ResourceTransport, type Target } from '../../transports/transport.ts'
+import type { Lookup, ResourceTransport, Target } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { describeObject, generationOf, isTerminating, pickLatest } from './object.ts'
-import { recordFound } from './record-found.ts'
+import { decideApply } from './decide-apply.ts'
+import { describeObject, isTerminating } from './object.ts'
+import { recordFound, recordStep } from './record.ts'
 import { renderLookup, renderTarget } from './render-resource.ts'
-
-/** What is done with one resource. */
-export type ApplyPlan =
-  | { readonly action: 'apply' }
-  /** Its own condition wants it gone. */
-  | { readonly action: 'delete' }
-  /** It is absent, and its own condition keeps it so. */
-  | { readonly action: 'skip' }
-  /** It was applied for another generation, and must not be changed in place. */
-  | { readonly action: 'recreate' }
-  /** It is on its way out, and comes again when it is gone. */
-  | { readonly action: 'await' }
-
-export interface ResourceState {
-  readonly found: readonly JsonObject[]
-  readonly generation: number
-  readonly recreateOnChange: boolean
-  readonly createWhen: boolean
-  readonly deleteWhen: boolean
-}
-
-/** Pure: what the facts ask for. */
-export const decideApply = ({
-  found,
-  generation,
-  recreateOnChange,
-  createWhen,
-  deleteWhen,
-}: ResourceState): ApplyPlan => {
-  if (deleteWhen) return { action: 'delete' }
-  const one = pickLatest(found)
-  if (one === undefined) return { action: createWhen ? 'apply' : 'skip' }
-  if (!recreateOnChange) return { action: 'apply' }
-  if (isTerminating(one)) return { action: 'await' }
-  return { action: generationOf(one) === generation ? 'apply' : 'recreate' }
-}
 
 /** Applies until one fails. @throws the signal's reason */
 export const applyResources = async (state: RunState, context: RunContext): Promise<void> => {
@@ -74,7 +40,7 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
   }
 }
 
-/** Conditions of a resource read what is there of all the others. */
+/** Conditions of a resource may read all the others. */
 const observeAll = async (state: RunState, { transports, signal }: RunContext): Promise<void> => {
   const { resources } = state.task
   const { scope } = state
@@ -104,7 +70,7 @@ const applyOne = async (
     generation: state.generation,
     recreateOnChange,
     deleteWhen: deleteWhen !== undefined && isTrue(deleteWhen.text, deleteWhen.evaluate(state.scope)),
-    // Asked only while it is absent, so that it can't fail a run that does not need it.
+    // Evaluated only while it is absent, so that it can't fail a run that does not need it.
     createWhen:
       createWhen === undefined || found.length > 0 || isTrue(createWhen.text, createWhen.evaluate(state.scope)),
   })
@@ -116,14 +82,14 @@ const applyOne = async (
     case 'delete':
       return deleteFound(resource, lookup, found, transport, signal)
     case 'recreate': {
-      // Rendered first: what can't be made again must not go.
+      // Rendered first: an object that can't be created again must not be deleted.
       const target = renderOwnedTarget(lookup, resource, state)
       const { objects } = await deleteFound(resource, lookup, found, transport, signal)
       const kept = objects.find((object) => !isTerminating(object))
       if (kept !== undefined)
         throw new TaskError(
           'DeleteFailed',
-          `${resource.name} can't be created again: ${describeObject(kept)} was asked to go and is still there`,
+          `${resource.name} can't be created again: ${describeObject(kept)} is still there although it was deleted`,
         )
       if (objects.length > 0) return { action: 'recreating', objects, message: RECREATE_MESSAGE }
       return { action: 'recreated', objects: await applyAndFind(target, transport, signal) }
@@ -161,7 +127,7 @@ const deleteFound = async (
   return { action: left.length === 0 ? 'deleted' : 'leaving', objects: left }
 }
 
-/** Applied, and found as the task says: what is not found is not what the task meant. */
+/** Applies, and finds the object by the task's discovery: one that is not found would never be deleted. */
 const applyAndFind = async (
   target: Target,
   transport: ResourceTransport,
@@ -182,16 +148,3 @@ const matchesLookup = ({ match: find }: Target, object: JsonObject): boolean => 
   const { name, namespace } = (object.metadata ?? {}) as { name?: string; namespace?: string }
   return find.kind === 'name' && find.name === name && (namespace === undefined || find.namespace === namespace)
 }
-
-export const recordStep = (
-  state: RunState,
-  name: string,
-  action: ResourceAction,
-  lookup: Lookup | undefined,
-  message: string | undefined,
-): void => {
-  const object = lookup && describeLookup(lookup)
-  state.steps.push({ name, action, ...(object && { object }), ...(message && { message }) })
-}
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,17 +1,17 @@
 /**
- * Phase 3 while the resource is being deleted: deletes the resources of the task in their order, and applies nothing.
- * Seed: adapter-deletion. What deletes at once lets the next ones go in the same run; for the rest a later run follows, when the
- * watch has seen it go.
+ * Phase 3 while the resource is being deleted: deletes the resources of the task in their order, and applies nothing (ADAPTER-34).
+ * An object that is gone at once lets the next ones go in the same run; for the others a later run follows, when the watch has seen
+ * their end (ADAPTER-37).
  */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import { messageOf } from '#operator/client/errors.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
 import type { Lookup } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
-import { messageOf, recordStep } from './apply.ts'
 import {
   type DeletionOrder,
   decideDeletionOrder,
@@ -21,7 +21,7 @@ import {
   remainingResources,
 } from './deletion-order.ts'
 import { describeObject, isTerminating, metadataOf } from './object.ts'
-import { recordFound } from './record-found.ts'
+import { recordFound, recordStep } from './record.ts'
 import { renderLookup } from './render-resource.ts'
 
 export const toOrderedResource = ({ name, after, policy, deleteWhen }: TaskResource): OrderedResource => ({
@@ -44,7 +44,7 @@ interface Deletion {
 }
 
 /**
- * Deletes what may be deleted now. One failure never stops the others.
+ * Deletes what may be deleted now. One failure never stops the others: ADAPTER-40.
  * @returns names of the resources that are still waited for
  * @throws the signal's reason
  */
@@ -95,7 +95,7 @@ const requireTaskError = (error: unknown): TaskError => {
   throw error
 }
 
-/** What could not be looked at counts as there: nobody knows that it is gone. */
+/** A resource that can't be observed counts as present: ADAPTER-42. */
 const toPresence = ({ found, failure, requested: asked }: Deletion): Presence => {
   if (found.length === 0) return failure === undefined ? 'gone' : 'there'
   return asked || found.every(isTerminating) ? 'going' : 'there'
@@ -142,7 +142,7 @@ const closedGates = (removals: readonly Deletion[], { scope }: RunState): Readon
   return closed
 }
 
-/** All matches of the resource, whatever generation they are of. */
+/** All matches of the resource, whatever generation they are of: ADAPTER-38. */
 const deleteMatches = async (removal: Deletion, { transports, signal }: RunContext): Promise<void> => {
   const { lookup, resource, found } = removal
   if (lookup === undefined) return

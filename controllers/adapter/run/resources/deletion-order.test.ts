@@ -24,7 +24,7 @@ const orderOf = (...resources: readonly OrderedResource[]): Record<string, reado
     : `${verdict.problem.reason}: ${verdict.problem.message}`
 }
 
-describe('who waits for whom', () => {
+describe('ADAPTER-35: the order', () => {
   test('nothing said: the list, backwards', () => {
     expect(orderOf(resource('namespace'), resource('config'), resource('job'))).toEqual({
       namespace: ['config'],
@@ -57,7 +57,7 @@ describe('who waits for whom', () => {
   })
 })
 
-describe('an order that can’t be', () => {
+describe('ADAPTER-36: an order that can’t be', () => {
   test('an unknown name', () => {
     expect(orderOf(resource('a', { after: ['b'] }), resource('c'))).toMatchInlineSnapshot(
       `"InvalidDeletionConfig: a is to be deleted after b, which is no resource of the task: write one of a, c"`,
@@ -107,12 +107,12 @@ describe('what is deleted now', () => {
     expect(steps({ namespace: 'there' })).toEqual(['namespace delete', 'config done', 'job done'])
   })
 
-  test('an orphaning deletion holds nothing up', () => {
+  test('ADAPTER-43: an orphaning deletion is not waited for', () => {
     const given = [resource('owner', { after: ['cache'] }), resource('cache', { policy: 'Orphan' })]
     expect(steps({ owner: 'there', cache: 'there' }, given)).toEqual(['owner delete', 'cache delete'])
   })
 
-  test('a foreground deletion is waited for', () => {
+  test('ADAPTER-43: a foreground deletion is waited for', () => {
     const given = [resource('owner', { after: ['app'] }), resource('app', { policy: 'Foreground' })]
     expect(steps({ owner: 'there', app: 'going' }, given)).toEqual(['owner waits for app', 'app leave'])
   })

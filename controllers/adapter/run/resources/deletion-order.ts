@@ -1,6 +1,5 @@
 /**
- * In which order resources are deleted. Seed: adapter-deletion, `delete_options.after` is a graph whose order is topological; a
- * cycle or an unknown name aborts the deletion. Design page 50, Deletion.
+ * In which order resources are deleted: ADAPTER-35, ADAPTER-36. `delete_options.after` is a graph, and the order is topological.
  */
 import type { PropagationPolicy } from '../../task/task.ts'
 
@@ -17,7 +16,7 @@ export interface OrderedResource {
 /** For each resource those that must be gone before it, in the order of the list. */
 export type DeletionOrder = ReadonlyMap<string, readonly string[]>
 
-/** Why there is no order. The reasons are the seed's; both are reported with Health=False. */
+/** Why there is no order. Both reasons are reported with Health=False. */
 export interface OrderProblem {
   readonly reason: 'InvalidDeletionOrder' | 'InvalidDeletionConfig'
   readonly resource: string
@@ -132,7 +131,7 @@ export const decideDeletions = (
 
 /**
  * Those that a deletion still waits for. Everything that is there counts, but what is orphaned and was asked to go.
- * Seed: Applied=False when every managed resource is gone; the orphaned ones are not waited for.
+ * ADAPTER-43: orphaned ones are not waited for.
  */
 export const remainingResources = (
   resources: readonly OrderedResource[],

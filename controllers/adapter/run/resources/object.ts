@@ -12,7 +12,7 @@ interface Metadata {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Which generation of the HyperFleet resource an object was applied for; the peer's name. */
+/** Which generation of the HyperFleet resource an object was applied for; the Go adapter's name. ADAPTER-25. */
 export const GENERATION_ANNOTATION = 'hyperfleet.io/generation'
 
 /** Which task applied an object; watches select by it. The name of an adapter is its identity: tasks of one name would report over each other. */

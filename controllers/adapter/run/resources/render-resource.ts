@@ -1,22 +1,22 @@
-/** Renders a task's resource for one HyperFleet resource: what is applied, with our marks, and how it is found again. */
+/** Renders a task's resource for one HyperFleet resource: what is applied, with our labels, and how it is found again: ADAPTER-25. */
 import type { EventData } from '../../events/reconcile-event.ts'
 import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
 import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
 import { TaskError } from '../task-error.ts'
 import { ADAPTER_LABEL, EVENT_ANNOTATION, GENERATION_ANNOTATION, metadataOf, RESOURCE_LABEL } from './object.ts'
 
-/** What our marks say. */
+/** What our labels and annotations say. */
 export interface OwnerLabels {
   readonly adapter: string
   readonly event: EventData
   readonly generation: number
 }
 
-/** Characters of a manifest. Design page 50, Safety. */
+/** Characters of a manifest as JSON. */
 const MAX_MANIFEST_CHARS = 1024 * 1024
 const LABEL_VALUE_PATTERN = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 
-/** As far as it takes to find and delete it: a mistake in the rest of its manifest is no hindrance. @throws TaskError */
+/** As far as it takes to find and delete it: ADAPTER-45. @throws TaskError */
 export const renderLookup = (resource: TaskResource, scope: Scope): Lookup => {
   const { name, transport, manifest, discovery } = resource
   if (transport.kind === 'http')
@@ -125,7 +125,7 @@ const renderMatch = (
   const everywhere = said === '*' || said === ''
   if (discovery.by.kind === 'name') {
     const name = discovery.by.name.render(scope)
-    // Without a name the path is that of all objects of the kind: they would be found, and deleted.
+    // ADAPTER-31: without a name the path is that of all objects of the kind, which would be found and deleted.
     if (name === '')
       throw new TaskError(
         'DiscoveryFailed',

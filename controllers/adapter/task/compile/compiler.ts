@@ -32,7 +32,7 @@ export class Compiler {
     this.#languages = languages
     this.#problems = problems
     this.#all = all
-    this.#environment = this.environmentFor(all.all)
+    this.#environment = this.#environmentFor(all.all)
   }
 
   /** @param options.condition it must give true or false */
@@ -42,13 +42,13 @@ export class Compiler {
     names: VariableNames,
     options: { readonly condition?: boolean } = {},
   ): Expression {
-    return this.compile(path, text, this.#environment, names, options.condition === true)
+    return this.#compile(path, text, this.#environment, names, options.condition === true)
   }
 
   /** An expression about an answer, whose fields are variables: any name may be one. */
   responseExpression(path: string, text: string, names: VariableNames): Expression {
     const words = [...text.matchAll(WORD)].map(([word]) => word)
-    return this.compile(path, text, this.environmentFor([...new Set([...names.all, ...words])]), undefined, false)
+    return this.#compile(path, text, this.#environmentFor([...new Set([...names.all, ...words])]), undefined, false)
   }
 
   template(path: string, text: string, names: VariableNames): Template {
@@ -106,11 +106,11 @@ export class Compiler {
   }
 
   /** Names that can be no variables are problems of the place that gives them. */
-  environmentFor(names: readonly string[]): Environment {
+  #environmentFor(names: readonly string[]): Environment {
     return this.#languages.expressions(names.filter((name) => !isCelKeyword(name)))
   }
 
-  compile(
+  #compile(
     path: string,
     text: string,
     where: Environment,

@@ -3,7 +3,7 @@ import type { RawApiCall, RawLog } from '../raw-task.ts'
 import type { ApiCall, Header, LogLine } from '../task.ts'
 import type { FieldCursor } from './field-cursor.ts'
 
-/** The peer's defaults for a request. */
+/** Defaults of a request, as in the Go adapter. */
 const DEFAULT_ATTEMPTS = 3
 const DEFAULT_BASE_DELAY_MS = 1_000
 const DEFAULT_MAX_DELAY_MS = 30_000

@@ -6,7 +6,7 @@ import type { Capture, Condition, Json, Param, ParamSource, Precondition } from 
 import { readCall, readLog } from './calls.ts'
 import type { FieldCursor } from './field-cursor.ts'
 
-/** The fields of a reconcile event, which the peer's files name without `event.` before them. */
+/** The fields of a reconcile event, which files of the Go adapter name without `event.` before them. */
 const EVENT_FIELDS = ['id', 'kind', 'href', 'generation', 'reason', 'owner_references']
 
 export const readParams = (place: FieldCursor, raw: readonly RawParam[] = []): readonly Param[] =>

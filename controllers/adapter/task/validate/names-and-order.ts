@@ -1,4 +1,4 @@
-/** What a task must be beyond its shape: names, order of deletion, parents before what is in them. Design page 50. */
+/** What a task must be beyond its schema: names, order of deletion, parents before what is in them. ADAPTER-36, ADAPTER-57. */
 import { load as parseYaml } from 'js-yaml'
 import { decideDeletionOrder } from '../../run/resources/deletion-order.ts'
 import type { RawResource, RawTask } from '../raw-task.ts'

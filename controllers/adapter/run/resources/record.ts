@@ -1,10 +1,11 @@
-/** Finds what is there: resources by name or labels, and the objects inside a ManifestWork. */
-
+/** Records in a run's state what was found and done, also of the objects inside a ManifestWork (ADAPTER-32). */
+import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Discovery, Json, JsonObject, NestedDiscovery, Scope, TaskResource } from '../../task/task.ts'
+import { describeLookup, type Lookup } from '../../transports/transport.ts'
 import type { RunState } from '../run-state.ts'
 import { metadataOf, pickLatest } from './object.ts'
 
-/** Makes what was found of a resource known to expressions: the foremost match, or nothing. */
+/** Lets expressions read what was found of a resource: the latest match (ADAPTER-30), or nothing. */
 export const recordFound = (state: RunState, resource: TaskResource, found: readonly JsonObject[]): void => {
   const one = pickLatest(found)
   for (const name of [resource.name, ...resource.nested.map((nested) => nested.name)]) delete state.resources[name]
@@ -59,4 +60,16 @@ const matches = (object: JsonObject, { namespace, by }: Discovery, scope: Scope)
   if (wanted !== undefined && wanted !== '' && wanted !== '*' && metadata.namespace !== wanted) return false
   if (by.kind === 'name') return metadata.name === by.name.render(scope)
   return Object.entries(by.labels).every(([key, value]) => metadata.labels?.[key] === value.render(scope))
+}
+
+/** Adds a line to the trace. @param lookup undefined when it can't be rendered */
+export const recordStep = (
+  state: RunState,
+  name: string,
+  action: ResourceAction,
+  lookup: Lookup | undefined,
+  message: string | undefined,
+): void => {
+  const object = lookup && describeLookup(lookup)
+  state.steps.push({ name, action, ...(object && { object }), ...(message && { message }) })
 }
