@@ -97,3 +97,13 @@ not selected: 1 device
   a: it has no label zone, and the selector wants zone=z1
 `)
 })
+
+test.each([
+  ['a device that is undecided', { is: 'Unknown', why: '' }, true],
+  ['a template that can’t be filled in', { is: 'Selected', batch: 1, problem: 'no label' }, true],
+  ['a device that gets its workload', { is: 'Selected', batch: 1 }, false],
+  ['a device that is left out', { is: 'NotSelected', why: '' }, false],
+] as const)('%s is a problem or none', (_what, one, expected) => {
+  const shown = { deployment: 'shop/web', revision: 1, isDrawn: true, batches: [1] }
+  expect(hasProblems({ ...shown, devices: [{ device: 'a', ...one }] })).toBe(expected)
+})

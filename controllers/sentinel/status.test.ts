@@ -84,3 +84,12 @@ test('repeating the same changes nothing, also not the time of the last transiti
   const first = statusOf(situation(), undefined, NOW).conditions
   expect(statusOf(situation(), first ?? undefined, new Date('2026-01-02T00:00:00Z')).conditions).toEqual(first)
 })
+
+test('who else owns the resources, and how many nobody owns, is said in the words of the finding', () => {
+  const findings = { overlap: 'prod selects the same', gap: { unowned: 2, problem: '2 of the clusters' } }
+  const { conditions } = statusOf(situation({ findings }), undefined, NOW)
+  expect(conditions).toContainEqual(expect.objectContaining({ type: 'Overlapping', message: 'prod selects the same' }))
+  expect(conditions).toContainEqual(expect.objectContaining({ type: 'Unowned', message: '2 of the clusters' }))
+  const none = statusOf(situation({ findings: { overlap: undefined, gap: undefined } }), undefined, NOW)
+  expect(none.conditions).toContainEqual(expect.objectContaining({ type: 'Overlapping', status: 'False', message: '' }))
+})

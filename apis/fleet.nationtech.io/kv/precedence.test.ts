@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Desired } from './payload.ts'
 import { precedence } from './precedence.ts'
 
 const made = (uid: string, created: string, revision: number) => ({ owner: { uid, created }, revision })
@@ -30,4 +31,15 @@ test('any two operators agree on which of two is newer', () => {
       expect(precedence(b, a)).toBe(opposite[precedence(a, b)])
     }),
   )
+})
+
+test('of one revision, what was filled in with the later Device is newer, as long as versions are numbers', () => {
+  const filled = (version: string) => ({ ...made('a', FIRST, 3), filled: { device: version } as Desired['filled'] })
+  expect(precedence(filled('10'), filled('9'))).toBe('Newer')
+  expect(precedence(filled('9'), filled('10'))).toBe('Older')
+  expect(precedence(filled('9'), filled('9'))).toBe('Same')
+  for (const other of [filled('x9'), made('a', FIRST, 3)]) {
+    expect(precedence(other, filled('10'))).toBe('Same')
+    expect(precedence(filled('10'), other)).toBe('Same')
+  }
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fallbackName, recordName } from './desired-record.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { desiredSpec, fallbackName, recordName } from './desired-record.ts'
 import { withoutSecrets } from './redaction.ts'
 
 test('secrets are left out by the names of their fields, wherever they are; references stay', () => {
@@ -46,4 +47,42 @@ test('a name that the API takes stays; any other becomes one that it takes, the 
       expect(fallbackName(name, registration)).toBe(fallbackName(name, registration))
     }),
   )
+})
+
+test('the spec of a record says where its ClusterDeployment, its pool and its secrets are, and what of them there is', () => {
+  const deployment = (spec: object) => ({
+    apiVersion: 'hive.openshift.io/v1' as const,
+    kind: 'ClusterDeployment' as const,
+    metadata: { name: 'one', namespace: 'clusters', uid: 'uid-of-one', resourceVersion: '1' },
+    spec: { clusterName: 'one', baseDomain: 'example.com', platform: {}, ...spec } as ClusterDeployment['spec'],
+  })
+  const bare = {
+    clusterDeployment: { namespace: 'clusters', name: 'one' },
+    clusterName: 'one',
+    baseDomain: 'example.com',
+  }
+  expect(desiredSpec(deployment({ powerState: 'Hibernating' }), 1)).toEqual({
+    ...bare,
+    installAttempt: 1,
+    powerState: 'Running',
+  })
+  const full = deployment({
+    installed: true,
+    powerState: 'Hibernating',
+    platform: { aws: { region: 'eu' } },
+    clusterPoolRef: { namespace: 'pools', poolName: 'small' },
+    provisioning: { imageSetRef: { name: 'v4' }, installConfigSecretRef: { name: 'config' } },
+    pullSecretRef: { name: 'pull' },
+  })
+  expect(desiredSpec(full, 2)).toEqual({
+    ...bare,
+    clusterPool: { namespace: 'pools', name: 'small' },
+    platform: 'aws',
+    platformDetails: { region: 'eu' },
+    imageSet: 'v4',
+    installConfigSecretRef: { namespace: 'clusters', name: 'config' },
+    pullSecretRef: { namespace: 'clusters', name: 'pull' },
+    installAttempt: 2,
+    powerState: 'Hibernating',
+  })
 })

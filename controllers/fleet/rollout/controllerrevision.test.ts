@@ -10,6 +10,14 @@ test('what is kept comes back as it was, also after the API server has written i
   expect(parseRevision(web, JSON.parse(JSON.stringify(buildControllerRevision(web, revision))))).toEqual(revision)
 })
 
+test('it stands beside its Deployment, with a label that finds it and an owner that takes it along', () => {
+  expect(buildControllerRevision(web, revision).metadata).toMatchObject({
+    namespace: 'shop',
+    labels: { 'fleet.nationtech.io/deployment': 'web' },
+    ownerReferences: [{ kind: 'Deployment', name: 'web', uid: 'uid-of-web' }],
+  })
+})
+
 test('what was taken back is kept with the revision that brings the older workload back', () => {
   const back = { ...revision, revision: 2, refused: 'sha256:bad' }
   expect(parseRevision(web, JSON.parse(JSON.stringify(buildControllerRevision(web, back))))).toEqual(back)
