@@ -1,6 +1,6 @@
 /**
- * The admin kubeconfig of a cluster, from the Secret that its ClusterDeployment names. It comes from whoever may write Secrets
- * there, so it may only hold what it says itself: it must not have this process run programs or read its files.
+ * The admin kubeconfig of a cluster, from the Secret that its ClusterDeployment names. Anyone who may write Secrets there can
+ * change it, so it must hold everything itself: it must not make this process run programs or read files. AGENT-21.
  */
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { load } from 'js-yaml'

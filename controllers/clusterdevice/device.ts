@@ -1,4 +1,4 @@
-/** What a cluster is as a device of the fleet. Pure. */
+/** A cluster as a device of the fleet: when it is one, its name, labels and inventory. AGENT-20, AGENT-24. Pure. */
 import { createHash } from 'node:crypto'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { isTrue } from '#operator/model/conditions.ts'

@@ -1,4 +1,4 @@
-/** A cluster goes: what the fleet knows of it goes first. Its objects go with the cluster, so nothing is deleted there. */
+/** Before a cluster is deleted, its Device and its reports are. Its objects are deleted with the cluster itself. AGENT-23. */
 import { rm } from 'node:fs/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'

@@ -1,9 +1,9 @@
 /**
  * Clusters as devices of the fleet: for each ClusterDeployment that asks for it, an agent in this process.
  *
- *   ClusterDeployment ─► serve: an agent ─► fleet-info, -heartbeat, -state ─► fleet operator ─► Device
+ *   ClusterDeployment ─► an agent ─► fleet-info, -heartbeat, -state ─► fleet operator ─► Device
  *     label, Ready, Running    └─ applies to the cluster with its admin kubeconfig
- *        └─ deleted ─► withdraw: what it said, its Device
+ *        └─ deleted ─► its reports and its Device are deleted
  *
  * How to use it: docs/fleet-agent.md. Why it is so: docs/decisions/cluster-devices.md.
  */

@@ -1,4 +1,4 @@
-/** The connection to a cluster whose kubeconfig is read again when the cluster does not take it: keys are renewed, servers move. */
+/** The connection to a cluster. When the cluster refuses the kubeconfig, it is read again: keys are renewed, servers move. AGENT-22. */
 import { ApiError, messageOf, NetworkError } from '#operator/client/errors.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import type { Logger } from '#operator/model/log.ts'

@@ -2,7 +2,8 @@
 import { messageOf } from '#operator/client/errors.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { DesiredStore } from './nats/desired-store.ts'
-import type { FleetState, Write } from './state/fleet-state.ts'
+import type { FleetState } from './state/fleet-state.ts'
+import type { DesiredWrite } from './state/key-update.ts'
 
 /** So many writes are on their way at once. */
 const MAX_CONCURRENT_WRITES = 128
@@ -12,7 +13,7 @@ export interface WriterOptions {
   /** Undefined while NATS is away. */
   store(): DesiredStore | undefined
   /** Called for each that the store took. */
-  stored(write: Write): void
+  stored(write: DesiredWrite): void
   readonly log: Logger
 }
 

@@ -7,7 +7,7 @@
  *
  * All is read at once. Nothing is decided before the seed and all else was read to its end, so their order does not matter.
  *
- * FLEET-1, FLEET-2, FLEET-20.
+ * FLEET-1, FLEET-2, FLEET-9, FLEET-20.
  */
 
 import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
@@ -30,7 +30,8 @@ import type { DesiredStore } from './nats/desired-store.ts'
 import { followKubernetes } from './sources/kubernetes.ts'
 import { followNats } from './sources/nats.ts'
 import type { SourceListener } from './sources/source-listener.ts'
-import { FleetState, type Write } from './state/fleet-state.ts'
+import { FleetState } from './state/fleet-state.ts'
+import type { DesiredWrite } from './state/key-update.ts'
 import {
   FEEDS,
   type Feed,
@@ -177,7 +178,7 @@ export class FleetOperator {
     }
   }
 
-  #writeStored({ kind, key }: Write): void {
+  #writeStored({ kind, key }: DesiredWrite): void {
     this.#options.metrics.writes.inc({ kind })
     if (kind === 'Put') return
     const { namespace, deployment: name } = parsePlacementKey(key)

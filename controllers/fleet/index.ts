@@ -1,10 +1,10 @@
 /**
  * The fleet: Deployments on devices, through NATS.
  *
- *   Deployment ─► operator (outside) ─► fleet-desired ─► agents ─► fleet-state ─► operator ─► status
+ *   Deployment ─► operator (a source) ─► fleet-desired ─► agents ─► fleet-state ─► operator ─► status
  *        └─ deleted ─► its keys are removed, then its finalizer
  *
- * The operator watches the fleet as a whole, not one Deployment at a time. What it does, and how to read it: docs/fleet.md.
+ * The operator watches the fleet as a whole, not one Deployment at a time: docs/fleet.md. FLEET-25.
  */
 import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'

@@ -6,7 +6,7 @@
  *   fleet-state, fleet-info ◄─ reports        fleet-heartbeat ◄─ every 30 s
  *
  * What it was told last is on its disk, so it works without NATS. Only a deletion takes a workload away: a key that is
- * missing tells that a store was lost. AGENT-5, AGENT-6.
+ * missing tells that a store was lost. AGENT-5, AGENT-6, AGENT-11.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'

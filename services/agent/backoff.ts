@@ -1,4 +1,4 @@
-/** How long to wait before something that failed is tried again. Pure; milliseconds. */
+/** How long to wait before a retry, in milliseconds. AGENT-9. Pure. */
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 
 const PAUSE: ExponentialBackoff = { initial: 1_000, factor: 2, max: 60_000 }

@@ -31,7 +31,7 @@ export type EntryVerdict =
   /** It can't be run; what ran before goes on. `answered` is undefined where the entry does not even say whose it is. */
   | { readonly verdict: 'Refuse'; readonly reason: string; readonly answered: EntryId | undefined }
 
-/** What to do about an entry. AGENT-2 to AGENT-4. */
+/** What to do about an entry. AGENT-2, AGENT-3, AGENT-4. */
 export const evaluateEntry = (bytes: Uint8Array, present: AcceptedEntry | undefined): EntryVerdict => {
   if (present !== undefined && equalBytes(bytes, present.bytes)) return { verdict: 'Same' }
   let entry: Envelope<Desired>

@@ -1,4 +1,4 @@
-/** One agent a state folder: two would each start what the other one runs. */
+/** One agent for each state folder: a second one would start the same workloads again. AGENT-11. */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:net'
 

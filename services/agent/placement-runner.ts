@@ -1,4 +1,4 @@
-/** One Deployment on this device: what it is told, and what becomes of it. */
+/** Runs one Deployment on this device: accepts its entries, holds them back, removes it. AGENT-10, AGENT-18. */
 
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Phase, type State, truncateMessage } from '#apis/fleet.nationtech.io/kv/payload.ts'

@@ -1,4 +1,4 @@
-/** Sent with every answer. Nothing runs or is loaded but files of this origin, and nobody else shows or reads what is here. */
+/** Headers of every response: only files of this origin run or load, and no other site may frame or read a page. FLEET-58. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",

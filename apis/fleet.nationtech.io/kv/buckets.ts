@@ -1,4 +1,4 @@
-/** The buckets as data, and what to do about one that is there with other settings. Pure: whoever talks to NATS acts on it. */
+/** The buckets as data, and what to do about one that exists with other settings. FLEET-18. Pure. */
 import { MAX_VALUE_BYTES } from './payload.ts'
 
 /** A bucket of JetStream KV; times in milliseconds, sizes in bytes. */

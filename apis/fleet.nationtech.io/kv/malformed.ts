@@ -1,4 +1,4 @@
-/** What is wrong with an entry: the catalogue. Watchers count it by reason, log it and go on. */
+/** The reasons why an entry of a bucket is malformed. Watchers count it by reason, log it and go on. FLEET-16. */
 export type MalformedReason =
   /** The key is not made of the tokens that its bucket has. */
   | 'Key'

@@ -1,10 +1,10 @@
 /**
- * The Deployments with their revisions, as every replica sees them, and what FleetState is told of each:
+ * Deployments with their revisions, as every replica sees them. Each change updates what FleetState knows of the Deployment:
  *
- *   Deployments ─────────┐                       ┌─► a new workload is stored as the next revision
- *   ControllerRevisions ─┴─► look at a Deployment ┴─► its view: target, history, who may have it
+ *   Deployments ─────────┐             ┌─► a new workload is stored as the next revision
+ *   ControllerRevisions ─┴─► refresh ──┴─► its view: target, history, admitted devices
  *
- * A workload is rolled out only once its revision is stored. Whoever comes first stores it: the API server decides between two.
+ * A workload is rolled out once its revision is stored. If two replicas store one, the API server decides. FLEET-26, FLEET-48.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

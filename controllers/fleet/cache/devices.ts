@@ -1,6 +1,6 @@
 /**
- * The Devices: what agents tell of them in NATS, and what Kubernetes has of them. The leader brings the second up to the first.
- * A Device is made when its agent is heard: one that somebody deleted while the machine was off stays deleted.
+ * Devices: what their agents report in NATS, and the objects in Kubernetes. The leader updates the objects from the reports.
+ * A Device is created when its agent is heard, so one that was deleted while the machine was off stays deleted. FLEET-52.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
@@ -14,7 +14,8 @@ import { ApiError, isConflict } from '#operator/client/errors.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { isLater } from '#operator/model/resource-version.ts'
 import { WindowError } from '../rollout/maintenance-windows.ts'
-import type { FleetState, KeyUpdate } from '../state/fleet-state.ts'
+import type { FleetState } from '../state/fleet-state.ts'
+import type { KeyUpdate } from '../state/key-update.ts'
 import { placementPhase } from '../state/placement.ts'
 import { type DeviceView, deviceView } from '../state/views.ts'
 import {

@@ -1,6 +1,6 @@
 /**
- * The Devices that the leader has yet to look at. It looks at so many a tick, and at thousands when it begins: what one agent says
- * meanwhile, such as a changed label, goes before them, because what the device runs depends on it.
+ * The Devices that the leader has yet to reconcile: a limited number a tick, and thousands when it begins. What an agent reports
+ * meanwhile, such as a changed label, comes before them, because it decides what the device runs. FLEET-55.
  */
 export class DeviceQueue {
   readonly #maxPerTick: number

@@ -4,7 +4,7 @@
  */
 import type { KV } from '@nats-io/kv'
 import type { Clock } from '#operator/model/clock.ts'
-import type { KeyUpdate } from '../state/fleet-state.ts'
+import type { KeyUpdate } from '../state/key-update.ts'
 import type { Incarnation } from './provision.ts'
 
 /** Who is told; called in order. */

@@ -1,7 +1,7 @@
 /** Writes fleet-desired with compare-and-set. FLEET-7. */
 import type { KV } from '@nats-io/kv'
 import { isStaleWrite } from '#lib/nats/stale-write.ts'
-import type { KeyUpdate, Write } from '../state/fleet-state.ts'
+import type { DesiredWrite, KeyUpdate } from '../state/key-update.ts'
 
 /** What became of a write. */
 export type WriteResult =
@@ -11,7 +11,7 @@ export type WriteResult =
 
 export interface DesiredStore {
   /** @throws what NATS answers when it did not take it */
-  write(write: Write): Promise<WriteResult>
+  write(write: DesiredWrite): Promise<WriteResult>
 }
 
 /** @param now For keys that were just written: NATS says the time only to those that watch. */

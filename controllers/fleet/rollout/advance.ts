@@ -9,7 +9,7 @@
  *     │                                  └── onFailure: Rollback, or aborted ──► the revision before, as a new one
  *     └── spec.rollout.paused ─────► Paused ── no longer ──► Active
  *
- * FLEET-37 to FLEET-45. Pure.
+ * FLEET-37, FLEET-39, FLEET-40, FLEET-42, FLEET-44, FLEET-45. Pure.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

@@ -1,4 +1,4 @@
-/** How people steer a rollout: annotations of the Deployment. Each names what it is about, so that an old one does no harm. Pure. */
+/** How people control a rollout: annotations of the Deployment. Each names the revision that it is for, so an old one has no effect. FLEET-41, FLEET-50. Pure. */
 
 /**
  * The batch that may begin, and all before it, with the revision that is rolled out: `2@5` never lets a batch of revision 6 begin.

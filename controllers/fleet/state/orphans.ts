@@ -1,7 +1,7 @@
 /**
  * Which keys of fleet-desired are collected when the operator has converged: those that were there when it started and that
  * nothing wants. The brake is for lists that are empty by mistake: a wrong namespace, missing rights, a restored cluster.
- * FLEET-3 to FLEET-5. Pure.
+ * FLEET-3, FLEET-4, FLEET-5. Pure.
  */
 import { createHash } from 'node:crypto'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'

@@ -1,4 +1,4 @@
-/** What is known of one Deployment on one device, and what follows from it. Pure. */
+/** What is known of one Deployment on one device, and the write that follows. FLEET-34, FLEET-36, FLEET-50. Pure. */
 
 import type { PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf, type Envelope } from '#apis/fleet.nationtech.io/kv/envelope.ts'

@@ -5,7 +5,7 @@
  *        ▲                                               │
  *        └──────────────── wiped (what was known is gone) ┘
  *
- * FLEET-11 to FLEET-13. Pure: what time it is comes as a parameter.
+ * FLEET-11, FLEET-12, FLEET-13. Pure: what time it is comes as a parameter.
  */
 
 import type { Source, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'

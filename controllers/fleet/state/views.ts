@@ -1,4 +1,4 @@
-/** Deployments and Devices as FleetState takes them: checked, without what decides nothing. */
+/** Deployments and Devices as FleetState needs them: validated, and only with the fields that decide something. Pure. */
 
 import { desiredCodec, type Filled } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
@@ -11,7 +11,7 @@ import type { Revision } from '../rollout/revisions.ts'
 import { compileSelection, type SelectableDevice, type Selection } from '../selection/selection.ts'
 import { compileWorkload, type Workload } from '../workload/rendering.ts'
 
-/** A person keeps changes off the device; the value says why. */
+/** A person keeps changes off the device; the value says why. FLEET-34. */
 export const HOLD_ANNOTATION = 'fleet.nationtech.io/hold'
 
 /** A Device at a moment. */

@@ -1,4 +1,4 @@
-/** Objects of any kind on one API server, in the name of one Deployment. */
+/** Objects of any kind on one API server, applied and deleted for one Deployment. AGENT-12. */
 import { createApi } from '#operator/client/api.ts'
 import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'

@@ -1,4 +1,4 @@
-/** Which objects a workload of manifests has, what is theirs, and how they do. Pure. */
+/** The objects of a workload of manifests: their names, their owner, their order and their health. AGENT-13, AGENT-15, AGENT-16. Pure. */
 import { createHash } from 'node:crypto'
 import type { Phase } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { readinessOf } from '#operator/model/readiness.ts'

@@ -1,9 +1,9 @@
 /**
  * Objects of a Kubernetes API server:
  *
- *   apply all ─► delete those that left the list ─► look how they do, and apply again what somebody deleted
+ *   apply all ─► delete those that left the list ─► watch their health, and apply again what was deleted
  *
- * What was applied is written down before it is applied, so nothing is forgotten when the agent is killed in between.
+ * What is about to be applied is recorded first, so nothing is forgotten when the agent is killed. AGENT-13, AGENT-14.
  */
 import { join } from 'node:path'
 import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'

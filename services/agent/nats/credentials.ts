@@ -1,4 +1,4 @@
-/** How an agent proves who it is. */
+/** How an agent authenticates. AGENT-19. */
 import { readFile } from 'node:fs/promises'
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator } from '@nats-io/transport-node'
 

@@ -1,5 +1,5 @@
 /**
- * What a NATS server allows the agent of a device, and nothing else. Pure.
+ * What a NATS server allows the agent of a device, and nothing else. AGENT-1. Pure.
  *
  * Watching goes by a consumer whose filter is a part of the subject that creates it: the server refuses one whose filter is
  * another. Reading by sequence, listing, purging and everything about streams has subjects that are not here. A device can't

@@ -1,5 +1,5 @@
 /**
- * Programs of this machine, one a placement:
+ * Programs of this machine, one for each placement. AGENT-7, AGENT-9:
  *
  *   start ─► Pending ── steady ─► Running
  *     ▲                             │ ends

@@ -4,7 +4,7 @@ import { isAlive, ownsGroup, type ProcessIdentity } from './process-table.ts'
 const POLL_INTERVAL_MS = 100
 
 /**
- * Ends a process and everything that it started in its group: SIGTERM, and SIGKILL for what is there after the timeout.
+ * Ends a process and everything that it started in its group: SIGTERM, and SIGKILL for what is there after the timeout. AGENT-8.
  * @param timeout Milliseconds.
  */
 export const stopGroup = async (leader: ProcessIdentity, timeout: number, clock: Clock): Promise<void> => {

@@ -1,4 +1,4 @@
-/** All that needs a person, of all that this process knows; the gravest first. */
+/** Everything that needs a person, the most severe first. FLEET-59. */
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'

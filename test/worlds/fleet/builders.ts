@@ -4,7 +4,8 @@ import { heartbeatCodec, type State, stateCodec } from '#apis/fleet.nationtech.i
 import type { Deployment, DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { DeviceSpec } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { findOrBuildRevision } from '#controllers/fleet/rollout/revisions.ts'
-import { FleetState, type KeyUpdate } from '#controllers/fleet/state/fleet-state.ts'
+import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
+import type { KeyUpdate } from '#controllers/fleet/state/key-update.ts'
 import { deploymentView, deviceView } from '#controllers/fleet/state/views.ts'
 import type { LabelSelector } from '#operator/model/selector.ts'
 

@@ -1,0 +1,27 @@
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+
+/** A key with its value as a bucket has it; no bytes: the key was deleted. */
+export interface KeyUpdate {
+  readonly key: string
+  readonly bytes: Uint8Array | undefined
+  /** Of the bucket. An update that is not newer than the last one of the key changes nothing; 0 does: nothing is left of the key, not even its deletion. */
+  readonly revision: number
+  /** When it was written, by the clock of the server. */
+  readonly at?: Date
+}
+
+/** A change of fleet-desired. It fails when the key has another revision by now; the present value then comes as `desiredSeen`. */
+export type DesiredWrite =
+  | { readonly kind: 'Put'; readonly key: string; readonly bytes: Uint8Array; readonly revision: number }
+  | { readonly kind: 'Delete'; readonly key: string; readonly revision: number }
+
+/** Runs an update. @returns the malformed entry that ended it, for the caller to log and count; undefined when there is none */
+export const skipMalformed = (update: () => void): MalformedEntry | undefined => {
+  try {
+    update()
+    return undefined
+  } catch (error) {
+    if (error instanceof MalformedEntry) return error
+    throw error
+  }
+}
