@@ -14,7 +14,7 @@ export interface StatusInput {
   readonly suspended: boolean
   /** Why nothing is worked on for a while; undefined when something is. */
   readonly failure: string | undefined
-  /** Events were asked for and the source answered. */
+  /** The source of events has answered. */
   readonly connected: boolean
   /** Why events can't be taken; undefined when they can. */
   readonly sourceProblem: string | undefined
@@ -29,35 +29,35 @@ export interface StatusInput {
 type TaskState = Omit<KstatusInput, 'observedGeneration'>
 
 const CONSEQUENCE = {
-  everything: 'nothing is done until it is mended',
-  deletions: 'nothing is deleted until it is mended',
+  everything: 'nothing is done until it is corrected',
+  deletions: 'nothing is deleted until it is corrected',
 } as const
 
-/** How the task stands, the gravest first. */
+/** Which condition the task has; of several problems the gravest one. */
 const decideState = ({
   invalid,
   suspended,
-  failure: brokenOff,
+  failure,
   connected,
   sourceProblem,
-  unwatchedKinds: blind,
+  unwatchedKinds,
 }: StatusInput): TaskState => {
   if (invalid !== undefined)
     return { type: 'Stalled', reason: 'InvalidTask', message: `${invalid.message}; ${CONSEQUENCE[invalid.blocks]}` }
   if (suspended)
-    return { type: 'Ready', reason: 'Suspended', message: 'no run begins while spec.suspend is true; events wait' }
-  if (brokenOff !== undefined) return { type: 'Reconciling', reason: 'BrokenOff', message: brokenOff }
+    return { type: 'Ready', reason: 'Suspended', message: 'no run starts while spec.suspend is true; events wait' }
+  if (failure !== undefined) return { type: 'Reconciling', reason: 'BrokenOff', message: failure }
   if (sourceProblem !== undefined)
-    return { type: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; tried again soon` }
-  if (!connected) return { type: 'Reconciling', reason: 'Connecting', message: 'asks for events' }
-  const [unseen] = blind
-  if (unseen !== undefined) {
-    const [kind, problem] = unseen
-    const mend = 'let its ServiceAccount list and watch it; until then only events make the task look'
+    return { type: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; retrying` }
+  if (!connected) return { type: 'Reconciling', reason: 'Connecting', message: 'connecting to the source of events' }
+  const [unwatched] = unwatchedKinds
+  if (unwatched !== undefined) {
+    const [kind, problem] = unwatched
+    const remedy = 'let the ServiceAccount of the task list and watch it; until then only events start runs'
     return {
       type: 'Ready',
       reason: 'WorkingUnwatched',
-      message: `changes of ${kind} are not seen (${problem}): ${mend}`,
+      message: `changes of ${kind} are not seen (${problem}): ${remedy}`,
     }
   }
   return { type: 'Ready', reason: 'Working', message: 'takes events' }
@@ -65,15 +65,15 @@ const decideState = ({
 
 /** A merge patch of the status; null removes. */
 export const buildStatus = (
-  situation: StatusInput,
+  input: StatusInput,
   before: readonly Condition[] | undefined,
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
-  const { generation, inFlight, summary, lastRuns } = situation
-  const claims = kstatusConditions({ ...decideState(situation), observedGeneration: generation })
+  const { generation, inFlight, summary, lastRuns } = input
+  const conditions = kstatusConditions({ ...decideState(input), observedGeneration: generation })
   return {
     observedGeneration: generation ?? null,
-    conditions: withConditions(before, claims, now) as AdapterTaskStatus['conditions'] & {},
+    conditions: withConditions(before, conditions, now) as AdapterTaskStatus['conditions'] & {},
     ...summary,
     inFlight,
     lastError: summary.lastError ?? null,

@@ -19,7 +19,7 @@ const delivery = (of: ReconcileEvent): Delivery => ({
 const world = (limit = 2) => {
   const begun: string[] = []
   const open = new Map<string, () => void>()
-  const lanes = new KeyedQueue({
+  const queue = new KeyedQueue({
     maxConcurrent: () => limit,
     onCapacity: () => {},
     work: ({ event: { data }, deliveries }: WorkItem) => {
@@ -31,7 +31,7 @@ const world = (limit = 2) => {
     open.get(id)?.()
     await new Promise(setImmediate)
   }
-  return { lanes, begun, end, add: (of: ReconcileEvent) => lanes.add(of, delivery(of)) }
+  return { queue, begun, end, add: (of: ReconcileEvent) => queue.add(of, delivery(of)) }
 }
 
 describe('the queue', () => {
@@ -44,16 +44,16 @@ describe('the queue', () => {
   })
 
   test('ADAPTER-19: runs for one resource never overlap; what comes meanwhile is one more run', async () => {
-    const { begun, add, end, lanes } = world()
+    const { begun, add, end, queue } = world()
     add(event('a', 1))
     add(event('a', 2))
     add(event('a', 3))
     expect(begun).toEqual(['a 1 (1)'])
-    expect(lanes.deliveries).toHaveLength(3)
+    expect(queue.deliveries).toHaveLength(3)
     await end('a')
     expect(begun).toEqual(['a 1 (1)', 'a 3 (2)'])
     await end('a')
-    expect([lanes.running, lanes.waiting, lanes.deliveries.length]).toEqual([0, 0, 0])
+    expect([queue.running, queue.waiting, queue.deliveries.length]).toEqual([0, 0, 0])
   })
 
   test('ADAPTER-20: only so many run at the same time, in the order in which they came', async () => {
@@ -73,10 +73,10 @@ describe('the queue', () => {
   })
 
   test('closing begins nothing, waits for what runs and returns what waits', async () => {
-    const { begun, add, end, lanes } = world(1)
+    const { begun, add, end, queue } = world(1)
     add(event('a'))
     add(event('b'))
-    const closing = lanes.close()
+    const closing = queue.close()
     await end('a')
     expect((await closing).map(({ event: { data } }) => data.id)).toEqual(['b'])
     expect(begun).toEqual(['a 1 (1)'])

@@ -1,19 +1,19 @@
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 
-/** Before work that broke off begins again, in milliseconds. */
+/** How long failed work waits before it is started again, in milliseconds. */
 const RESTART_BACKOFF: ExponentialBackoff = { initial: 1_000, factor: 2, max: 300_000 }
 
 export interface RetryOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Told what broke the work off, and after how many milliseconds it begins again. */
+  /** @param pause milliseconds until the work is started again */
   onFailure(error: unknown, pause: number): void
 }
 
 /**
- * Does the work until it ends or the signal aborts. What breaks off begins again after a pause, twice as long each time, and
- * short again once the work went on for longer than the longest.
+ * Does the work until it ends or the signal aborts: ADAPTER-23. Failed work is started again after a pause, twice as long each time,
+ * and short again once the work went on for longer than the longest pause.
  * @throws what the work throws once the signal has aborted
  */
 export const retryWithBackoff = async (

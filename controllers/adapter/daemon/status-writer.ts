@@ -1,4 +1,4 @@
-/** Keeps the status of one AdapterTask as it should be. What it says: status.ts. */
+/** Writes the status of one AdapterTask. What it contains: status.ts. */
 import type { AdapterTask, AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
@@ -7,9 +7,9 @@ import type { DeepPartial } from '#operator/model/resource.ts'
 import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import { buildStatus, type StatusInput } from '../status.ts'
 
-/** Milliseconds. A deletion gets stuck by time alone, so the status is looked at without news too. */
 const MIN_WRITE_INTERVAL_MS = 1_000
 const WRITE_RETRY_MS = 5_000
+/** A deletion gets stuck by time alone, so the status is computed again without a change too. */
 const REFRESH_INTERVAL_MS = 60_000
 
 export class StatusWriter {
@@ -17,24 +17,24 @@ export class StatusWriter {
   readonly #input: () => StatusInput
   #written: DeepPartial<AdapterTaskStatus> | undefined
 
-  constructor(context: DaemonContext<AdapterTask>, situation: () => StatusInput) {
+  constructor(context: DaemonContext<AdapterTask>, input: () => StatusInput) {
     this.#context = context
-    this.#input = situation
+    this.#input = input
   }
 
-  /** Writes the status when there is news of it: at once, but at most once a second, until the signal aborts. */
-  async run(news: WakeSignal, signal: AbortSignal): Promise<void> {
+  /** Writes the status when it has changed: at once, but at most once a second, until the signal aborts. */
+  async run(changed: WakeSignal, signal: AbortSignal): Promise<void> {
     const { clock } = this.#context
     let notBefore = Number.NEGATIVE_INFINITY
     while (!signal.aborted) {
-      const rest = notBefore - monotonic(clock)
-      if (rest > 0) {
-        await clock.sleep(rest, signal)
+      const waitMs = notBefore - monotonic(clock)
+      if (waitMs > 0) {
+        await clock.sleep(waitMs, signal)
         continue
       }
       const written = await this.write()
       notBefore = monotonic(clock) + (written ? MIN_WRITE_INTERVAL_MS : WRITE_RETRY_MS)
-      if (written) await news.wait(REFRESH_INTERVAL_MS, signal)
+      if (written) await changed.wait(REFRESH_INTERVAL_MS, signal)
     }
   }
 
@@ -50,7 +50,7 @@ export class StatusWriter {
       this.#written = next
       return true
     } catch (error) {
-      log.warn('the status could not be written', { problem: messageOf(error) })
+      log.warn('adapter: the status could not be written, retrying', { problem: messageOf(error) })
       return false
     }
   }

@@ -15,12 +15,12 @@ const deleting = async (...resources: object[]): Promise<RunWorld> => {
   return world
 }
 
-const ledgerOf = () => new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
+const statsOf = () => new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
 
 /** Samples of the gauge as `resource cause count`. */
-const scraped = async (ledger: TaskStats, now: () => number): Promise<string[]> => {
+const scraped = async (stats: TaskStats, now: () => number): Promise<string[]> => {
   const registry = new Registry()
-  createMetrics(registry).stuck.set('one', () => ledger.stuck(now()))
+  createMetrics(registry).stuck.set('one', () => stats.stuck(now()))
   const metric = registry.getSingleMetric('hyperfleet_adapter_resource_deletions_stuck')
   const { values = [] } = (await metric?.get()) ?? {}
   return values.map(({ labels, value }) => `${labels.adapter_name}: ${labels.resource_type} ${labels.cause} ${value}`)
@@ -29,25 +29,25 @@ const scraped = async (ledger: TaskStats, now: () => number): Promise<string[]> 
 test('ADAPTER-47: behind a foreign finalizer a deletion is stuck after five minutes, by time alone, and says what holds it and what waits behind', async () => {
   const world = await deleting(configMap('parent'), configMap('child'))
   world.held.add('child')
-  const ledger = ledgerOf()
-  ledger.recordRun('c1', await world.run(), 0)
-  expect(await scraped(ledger, () => 5 * MINUTE - 1)).toEqual([])
-  expect(await scraped(ledger, () => 5 * MINUTE)).toEqual(['one: parent Order 1', 'one: child Finalizer 1'])
-  expect(ledger.summary(5 * MINUTE)).toMatchObject({ deleting: 1, stuck: 1 })
+  const stats = statsOf()
+  stats.recordRun('c1', await world.run(), 0)
+  expect(await scraped(stats, () => 5 * MINUTE - 1)).toEqual([])
+  expect(await scraped(stats, () => 5 * MINUTE)).toEqual(['one: parent Order 1', 'one: child Finalizer 1'])
+  expect(stats.summary(5 * MINUTE)).toMatchObject({ deleting: 1, stuck: 1 })
 
   world.release()
-  expect(ledger.recordRun('c1', await world.run(), 6 * MINUTE)).toBe(6 * MINUTE)
-  expect(await scraped(ledger, () => 6 * MINUTE)).toEqual([])
+  expect(stats.recordRun('c1', await world.run(), 6 * MINUTE)).toBe(6 * MINUTE)
+  expect(await scraped(stats, () => 6 * MINUTE)).toEqual([])
 })
 
 test('a refused DELETE is counted by its reason, clusters that wait for the same together', async () => {
-  const ledger = ledgerOf()
+  const stats = statsOf()
   for (const id of ['c1', 'c2']) {
     const world = await deleting(configMap('config'))
     world.refused.set('config', { operation: 'delete', reason: 'Forbidden' })
-    ledger.recordRun(id, await world.run(), 0)
+    stats.recordRun(id, await world.run(), 0)
   }
-  expect(await scraped(ledger, () => 5 * MINUTE)).toEqual(['one: config Forbidden 2'])
+  expect(await scraped(stats, () => 5 * MINUTE)).toEqual(['one: config Forbidden 2'])
 })
 
 test('what was not looked at waits for what failed before it: a broken order holds up everything', () => {
@@ -66,23 +66,23 @@ test('a run that fails before it observes anything neither ends a deletion nor r
   await world.run()
   const named = { ...world.resource, deleted_time: '2026-01-31T12:00:00Z' }
   world.held.add('config')
-  const ledger = ledgerOf()
+  const stats = statsOf()
   for (const [minute, resource] of [
     [0, named],
     [3, { id: 'c1' }],
     [4, named],
   ] as const) {
     world.resource = resource
-    expect(ledger.recordRun('c1', await world.run(), minute * MINUTE)).toBeUndefined()
-    expect(ledger.isDeleting('c1')).toBe(true)
+    expect(stats.recordRun('c1', await world.run(), minute * MINUTE)).toBeUndefined()
+    expect(stats.isDeleting('c1')).toBe(true)
   }
-  expect(ledger.summary(5 * MINUTE)).toMatchObject({ failed: 1, stuck: 1 })
+  expect(stats.summary(5 * MINUTE)).toMatchObject({ failed: 1, stuck: 1 })
 })
 
 test('how long a deletion took counts from the run that began it, not from the last that waited', async () => {
   const world = await deleting(configMap('parent'), configMap('child'))
   world.held.add('child')
-  const stats = ledgerOf()
+  const stats = statsOf()
   stats.recordRun('c1', await world.run(), 2 * MINUTE)
   stats.recordRun('c1', await world.run(), 3 * MINUTE)
   world.release()

@@ -57,7 +57,7 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
       onDeadLetter({ problem, text })
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
-      onDeadLetter({ problem: `${problem}; it can't be set aside (${error.message}) and comes again`, text })
+      onDeadLetter({ problem: `${problem}; it can't become a dead letter (${error.message}) and comes again`, text })
     }
   }
 

@@ -45,7 +45,7 @@ export interface StoredDeadLetter extends Omit<UndeliverableMessage, 'body'> {
   readonly text: string
 }
 
-/** Keeps it; once, however often it is asked. @throws Error when it can't be kept */
+/** Keeps a message; once, however often it is called. @throws Error when it can't be kept */
 export const storeDeadLetter = async (connection: NatsConnection, poison: UndeliverableMessage): Promise<void> => {
   await ensureStream(connection)
   const { consumer, subject, stream, sequence, deliveries, replays, problem, body } = poison
@@ -75,7 +75,7 @@ export const listDeadLetters = async (
   limit: number,
 ): Promise<readonly StoredDeadLetter[]> => {
   const { direct, streams } = await jetstreamManager(connection)
-  // The stream is made with the first letter; before that nobody would answer.
+  // The stream is created with the first dead letter; before that, reads would fail.
   if ((await streams.info(DEAD_STREAM).catch(ignoreNotFound)) === undefined) return []
   const letters: StoredDeadLetter[] = []
   const next_by_subj = `${SUBJECT}.${consumer ?? '*'}`

@@ -20,11 +20,11 @@ import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, type SourceOpti
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
-  /** Labels are not in messages: whether an event is about a resource of ours is asked of the API. */
+  /** Of the connection, as the server lists it. Messages have no labels: a run asks the API whether the task selects the resource. */
   readonly name: string
-  /** A consumer that ours goes on from when it has to be made: the stream keeps days of what is done. */
+  /** The consumer of earlier releases: a new one starts behind what it acknowledged, as the stream keeps days of events. */
   readonly legacyConsumer?: string | undefined
-  /** After so many deliveries that came to nothing a message is set aside. */
+  /** After so many deliveries that could not be reported a message becomes a dead letter: ADAPTER-22. */
   readonly maxDeliveries?: number
 }
 
@@ -35,11 +35,11 @@ interface Connected {
 
 const STREAM = 'hyperfleet-events'
 const SUBJECTS = 'hyperfleet.events'
-/** How long a pull waits for the first message, in milliseconds. */
+/** How long a pull waits for the first message. */
 const PULL_WAIT_MS = 20_000
 /** As the queue of the API counts. With the pauses in between, the API may be away for half an hour. */
 const MAX_DELIVERIES = 10
-/** The longest pause between two deliveries, and the one before a message is set aside that could not be, in milliseconds. */
+/** The longest pause between two deliveries, and the one after a dead letter that could not be stored. */
 const MAX_REDELIVERY_DELAY_MS = 600_000
 const DEAD_LETTER_RETRY_MS = 30_000
 
@@ -77,16 +77,16 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
     } catch (error) {
       message.nak(DEAD_LETTER_RETRY_MS)
       const why = error instanceof Error ? error.message : String(error)
-      onDeadLetter({ problem: `${problem}; it can't be set aside (${why}) and comes again`, text: '' })
+      onDeadLetter({ problem: `${problem}; it can't be stored as a dead letter (${why}) and comes again`, text: '' })
     }
   }
 
   /** The delivery of a message; undefined when it was given up. */
   const toDelivery = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
     const { deliveryCount } = message.info
-    // Twice as often: managers that end give back what they hold, which is nobody's failure.
+    // Twice as often: managers that are stopped give back their deliveries, which is no failure.
     if (deliveryCount > maxDeliveries * 2) {
-      await moveToDeadLetters(connection, message, `it was taken ${deliveryCount - 1} times and never done with`)
+      await moveToDeadLetters(connection, message, `it was delivered ${deliveryCount - 1} times and never acknowledged`)
       return undefined
     }
     try {
@@ -96,7 +96,11 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
         extend: async () => message.working(),
         giveBack: async (delay) => {
           if (delay > 0 && deliveryCount >= maxDeliveries)
-            await moveToDeadLetters(connection, message, `its run could not be told to the API, ${deliveryCount} times`)
+            await moveToDeadLetters(
+              connection,
+              message,
+              `the outcome of its run could not be reported, ${deliveryCount} times`,
+            )
           else message.nak(exponentialDelay({ initial: delay, factor: 2, max: MAX_REDELIVERY_DELAY_MS }, deliveryCount))
         },
       }
@@ -135,7 +139,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
       try {
         return await pull(from, signal)
       } catch (error) {
-        // It may have been deleted: then it is made again when events are asked for again.
+        // It may have been deleted: then the next attempt creates it.
         consumer = undefined
         throw error
       }

@@ -1,10 +1,10 @@
 /** Where events come from, one interface for the API's queue and for JetStream. Delivery is at least once. */
 import type { ReconcileEvent } from './reconcile-event.ts'
 
-/** An event that was handed to us, and to nobody else for a while. */
+/** An event that was delivered to us, and to no other consumer for a while. */
 export interface Delivery {
   readonly event: ReconcileEvent
-  /** It is done with. Best effort: what is not acknowledged comes again. */
+  /** The event is done. Best effort: what is not acknowledged comes again. */
   acknowledge(): Promise<void>
   /** Keeps it hidden from others for longer. Best effort, as above. */
   extend(): Promise<void>
@@ -42,7 +42,7 @@ export interface SourceOptions {
   readonly resourceType: string
   /** Milliseconds after which an unfinished event is given to another one. */
   readonly visibilityMs: number
-  /** Told about messages that were set aside at once. */
+  /** A message has become a dead letter. */
   onDeadLetter(letter: DeadLetter): void
 }
 

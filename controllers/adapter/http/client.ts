@@ -17,7 +17,7 @@ export interface HttpResult {
   readonly etag: string | undefined
 }
 
-/** A request was refused, or nobody answered. */
+/** A request was refused, or got no answer. */
 export class RequestError extends TaskError {
   /** Of the last answer; undefined when there was none. */
   readonly status: number | undefined
@@ -82,8 +82,8 @@ export class HttpClient {
         onRequest?.({ method: request.method, url: request.url, status: outcome.answer?.status, attempts: attempt })
         return toResult(request, outcome, attempt)
       }
-      const asked = parseRetryAfter(outcome.answer)
-      await clock.sleep(Math.min(asked ?? retryDelay(retry, attempt, random()), retry.maxDelayMs), signal)
+      const retryAfterMs = parseRetryAfter(outcome.answer)
+      await clock.sleep(Math.min(retryAfterMs ?? retryDelay(retry, attempt, random()), retry.maxDelayMs), signal)
       signal.throwIfAborted()
     }
   }

@@ -14,6 +14,8 @@ export const logStep = (
     log[line.level](redactor.redactText(line.message.render(scope)))
   } catch (error) {
     if (!(error instanceof TaskError)) throw error
-    log.warn('a log line of the task could not be rendered', { problem: redactor.redactText(error.message) })
+    log.warn('adapter: a log line of the task could not be rendered, the run continues', {
+      problem: redactor.redactText(error.message),
+    })
   }
 }

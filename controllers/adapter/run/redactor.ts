@@ -1,5 +1,5 @@
 /**
- * Keeps what a run knows and nobody may read out of everything that people see of it: traces, reports' messages, events, logs.
+ * Keeps secrets out of everything that people see of a run: traces, messages of reports, events, logs. ADAPTER-53.
  * What a task sends on purpose (manifests, payloads, headers) goes out as it is.
  */
 import { Buffer } from 'node:buffer'

@@ -53,7 +53,7 @@ const sendReport = async (
   } catch (error) {
     if (isGone(error)) return { isReported: true, report }
     state.fail('post_actions', 'report', error)
-    log.warn('the report was not taken', { problem: state.failures.at(-1)?.message })
+    log.warn('adapter: the report was not accepted, the event comes again', { problem: state.failures.at(-1)?.message })
     return { isReported: false, report }
   }
 }

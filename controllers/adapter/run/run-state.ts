@@ -1,4 +1,4 @@
-/** What a run knows so far. Each phase adds to it; expressions and templates see it as their variables. */
+/** The state of a run. Each phase adds to it; expressions and templates see it as their variables. */
 
 import type {
   Mode,

@@ -34,7 +34,7 @@ export class RunHistory implements AdapterRuns {
     for (const listener of this.#listeners) listener()
   }
 
-  /** The task is not ours any more: another process has its runs now, or nobody. */
+  /** Another process works on the task now, or it is gone. */
   forget(namespace: string, task: string): void {
     this.#tasks.delete(keyOf({ namespace, task }))
   }

@@ -1,7 +1,7 @@
 /**
  * `GET /adapter/runs`: the last runs as JSON, the newest first. docs/adapter-debugging.md shows how to read them.
  *
- * Bound to this machine alone, whoever is on it may read. Bound to anything else, TLS is served and the API server is asked about each
+ * Bound to loopback, every process of the machine may read. Bound to anything else, TLS is served and the API server authorizes each
  * caller: `get` on `adaptertasks/runs`.
  */
 
@@ -20,7 +20,7 @@ export interface RunsServerOptions {
   readonly transport: Transport
   /** Names where the binding came from, for the error. */
   readonly flag: string
-  /** What is asked about when a request names no namespace; undefined: all of them. */
+  /** The namespace of a request that names none; undefined: all of them. */
   readonly namespace: string | undefined
   /** Of the certificate; undefined for loopback. */
   readonly certificate?: { readonly certificate: string; readonly key: string } | undefined
@@ -31,9 +31,9 @@ export const serveRuns = ({ runs, binding, flag, certificate, ...rest }: RunsSer
   serve(
     {
       '/adapter/runs': async (query, { headers }) => {
-        const asked = parseQuery(query)
-        if (typeof asked === 'string') return json(400, { message: asked })
-        const namespace = asked.filter.namespace ?? rest.namespace
+        const parsed = parseQuery(query)
+        if (typeof parsed === 'string') return json(400, { message: parsed })
+        const namespace = parsed.filter.namespace ?? rest.namespace
         if (isLoopback(binding)) {
           if (!isLocal(headers.host)) return json(403, { message: 'write 127.0.0.1 or localhost for the host' })
         } else {
@@ -41,7 +41,7 @@ export const serveRuns = ({ runs, binding, flag, certificate, ...rest }: RunsSer
           const refusal = toErrorResponse(await authorize(rest.transport, headers.authorization, verb), namespace)
           if (refusal !== undefined) return refusal
         }
-        return json(200, { items: runs.list({ ...asked.filter, namespace }, asked.limit) })
+        return json(200, { items: runs.list({ ...parsed.filter, namespace }, parsed.limit) })
       },
     },
     binding,
@@ -78,7 +78,7 @@ const MAX_LIMIT = 200
 const STATUSES = ['success', 'failed', 'skipped'] as const
 const PARAMETERS = ['namespace', 'task', 'resource', 'status', 'limit']
 
-/** What is asked for, or a sentence that says what to write instead. */
+/** The filter and limit of a query, or a sentence that says what to write instead. */
 export const parseQuery = (query: URLSearchParams): { readonly filter: RunFilter; readonly limit: number } | string => {
   for (const word of query.keys())
     if (!PARAMETERS.includes(word)) {

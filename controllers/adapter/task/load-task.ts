@@ -21,7 +21,7 @@ import { schemaProblems } from './validate/schema.ts'
 
 export interface LoadOptions {
   readonly languages: Languages
-  /** Who does the task; the file's own `adapter` when undefined. */
+  /** The adapter that runs the task; the file's own `adapter` when undefined. */
   readonly adapter?: { readonly name: string; readonly version?: string | undefined } | undefined
   readonly files?: Files
   /** Environment variables that the task may read. */
@@ -60,17 +60,17 @@ export const loadTask = (value: unknown, options: LoadOptions): Task => {
 const readTask = (raw: RawTask, options: LoadOptions, problems: ProblemList): Task => {
   const { files = () => undefined, languages } = options
   const names = new VariableNames()
-  const place = new FieldCursor(new Compiler(languages, problems, collectNames(raw)), problems, names)
+  const cursor = new FieldCursor(new Compiler(languages, problems, collectNames(raw)), problems, names)
   const adapter = options.adapter ?? raw.adapter
   if (adapter === undefined) problems.add('adapter', 'is missing: write adapter: {name: …}, under which it reports')
 
-  const params = readParams(place.at('params'), raw.params)
-  const preconditions = readPreconditions(place.at('preconditions'), raw.preconditions)
+  const params = readParams(cursor.at('params'), raw.params)
+  const preconditions = readPreconditions(cursor.at('preconditions'), raw.preconditions)
   const whenDeleting =
-    raw.when_deleting === undefined ? undefined : place.at('when_deleting').condition(raw.when_deleting)
+    raw.when_deleting === undefined ? undefined : cursor.at('when_deleting').condition(raw.when_deleting)
   names.add(RESOURCES)
-  const resources = readResources(place.at('resources'), raw.resources, files)
-  const payloads = readPayloads(place.at('post.payloads'), raw.post?.payloads, files)
+  const resources = readResources(cursor.at('resources'), raw.resources, files)
+  const payloads = readPayloads(cursor.at('post.payloads'), raw.post?.payloads, files)
   return {
     adapter: { name: adapter?.name ?? '', version: adapter?.version ?? '' },
     params,
@@ -78,7 +78,7 @@ const readTask = (raw: RawTask, options: LoadOptions, problems: ProblemList): Ta
     whenDeleting,
     resources,
     payloads,
-    postActions: readActions(place.at('post.post_actions'), raw.post?.post_actions, payloads),
+    postActions: readActions(cursor.at('post.post_actions'), raw.post?.post_actions, payloads),
   }
 }
 

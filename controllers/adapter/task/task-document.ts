@@ -1,7 +1,7 @@
 import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { InvalidTaskError } from './task-problems.ts'
 
-/** A task in itself, and who does it where that is said beside it. */
+/** A task, and the adapter that runs it where the document says it. */
 export interface TaskDocument {
   readonly task: unknown
   readonly adapter: { readonly name: string; readonly version?: string | undefined } | undefined

@@ -57,7 +57,7 @@ export const guardedLookup: LookupFunction = (hostname, options, callback) => {
     const [first] = addresses ?? []
     if (error !== null) callback(error, [])
     else if (barred !== undefined)
-      callback(new Error(`${hostname} leads to ${barred.address}, a link-local address, which is not asked`), [])
+      callback(new Error(`${hostname} leads to ${barred.address}, a link-local address, which is not allowed`), [])
     else if (options.all === true) callback(null, addresses)
     else callback(null, first?.address ?? '', first?.family)
   })

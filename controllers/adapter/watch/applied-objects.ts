@@ -19,9 +19,9 @@ export interface AppliedObjectsOptions {
   /** In the name of the task's ServiceAccount, which needs list and watch for this to work. */
   readonly transport: Transport
   readonly adapter: string
-  /** A run goes on for the resource; the question is asked again later. */
+  /** A run for the resource is under way. */
   isBusy(id: string): boolean
-  /** Only that something is gone is news for this resource. */
+  /** The resource is being deleted: only the end of an object starts a run. */
   isDeleting(id: string): boolean
   /** Something that was applied for this resource has changed. */
   onChange(event: ReconcileEvent): void
@@ -129,7 +129,7 @@ const stripObject = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => 
   }
 }
 
-/** The event that the object's annotation stands for; undefined when somebody has spoilt it. */
+/** The event that the object's annotation stands for; undefined when it was edited and can't be read. */
 const parseEventAnnotation = ({ metadata }: KubeObject): ReconcileEvent | undefined => {
   try {
     const data: unknown = JSON.parse(metadata.annotations?.[EVENT_ANNOTATION] ?? '')

@@ -226,7 +226,7 @@ test.each([
     await change(edge, { resources: bad })
     const { status } = await world.until(edge, 'InvalidTask')
     expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toMatch(
-      /^resources\[0\]\.delete_options\.after: .*; nothing is deleted until it is mended$/,
+      /^resources\[0\]\.delete_options\.after: .*; nothing is deleted until it is corrected$/,
     )
     await says(staying, edge, 'Applied True Applied', 'Health True Healthy')
     await world.call('DELETE', `/clusters/${leaving}`)

@@ -131,7 +131,7 @@ describe('one consumer', () => {
     const next = await take(one)
     expect(next.event.data.id).toBe('lucky')
     await next.acknowledge()
-    expect(letters.map(({ problem }) => problem)).toEqual(['its run could not be told to the API, 3 times'])
+    expect(letters.map(({ problem }) => problem)).toEqual(['the outcome of its run could not be reported, 3 times'])
     const [kept] = await listDeadLetters(connection, 'one', 10)
     expect(kept).toMatchObject({ text: event('unlucky'), deliveries: 3, subject: 'hyperfleet.events.things' })
 

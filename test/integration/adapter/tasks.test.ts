@@ -48,7 +48,7 @@ describe('ADAPTER-57: a task that can’t be run', () => {
     const ready = status?.conditions?.find(({ type }) => type === 'Ready')
     expect(ready).toMatchObject({ status: 'False' })
     expect(ready?.message).toBe(
-      'params[0].source: there is no evnet.id to take the value from: did you mean event.id?; nothing is done until it is mended',
+      'params[0].source: there is no evnet.id to take the value from: did you mean event.id?; nothing is done until it is corrected',
     )
     await vi.waitFor(async () => expect(await events('InvalidTask')).toHaveLength(1), PATIENCE)
     await change('broken', namespaceAndConfig())

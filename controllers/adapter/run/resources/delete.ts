@@ -37,7 +37,7 @@ interface Deletion {
   /** Undefined when it can't be rendered. */
   readonly lookup: Lookup | undefined
   found: readonly JsonObject[]
-  /** This run asked for its deletion. */
+  /** This run has deleted it; it may still be there. */
   requested: boolean
   /** Why it can't be looked at or deleted. */
   failure: unknown
@@ -56,21 +56,21 @@ export const deleteResources = async (state: RunState, context: RunContext): Pro
     state.fail('resources', resource, new TaskError(reason, message))
     return resources.map(({ name }) => name)
   }
-  const removals = await Promise.all(resources.map((resource) => observe(resource, state, context)))
-  for (const { resource, found } of removals) recordFound(state, resource, found)
-  while (await deleteOnce(removals, verdict.waitsFor, state, context));
-  return recordSteps(removals, verdict.waitsFor, state)
+  const deletions = await Promise.all(resources.map((resource) => observe(resource, state, context)))
+  for (const { resource, found } of deletions) recordFound(state, resource, found)
+  while (await deleteOnce(deletions, verdict.waitsFor, state, context));
+  return recordSteps(deletions, verdict.waitsFor, state)
 }
 
-/** Looks without touching anything: what a deletion whose preconditions are not met would still have to wait for. */
+/** Deletes nothing: which resources a deletion whose preconditions are not met has to wait for. ADAPTER-44. */
 export const observeOnly = async (state: RunState, context: RunContext): Promise<readonly string[]> => {
-  const removals = await Promise.all(state.task.resources.map((resource) => observe(resource, state, context)))
-  for (const { resource, lookup, found, failure } of removals) {
+  const deletions = await Promise.all(state.task.resources.map((resource) => observe(resource, state, context)))
+  for (const { resource, lookup, found, failure } of deletions) {
     recordFound(state, resource, found)
     if (failure !== undefined) state.fail('resources', resource.name, failure)
     recordStep(state, resource.name, found.length === 0 ? 'gone' : 'kept', lookup, undefined)
   }
-  return removals.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(nameOf)
+  return deletions.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(nameOf)
 }
 
 const nameOf = ({ resource }: Deletion): string => resource.name
@@ -80,12 +80,12 @@ const observe = async (
   state: RunState,
   { transports, signal }: RunContext,
 ): Promise<Deletion> => {
-  const removal: Deletion = { resource, lookup: undefined, found: [], requested: false, failure: undefined }
+  const deletion: Deletion = { resource, lookup: undefined, found: [], requested: false, failure: undefined }
   try {
     const lookup = renderLookup(resource, state.scope)
-    return { ...removal, lookup, found: await transports[lookup.transport.kind].find(lookup, signal) }
+    return { ...deletion, lookup, found: await transports[lookup.transport.kind].find(lookup, signal) }
   } catch (error) {
-    return { ...removal, failure: requireTaskError(error) }
+    return { ...deletion, failure: requireTaskError(error) }
   }
 }
 
@@ -96,46 +96,46 @@ const requireTaskError = (error: unknown): TaskError => {
 }
 
 /** A resource that can't be observed counts as present: ADAPTER-42. */
-const toPresence = ({ found, failure, requested: asked }: Deletion): Presence => {
+const toPresence = ({ found, failure, requested }: Deletion): Presence => {
   if (found.length === 0) return failure === undefined ? 'gone' : 'there'
-  return asked || found.every(isTerminating) ? 'going' : 'there'
+  return requested || found.every(isTerminating) ? 'going' : 'there'
 }
 
-const presences = (removals: readonly Deletion[]): ReadonlyMap<string, Presence> =>
-  new Map(removals.map((removal) => [nameOf(removal), toPresence(removal)]))
+const presences = (deletions: readonly Deletion[]): ReadonlyMap<string, Presence> =>
+  new Map(deletions.map((deletion) => [nameOf(deletion), toPresence(deletion)]))
 
-/** Deletes everything that may go now, side by side. @returns whether something went, so that others may follow at once */
+/** Deletes everything that may go now, in parallel. @returns whether an object is gone, so that others may follow at once */
 const deleteOnce = async (
-  removals: readonly Deletion[],
+  deletions: readonly Deletion[],
   waitsFor: DeletionOrder,
   state: RunState,
   context: RunContext,
 ): Promise<boolean> => {
-  const closed = closedGates(removals, state)
+  const closed = closedGates(deletions, state)
   const steps = decideDeletions(
-    removals.map(({ resource }) => toOrderedResource(resource)),
+    deletions.map(({ resource }) => toOrderedResource(resource)),
     waitsFor,
-    presences(removals),
+    presences(deletions),
     closed,
   )
-  const chosen = removals.filter(
-    (removal) => steps.get(nameOf(removal))?.action === 'delete' && removal.failure === undefined,
+  const chosen = deletions.filter(
+    (deletion) => steps.get(nameOf(deletion))?.action === 'delete' && deletion.failure === undefined,
   )
-  await Promise.all(chosen.map((removal) => deleteMatches(removal, context)))
+  await Promise.all(chosen.map((deletion) => deleteMatches(deletion, context)))
   for (const { resource, found } of chosen) recordFound(state, resource, found)
   return chosen.some(({ found, failure }) => found.length === 0 && failure === undefined)
 }
 
 /** Those whose own condition is not true. One that has no value is a failure of that resource alone. */
-const closedGates = (removals: readonly Deletion[], { scope }: RunState): ReadonlySet<string> => {
+const closedGates = (deletions: readonly Deletion[], { scope }: RunState): ReadonlySet<string> => {
   const closed = new Set<string>()
-  for (const removal of removals) {
-    const { deleteWhen, name } = removal.resource
-    if (deleteWhen === undefined || removal.found.length === 0 || removal.requested) continue
+  for (const deletion of deletions) {
+    const { deleteWhen, name } = deletion.resource
+    if (deleteWhen === undefined || deletion.found.length === 0 || deletion.requested) continue
     try {
       if (!isTrue(deleteWhen.text, deleteWhen.evaluate(scope))) closed.add(name)
     } catch (error) {
-      removal.failure = requireTaskError(error)
+      deletion.failure = requireTaskError(error)
       closed.add(name)
     }
   }
@@ -143,11 +143,11 @@ const closedGates = (removals: readonly Deletion[], { scope }: RunState): Readon
 }
 
 /** All matches of the resource, whatever generation they are of: ADAPTER-38. */
-const deleteMatches = async (removal: Deletion, { transports, signal }: RunContext): Promise<void> => {
-  const { lookup, resource, found } = removal
+const deleteMatches = async (deletion: Deletion, { transports, signal }: RunContext): Promise<void> => {
+  const { lookup, resource, found } = deletion
   if (lookup === undefined) return
   const transport = transports[lookup.transport.kind]
-  removal.requested = true
+  deletion.requested = true
   const wanted = found.filter((object) => !isTerminating(object))
   const results = await Promise.allSettled(
     wanted.map((object) => transport.delete(lookup, object, resource.policy, signal)),
@@ -155,42 +155,42 @@ const deleteMatches = async (removal: Deletion, { transports, signal }: RunConte
   signal.throwIfAborted()
   const refused = results.find((result) => result.status === 'rejected')
   try {
-    removal.found = await transport.find(lookup, signal)
-    if (refused !== undefined) removal.failure = requireTaskError(refused.reason)
+    deletion.found = await transport.find(lookup, signal)
+    if (refused !== undefined) deletion.failure = requireTaskError(refused.reason)
   } catch (error) {
-    removal.failure = requireTaskError(error)
+    deletion.failure = requireTaskError(error)
   }
-  if (removal.failure !== undefined) removal.requested = false
+  if (deletion.failure !== undefined) deletion.requested = false
 }
 
-/** Notes what became of each, and returns what is still waited for. */
-const recordSteps = (removals: readonly Deletion[], waitsFor: DeletionOrder, state: RunState): readonly string[] => {
-  const ordered = removals.map(({ resource }) => toOrderedResource(resource))
-  const presence = presences(removals)
+/** Records the outcome of each. @returns names of the resources that are still waited for */
+const recordSteps = (deletions: readonly Deletion[], waitsFor: DeletionOrder, state: RunState): readonly string[] => {
+  const ordered = deletions.map(({ resource }) => toOrderedResource(resource))
+  const presence = presences(deletions)
   const steps = decideDeletions(ordered, waitsFor, presence)
-  for (const removal of removals) {
-    const { resource, lookup, failure } = removal
+  for (const deletion of deletions) {
+    const { resource, lookup, failure } = deletion
     if (failure !== undefined) state.fail('resources', resource.name, failure)
     const step = steps.get(resource.name)
     const blockers = step?.action === 'wait' ? step.for : []
     recordStep(
       state,
       resource.name,
-      toAction(removal),
+      toAction(deletion),
       lookup,
-      failure === undefined ? waitReason(removal, blockers) : messageOf(failure),
+      failure === undefined ? waitReason(deletion, blockers) : messageOf(failure),
     )
   }
   return remainingResources(ordered, presence)
 }
 
-const toAction = ({ found, failure, requested: asked }: Deletion): ResourceAction => {
+const toAction = ({ found, failure, requested }: Deletion): ResourceAction => {
   if (failure !== undefined) return 'failed'
-  if (found.length === 0) return asked ? 'deleted' : 'gone'
-  return asked || found.every(isTerminating) ? 'leaving' : 'waiting'
+  if (found.length === 0) return requested ? 'deleted' : 'gone'
+  return requested || found.every(isTerminating) ? 'leaving' : 'waiting'
 }
 
-/** What it waits for, for people. */
+/** What a resource waits for, as people read it. */
 const waitReason = ({ found, resource }: Deletion, blockers: readonly string[]): string | undefined => {
   if (blockers.length > 0) return `waits for ${blockers.join(', ')}`
   const held = found.find((object) => (metadataOf(object).finalizers ?? []).length > 0)

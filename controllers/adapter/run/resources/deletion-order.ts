@@ -28,7 +28,7 @@ export type OrderVerdict =
   | { readonly kind: 'problem'; readonly problem: OrderProblem }
 
 /**
- * Who waits for whom. With an `after` anywhere the graph that they make is the order, and what it does not order goes in parallel.
+ * Which resource waits for which. With an `after` anywhere the graph that they make is the order, and what it does not order goes in parallel.
  * With a `lifecycle.delete.when` anywhere these conditions are the order. With neither it is the list, backwards.
  */
 export const decideDeletionOrder = (resources: readonly OrderedResource[]): OrderVerdict => {
@@ -90,7 +90,7 @@ const findCycle = (waitsFor: DeletionOrder): readonly string[] | undefined => {
   return undefined
 }
 
-/** What is there of one resource: `gone`, `going` (asked to go and still there), or `there`. */
+/** What is there of one resource: `gone`, `going` (deleted and still there), or `there`. */
 export type Presence = 'there' | 'going' | 'gone'
 
 /** What becomes of each resource now, by name. */
@@ -130,7 +130,7 @@ export const decideDeletions = (
 }
 
 /**
- * Those that a deletion still waits for. Everything that is there counts, but what is orphaned and was asked to go.
+ * Those that a deletion still waits for. Everything that is there counts, except an orphaning deletion that was requested.
  * ADAPTER-43: orphaned ones are not waited for.
  */
 export const remainingResources = (

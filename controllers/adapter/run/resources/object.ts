@@ -28,7 +28,7 @@ export const metadataOf = (object: JsonObject): Metadata => (object.metadata ?? 
 export const kindOf = ({ kind }: JsonObject): string => (typeof kind === 'string' ? kind : '')
 export const apiVersionOf = ({ apiVersion }: JsonObject): string => (typeof apiVersion === 'string' ? apiVersion : '')
 
-/** It was asked to go and waits for a finalizer. */
+/** It is deleted and waits for a finalizer. */
 export const isTerminating = (object: JsonObject): boolean => metadataOf(object).deletionTimestamp !== undefined
 
 /** The generation it was applied for; 0 when it does not say. */

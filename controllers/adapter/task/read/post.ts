@@ -9,9 +9,9 @@ import { readCall, readLog } from './calls.ts'
 import type { FieldCursor } from './field-cursor.ts'
 import type { Files } from './resources.ts'
 
-export const readPayloads = (place: FieldCursor, raw: readonly RawPayload[] = [], files: Files): readonly Payload[] =>
+export const readPayloads = (cursor: FieldCursor, raw: readonly RawPayload[] = [], files: Files): readonly Payload[] =>
   raw.map((payload, index) => {
-    const here = place.item(index)
+    const here = cursor.item(index)
     const { name, build, build_ref, when_deleting } = payload
     if ((build === undefined) === (build_ref === undefined)) here.problem('must have either build or build_ref')
     const read: Payload = {
@@ -26,37 +26,38 @@ export const readPayloads = (place: FieldCursor, raw: readonly RawPayload[] = []
     return read
   })
 
-const readBuildFile = (place: FieldCursor, file: string, files: Files): DocumentTemplate => {
+const readBuildFile = (cursor: FieldCursor, file: string, files: Files): DocumentTemplate => {
   const text = files(file)
   if (text === undefined) {
-    place.at('build_ref').problem(`there is no file ${file} beside the task`)
-    return place.document({})
+    cursor.at('build_ref').problem(`there is no file ${file} beside the task`)
+    return cursor.document({})
   }
-  return readBuild(place.at('build_ref'), parseBuild(place.at('build_ref'), text))
+  return readBuild(cursor.at('build_ref'), parseBuild(cursor.at('build_ref'), text))
 }
 
-const parseBuild = (place: FieldCursor, text: string): unknown => {
+const parseBuild = (cursor: FieldCursor, text: string): unknown => {
   try {
     return parseYaml(text)
   } catch (error) {
-    place.problem(`is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`)
+    cursor.problem(`is no YAML: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`)
     return {}
   }
 }
 
-const readBuild = (place: FieldCursor, build: unknown): DocumentTemplate => place.document(build, computedValue(place))
+const readBuild = (cursor: FieldCursor, build: unknown): DocumentTemplate =>
+  cursor.document(build, computedValue(cursor))
 
 const FIELD = new Set(['field', 'default'])
 const EXPRESSION = new Set(['expression', 'default'])
 
 /** `{field, default}` and `{expression, default}` stand for the value that they give. */
 const computedValue =
-  (place: FieldCursor): LeafCompiler =>
+  (cursor: FieldCursor): LeafCompiler =>
   (path, object) => {
     const keys = Object.keys(object)
     const { field, expression } = object
     const fallback = object.default as Json | undefined
-    const here = place.atPath(path)
+    const here = cursor.atPath(path)
     if (typeof field === 'string' && keys.every((key) => FIELD.has(key))) {
       const taken = here.at('field').fieldPath(field)
       return { build: (scope) => (taken.take(scope) as Json | undefined) ?? fallback ?? null }
@@ -77,12 +78,12 @@ const orDefault = (evaluate: () => Json, fallback: Json | undefined): Json => {
 }
 
 export const readActions = (
-  place: FieldCursor,
+  cursor: FieldCursor,
   raw: readonly RawAction[] = [],
   payloads: readonly Payload[],
 ): readonly PostAction[] =>
   raw.map((action, index) => {
-    const here = place.item(index)
+    const here = cursor.item(index)
     const { name, api_call, log } = action
     const call = api_call === undefined ? undefined : readCall(here.at('api_call'), api_call)
     const used = call?.body?.variables ?? []

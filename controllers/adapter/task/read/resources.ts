@@ -11,12 +11,12 @@ import type { FieldCursor } from './field-cursor.ts'
 export type Files = (name: string) => string | undefined
 
 export const readResources = (
-  place: FieldCursor,
+  cursor: FieldCursor,
   raw: readonly RawResource[] = [],
   files: Files,
 ): readonly TaskResource[] =>
   raw.map((resource, index) => {
-    const here = place.item(index)
+    const here = cursor.item(index)
     const { name, nested_discoveries = [], lifecycle, delete_options, recreate_on_change = false } = resource
     const transport = readTransport(here.at('transport'), resource.transport)
     if (resource.discovery === undefined && transport.kind !== 'http')
@@ -39,22 +39,22 @@ export const readResources = (
     }
   })
 
-const readTransport = (place: FieldCursor, raw: RawResource['transport']): TransportSpec => {
+const readTransport = (cursor: FieldCursor, raw: RawResource['transport']): TransportSpec => {
   const client = raw?.client ?? 'kubernetes'
   switch (client) {
     case 'kubernetes':
       return { kind: 'kubernetes' }
     case 'maestro': {
-      if (raw?.maestro === undefined) place.at('maestro').problem('is missing: write {target_cluster: …}')
+      if (raw?.maestro === undefined) cursor.at('maestro').problem('is missing: write {target_cluster: …}')
       return {
         kind: 'maestro',
-        targetCluster: place.at('maestro.target_cluster').template(raw?.maestro?.target_cluster ?? ''),
+        targetCluster: cursor.at('maestro.target_cluster').template(raw?.maestro?.target_cluster ?? ''),
       }
     }
     case 'http': {
-      if (raw?.http === undefined) place.at('http').problem('is missing: write {url: …}')
+      if (raw?.http === undefined) cursor.at('http').problem('is missing: write {url: …}')
       const { url = '', create_url, headers } = raw?.http ?? {}
-      const here = place.at('http')
+      const here = cursor.at('http')
       return {
         kind: 'http',
         url: here.at('url').template(url),
@@ -65,14 +65,14 @@ const readTransport = (place: FieldCursor, raw: RawResource['transport']): Trans
   }
 }
 
-const readDiscovery = (place: FieldCursor, raw: RawDiscovery): Discovery => {
+const readDiscovery = (cursor: FieldCursor, raw: RawDiscovery): Discovery => {
   const { namespace, by_name, by_selectors } = raw
   if ((by_name === undefined) === (by_selectors === undefined))
-    place.problem('must have either by_name or by_selectors')
+    cursor.problem('must have either by_name or by_selectors')
   if (by_selectors !== undefined && Object.keys(by_selectors.label_selector ?? {}).length === 0)
-    place.at('by_selectors.label_selector').problem('has no label, so it would find all there are: write at least one')
+    cursor.at('by_selectors.label_selector').problem('has no label, so it would find all there are: write at least one')
   return {
-    namespace: namespace === undefined ? undefined : place.at('namespace').template(namespace),
+    namespace: namespace === undefined ? undefined : cursor.at('namespace').template(namespace),
     by:
       by_name === undefined
         ? {
@@ -80,44 +80,44 @@ const readDiscovery = (place: FieldCursor, raw: RawDiscovery): Discovery => {
             labels: Object.fromEntries(
               Object.entries(by_selectors?.label_selector ?? {}).map(([key, value]) => [
                 key,
-                place.at(`by_selectors.label_selector.${key}`).template(value),
+                cursor.at(`by_selectors.label_selector.${key}`).template(value),
               ]),
             ),
           }
-        : { kind: 'name', name: place.at('by_name').template(by_name) },
+        : { kind: 'name', name: cursor.at('by_name').template(by_name) },
   }
 }
 
-const readManifest = (place: FieldCursor, raw: RawManifest, files: Files): Manifest => {
-  if (typeof raw === 'string') return readManifestText(place, raw)
+const readManifest = (cursor: FieldCursor, raw: RawManifest, files: Files): Manifest => {
+  if (typeof raw === 'string') return readManifestText(cursor, raw)
   const { ref, ...rest } = raw as { ref?: unknown }
   if (typeof ref !== 'string' || Object.keys(rest).length > 0)
     return {
-      ...place.document(raw),
-      identity: place.document(extractIdentity(raw as Readonly<Record<string, unknown>>)),
+      ...cursor.document(raw),
+      identity: cursor.document(extractIdentity(raw as Readonly<Record<string, unknown>>)),
     }
   const text = files(ref)
-  if (text !== undefined) return readManifestText(place.at('ref'), text)
-  place.at('ref').problem(`there is no file ${ref} beside the task`)
-  return { ...place.document({}), identity: place.document({}) }
+  if (text !== undefined) return readManifestText(cursor.at('ref'), text)
+  cursor.at('ref').problem(`there is no file ${ref} beside the task`)
+  return { ...cursor.document({}), identity: cursor.document({}) }
 }
 
 /** YAML with templates that may make structure: rendered first, parsed then. */
-const readManifestText = (place: FieldCursor, text: string): Manifest => {
-  const whole = parseRendered(place, place.template(text))
+const readManifestText = (cursor: FieldCursor, text: string): Manifest => {
+  const whole = parseRendered(cursor, cursor.template(text))
   const identity = extractIdentityText(text)
-  const part = identity === undefined ? undefined : place.partOfTemplate(identity)
-  return { ...whole, identity: part === undefined ? whole : parseRendered(place, part) }
+  const part = identity === undefined ? undefined : cursor.partOfTemplate(identity)
+  return { ...whole, identity: part === undefined ? whole : parseRendered(cursor, part) }
 }
 
-const parseRendered = (place: FieldCursor, template: Template): DocumentTemplate => ({
+const parseRendered = (cursor: FieldCursor, template: Template): DocumentTemplate => ({
   build: (scope) => {
     const yaml = template.render(scope)
     try {
       return parseYaml(yaml) as Json
     } catch (error) {
       const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-      throw new TaskError('InvalidManifest', `${place.path} is no YAML once it is rendered: ${why}`, { cause: error })
+      throw new TaskError('InvalidManifest', `${cursor.path} is no YAML once it is rendered: ${why}`, { cause: error })
     }
   },
 })
