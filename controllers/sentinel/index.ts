@@ -10,11 +10,11 @@ import type { Registry } from 'prom-client'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import { claimCheck } from './claims.ts'
-import type { PulseLoop } from './loop.ts'
+import { rejectOverlap } from './admission.ts'
+import { sentinelDaemon, sentinelLease, usesSlotLeases } from './daemon.ts'
+import type { PulseLoop } from './loop/pulse-loop.ts'
 import { createMetrics } from './metrics.ts'
-import { claimsSlots, leaseOf, pulse } from './pulse.ts'
-import { refuseOverlap } from './refusal.ts'
+import { createOwnershipCheck } from './sharding/ownership-check.ts'
 
 export interface SentinelDeps {
   readonly clock: Clock
@@ -38,18 +38,18 @@ export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
   const siblings = configs.index('resourceType', (config) => [[config.spec.resourceType, config]])
   const loops = new Map<string, PulseLoop>()
   const metrics = createMetrics(deps.registry)
-  const check = claimCheck({ loops, siblings, metrics, clock: deps.clock })
+  const check = createOwnershipCheck({ loops, siblings, metrics, clock: deps.clock })
   const ours = ({ metadata }: SentinelConfig) => deps.config === undefined || metadata.name === deps.config
-  const run = pulse({ ...deps, metrics, loops, check })
+  const run = sentinelDaemon({ ...deps, metrics, loops, check })
 
-  configs.daemon('pulse', run, { when: (config) => ours(config) && !claimsSlots(config), lease: leaseOf })
-  configs.daemon('pulse-slot', run, { when: (config) => ours(config) && claimsSlots(config) })
+  configs.daemon('pulse', run, { when: (config) => ours(config) && !usesSlotLeases(config), lease: sentinelLease })
+  configs.daemon('pulse-slot', run, { when: (config) => ours(config) && usesSlotLeases(config) })
   configs.on.field('spec', 'reload', ({ object }) => loops.get(object.metadata.uid)?.reload(), { when: ours })
   configs.on.field('spec', 'claims', async (context) => {
     for (const sibling of siblings.get(context.spec.resourceType)) await check(sibling, context)
   })
   configs.timer('ownership', { every: '1m', when: ours }, (context) => check(context.object, context))
-  if (deps.denyOverlap) configs.on.validate('shard', refuseOverlap(siblings))
+  if (deps.denyOverlap) configs.on.validate('shard', rejectOverlap(siblings))
 
   return configs
 }

@@ -1,7 +1,7 @@
 /** The Sentinel's metrics. The six of the seed have exactly its names and labels (sentinel, Metrics and Observability). */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Reason } from './decision.ts'
-import type { Counts, Schedule } from './schedule.ts'
+import type { Reason } from './decision/decide.ts'
+import type { Counts, Schedule } from './decision/schedule.ts'
 
 export type Operation = 'fetch_resources' | 'create_event' | 'config_load'
 
@@ -82,16 +82,16 @@ export interface ShardMetrics {
   readonly shard: string
   readonly resourceType: string
   /** Every series of the shard exists from the start, so that rates and alerts see the first increase. */
-  begin(): void
+  init(): void
   pulse(reason: Reason): void
   error(operation: Operation): void
   reload(): void
   malformed(): void
   /** One look at the shard: how long it took in seconds, and who waits for its backoff. */
-  pass(seconds: number, waiting: Counts): void
+  poll(seconds: number, waiting: Counts): void
   state(schedule: Pick<Schedule, 'size'>, currentAt: number | undefined): void
   /** Nobody looks after the shard here any more. */
-  end(): void
+  remove(): void
 }
 
 /** @param shard the selector as text, never empty */
@@ -100,7 +100,7 @@ export const shardMetrics = (metrics: Metrics, shard: string, resourceType: stri
   return {
     shard,
     resourceType,
-    begin() {
+    init() {
       metrics.eventsCreated.inc(labels, 0)
       metrics.configReloads.inc(labels, 0)
       metrics.malformedItems.inc(labels, 0)
@@ -116,7 +116,7 @@ export const shardMetrics = (metrics: Metrics, shard: string, resourceType: stri
     error: (operation) => metrics.apiErrors.inc({ ...labels, operation }),
     reload: () => metrics.configReloads.inc(labels),
     malformed: () => metrics.malformedItems.inc(labels),
-    pass(seconds, { ready, notReady }) {
+    poll(seconds, { ready, notReady }) {
       metrics.reconcileDuration.observe(labels, seconds)
       metrics.resourcesSkipped.inc({ ...labels, ready_state: 'ready' }, ready)
       metrics.resourcesSkipped.inc({ ...labels, ready_state: 'not_ready' }, notReady)
@@ -125,7 +125,7 @@ export const shardMetrics = (metrics: Metrics, shard: string, resourceType: stri
       metrics.pendingResources.set(labels, size)
       if (currentAt !== undefined) metrics.lastPoll.set(labels, currentAt / 1_000)
     },
-    end() {
+    remove() {
       metrics.pendingResources.remove(labels)
       metrics.lastPoll.remove(labels)
     },

@@ -5,9 +5,9 @@
 
 import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { type DueQuestion, dueSearches } from './due.ts'
-import { hasKeyset, type Listing, pages } from './pages.ts'
-import { type Change, type Source, SWEEP_EVERY } from './source.ts'
+import { type DueQuery, formatDueSearches } from './due-query.ts'
+import { hasKeyset, type Listing, listPages } from './list-pages.ts'
+import { type Source, type SourceChange, SWEEP_INTERVAL_MS } from './source.ts'
 
 export interface PollOptions {
   readonly listing: Listing
@@ -15,30 +15,30 @@ export interface PollOptions {
   /** Milliseconds. */
   pollInterval(): number
   /** What to ask between sweeps; undefined when only a sweep will do. @param since when the last poll began */
-  question(since: number): DueQuestion | undefined
+  dueQuery(since: number): DueQuery | undefined
 }
 
-export const poll = ({ listing, clock, pollInterval, question }: PollOptions): Source => {
+export const pollSource = ({ listing, clock, pollInterval, dueQuery }: PollOptions): Source => {
   let sweptAt: number | undefined
   let polledAt = 0
   let answersQuestions = true
 
-  async function* sweep(signal: AbortSignal): AsyncGenerator<Change> {
-    yield { kind: 'look', whole: true }
-    for await (const { items } of pages(listing, signal)) yield { kind: 'items', items }
-    yield { kind: 'swept', exact: hasKeyset(listing.dialect) }
+  async function* sweep(signal: AbortSignal): AsyncGenerator<SourceChange> {
+    yield { kind: 'pollBegan', isSweep: true }
+    for await (const { items } of listPages(listing, signal)) yield { kind: 'items', items }
+    yield { kind: 'sweepEnded', isExact: hasKeyset(listing.dialect) }
   }
 
-  async function* dueOnly(asked: DueQuestion, signal: AbortSignal): AsyncGenerator<Change> {
-    yield { kind: 'look', whole: false }
-    for (const search of dueSearches(asked))
-      for await (const { items } of pages({ ...listing, where: [search] }, signal)) yield { kind: 'items', items }
-    yield { kind: 'current' }
+  async function* dueOnly(asked: DueQuery, signal: AbortSignal): AsyncGenerator<SourceChange> {
+    yield { kind: 'pollBegan', isSweep: false }
+    for (const search of formatDueSearches(asked))
+      for await (const { items } of listPages({ ...listing, where: [search] }, signal)) yield { kind: 'items', items }
+    yield { kind: 'upToDate' }
   }
 
-  async function* look(now: number, signal: AbortSignal): AsyncGenerator<Change> {
-    const fresh = sweptAt !== undefined && now - sweptAt < SWEEP_EVERY && now >= sweptAt
-    const asked = fresh && answersQuestions && listing.dialect.searches ? question(polledAt) : undefined
+  async function* pollOnce(now: number, signal: AbortSignal): AsyncGenerator<SourceChange> {
+    const fresh = sweptAt !== undefined && now - sweptAt < SWEEP_INTERVAL_MS && now >= sweptAt
+    const asked = fresh && answersQuestions && listing.dialect.supportsSearch ? dueQuery(polledAt) : undefined
     if (asked !== undefined) {
       try {
         yield* dueOnly(asked, signal)
@@ -58,9 +58,9 @@ export const poll = ({ listing, clock, pollInterval, question }: PollOptions): S
       for (;;) {
         signal.throwIfAborted()
         const now = clock.now().getTime()
-        yield* look(now, signal)
+        yield* pollOnce(now, signal)
         polledAt = now
-        await clock.sleep(restAfter(clock.now().getTime() - now, pollInterval()), signal)
+        await clock.sleep(pauseAfter(clock.now().getTime() - now, pollInterval()), signal)
       }
     },
   }
@@ -70,5 +70,5 @@ export const poll = ({ listing, clock, pollInterval, question }: PollOptions): S
  * Polls begin an interval apart, so that nothing waits longer than one to be seen. An API that needs longer than that for
  * a poll is left in peace for a whole one.
  */
-const restAfter = (elapsed: number, interval: number): number =>
+const pauseAfter = (elapsed: number, interval: number): number =>
   elapsed >= 0 && elapsed < interval ? interval - elapsed : interval

@@ -12,13 +12,13 @@ export interface Selection {
 const SEARCHABLE_KEY = /^[a-z0-9_]+$/
 const SEARCHABLE_VALUE = /^[-A-Za-z0-9_.]*$/
 
-export const selectionOf = (selector: Selector): Selection => ({
+export const buildSelection = (selector: Selector): Selection => ({
   labels: formatSelector(selector) || undefined,
-  search: searchOf(selector),
+  search: formatSearch(selector),
 })
 
 /** The requirements that narrow a search; leaving one out only means that more is sent to us. */
-const searchOf = (selector: Selector): string[] =>
+const formatSearch = (selector: Selector): string[] =>
   selector.flatMap((requirement) => {
     if (requirement.operator !== 'In' || !SEARCHABLE_KEY.test(requirement.key)) return []
     const { key, values } = requirement

@@ -1,15 +1,15 @@
 /** What a source tells, in the order in which it is true. Items are not judged yet. */
-export type Change =
+export type SourceChange =
   /** A look begins: at the whole shard, or at what may be due. */
-  | { readonly kind: 'look'; readonly whole: boolean }
+  | { readonly kind: 'pollBegan'; readonly isSweep: boolean }
   /** These are so now. */
   | { readonly kind: 'items'; readonly items: readonly unknown[] }
   /** This one is gone, or has left the selection. */
-  | { readonly kind: 'gone'; readonly id: string }
+  | { readonly kind: 'deleted'; readonly id: string }
   /** The whole shard was told: what was not is gone, unless pages may have shifted meanwhile (`exact` is false). */
-  | { readonly kind: 'swept'; readonly exact: boolean }
+  | { readonly kind: 'sweepEnded'; readonly isExact: boolean }
   /** Everything is told up to now, although nothing may have changed. */
-  | { readonly kind: 'current' }
+  | { readonly kind: 'upToDate' }
 
 /**
  * Where resources come from. One contract for every way (test/integration/sentinel/sources.test.ts):
@@ -22,8 +22,8 @@ export interface Source {
    * Runs until the signal aborts; then it throws the signal's reason. After a HyperFleetError it may be called again and goes on
    * where it was, if it can.
    */
-  changes(signal: AbortSignal): AsyncIterable<Change>
+  changes(signal: AbortSignal): AsyncIterable<SourceChange>
 }
 
 /** How often the whole shard is read, in milliseconds: the safety net under streams and due-only queries. */
-export const SWEEP_EVERY = 600_000
+export const SWEEP_INTERVAL_MS = 600_000

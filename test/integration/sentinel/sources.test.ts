@@ -1,9 +1,9 @@
 /** The contract of every source of resources, on the APIs that it is for. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { parseConfig } from '#controllers/sentinel/config.ts'
-import { openConnection } from '#controllers/sentinel/connection.ts'
-import type { Change } from '#controllers/sentinel/source/source.ts'
+import { parseSettings } from '#controllers/sentinel/settings.ts'
+import { openConnection } from '#controllers/sentinel/source/connection.ts'
+import type { SourceChange } from '#controllers/sentinel/source/source.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
@@ -85,17 +85,17 @@ describe.for(CASES)('%s', ([, kind, start]) => {
   /** Reads a source and keeps what it told, as the loop does. */
   const follow = async () => {
     const spec = { resourceType: 'clusters', hyperfleetAPI: { url: backend.url } } as SentinelConfigSpec
-    const config = parseConfig(spec)
+    const config = parseSettings(spec)
     const api = createHyperFleetClient({ url: config.url, timeout: 2_000, userAgent: 'test', clock })
-    const polling = { clock, pollInterval: () => 5_000, question: () => undefined }
+    const polling = { clock, pollInterval: () => 5_000, dueQuery: () => undefined }
     const { source } = await openConnection(api, config, polling, stop.signal)
     const told = new Map<string, number>()
     let unseen = new Set<string>()
     let sweeps = 0
-    const apply = (change: Change) => {
+    const apply = (change: SourceChange) => {
       switch (change.kind) {
-        case 'look':
-          if (change.whole) unseen = new Set(told.keys())
+        case 'pollBegan':
+          if (change.isSweep) unseen = new Set(told.keys())
           break
         case 'items':
           for (const item of change.items as { id: string; generation: number }[]) {
@@ -103,14 +103,14 @@ describe.for(CASES)('%s', ([, kind, start]) => {
             unseen.delete(item.id)
           }
           break
-        case 'gone':
+        case 'deleted':
           told.delete(change.id)
           break
-        case 'swept':
+        case 'sweepEnded':
           sweeps++
           for (const id of unseen) told.delete(id)
           break
-        case 'current':
+        case 'upToDate':
           break
       }
     }

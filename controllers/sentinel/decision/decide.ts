@@ -1,0 +1,53 @@
+/** When a resource is pulsed next, and why. Nothing here reads a clock or a network: times are milliseconds since the epoch. */
+
+/** Why a pulse is sent. A fixed set: reasons become metric labels and the API's event reasons. */
+export const REASONS = ['New', 'SpecChanged', 'Deleting', 'NotReadyBackoffExpired', 'ReadyBackoffExpired'] as const
+export type Reason = (typeof REASONS)[number]
+
+/** How long to wait after the last report or pulse, in milliseconds. */
+export interface Backoff {
+  readonly notReady: number
+  readonly ready: number
+}
+
+/** What is true of a resource now. */
+export interface ResourceState {
+  readonly generation: number
+  /** Deletion was asked for and is not finished. */
+  readonly deleting: boolean
+  readonly ready: boolean
+  /** When adapters last told how it is (see readiness.ts): the clock of the backoff. */
+  readonly reference: number
+}
+
+/** What pulses already told of a resource; `generation` is undefined when none ever did. */
+export interface PulseHistory {
+  readonly generation: number | undefined
+  readonly deleting: boolean
+  readonly pulsedAt: number | undefined
+}
+
+export const NEVER_PULSED: PulseHistory = { generation: undefined, deleting: false, pulsedAt: undefined }
+
+export interface NextPulse {
+  /** Due when now >= at (inclusive: seed, sentinel, Decision Engine). */
+  readonly at: number
+  readonly reason: Reason
+}
+
+/** A moment that has always passed. */
+export const IMMEDIATELY = Number.NEGATIVE_INFINITY
+
+/**
+ * When the next pulse of a resource is due, and why.
+ * Seeds: sentinel, Decision Engine (the two backoffs); pulses-and-status, "Sentinel will publish messages whenever" (spec change).
+ */
+export const nextPulse = (history: PulseHistory, state: ResourceState, backoff: Backoff): NextPulse => {
+  if (history.generation === undefined) return { at: IMMEDIATELY, reason: 'New' }
+  if (state.deleting && !history.deleting) return { at: IMMEDIATELY, reason: 'Deleting' }
+  if (state.generation > history.generation) return { at: IMMEDIATELY, reason: 'SpecChanged' }
+  const since = Math.max(state.reference, history.pulsedAt ?? state.reference)
+  return state.ready
+    ? { at: since + backoff.ready, reason: 'ReadyBackoffExpired' }
+    : { at: since + backoff.notReady, reason: 'NotReadyBackoffExpired' }
+}

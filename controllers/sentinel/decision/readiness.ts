@@ -1,0 +1,53 @@
+/** Whether a resource is ready, and since when the backoff counts: from the body the API serves, in any of its dialects. */
+import type { Condition, ResourceBody } from './resource.ts'
+
+/** The conditions that say ready: the seed's name first, then the one of HyperFleet APIs in the field. */
+const READY_CONDITIONS = ['Ready', 'Reconciled'] as const
+export type ReadyCondition = (typeof READY_CONDITIONS)[number]
+
+export interface Readiness {
+  /** The condition that says so; undefined where none does. */
+  readonly condition: ReadyCondition | undefined
+  readonly ready: boolean
+  /** Milliseconds since the epoch. */
+  readonly reference: number
+  /** The generation that the reference speaks of; undefined where the API does not say. */
+  readonly observedGeneration: number | undefined
+  /** False while no adapter ever reported: nothing shows that anyone was told of the resource. */
+  readonly reported: boolean
+}
+
+/**
+ * Ready is the condition `Ready` (seed: pulses-and-status) or `Reconciled`, else `status.phase` (seed: sentinel).
+ * A kind without adapters has neither: nobody will ever report, so it counts as ready since its creation.
+ */
+export const readReadiness = ({ createdAt, conditions, phase, lastTransitionAt }: ResourceBody): Readiness => {
+  const condition = readyCondition(conditions)
+  if (condition !== undefined) {
+    const reference = condition.lastUpdatedAt ?? lastTransitionAt ?? createdAt
+    return {
+      condition: condition.type,
+      ready: condition.status === 'True',
+      reference,
+      observedGeneration: condition.observedGeneration,
+      // The API writes the condition when it creates the resource; only a report moves its time away from there.
+      reported: reference > createdAt,
+    }
+  }
+  const reference = lastTransitionAt ?? createdAt
+  return {
+    condition: undefined,
+    ready: phase === undefined || phase === 'Ready',
+    reference,
+    observedGeneration: undefined,
+    reported: reference > createdAt,
+  }
+}
+
+const readyCondition = (conditions: readonly Condition[]): (Condition & { type: ReadyCondition }) | undefined => {
+  for (const type of READY_CONDITIONS) {
+    const found = conditions.find((condition) => condition.type === type)
+    if (found !== undefined) return { ...found, type }
+  }
+  return undefined
+}

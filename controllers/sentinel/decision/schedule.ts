@@ -1,0 +1,228 @@
+/**
+ * Who is pulsed when: every resource of the shard with the few facts the decision needs, in a heap by due time.
+ *
+ *   observe ─► waiting ─(due)─► take ─► in flight ─► pulsed | failed ─► waiting
+ *
+ * Bodies are let go at once; 50,000 resources take about 20 MiB.
+ */
+
+import { Heap, type HeapItem } from '#lib/heap/heap.ts'
+import { type Backoff, nextPulse, type PulseHistory, type Reason, type ResourceState } from './decide.ts'
+
+/** A resource as the schedule takes it in; times are milliseconds since the epoch. */
+export interface ObservedResource {
+  readonly id: string
+  readonly state: ResourceState
+  /** Its own backoffs, where it asks for some. */
+  readonly backoff?: Partial<Backoff> | undefined
+  /** What was pulsed before this process met it; asked only then. */
+  inferHistory(): PulseHistory
+}
+
+/** A pulse to send now. */
+export interface DuePulse {
+  readonly id: string
+  readonly reason: Reason
+  readonly generation: number
+  readonly deleting: boolean
+}
+
+export interface Counts {
+  readonly ready: number
+  readonly notReady: number
+}
+
+interface Entry extends HeapItem {
+  readonly id: string
+  state: ResourceState
+  history: PulseHistory
+  backoff: Partial<Backoff> | undefined
+  reason: Reason
+  /** After a failed pulse: not before this moment. */
+  notBefore: number
+  /** That pulse is still due: nobody has reported since. */
+  isFailed: boolean
+  /** The sweep that saw it last. */
+  sweep: number
+}
+
+export class Schedule {
+  readonly #entries = new Map<string, Entry>()
+  readonly #heap = new Heap<Entry>()
+  /** Ids whose pulse is on its way; kept apart so that one which leaves and comes back is still sent one pulse at a time. */
+  readonly #inFlight = new Set<string>()
+  #backoff: Backoff
+  #sweep = 0
+  #ready = 0
+  #failedPulses = 0
+  #latestNow = Number.NEGATIVE_INFINITY
+
+  constructor(backoff: Backoff) {
+    this.#backoff = backoff
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  counts(): Counts {
+    return { ready: this.#ready, notReady: this.#entries.size - this.#ready }
+  }
+
+  /** How many pulses are on their way. */
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  /** How many pulses failed and are to be sent again. */
+  get failedPulses(): number {
+    return this.#failedPulses
+  }
+
+  /** Takes in what a resource is like now. A reference from the future counts as now: clocks differ. */
+  observe({ id, state: told, backoff, inferHistory }: ObservedResource, now: number): void {
+    const state = { ...told, reference: Math.min(told.reference, now) }
+    const known = this.#entries.get(id)
+    if (known === undefined) {
+      const entry: Entry = {
+        id,
+        state,
+        history: inferHistory(),
+        backoff,
+        reason: 'New',
+        notBefore: Number.NEGATIVE_INFINITY,
+        isFailed: false,
+        sweep: this.#sweep,
+        at: 0,
+        place: -1,
+      }
+      this.#entries.set(id, entry)
+      if (state.ready) this.#ready++
+      this.#place(entry)
+      return
+    }
+    this.#ready += Number(state.ready) - Number(known.state.ready)
+    known.state = state
+    known.backoff = backoff
+    known.sweep = this.#sweep
+    this.#place(known)
+  }
+
+  /** The resource is gone, or left the shard. */
+  forget(id: string): void {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    this.#entries.delete(id)
+    this.#heap.remove(entry)
+    if (entry.state.ready) this.#ready--
+    this.#setFailed(entry, false)
+  }
+
+  /** Begins a look at the whole shard. */
+  beginSweep(): void {
+    this.#sweep++
+  }
+
+  /**
+   * Ends it: what it did not see is gone.
+   * @param exact false when the look may have missed someone: then only what two looks in a row did not see is gone
+   */
+  endSweep(exact = true): void {
+    const oldest = exact ? this.#sweep : this.#sweep - 1
+    for (const entry of this.#entries.values()) if (entry.sweep < oldest) this.forget(entry.id)
+  }
+
+  /** The resource that is due first, now in flight until `pulsed` or `failed`; undefined when none is due. */
+  take(now: number): DuePulse | undefined {
+    this.#followClock(now)
+    const entry = this.#heap.first()
+    return entry === undefined || entry.at > now ? undefined : this.#start(entry)
+  }
+
+  /** The same for one resource. */
+  takeIfDue(id: string, now: number): DuePulse | undefined {
+    this.#followClock(now)
+    const entry = this.#entries.get(id)
+    return entry === undefined || this.#inFlight.has(id) || entry.at > now ? undefined : this.#start(entry)
+  }
+
+  /** The pulse was taken by the API. */
+  pulsed({ id, generation, deleting }: DuePulse, at: number): void {
+    this.#finish(id, (entry) => {
+      entry.history = { generation, deleting, pulsedAt: at }
+      entry.notBefore = Number.NEGATIVE_INFINITY
+    })
+  }
+
+  /** It was not: the resource stays due, from `retryAt` on. */
+  failed({ id }: DuePulse, retryAt: number): void {
+    this.#finish(id, (entry) => {
+      entry.notBefore = retryAt
+    })
+  }
+
+  /** When the next resource is due; undefined when nothing waits. */
+  nextDue(): number | undefined {
+    return this.#heap.first()?.at
+  }
+
+  /** How many wait for their backoff: neither due nor in flight. */
+  waiting(now: number): Counts {
+    let { ready, notReady } = this.counts()
+    const moving = [...this.#heap.upTo(now), ...[...this.#inFlight].map((id) => this.#entries.get(id))]
+    for (const entry of moving) {
+      if (entry?.state.ready === true) ready--
+      else if (entry !== undefined) notReady--
+    }
+    return { ready, notReady }
+  }
+
+  /** New backoffs: everything is decided again, nothing is forgotten. */
+  setBackoff(backoff: Backoff): void {
+    this.#backoff = backoff
+    for (const entry of this.#entries.values()) this.#place(entry)
+  }
+
+  #start(entry: Entry): DuePulse {
+    this.#heap.remove(entry)
+    this.#inFlight.add(entry.id)
+    return { id: entry.id, reason: entry.reason, generation: entry.state.generation, deleting: entry.state.deleting }
+  }
+
+  #finish(id: string, change: (entry: Entry) => void): void {
+    this.#inFlight.delete(id)
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return
+    change(entry)
+    this.#place(entry)
+  }
+
+  #place(entry: Entry): void {
+    if (this.#inFlight.has(entry.id)) return
+    const backoff = entry.backoff === undefined ? this.#backoff : { ...this.#backoff, ...entry.backoff }
+    const { at, reason } = nextPulse(entry.history, entry.state, backoff)
+    entry.reason = reason
+    entry.at = Math.max(at, entry.notBefore)
+    this.#setFailed(entry, entry.notBefore > Number.NEGATIVE_INFINITY && at <= entry.notBefore)
+    this.#heap.put(entry)
+  }
+
+  #setFailed(entry: Entry, owed: boolean): void {
+    this.#failedPulses += Number(owed) - Number(entry.isFailed)
+    entry.isFailed = owed
+  }
+
+  /** A clock that was set back would leave pulses in the future for as long as it jumped: what lies ahead counts as now. */
+  #followClock(now: number): void {
+    if (now < this.#latestNow) {
+      for (const entry of this.#entries.values()) {
+        entry.state = { ...entry.state, reference: Math.min(entry.state.reference, now) }
+        if (entry.history.pulsedAt !== undefined && entry.history.pulsedAt > now)
+          entry.history = { ...entry.history, pulsedAt: now }
+        entry.notBefore = Math.min(entry.notBefore, now)
+        this.#place(entry)
+      }
+    }
+    this.#latestNow = now
+  }
+}

@@ -1,0 +1,321 @@
+/**
+ * The loop of one SentinelConfig. Two tasks that never wait for each other:
+ *
+ *   read:      source ─► observe ─► schedule            (a failure: again at the next poll interval)
+ *   dispatch:  schedule: who is due ─► POST /events     (a failure: that resource again, at the next poll interval)
+ */
+import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
+import type { DuePulse } from '../decision/schedule.ts'
+import { type Metrics, shardMetrics } from '../metrics.ts'
+import { runUntilFirstEnds } from '../run-until-first-ends.ts'
+import {
+  fixedPartition,
+  formatShard,
+  type Partition,
+  parseSettings,
+  type SentinelSettings,
+  SettingsError,
+  sameResources,
+} from '../settings.ts'
+import type { OwnershipFindings } from '../sharding/ownership.ts'
+import type { Listing } from '../source/list-pages.ts'
+import type { SourceChange } from '../source/source.ts'
+import type { SentinelState } from '../status/status.ts'
+import { newTraceparent, traceIdOf } from '../trace.ts'
+import { type ActiveShard, type ActiveShardDeps, activateShard, useMetrics } from './active-shard.ts'
+import { Coverage } from './coverage.ts'
+import { Dispatcher, type DispatchState } from './dispatcher.ts'
+import { ResourceReader, SPEC_RETRY_DELAY_MS } from './resource-reader.ts'
+
+export interface LoopOptions {
+  /** The spec as it is now, and its generation. */
+  spec(): { readonly spec: SentinelConfigSpec; readonly generation: number | undefined }
+  /** Until when an earlier Sentinel watched this shard (its text is given), in milliseconds since the epoch. */
+  watchedUntil(shard: string): number | undefined
+  /** Events that earlier Sentinels created for this object. */
+  readonly pulsesBefore: number
+  /** What asks for events, for their field `source`. */
+  readonly source: string
+  connect(settings: SentinelSettings): HyperFleetClient
+  /** Something that the status tells has changed. */
+  changed(): void
+  /** The whole shard was read for the first time with this spec. */
+  completed(): void
+  /** Records a Kubernetes event of type Warning. */
+  warn(reason: string, message: string): void
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export class PulseLoop {
+  readonly #options: LoopOptions
+  readonly #dispatcher: Dispatcher
+  readonly #reader: ResourceReader
+  readonly #coverage = new Coverage()
+  readonly #shardDeps: ActiveShardDeps
+  #shard: ActiveShard | undefined
+  #generation: number | undefined
+  #specProblem: string | undefined
+  #partition: Partition | undefined
+  #findings: OwnershipFindings | undefined
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+    const { clock, log, changed, pulsesBefore, connect, warn, metrics } = options
+    this.#shardDeps = {
+      current: () => this.#shard,
+      partition: () => this.#partition,
+      watchedUntil: () => this.#coverage.inherited,
+      warn,
+      metrics,
+      log,
+    }
+    this.#dispatcher = new Dispatcher({
+      state: () => this.#dispatchState(),
+      roundEnded: () => this.#dispatchRoundEnded(),
+      changed,
+      pulsesBefore,
+      clock,
+      log,
+    })
+    this.#reader = new ResourceReader({
+      settings: () => (this.#waitsForSlot() ? undefined : this.#shard?.settings),
+      connect,
+      idle: () => this.reload(),
+      pollInterval: () => this.#shard?.settings.pollInterval ?? SPEC_RETRY_DELAY_MS,
+      dueQuery: (since) =>
+        this.#dispatcher.hasFailedPulses ? undefined : this.#shard?.observer.dueQuery(this.#now(), since),
+      change: (change) => this.#take(change),
+      failed: () => this.#fetchFailed(),
+      clock,
+      log,
+    })
+    this.reload()
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await runUntilFirstEnds(
+        signal,
+        (both) => this.#reader.run(both),
+        (both) => this.#dispatcher.run(both),
+      )
+    } finally {
+      this.#shard?.metrics.remove()
+      await this.#reader.disconnect()
+    }
+  }
+
+  /** Takes the spec as it is now. One that can't be run leaves the last good one running (SENTINEL-5). */
+  reload(): void {
+    const { spec, generation } = this.#options.spec()
+    this.#generation = generation
+    try {
+      const settings = parseSettings(spec)
+      this.#specProblem = undefined
+      if (JSON.stringify(settings) !== JSON.stringify(this.#shard?.settings)) this.#apply(settings)
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error
+      if (this.#specProblem !== error.message)
+        this.#options.log.warn('sentinel: the spec is invalid, the last valid one stays in use', {
+          problem: error.message,
+        })
+      this.#specProblem = error.message
+      const metrics = this.#shard?.metrics ?? shardMetrics(this.#options.metrics, 'invalid', String(spec.resourceType))
+      metrics.error('config_load')
+    }
+    this.#options.changed()
+  }
+
+  /** Another partition of the selected resources is this replica's own now; undefined while it has none. */
+  setPartition(partition: Partition | undefined): void {
+    this.#partition = partition
+    if (this.#shard !== undefined)
+      this.#shard = { ...this.#shard, metrics: useMetrics(this.#shard.settings, this.#shardDeps) }
+    this.#restart()
+  }
+
+  /** What a check of all SentinelConfigs found for this one. */
+  setFindings(findings: OwnershipFindings): void {
+    if (JSON.stringify(findings) === JSON.stringify(this.#findings)) return
+    this.#findings = findings
+    this.#options.changed()
+  }
+
+  /** How to list what this Sentinel's API has; undefined before the API answered. */
+  get listing(): Listing | undefined {
+    return this.#reader.connection?.listing
+  }
+
+  /** Of replicas that share a SentinelConfig, the one on the lowest slot writes its status. */
+  get writesStatus(): boolean {
+    if (this.#shard?.settings.autoShard.kind !== 'leased') return true
+    return this.#partition !== undefined && Math.min(...this.#partition.members) === this.#partition.slot
+  }
+
+  get state(): SentinelState {
+    const settings = this.#shard?.settings
+    return {
+      generation: this.#generation,
+      specProblem: this.#specProblem,
+      running: settings && { ...settings, shard: this.#shardText(settings) },
+      source: this.#reader.connection?.source.kind,
+      isComplete: this.#coverage.isComplete,
+      fetchFailure: this.#reader.failure,
+      eventFailure: this.#dispatcher.failure,
+      counts: this.#shard?.schedule.counts() ?? { ready: 0, notReady: 0 },
+      pulses: this.#dispatcher.pulses,
+      coveredUntil: this.#coverage.until,
+      findings: this.#findings,
+    }
+  }
+
+  #apply(settings: SentinelSettings): void {
+    const before = this.#shard?.settings
+    const isRepartitioned = JSON.stringify(before?.autoShard) !== JSON.stringify(settings.autoShard)
+    if (isRepartitioned) this.#partition = fixedPartition(settings)
+    if (before === undefined) this.#applyFirst(settings)
+    else this.#applyChange(before, settings, isRepartitioned)
+  }
+
+  #applyFirst(settings: SentinelSettings): void {
+    this.#coverage.inherit(this.#options.watchedUntil(this.#shardText(settings)))
+    this.#shard = activateShard(settings, this.#shardDeps)
+    this.#restart()
+  }
+
+  #applyChange(before: SentinelSettings, settings: SentinelSettings, isRepartitioned: boolean): void {
+    this.#shard = activateShard(settings, this.#shardDeps)
+    this.#shard.metrics.reload()
+    this.#options.log.info('sentinel: spec applied', {
+      shard: this.#shardText(settings),
+      resourceType: settings.resourceType,
+    })
+    if (!isRepartitioned && sameResources(before, settings) && before.timeout === settings.timeout)
+      this.#dispatcher.wake()
+    else {
+      this.#coverage.dropInherited()
+      this.#restart()
+    }
+  }
+
+  /** Reads from the start: what is known stays, but decides nothing until it was seen again. */
+  #restart(): void {
+    this.#coverage.restart()
+    this.#dispatcher.forgetAll()
+    this.#reader.restart()
+    this.#dispatcher.wake()
+  }
+
+  #waitsForSlot(): boolean {
+    return this.#shard?.settings.autoShard.kind === 'leased' && this.#partition === undefined
+  }
+
+  #take(change: SourceChange): void {
+    if (this.#shard === undefined) return
+    const { observer, schedule } = this.#shard
+    const now = this.#now()
+    switch (change.kind) {
+      case 'pollBegan':
+        this.#coverage.pollBegan(now)
+        if (change.isSweep) observer.beginSweep()
+        return
+      case 'items': {
+        const ids = observer.observe(change.items, now)
+        if (!this.#coverage.isLive) this.#dispatcher.decide(ids)
+        break
+      }
+      case 'deleted':
+        schedule.forget(change.id)
+        this.#dispatcher.forget(change.id)
+        break
+      case 'sweepEnded':
+        schedule.endSweep(change.isExact)
+        if (!this.#coverage.isComplete) this.#options.completed()
+        this.#coverage.sweepEnded()
+        this.#upToDate(now)
+        break
+      case 'upToDate':
+        this.#upToDate(now)
+        break
+    }
+    this.#dispatcher.wake()
+    this.#options.changed()
+  }
+
+  #upToDate(now: number): void {
+    this.#reader.succeeded()
+    this.#coverage.upToDate(this.#reader.connection?.source.kind === 'Watch')
+    if (!this.#coverage.isLive) this.#recordPoll(now)
+  }
+
+  #fetchFailed(): void {
+    this.#shard?.metrics.error('fetch_resources')
+    this.#coverage.interrupt()
+    this.#options.changed()
+  }
+
+  #dispatchState(): DispatchState | undefined {
+    if (this.#shard === undefined) return undefined
+    const { schedule, metrics, settings } = this.#shard
+    return {
+      isConnected: this.#reader.connection !== undefined,
+      isLive: this.#coverage.isLive,
+      schedule,
+      metrics,
+      pollInterval: settings.pollInterval,
+      send: (due, signal) => this.#send(due, signal),
+    }
+  }
+
+  async #send({ id, reason, generation }: DuePulse, signal: AbortSignal): Promise<void> {
+    if (this.listing === undefined) throw new HyperFleetError('APIUnreachable', 'the API is not connected')
+    const { resourceType, dialect, api } = this.listing
+    const traceparent = newTraceparent()
+    const source = dialect.features.has('events') ? { source: this.#options.source } : {}
+    await api.createEvent({ resourceType, resourceId: id, reason, ...source }, traceparent, signal)
+    this.#options.log.info('sentinel: pulsed', {
+      resourceType,
+      id,
+      reason,
+      generation,
+      traceId: traceIdOf(traceparent),
+    })
+  }
+
+  /** After every round of the dispatcher: until when everything is done, and whether it is time to count a poll. */
+  #dispatchRoundEnded(): void {
+    if (this.#shard === undefined || !this.#coverage.isComplete || this.#reader.failure !== undefined) return
+    const { schedule, settings, metrics } = this.#shard
+    const now = this.#now()
+    if (this.#dispatcher.isDone && schedule.inFlight === 0) {
+      this.#coverage.everythingPulsed(now)
+      metrics.state(schedule, this.#coverage.until)
+    }
+    if (!this.#coverage.isPollDue(now, settings.pollInterval)) return
+    this.#coverage.pollBegan(now)
+    this.#recordPoll(now)
+  }
+
+  /** One poll of the whole shard is over; of a live one that takes no time. */
+  #recordPoll(now: number): void {
+    if (this.#shard === undefined) return
+    const { metrics, schedule } = this.#shard
+    metrics.poll(this.#coverage.pollSeconds(now), schedule.waiting(now))
+    metrics.state(schedule, this.#coverage.until)
+  }
+
+  #shardText(settings: SentinelSettings): string {
+    return formatShard(settings, this.#partition?.slot)
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime()
+  }
+}
