@@ -5,9 +5,13 @@
 import { parseCLI } from 'vitest/node'
 import { ARGOCD } from './argocd/binaries.ts'
 import { CHROMIUM } from './chromium/missing.ts'
-import { CONTROL_PLANE } from './controlplane/binaries.ts'
+import { CONTROL_PLANE, NODE_KUBERNETES } from './controlplane/binaries.ts'
 import { ensureInstalled } from './debian/install.ts'
+import { DEBOOTSTRAP } from './debian/root.ts'
+import { DOCKER } from './docker/missing.ts'
 import { BuildError, ensureBinaries } from './gobuild/build.ts'
+import { NODE_PROGRAMS } from './kindnode/binaries.ts'
+import { ensureNodeImage, nodeImageMissing } from './kindnode/image.ts'
 import { PODMAN } from './podman/missing.ts'
 import { POSTGRES } from './postgres/missing.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
@@ -27,14 +31,25 @@ const { filter, options } = parseCLI(['vitest', 'run', ...rest])
 const everything = rest.length === 0 && changedSince === undefined
 if (everything) process.env[WHOLE_RUN] = 'yes'
 
-/** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium or podman their tests skip. */
+const wants = (parts: RegExp): boolean => filter.length === 0 || filter.some((path) => parts.test(path))
+
+/** Whether a Docker engine of its own and a kind cluster in it are needed. */
+const onKind = wants(/kind|docker|conformance/) || process.env.MUSTER_GITOPS_ON === 'kind'
+
+/** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium, podman or Docker their tests skip. */
 const preparation: Preparation = {
   builds: [
     { set: CONTROL_PLANE, seconds: 400 },
     // Minutes of building that only these tests need.
-    ...(filter.length === 0 || filter.some((path) => /argocd|fire/.test(path)) ? [{ set: ARGOCD, seconds: 320 }] : []),
+    ...(wants(/argocd|fire/) ? [{ set: ARGOCD, seconds: 320 }] : []),
+    ...(onKind
+      ? [
+          { set: NODE_KUBERNETES, seconds: 60 },
+          { set: NODE_PROGRAMS, seconds: 150 },
+        ]
+      : []),
   ],
-  installs: [POSTGRES, REDIS, CHROMIUM, PROMTOOL, ...PODMAN],
+  installs: [POSTGRES, REDIS, CHROMIUM, PROMTOOL, ...PODMAN, ...(onKind ? [DOCKER, DEBOOTSTRAP] : [])],
   install,
 }
 
@@ -43,6 +58,7 @@ const prepare = async (): Promise<readonly string[]> => {
   try {
     for (const { set } of preparation.builds) await ensureBinaries(set, say)
     if (install) await ensureInstalled(preparation.installs, say)
+    if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
     return []
   } catch (error) {
     say(error instanceof BuildError ? error.message : String(error))

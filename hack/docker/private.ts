@@ -28,6 +28,10 @@ export interface PrivateDocker extends AsyncDisposable {
   readonly host: string
   /** Put before a command, it runs in the engine's network: containers' published ports are there, and nothing else. */
   readonly inNetwork: readonly string[]
+  /** Process 1 of its namespaces, by its number on this machine. */
+  readonly pid: number
+  /** The name, from the root of every hierarchy, of the control group that containers are in. */
+  readonly cgroup: string
   /** Makes a TCP port of the engine's loopback one of ours. @returns our port, of 127.0.0.1 */
   forward(port: number): Promise<number>
 }
@@ -58,11 +62,14 @@ export const startPrivateDocker = async (): Promise<PrivateDocker> => {
   stack.defer(async () => void (await engine.kill()))
   const socket = join(folder, 'docker.sock')
   await untilReady(engine, () => answers(socket))
-  const inNetwork = ['nsenter', `--target=${await firstChild(engine)}`, '--net', '--']
+  const pid = await firstChild(engine)
+  const inNetwork = ['nsenter', `--target=${pid}`, '--net', '--']
   const own = stack.move()
   return {
     host: `unix://${socket}`,
     inNetwork,
+    pid,
+    cgroup,
     forward: async (port) => {
       const relay = join(folder, `${port}.sock`)
       await startRelay(own, inNetwork, relay, port, join(folder, `relay-${port}.log`))
@@ -112,5 +119,5 @@ const runtime = async (): Promise<string> => {
   return has === 1n ? (onPath('runc') as string) : join(SCRIPTS, 'runtime.sh')
 }
 
-const firstChild = async ({ pid }: Child): Promise<string> =>
-  (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ')[0] as string
+const firstChild = async ({ pid }: Child): Promise<number> =>
+  Number.parseInt(await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10)

@@ -23,8 +23,11 @@ export interface StorageImages {
   readonly helper: string
 }
 
-/** For the network's manifest, and whoever needs a shell in the cluster. */
-const BUSYBOX = 'docker.io/muster/busybox:local'
+/**
+ * Names of the image with a shell: as the network's manifest has it, and as the samples' Jobs do, which could not run where nothing
+ * can be pulled. It is Debian's busybox, whatever its tag says.
+ */
+export const SHELL_TAGS = ['docker.io/muster/busybox:local', 'docker.io/library/busybox:1.37.0'] as const
 
 /**
  * Writes an archive for each image that kubeadm and the manifests of kind name, from programs that were built here.
@@ -62,7 +65,7 @@ export const writeSystemImages = async (
   await withProgram('local-path-provisioner', programs.node)
   await write('local-path-provisioner', [storage.provisioner])
   await layBusybox(programs.root, join(scratch, 'busybox'))
-  await write('busybox', [BUSYBOX, storage.helper])
+  await write('busybox', [...SHELL_TAGS, storage.helper])
   return archives
 }
 

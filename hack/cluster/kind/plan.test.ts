@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BOOTED, kubeadmConfig, SETUP } from './plan.ts'
+import { BOOTED, JOIN_COMMAND, joining, KEEP_SETTINGS, kubeadmConfig, SETUP, WAIT } from './plan.ts'
 
 test("kubeadm's configuration", () => {
   expect(kubeadmConfig('docker.example', 'v1.36.1')).toMatchInlineSnapshot(`
@@ -64,7 +64,7 @@ test('the certificate is good for the host once, whatever the host', () => {
 })
 
 test('the way from a booted node to a cluster that can be used', () => {
-  expect([BOOTED, ...SETUP.map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
+  expect([BOOTED, ...[KEEP_SETTINGS, ...SETUP, WAIT].map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
     [
       "systemctl is-active containerd && test -S /run/containerd/containerd.sock",
       "sh -ec echo 1 > /run/vm-overcommit_memory; mount --bind /run/vm-overcommit_memory /proc/sys/vm/overcommit_memory; echo 0 > /run/vm-panic_on_oom; mount --bind /run/vm-panic_on_oom /proc/sys/vm/panic_on_oom; echo 10 > /run/kernel-panic; mount --bind /run/kernel-panic /proc/sys/kernel/panic; echo 1 > /run/kernel-panic_on_oops; mount --bind /run/kernel-panic_on_oops /proc/sys/kernel/panic_on_oops; echo 1000000 > /run/kernel-keys-root_maxkeys; mount --bind /run/kernel-keys-root_maxkeys /proc/sys/kernel/keys/root_maxkeys; echo 25000000 > /run/kernel-keys-root_maxbytes; mount --bind /run/kernel-keys-root_maxbytes /proc/sys/kernel/keys/root_maxbytes",
@@ -74,4 +74,14 @@ test('the way from a booted node to a cluster that can be used', () => {
       "kubectl --kubeconfig=/etc/kubernetes/admin.conf wait --for=condition=Ready node --all --timeout=180s",
     ]
   `)
+})
+
+test('a worker joins by the command that the control plane prints', () => {
+  expect(JOIN_COMMAND.command.join(' ')).toBe('kubeadm token create --print-join-command')
+  expect(
+    joining('kubeadm join 172.17.0.2:6443 --token abc.def --discovery-token-ca-cert-hash sha256:1 \n').command,
+  ).toEqual([
+    ...['kubeadm', 'join', '172.17.0.2:6443', '--token', 'abc.def', '--discovery-token-ca-cert-hash', 'sha256:1'],
+    ...['--cri-socket=unix:///run/containerd/containerd.sock', '--skip-phases=preflight'],
+  ])
 })

@@ -10,6 +10,7 @@ export const API_SERVER_PORT = 6443
 
 const POD_SUBNET = '10.244.0.0/16'
 const SERVICE_SUBNET = '10.96.0.0/16'
+const CRI_SOCKET = 'unix:///run/containerd/containerd.sock'
 export const KUBEADM_CONFIG = '/kind/muster-kubeadm.yaml'
 export const ADMIN_CONFIG = '/etc/kubernetes/admin.conf'
 
@@ -52,7 +53,7 @@ export const kubeadmConfig = (host: string, version: string): readonly object[] 
       apiVersion,
       kind: 'InitConfiguration',
       localAPIEndpoint: { bindPort: API_SERVER_PORT },
-      nodeRegistration: { criSocket: 'unix:///run/containerd/containerd.sock', taints: [] },
+      nodeRegistration: { criSocket: CRI_SOCKET, taints: [] },
     },
     {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -78,21 +79,23 @@ export interface Step {
 
 const admin = `--kubeconfig=${ADMIN_CONFIG}`
 
-/** The commands in the container that turn a booted node into a cluster, in order. */
+/** What each node does first. */
+export const KEEP_SETTINGS: Step = {
+  title: 'Keeping the settings of this machine as they are',
+  command: [
+    'sh',
+    '-ec',
+    Object.entries(MACHINE_SETTINGS)
+      .map(([path, value]) => {
+        const file = `/run/${path.replaceAll('/', '-')}`
+        return `echo ${value} > ${file}; mount --bind ${file} /proc/sys/${path}`
+      })
+      .join('; '),
+  ],
+}
+
+/** The commands that make a booted node a control plane, in order. */
 export const SETUP: readonly Step[] = [
-  {
-    title: 'Keeping the settings of this machine as they are',
-    command: [
-      'sh',
-      '-ec',
-      Object.entries(MACHINE_SETTINGS)
-        .map(([path, value]) => {
-          const file = `/run/${path.replaceAll('/', '-')}`
-          return `echo ${value} > ${file}; mount --bind ${file} /proc/sys/${path}`
-        })
-        .join('; '),
-    ],
-  },
   {
     title: 'Starting Kubernetes with kubeadm',
     // Its checks look for things of a whole machine, such as kernel configurations, that a container doesn't show.
@@ -111,8 +114,21 @@ export const SETUP: readonly Step[] = [
     title: 'Installing the storage class',
     command: ['kubectl', admin, 'apply', '-f', '/kind/manifests/default-storage.yaml'],
   },
-  {
-    title: 'Waiting for the node',
-    command: ['kubectl', admin, 'wait', '--for=condition=Ready', 'node', '--all', '--timeout=180s'],
-  },
 ]
+
+/** On the control plane: prints the command that adds a worker. */
+export const JOIN_COMMAND: Step = {
+  title: 'Asking how workers join',
+  command: ['kubeadm', 'token', 'create', '--print-join-command'],
+}
+
+/** On a worker. @param printed by JOIN_COMMAND */
+export const joining = (printed: string): Step => ({
+  title: 'Joining the cluster',
+  command: [...printed.trim().split(/\s+/), `--cri-socket=${CRI_SOCKET}`, '--skip-phases=preflight'],
+})
+
+export const WAIT: Step = {
+  title: 'Waiting for the nodes',
+  command: ['kubectl', admin, 'wait', '--for=condition=Ready', 'node', '--all', '--timeout=180s'],
+}

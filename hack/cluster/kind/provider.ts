@@ -19,6 +19,8 @@ export interface KindCluster extends Cluster {
 export interface KindStart extends Pick<Start, 'say' | 'signal'> {
   /** Folders of this machine that the node sees, at the same path. */
   readonly readable?: readonly string[]
+  /** How many nodes there are beside the first, which takes workloads as well; none when undefined. */
+  readonly workers?: number
   /** For an engine whose network isn't ours. */
   readonly reach?: Reach
 }
@@ -30,28 +32,41 @@ export const kind: ClusterProvider = {
   start: ({ say, signal }) => startKind({ say, signal, readable: [REPOSITORY] }),
 }
 
+const OURS: Reach = (host, port) => Promise.resolve({ host, port })
+
 /** Starts one in the engine that testcontainers finds. @throws ImageError when no node image is to be had, KindError */
-export const startKind = async ({ say, signal, readable = [], reach }: KindStart): Promise<KindCluster> => {
-  const { KindContainer } = await import('./container.ts')
+export const startKind = async (start: KindStart): Promise<KindCluster> => {
+  const { say, signal, readable = [], workers = 0, reach = OURS } = start
+  const { KindNode } = await import('./node.ts')
+  const { formCluster } = await import('./form.ts')
   const { provideNodeImage } = await import('./node-image.ts')
   const image = await provideNodeImage({ say, signal })
-  signal?.throwIfAborted()
-  say(`  Starting a node of ${image} …`)
-  const container = new KindContainer(image, readable).withProgress(say)
-  const node = await (reach === undefined ? container : container.withReach(reach)).start()
+  await using stack = new AsyncDisposableStack()
+  const startNode = async (name: string) => {
+    signal?.throwIfAborted()
+    say(`  Starting ${name}, a node of ${image} …`)
+    const node = await new KindNode(image, name, readable).start()
+    stack.defer(async () => void (await node.stop()))
+    return node
+  }
+  const first = await startNode('muster-control-plane')
+  const others: (typeof first)[] = []
+  for (let number = 1; number <= workers; number++) others.push(await startNode(`muster-worker-${number}`))
+  const config = await formCluster([first, ...others], reach, say)
   const folder = await temporaryFolder('kind')
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
   const kubeconfig = join(folder, 'kubeconfig')
-  await writeKubeconfig(kubeconfig, node.kubeconfig)
+  await writeKubeconfig(kubeconfig, config)
   const command = findKubectl()
+  const own = stack.move()
   return {
     kubeconfig,
-    context: currentContextOf(node.kubeconfig) as string,
-    kubectl: command === undefined ? node.kubectl : kubectl(command, [`--kubeconfig=${kubeconfig}`]),
+    context: currentContextOf(config) as string,
+    kubectl: command === undefined ? first.kubectl : kubectl(command, [`--kubeconfig=${kubeconfig}`]),
     ours: true,
-    load: (archive) => node.load(archive),
-    stop: async () => {
-      await node.stop()
-      await rm(folder, { recursive: true, force: true })
+    load: async (archive) => {
+      for (const node of [first, ...others]) await node.load(archive)
     },
+    stop: () => own.disposeAsync(),
   }
 }

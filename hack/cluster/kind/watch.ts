@@ -6,8 +6,8 @@ import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** Removes this container of the engine that testcontainers finds when we end, should it still be there. */
-export const removeWhenWeEnd = (id: string): void => {
+/** Removes this container of the engine that testcontainers finds when we end. @returns what to call when it is gone already */
+export const removeWhenWeEnd = (id: string): (() => void) => {
   const watcher = spawn(process.execPath, [import.meta.filename, id], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -16,11 +16,13 @@ export const removeWhenWeEnd = (id: string): void => {
   const input = watcher.stdin as Socket
   input.unref()
   input.on('error', () => undefined)
+  return () => void watcher.kill('SIGKILL')
 }
 
 if (import.meta.main) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   await text(process.stdin)
   const { removeContainer } = await import('./remove.ts')
-  await removeContainer(process.argv[2] as string)
+  // An engine that went with us has taken it along.
+  await removeContainer(process.argv[2] as string).catch(() => undefined)
 }

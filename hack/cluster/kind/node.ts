@@ -1,15 +1,12 @@
 import { basename } from 'node:path'
-import { load } from 'js-yaml'
 import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
-import type { KubeconfigFile } from '../kubeconfig.ts'
 import { type Kubectl, KubectlError } from '../kubectl.ts'
 import { loadCommand } from './images.ts'
-import { ADMIN_CONFIG, API_SERVER_PORT, BOOTED, KUBEADM_CONFIG, kubeadmConfig, SETUP, VERSION_FILE } from './plan.ts'
-import { type Reach, reachedAt } from './reach.ts'
+import { ADMIN_CONFIG, API_SERVER_PORT, BOOTED, KEEP_SETTINGS, type Step } from './plan.ts'
 import { removeContainer } from './remove.ts'
 import { removeWhenWeEnd } from './watch.ts'
 
-/** The cluster came so far and no further: the message has the step and the last words of its command. */
+/** A node or its cluster came so far and no further: the message has the step and the last words of its command. */
 export class KindError extends Error {
   override readonly name = 'KindError'
 }
@@ -18,20 +15,19 @@ export class KindError extends Error {
 const KEPT_LINES = 15
 
 /**
- * A kind node as a testcontainer: Kubernetes, with its own container runtime, in one privileged container.
+ * A kind node as a testcontainer: a machine for Kubernetes, with its own container runtime, in one privileged container.
  * It is removed when we end, however we end.
  */
-export class KindContainer extends GenericContainer {
-  #say: (line: string) => void = () => undefined
-  #reach: Reach = (host, port) => Promise.resolve({ host, port })
+export class KindNode extends GenericContainer {
   #log: string[] = []
   #id: string | undefined
+  #forget: () => void = () => undefined
 
   /** @param readable folders of this machine that the node's kubectl may read, at the same path */
-  constructor(image: string, readable: readonly string[] = []) {
+  constructor(image: string, name: string, readable: readonly string[]) {
     super(image)
     this.withPrivilegedMode()
-      .withHostname('muster-control-plane')
+      .withHostname(name)
       .withSecurityOpt('seccomp=unconfined', 'apparmor=unconfined')
       // systemd wants its own /run and /tmp.
       .withTmpFs({ '/run': 'rw,exec', '/tmp': 'rw,exec' })
@@ -52,41 +48,16 @@ export class KindContainer extends GenericContainer {
     Object.assign(this.hostConfig, { CgroupnsMode: 'private' })
   }
 
-  /** Where the lines of progress go. */
-  withProgress(say: (line: string) => void): this {
-    this.#say = say
-    return this
-  }
-
-  /** For an engine whose network isn't ours. */
-  withReach(reach: Reach): this {
-    this.#reach = reach
-    return this
-  }
-
   protected override containerCreated(id: string): Promise<void> {
     this.#id = id
-    removeWhenWeEnd(id)
+    this.#forget = removeWhenWeEnd(id)
     return Promise.resolve()
   }
 
-  override async start(): Promise<StartedKindContainer> {
-    const node = await this.#boot()
-    try {
-      const { host, port } = await this.#reach(node.getHost(), node.getMappedPort(API_SERVER_PORT))
-      const version = (await succeed(node, 'Reading its version', ['cat', VERSION_FILE])).trim()
-      const config = kubeadmConfig(host, version).map((part) => JSON.stringify(part))
-      await node.copyContentToContainer([{ content: config.join('\n---\n'), target: KUBEADM_CONFIG }])
-      for (const { title, command } of SETUP) {
-        this.#say(`  ${title} …`)
-        await succeed(node, title, command)
-      }
-      const admin = load(await succeed(node, 'Reading the kubeconfig', ['cat', ADMIN_CONFIG])) as KubeconfigFile
-      return new StartedKindContainer(node, reachedAt(admin, host, port))
-    } catch (error) {
-      await node.stop()
-      throw error
-    }
+  override async start(): Promise<StartedKindNode> {
+    const node = new StartedKindNode(await this.#boot(), this.#forget)
+    await node.run(KEEP_SETTINGS)
+    return node
   }
 
   /** @throws KindError with the node's last words: the engine itself tells only that a container isn't running */
@@ -95,27 +66,41 @@ export class KindContainer extends GenericContainer {
       return await super.start()
     } catch (cause) {
       if (this.#id !== undefined) await removeContainer(this.#id)
+      this.#forget()
       if (this.#log.length === 0) throw cause
       throw new KindError(`The node ended during its start. Its log ends with:\n${this.#log.join('\n')}`, { cause })
     }
   }
 }
 
-export class StartedKindContainer extends AbstractStartedContainer {
-  /** For clients on this machine. */
-  readonly kubeconfig: KubeconfigFile
+export class StartedKindNode extends AbstractStartedContainer {
+  readonly #forget: () => void
   #inputs = 0
 
-  constructor(node: StartedTestContainer, kubeconfig: KubeconfigFile) {
+  /** @param forget is called when it has been removed */
+  constructor(node: StartedTestContainer, forget: () => void) {
     super(node)
-    this.kubeconfig = kubeconfig
+    this.#forget = forget
+  }
+
+  protected override containerStopped(): Promise<void> {
+    this.#forget()
+    return Promise.resolve()
+  }
+
+  /** Runs a command in it. @returns what it printed @throws KindError */
+  async run({ title, command }: Step): Promise<string> {
+    const { exitCode, output, stdout } = await this.exec([...command])
+    if (exitCode === 0) return stdout
+    const last = output.trim().split('\n').slice(-KEPT_LINES).join('\n')
+    throw new KindError(`${title} failed (exit ${exitCode}): ${last}`)
   }
 
   /** Makes the images of an archive (`docker save`) known to the node, so that pods need no registry for them. */
   async load(archive: string): Promise<void> {
     const target = `/kind/${basename(archive)}`
     await this.copyFilesToContainer([{ source: archive, target }])
-    await succeed(this, 'Loading an image', loadCommand(target))
+    await this.run({ title: 'Loading an image', command: loadCommand(target) })
     await this.exec(['rm', target])
   }
 
@@ -131,10 +116,4 @@ export class StartedKindContainer extends AbstractStartedContainer {
     if (exitCode !== 0) throw new KubectlError(`kubectl ${args.join(' ')}: ${output.trim()}`)
     return output
   }
-}
-
-const succeed = async (node: StartedTestContainer, title: string, command: readonly string[]): Promise<string> => {
-  const { exitCode, output, stdout } = await node.exec([...command])
-  if (exitCode === 0) return stdout
-  throw new KindError(`${title} failed (exit ${exitCode}): ${output.trim().split('\n').slice(-15).join('\n')}`)
 }
