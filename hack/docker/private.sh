@@ -22,6 +22,6 @@ done
 
 # Names are asked of an address for documentation, which no route leads to: the answer is a failure at once.
 dockerd --host="unix://$folder/docker.sock" --data-root="$folder/data" --exec-root=/run/docker --pidfile=/run/dockerd.pid \
-  --exec-opt=native.cgroupdriver=cgroupfs --cgroup-parent="$cgroup" --dns=192.0.2.1 \
+  --exec-opt=native.cgroupdriver=cgroupfs --cgroup-parent="$cgroup" --dns=203.0.113.1 \
   --add-runtime="own=$runtime" --default-runtime=own --log-opt=max-size=10m &
 wait $!

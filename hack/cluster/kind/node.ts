@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
 import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { type Kubectl, KubectlError } from '../kubectl.ts'
+import { lastWords, removeContainer } from './ended.ts'
 import { loadCommand } from './images.ts'
 import { ADMIN_CONFIG, API_SERVER_PORT, BOOTED, KEEP_SETTINGS, type Step } from './plan.ts'
-import { removeContainer } from './remove.ts'
 import { removeWhenWeEnd } from './watch.ts'
 
 /** A node or its cluster came so far and no further: the message has the step and the last words of its command. */
@@ -65,10 +65,12 @@ export class KindNode extends GenericContainer {
     try {
       return await super.start()
     } catch (cause) {
+      // One that ends at once is not listened to yet, and one that was too slow has been removed already.
+      const log = this.#id === undefined ? [] : ((await lastWords(this.#id)) ?? this.#log)
       if (this.#id !== undefined) await removeContainer(this.#id)
       this.#forget()
-      if (this.#log.length === 0) throw cause
-      throw new KindError(`The node ended during its start. Its log ends with:\n${this.#log.join('\n')}`, { cause })
+      if (log.length === 0) throw cause
+      throw new KindError(`The node did not start. Its log ends with:\n${log.slice(-KEPT_LINES).join('\n')}`, { cause })
     }
   }
 }

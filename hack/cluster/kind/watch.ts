@@ -22,7 +22,7 @@ export const removeWhenWeEnd = (id: string): (() => void) => {
 if (import.meta.main) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   await text(process.stdin)
-  const { removeContainer } = await import('./remove.ts')
+  const { removeContainer } = await import('./ended.ts')
   // An engine that went with us has taken it along.
   await removeContainer(process.argv[2] as string).catch(() => undefined)
 }

@@ -109,7 +109,7 @@ describe.skipIf(missing !== undefined)(`with Docker${missing === undefined ? '' 
     })
     await engine('load', `--input=${archive}`)
     await expect(startKind({ say: () => undefined })).rejects.toThrow(
-      'The node ended during its start. Its log ends with:\nno alternatives for iptables',
+      'The node did not start. Its log ends with:\nno alternatives for iptables',
     )
     expect(await containers()).toBe('')
     await engine('rmi', OFFICIAL_IMAGE)

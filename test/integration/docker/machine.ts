@@ -7,7 +7,7 @@ const run = promisify(execFile)
 
 /** Settings that the kernel itself changes all the time, or gives at random. */
 const VOLATILE =
-  /^\/proc\/sys\/(fs\/(.*-nr|.*-state|.*inode-nr|aio-nr)|kernel\/(random\/.*|ns_last_pid|pty\/nr|perf_.*rate)|net\/netfilter\/nf_conntrack_count)$/
+  /^\/proc\/sys\/(fs\/(quota\/.*|.*-nr|.*-state|.*inode-nr|aio-nr)|kernel\/(random\/.*|ns_last_pid|pty\/nr|perf_.*rate)|net\/netfilter\/nf_conntrack_count)$/
 
 /** By their paths in /proc/sys; what can't be read is left out. */
 const settings = (): Readonly<Record<string, string>> => {
