@@ -59,8 +59,9 @@ export const processCosts = (): ProcessCosts => {
         if (!isOurs(stat)) continue
         ours.add(key)
         // Between fork and exec a process has its parent's command line, so the name is taken anew.
-        const name = stat.pid === process.pid ? 'test runner' : programName(commandLine(stat.pid)) || stat.command
         const last = seen.get(key)
+        const own = stat.pid === process.pid ? 'test runner' : programName(commandLine(stat.pid))
+        const name = own || (last?.name ?? stat.command)
         seen.set(key, { name, ticks: Math.max(stat.ticks, last?.ticks ?? 0) })
       }
     },

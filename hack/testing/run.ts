@@ -84,6 +84,8 @@ const runs = async (
     } else {
       const files = await select(vitest, await vitest.globTestSpecifications([...filter]))
       if (files.length === 0) return { tally: total([]), unsteady: [] }
+      // What `start` does before it runs.
+      await vitest.standalone()
       await vitest.runTestSpecifications([...files])
     }
     const first = reporter.counted()
