@@ -1,6 +1,6 @@
 /** Where the commands of the pages run; `<!-- world: NAME -->` on top of a page names one. */
 import { spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { cp, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NODE } from '#hack/cluster/local/node.ts'
@@ -45,6 +45,17 @@ const cluster = async (): Promise<World & { readonly plane: ControlPlane }> => {
   const plane = await startControlPlane({ parts })
   await plane.rest('POST', '/api/v1/nodes', NODE)
   return { ...nothing, plane, kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => plane.stop() }
+}
+
+/** A cluster, and a checkout whose sources may be changed. */
+const sources = async (): Promise<World> => {
+  const checkout = await temporaryFolder('sources')
+  const entries = (await readdir(REPOSITORY)).filter((entry) => entry !== '.git' && entry !== 'dist')
+  for (const entry of entries) {
+    const [from, to] = [join(REPOSITORY, entry), join(checkout, entry)]
+    await (entry === 'node_modules' ? symlink(from, to) : cp(from, to, { recursive: true }))
+  }
+  return { ...(await cluster()), checkout }
 }
 
 /** As docs/gitops.md leaves it: the stage overlay, with the API on PostgreSQL. Its node plays all pods but those of the API. */
@@ -143,4 +154,4 @@ const up = async (): Promise<World> => {
 /** Of pages that test/e2e/argocd runs: a real Argo CD, and a checkout whose origin it reads. */
 export const ARGOCD = 'argocd'
 
-export const WORLDS: Readonly<Record<string, () => Promise<World>>> = { checkout, api, cluster, installed, up }
+export const WORLDS: Readonly<Record<string, () => Promise<World>>> = { checkout, api, cluster, sources, installed, up }
