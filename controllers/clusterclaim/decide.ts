@@ -131,7 +131,7 @@ const CONFLICT: KstatusSummary = {
 }
 
 /**
- * Without a pool nobody else would say anything; with one the pool itself says Pending, with the place in the queue, which only it
+ * Without a pool no other controller would write Pending; with one the pool writes it, with the place in the queue, which only it
  * knows. Neither is Stalled: a claim may be declared before its pool.
  */
 const decideWaiting = (

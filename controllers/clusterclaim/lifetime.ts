@@ -4,7 +4,7 @@ import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'
 
 /**
- * The lifetime that holds, as somebody wrote it: the claim's own or else the pool's default, and never more than the pool's
+ * The lifetime that holds, as it was written: the claim's own or else the pool's default, and never more than the pool's
  * maximum. Undefined: it lives until it is deleted.
  * @param limits The pool's; undefined when there is no such pool.
  */

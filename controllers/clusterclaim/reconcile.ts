@@ -31,8 +31,8 @@ export interface View {
 }
 
 const FIELD_MANAGER = 'muster-clusterclaim'
-/** After somebody else was faster; the watch is usually quicker. Milliseconds. */
-const AFTER_CONFLICT = 1_000
+/** After a write that lost against another one; the watch is usually quicker. Milliseconds. */
+const CONFLICT_RETRY_MS = 1_000
 
 /** @returns the handler of `reconcile` */
 export const reconcile =
@@ -41,14 +41,14 @@ export const reconcile =
     try {
       return await pass(view, context)
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return { requeueAfter: AFTER_CONFLICT }
+      if (isConflict(error) || isNotFound(error)) return { requeueAfter: CONFLICT_RETRY_MS }
       throw error
     }
   }
 
 const pass = async (view: View, context: Context<ClusterClaim>): Promise<MayWait> => {
-  const claim = await withFinalizer(context)
-  const cluster = clusterOf(claim, view)
+  const claim = await addFinalizer(context)
+  const cluster = findCluster(claim, view)
   const [pool] = view.pool.get(`${claim.metadata.namespace}/${claim.spec.clusterPoolName}`)
   const now = context.clock.now()
   const observed = {
@@ -56,20 +56,21 @@ const pass = async (view: View, context: Context<ClusterClaim>): Promise<MayWait
     deleting: claim.metadata.deletionTimestamp !== undefined,
     spec: claim.spec,
     pool: pool && { limits: pool.spec.claimLifetime, deleting: pool.metadata.deletionTimestamp !== undefined },
-    cluster: cluster && claimedCluster(cluster),
+    cluster: cluster && describeCluster(cluster),
   }
   const decided = decide(observed, now)
-  const refusal = decided.action === 'GrantSubjects' && cluster && (await grant(claim, cluster, view, context.api))
+  const refusal =
+    decided.action === 'GrantSubjects' && cluster && (await grantSubjects(claim, cluster, view, context.api))
   const decision = refusal ? withGrantRejection(decided, observed, refusal) : decided
   await writeStatus(claim, decision, context)
-  await act(claim, cluster, decision, view, context)
+  await execute(claim, cluster, decision, view, context)
   if (refusal) throw refusal
   const { recheckAt } = decision
   return recheckAt && { requeueAfter: Math.max(0, recheckAt.getTime() - now.getTime()) }
 }
 
 /** The pool's cluster in the namespace that the claim names; whose it is, its own reference says. */
-const clusterOf = ({ spec, metadata }: ClusterClaim, { clusters }: View): ClusterDeployment | undefined =>
+const findCluster = ({ spec, metadata }: ClusterClaim, { clusters }: View): ClusterDeployment | undefined =>
   clusters
     .get(spec.namespace ?? '')
     .find(
@@ -77,7 +78,7 @@ const clusterOf = ({ spec, metadata }: ClusterClaim, { clusters }: View): Cluste
         clusterPoolRef?.namespace === metadata.namespace && clusterPoolRef?.poolName === spec.clusterPoolName,
     )
 
-const claimedCluster = ({ metadata, spec, status }: ClusterDeployment): ClaimedCluster => {
+const describeCluster = ({ metadata, spec, status }: ClusterDeployment): ClaimedCluster => {
   const { claimName, claimedTimestamp } = spec.clusterPoolRef ?? {}
   return {
     claim: claimName,
@@ -92,7 +93,7 @@ const claimedCluster = ({ metadata, spec, status }: ClusterDeployment): ClaimedC
 const isMarked = (annotations: Readonly<Record<string, string>> = {}): boolean =>
   REMOVE_ANNOTATIONS.some((annotation) => annotations[annotation] === 'true')
 
-const withFinalizer = async ({ object, api }: Context<ClusterClaim>): Promise<ClusterClaim> => {
+const addFinalizer = async ({ object, api }: Context<ClusterClaim>): Promise<ClusterClaim> => {
   const { finalizers = [], deletionTimestamp, name, namespace, resourceVersion } = object.metadata
   if (deletionTimestamp !== undefined || finalizers.includes(CLAIM_FINALIZER)) return object
   const metadata = { resourceVersion, finalizers: [...finalizers, CLAIM_FINALIZER] }
@@ -120,7 +121,7 @@ const writeStatus = async (
   await api.patch(ClusterClaim, { name, namespace, subresource: 'status', type: 'merge', body })
 }
 
-const act = async (
+const execute = async (
   claim: ClusterClaim,
   cluster: ClusterDeployment | undefined,
   { action, conditions }: Decision,
@@ -144,7 +145,7 @@ const act = async (
     }
     case 'MarkCluster': {
       if (cluster === undefined) return
-      await revoke(claim, view, api)
+      await revokeGrants(claim, view, api)
       const { metadata } = cluster
       const body = {
         metadata: { resourceVersion: metadata.resourceVersion, annotations: { [REMOVE_ANNOTATIONS[0]]: 'true' } },
@@ -154,9 +155,9 @@ const act = async (
     }
     case 'LetGo': {
       // A cache that does not show the cluster is no proof that it is gone.
-      if (await holdsCluster(claim, api))
-        throw new TemporaryError('its cluster was not seen yet', { delay: AFTER_CONFLICT })
-      await revoke(claim, view, api)
+      if (await isClusterClaimed(claim, api))
+        throw new TemporaryError('its cluster was not seen yet', { delay: CONFLICT_RETRY_MS })
+      await revokeGrants(claim, view, api)
       const finalizers = (claim.metadata.finalizers ?? []).filter((one) => one !== CLAIM_FINALIZER)
       const { resourceVersion } = claim.metadata
       await api.patch(ClusterClaim, {
@@ -170,7 +171,7 @@ const act = async (
 }
 
 /** A cluster has the name of its namespace. */
-const holdsCluster = async ({ spec, metadata }: ClusterClaim, api: Api): Promise<boolean> => {
+const isClusterClaimed = async ({ spec, metadata }: ClusterClaim, api: Api): Promise<boolean> => {
   if (spec.namespace === undefined) return false
   const found = await api.get(ClusterDeployment, spec.namespace, spec.namespace)
   const pool = found?.spec.clusterPoolRef
@@ -180,16 +181,16 @@ const holdsCluster = async ({ spec, metadata }: ClusterClaim, api: Api): Promise
 /**
  * Lets the subjects in, or out when there are none any more.
  * @returns what the API server refused; undefined when all is as it should be
- * @throws ApiError when somebody else was faster or the namespace is gone, NetworkError
+ * @throws ApiError when the object was written since or the namespace is gone, NetworkError
  */
-const grant = async (
+const grantSubjects = async (
   claim: ClusterClaim,
   cluster: ClusterDeployment,
   view: View,
   api: Api,
 ): Promise<ApiError | undefined> => {
   try {
-    await writeGrants(claim, cluster, view, api)
+    await applyGrants(claim, cluster, view, api)
     return undefined
   } catch (error) {
     if (!(error instanceof ApiError) || isConflict(error) || isNotFound(error)) throw error
@@ -198,9 +199,9 @@ const grant = async (
 }
 
 /** Writes what was granted where it is not as it should be; without subjects nothing is. */
-const writeGrants = async (claim: ClusterClaim, cluster: ClusterDeployment, view: View, api: Api): Promise<void> => {
+const applyGrants = async (claim: ClusterClaim, cluster: ClusterDeployment, view: View, api: Api): Promise<void> => {
   const wanted = buildGrants(claim, cluster)
-  if (wanted === undefined) return revoke(claim, view, api)
+  if (wanted === undefined) return revokeGrants(claim, view, api)
   const { role, binding } = wanted
   const { namespace } = binding.metadata
   const options = { fieldManager: FIELD_MANAGER, force: true }
@@ -216,7 +217,7 @@ const writeGrants = async (claim: ClusterClaim, cluster: ClusterDeployment, view
 }
 
 /** Only what was granted for this claim. */
-const revoke = async ({ spec, metadata }: ClusterClaim, view: View, api: Api): Promise<void> => {
+const revokeGrants = async ({ spec, metadata }: ClusterClaim, view: View, api: Api): Promise<void> => {
   const namespace = spec.namespace ?? ''
   const isOurs = (object: KubeObject) => object.metadata.labels?.[CLAIM_UID_LABEL] === metadata.uid
   for (const { metadata: at } of view.bindings.get(namespace).filter(isOurs))

@@ -13,9 +13,9 @@ export interface Observed {
   readonly deployment: ClusterDeployment
   /** Records with its registration, and the one that its status names; the oldest first. */
   readonly records: readonly ClusterRecord[]
-  /** Why the cluster must not be made with its customization; undefined when it may, or nobody has looked. */
+  /** Why the cluster must not be made with its customization; undefined when it may, or when it was not read. */
   readonly readLeaseProblem?: string | undefined
-  /** Why the install-config can't be read; undefined when it can, or nobody has looked. */
+  /** Why the install-config can't be read; undefined when it can, or when it was not read. */
   readonly installConfigProblem?: string | undefined
 }
 

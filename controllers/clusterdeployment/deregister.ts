@@ -9,9 +9,9 @@ import type { ReconcileDeps } from './reconcile.ts'
 import { type ClusterRecord, currentCondition, ownerOf } from './record/record.ts'
 import { buildSummaryStatus } from './status.ts'
 
-/** The stream says when a record is gone; without it somebody looks so often. */
+/** The stream says when a record is gone; without the stream the record is read this often. */
 const RECHECK_INTERVAL = '10m'
-/** A registration that nobody saw confirmed may still be on its way for so long: longer than any request lasts. Milliseconds. */
+/** A registration that was never confirmed may still arrive for this long: longer than any request lasts. Milliseconds. */
 const UNCONFIRMED_GRACE_MS = 15_000
 
 export const deregister =
@@ -46,7 +46,7 @@ export const deregister =
       throw new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
     }
     const landed = Date.parse(object.metadata.deletionTimestamp ?? '') + UNCONFIRMED_GRACE_MS - clock.now().getTime()
-    // With somebody else's registration it never had one of its own.
+    // With the registration of another ClusterDeployment it never had one of its own.
     if (object.status?.hyperfleet === undefined && records.length === known.length && landed > 0) {
       writeSummary(
         context,

@@ -28,5 +28,5 @@ export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decis
   return events
 }
 
-/** Reasons that somebody should look into. */
+/** Reasons that a person should look into. */
 const WARNING_REASONS: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere']

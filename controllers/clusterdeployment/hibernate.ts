@@ -3,9 +3,9 @@ import { isConflict, isNotFound } from '#operator/client/errors.ts'
 import type { Context } from '#operator/engine/context.ts'
 
 /**
- * Declares that a cluster is to sleep, as somebody who does not need it for now would.
- * @param seen nobody may have written it since: he may have claimed it, or want it to run for longer
- * @returns false when somebody has; his write wakes it again
+ * Sets `powerState` to Hibernating, as a user would.
+ * @param seen the write is refused when it was written since: it may be claimed now, or be wanted for longer
+ * @returns false when it was; that write starts another pass
  * @throws ApiError, NetworkError
  */
 export const hibernate = async (

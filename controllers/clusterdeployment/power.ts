@@ -24,7 +24,7 @@ export const powerStateOf = (wanted: Power, before: string | undefined, isThere:
  * When a cluster has run for its `hibernateAfter`: since it was installed, was claimed, or was woken up last, whichever came last.
  * CLUSTER-6.
  * @returns milliseconds since the epoch; undefined while it need not be put to sleep: it does not run, it may run for ever, machines
- *   of its cloud can't sleep, or its pool switches it, because nobody has claimed it
+ *   of its cloud can't sleep, or its pool switches it, because it is unclaimed
  */
 export const hibernateTime = ({ spec, status }: ClusterDeployment): number | undefined => {
   const { hibernateAfter = '0s', clusterPoolRef: pool } = spec

@@ -17,7 +17,7 @@ import type { Action } from './model/plan.ts'
 export type ActionResult =
   | {
       readonly action: Action
-      /** Conflict: somebody else wrote first, or the world has changed; the next pass sees it. */
+      /** Conflict: the object was written or has changed since it was read; the next pass sees it. */
       readonly result: 'done' | 'conflict'
     }
   | {

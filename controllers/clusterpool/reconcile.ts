@@ -29,7 +29,7 @@ export interface ReconcileDeps {
 const DEPENDENCIES_MAX_AGE_MS = 60_000
 /** When something is missing, how soon to look whether it came. */
 const MISSING_RECHECK_MS = 15_000
-/** After somebody else was faster; the watch is usually quicker. */
+/** After a write that lost against another one; the watch is usually quicker. */
 const CONFLICT_RETRY_MS = 1_000
 
 /** What a pool's passes keep from one to the next; lost with the process. */
@@ -128,7 +128,7 @@ const refreshDependencies = async (pool: ClusterPool, { api, clock, memory }: Pa
 
 /**
  * Before anything is made: a pool that goes must be able to take its clusters along.
- * @returns undefined when somebody else wrote first
+ * @returns undefined when the pool was written since
  */
 const addFinalizer = async (
   pool: ClusterPool,
@@ -199,7 +199,7 @@ const requeue = (decided: Decided, { results, overdueAt }: Executed, now: Date):
   return times.length === 0 ? undefined : { requeueAfter: Math.max(0, Math.min(...times)) }
 }
 
-/** What can't be applied to the template may be once that is mended, which nobody watches. */
+/** Patches that don't fit the template may fit once it is corrected; the template is not watched. */
 const mayNotFitTemplate = ({ plan, objects: { pool, template } }: Decided): boolean => {
   if (template === undefined) return false
   const status = plan.actions.find((one) => one.action === 'WriteStatus')?.status ?? pool.status

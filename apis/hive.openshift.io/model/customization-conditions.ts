@@ -4,7 +4,7 @@ import { type ConditionInput, kstatusConditions } from '#operator/model/conditio
 import type { ClusterDeploymentCustomization } from '../v1/clusterdeploymentcustomization.ts'
 import { CustomizationError, validateCustomization } from './customization.ts'
 
-/** Ready, or Stalled with the operation that nobody can apply. */
+/** Ready, or Stalled with the operation that can’t be applied. */
 export const buildPatchConditions = ({
   metadata: { name, generation },
   spec,

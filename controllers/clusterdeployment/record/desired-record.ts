@@ -14,14 +14,14 @@ export const recordName = (name: string, registration: string): string =>
     ? name
     : fallbackName(name, registration)
 
-/** A name of its own for one whose name somebody else has: always the same for one registration. */
+/** Another name for a cluster whose name is taken: always the same for one registration. */
 export const fallbackName = (name: string, registration: string): string => {
   const hash = createHash('sha256').update(registration).digest('hex').slice(0, HASH_DIGITS)
   const begin = name.replaceAll('.', '-').slice(0, NAME.most - HASH_DIGITS - 1)
   return `${begin.replace(/-+$/, '')}-${hash}`
 }
 
-/** The ClusterDeployment's labels and nothing else (CLUSTER-10): what is declared holds, also when somebody labels the record. */
+/** The ClusterDeployment's labels and nothing else (CLUSTER-10): what is declared holds, also when the record is labelled in the API. */
 export const desiredLabels = (
   { metadata }: ClusterDeployment,
   registration: string,

@@ -3,7 +3,7 @@
  * it. Adapters that need the secrets read the Secret, which the record names, with the rights of their own ServiceAccounts (CLUSTER-3).
  */
 
-/** Names of fields that hold secrets, in any spelling, whatever the platform. SSH keys let nobody in, but are nobody's business either. */
+/** Names of fields that hold secrets, in any spelling, whatever the platform. Public SSH keys are no secret, but readers of clusters don't need them. */
 const SECRET = /pass(word|wd|phrase)|secret|token|credential|(ssh|private|access|api)[-_]?key/i
 /** A reference names an object, a mode a way of working; neither tells a secret. */
 const REFERENCE = /(ref|name|path|mode)$/i

@@ -38,7 +38,7 @@ export const sortIntoBuckets = ({ pool, clusters, absentClaims }: Observed, now:
 const bucketOf = (cluster: Cluster, absentClaims: ReadonlySet<string>, spec: ClusterPoolSpec, now: Date): Bucket => {
   if (cluster.deleting) return 'deleting'
   if (cluster.marked) return 'marked'
-  // A claim holds its cluster by a finalizer. Without the claim nobody has the cluster, and nobody else may get it.
+  // A claim holds its cluster by a finalizer. Without the claim the cluster is unused, and no other claim may get it.
   if (cluster.claim !== undefined) return absentClaims.has(cluster.claim) ? 'marked' : 'claimed'
   if (brokenReason(cluster, spec, now) !== undefined) return 'broken'
   if (!cluster.installed) return 'installing'

@@ -25,7 +25,7 @@ export interface NamespaceActions {
 
 /**
  * Deletes namespaces without a cluster.
- * @param grace How old one must be, in milliseconds: somebody may be about to make the cluster in it.
+ * @param grace How old one must be, in milliseconds: a manager may be about to create the cluster in it.
  */
 export const namespaceActions = (
   { namespaces, clusters, customizations }: Observed,

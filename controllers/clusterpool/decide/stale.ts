@@ -9,7 +9,7 @@ export type Staleness =
   /** Nobody wrote down the pool version that it was made with. */
   | 'UnknownVersion'
   | 'OtherVersion'
-  /** Its customization was edited since, or is somebody else's. */
+  /** Its customization was edited since, or another cluster leases it. */
   | 'OtherCustomization'
 
 /** In this order they are replaced: POOL-30. */

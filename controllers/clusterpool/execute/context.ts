@@ -21,14 +21,14 @@ export interface ExecuteContext {
   readonly unfinishedClusters: Map<string, NamespacedName>
 }
 
-/** An object that was seen: a write needs that nobody wrote it since. */
+/** An object as it was read: a write is refused with 409 when it was written since. */
 interface Seen {
   readonly name: string
   readonly namespace: string
   readonly resourceVersion: string
 }
 
-/** A merge patch of an object as it was seen. @throws ApiError, with 409 when somebody else wrote first, NetworkError */
+/** A merge patch of an object as it was seen. @throws ApiError, with 409 when it was written since, NetworkError */
 export const patchIfUnchanged = async <O extends KubeObject>(
   { api, writeCache, clock }: Pick<ExecuteContext, 'api' | 'writeCache' | 'clock'>,
   resource: Resource<O>,

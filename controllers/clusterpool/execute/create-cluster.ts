@@ -110,7 +110,7 @@ const createDeployment = async (
   }
 }
 
-/** A pool that is being deleted, or another one of its name, has nobody to look after the cluster. */
+/** A pool that is being deleted, or another one of its name, does not look after the cluster. */
 const requirePool = async ({ api, pool }: ExecuteContext): Promise<void> => {
   const { name, namespace, uid } = pool.metadata
   const found = await api.get(ClusterPool, name, namespace)

@@ -25,7 +25,7 @@ export const deleteEmptyNamespace = async (
 }
 
 /**
- * Without its pool nobody would delete a cluster.
+ * Without its pool a cluster would never be deleted.
  * @throws ApiError, NetworkError, Overtaken when the pool has a cluster
  */
 export const removePoolFinalizer = async (context: ExecuteContext): Promise<void> => {

@@ -35,7 +35,7 @@ export const createNameGenerator = (observed: Observed, suffix: () => string): N
   return next
 }
 
-/** What rendering every customization that nobody uses gave. */
+/** The rendered clusters of all unused customizations. */
 export interface RenderedCandidates {
   readonly rendered: ReadonlyMap<string, Candidate>
   /** Why one can't be rendered, by its name: it is noted, and the next one is used (POOL-10). */

@@ -16,7 +16,7 @@ export type Inventory = Readonly<Record<string, InventoryEntry>>
 export interface InventoryInput {
   readonly poolVersion: string
   readonly leases: ReadonlyMap<string, Lease>
-  /** Why the patches of one can't be applied, by its name; only of those that nobody uses. */
+  /** Why the patches of one can't be applied, by its name; only of unused ones. */
   readonly problems: ReadonlyMap<string, string>
 }
 

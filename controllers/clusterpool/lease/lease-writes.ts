@@ -11,7 +11,7 @@ import type { ObjectMeta } from '#operator/model/resource.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from '../execute/context.ts'
 import { type CustomizationState, isSame, type NamespacedName, type PoolObjects } from '../model/observed.ts'
 
-/** The finalizer, then the lease; both need that nobody wrote in between. @throws ApiError, NetworkError */
+/** Writes the finalizer, then the lease; both writes are guarded by the resourceVersion that was read. @throws ApiError, NetworkError */
 export const writeLease = async (
   context: ExecuteContext,
   customization: CustomizationState,
@@ -48,7 +48,7 @@ export interface LeaseContext extends Pick<ExecuteContext, 'api' | 'clock' | 'wr
   readonly objects: Pick<PoolObjects, 'customizations'>
 }
 
-/** That nobody holds it, then its finalizer goes. @throws ApiError, NetworkError */
+/** Writes that no cluster leases it, then removes the finalizer. @throws ApiError, NetworkError */
 export const releaseLease = async (context: LeaseContext, customization: CustomizationVersion): Promise<void> => {
   const released = await writeStatus(context, customization, customization.resourceVersion, (generation) => ({
     conditions: [
@@ -71,7 +71,7 @@ export const releaseLease = async (context: LeaseContext, customization: Customi
   )
 }
 
-/** Looks again whether the lease is held: between taking it and making the cluster somebody may have judged it abandoned. */
+/** Looks again whether the lease is held: between taking it and creating the cluster another manager may have judged it abandoned. */
 export const requireLease = async (
   { api, pool }: ExecuteContext,
   { name }: CustomizationState,

@@ -33,7 +33,7 @@ export type Lease =
       readonly pool: NamespacedName | undefined
       readonly freeAt: number | undefined
     }
-  /** A cluster of this pool uses it, and somebody else holds it. It must not happen; nobody is robbed. */
+  /** A cluster of this pool uses it, and another cluster leases it. It must not happen; neither loses what it has. */
   | {
       readonly state: 'Contested'
       readonly cluster: Cluster
@@ -94,13 +94,13 @@ const leaseOf = (name: string, input: LeaseInput): Lease => {
   }
 }
 
-/** Who is written on it and not refuted; undefined when nobody is. Clusters of the pool that use it are another matter. */
+/** The cluster that the customization names, unless it is known to be gone; undefined when it names none. Clusters of the pool that use it are another matter. */
 const holderOf = (
   { cluster, pool, available, since }: CustomizationState,
   { observed, there, now }: LeaseInput,
 ): Lease | undefined => {
   if (cluster === undefined) return undefined
-  // It is there and uses something else, or nothing: nobody can be about to make it.
+  // It exists and uses another customization, or none: no manager can be about to create it.
   if (there.has(keyOf(cluster))) return undefined
   const isGone = observed.absent.has(keyOf(cluster))
   // The write that takes a lease says both. A name on one that is available was left behind (POOL-5).

@@ -1,6 +1,6 @@
 /**
  * Clusters of which nothing but a lease is left, and whose pool was removed by force: no pass lets them go. A new pool of that name
- * may, and another manager, at the same time: every write needs that nobody wrote since (POOL-43).
+ * may, and another manager, at the same time: every write is guarded by the resourceVersion that was read (POOL-43).
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
@@ -89,7 +89,7 @@ const releaseOrphanedCluster = async (
   })
 }
 
-/** By this cluster; or by nobody, and whoever released it was cut off before its finalizer went. */
+/** By this cluster; or by none, and the manager that released it was cut off before it removed the finalizer. */
 const mayRelease = (
   { metadata, status }: ClusterDeploymentCustomization,
   cluster: { readonly name: string; readonly namespace: string },

@@ -27,7 +27,7 @@ export interface NamespacedName {
 /** A ClusterDeployment of the pool. */
 export interface Cluster extends NamespacedName {
   readonly uid: string
-  /** Precondition of every write and of the deletion: somebody may have claimed it meanwhile. */
+  /** Precondition of every write and of the deletion: a claim may have taken it meanwhile. */
   readonly resourceVersion: string
   readonly createdAt: number
   readonly deleting: boolean
@@ -36,7 +36,7 @@ export interface Cluster extends NamespacedName {
   /** Whoever had it is done with it. */
   readonly marked: boolean
   readonly claim: string | undefined
-  /** The pool version that it was made with; undefined when nobody wrote one. */
+  /** The pool version that it was made with; undefined when none was written. */
   readonly version: string | undefined
   /** The customization that it uses, and that one's version. */
   readonly customization: string | undefined

@@ -1,6 +1,6 @@
 /**
  * Clusters that the API server does not take: what was sent is wrong, or a webhook or policy says so. Whoever mends a customization
- * says it by its version; nobody watches the rest, so a pool without inventory asks again, one cluster at a time (POOL-40).
+ * says it by its version; the rest is not watched, so a pool without inventory asks again, one cluster at a time (POOL-40).
  */
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { type Observed, sharedCustomizationVersion } from '../model/observed.ts'
