@@ -1,4 +1,5 @@
 /** What stands beside the suite on kind, each as a pod that a restricted namespace would take: Git, PostgreSQL, devices. */
+import { randomBytes } from 'node:crypto'
 import { GIT_IMAGE, POSTGRES_IMAGE } from '#hack/image/local/images.ts'
 
 type Manifest = Readonly<Record<string, unknown>>
@@ -163,9 +164,20 @@ export const postgresServer = (password: string): readonly Manifest[] => {
   ]
 }
 
-/** As the API in another namespace reaches it. */
-export const databaseUrl = (password: string): string =>
-  `postgres://muster:${password}@postgres.${DATABASE_NAMESPACE}.svc.cluster.local:${POSTGRES_PORT}/postgres`
+/** PostgreSQL with a password of its own, and the Secret by which the API in that namespace finds it. */
+export const database = (apiNamespace: string): readonly Manifest[] => {
+  const password = randomBytes(12).toString('hex')
+  const host = `postgres.${DATABASE_NAMESPACE}.svc.cluster.local`
+  return [
+    ...postgresServer(password),
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'hyperfleet-api-database', namespace: apiNamespace },
+      stringData: { url: `postgres://muster:${password}@${host}:${POSTGRES_PORT}/postgres` },
+    },
+  ]
+}
 
 export interface DevicePods {
   /** Our image. */

@@ -1,4 +1,5 @@
 import { each, type Manifest, nameOf, type Rule } from './manifest.ts'
+import type { Workload } from './workload.ts'
 
 const CLUSTER_SCOPED = [
   'Namespace',
@@ -50,6 +51,13 @@ export const noCertificates: Rule = each(
 export const noStatus: Rule = each(undefined, ({ status }) =>
   status === undefined ? [] : ['leave the status to its controller'],
 )
+
+/** Argo CD compares these lists as one value: a field that the API server fills in makes the StatefulSet OutOfSync for ever. */
+export const claimsAsStored: Rule = each(['StatefulSet'], (object) => {
+  const claims = (object.spec as Workload).volumeClaimTemplates ?? []
+  const isWhole = claims.every(({ apiVersion, kind, spec }) => apiVersion && kind && spec?.volumeMode)
+  return isWhole ? [] : ['say apiVersion, kind and volumeMode of its claims']
+})
 
 const waveOf = ({ metadata }: Manifest): number => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0)
 

@@ -66,7 +66,11 @@ const broken: readonly Manifest[] = [
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     metadata,
-    spec: { replicas: 2, template: { metadata: {}, spec: { containers: [] } } },
+    spec: {
+      replicas: 2,
+      template: { metadata: {}, spec: { containers: [] } },
+      volumeClaimTemplates: [{ metadata: { name: 'data' } }],
+    },
   },
   { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports: [{ port: 443 }] } },
   {
@@ -149,6 +153,7 @@ test('every problem names the object and says what to write', () => {
       "RoleBinding/a: name who is meant instead of the group system:authenticated",
       "ValidatingWebhookConfiguration/w: leave caBundle to the manager",
       "SentinelConfig/a: leave the status to its controller",
+      "StatefulSet/a: say apiVersion, kind and volumeMode of its claims",
       "Namespace/n: its wave must be before that of CustomResourceDefinition/k",
       "Namespace/n: its wave must be before that of NetworkPolicy/a",
       "CustomResourceDefinition/k: its wave must be before that of NetworkPolicy/a",

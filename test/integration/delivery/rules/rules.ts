@@ -1,5 +1,6 @@
 import { budgetsLeaveRoom, severalHaveABudget } from './budgets.ts'
 import {
+  claimsAsStored,
   inOneNamespace,
   keptUnlessConfirmed,
   noCertificates,
@@ -32,6 +33,7 @@ export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'rights are somebody’s': rightsAreSomebodys,
   'no certificates': noCertificates,
   'no status': noStatus,
+  'claims are said as they are stored': claimsAsStored,
   'waves are in order': wavesInOrder,
   'what takes the rest with it is kept': keptUnlessConfirmed,
 }

@@ -29,7 +29,12 @@ export interface Container {
 
 export interface Workload {
   readonly replicas?: number
-  readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
+  readonly volumeClaimTemplates?: readonly {
+    readonly apiVersion?: string
+    readonly kind?: string
+    readonly metadata: { readonly name: string }
+    readonly spec?: { readonly volumeMode?: string }
+  }[]
   readonly template: {
     readonly metadata: { readonly labels?: Labels }
     readonly spec: {

@@ -1,0 +1,74 @@
+/** A kind cluster for tests that has every image of the suite, and how tests work on it. */
+
+import type { Cluster } from '#hack/cluster/cluster.ts'
+import { privateKindMissing, startPrivateKind } from '#hack/cluster/kind/private.ts'
+import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { ensureImages, imagesMissing } from '#hack/image/local/images.ts'
+import type { Reach } from '#test/harness/connection.ts'
+import { type ControlPlane, reach } from '#test/harness/controlplane.ts'
+
+/** How long pods may take to start, all of them at once on a busy machine: kubectl's flag. */
+export const PATIENCE = '--timeout=600s'
+
+export interface KindNodes extends AsyncDisposable {
+  /** All but faults of the API server: those are for the local control plane. */
+  readonly cluster: Omit<ControlPlane, 'proxy'>
+  apply(manifests: readonly object[]): Promise<void>
+  /** Waits until every Deployment and StatefulSet of a namespace has its pods. */
+  rolledOut(namespace: string): Promise<void>
+}
+
+/** Why there can be none here, and what to do; undefined when there can. */
+export const kindClusterMissing = (): string | undefined => privateKindMissing() ?? imagesMissing()
+
+/** Starts one. Stop it, or take it with `await using`. */
+export const kindCluster = async (): Promise<KindNodes> => {
+  await using stack = new AsyncDisposableStack()
+  const archives = await ensureImages(console.error)
+  const kind = await startPrivateKind({ say: console.error })
+  stack.defer(() => kind.stop())
+  for (const archive of archives) await kind.load(archive)
+  const cluster = reach(await adminOf(kind))
+  const own = stack.move()
+  return {
+    cluster,
+    apply: async (manifests) => {
+      const input = manifests.map((manifest) => JSON.stringify(manifest)).join('\n---\n')
+      await kind.kubectl(['apply', '--server-side', '-f', '-'], { input })
+    },
+    rolledOut: async (namespace) => {
+      const where = `--namespace=${namespace}`
+      const parts = await cluster.kubectl('get', 'deployments,statefulsets', where, '--output=name')
+      for (const part of parts.split('\n').filter(Boolean))
+        await cluster.kubectl('rollout', 'status', part, where, PATIENCE)
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  }
+}
+
+/** An administrator with a token, where a cluster has only one with a certificate. */
+const adminOf = async ({ kubeconfig, kubectl }: Cluster): Promise<Reach> => {
+  const account = ['muster-tests', '--namespace=kube-system']
+  await kubectl(['create', 'serviceaccount', ...account])
+  await kubectl([
+    'create',
+    'clusterrolebinding',
+    'muster-tests',
+    '--clusterrole=cluster-admin',
+    '--serviceaccount=kube-system:muster-tests',
+  ])
+  const token = (await kubectl(['create', 'token', ...account, '--duration=24h'])).trim()
+  const [entry] = (await readKubeconfig(kubeconfig)).clusters
+  if (entry === undefined) throw new Error(`${kubeconfig} has no cluster`)
+  const { server, 'certificate-authority-data': authority = '' } = entry.cluster
+  const certificateAuthority = Buffer.from(authority, 'base64').toString('utf8')
+  return {
+    server,
+    kubeconfig,
+    certificateAuthority,
+    token,
+    binaries: await ensureBinaries(CONTROL_PLANE, console.error),
+  }
+}
