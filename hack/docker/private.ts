@@ -38,6 +38,10 @@ export interface PrivateDocker extends AsyncDisposable {
 
 const SCRIPTS = import.meta.dirname
 
+const ENDS_WITH_US = ['--pdeathsig', 'KILL']
+
+const NAMESPACES = ['unshare', '--net', '--pid', '--mount', '--mount-proc', '--ipc', '--fork', '--kill-child']
+
 /** Starts one. @throws Error when this machine can't have it, ProcessError when it doesn't start */
 export const startPrivateDocker = async (): Promise<PrivateDocker> => {
   const reason = dockerMissing()
@@ -51,11 +55,7 @@ export const startPrivateDocker = async (): Promise<PrivateDocker> => {
   const engine = await startChild({
     name: 'dockerd',
     command: 'setpriv',
-    args: [
-      ...['--pdeathsig', 'KILL'],
-      ...['unshare', '--net', '--pid', '--mount', '--mount-proc', '--ipc', '--fork', '--kill-child'],
-      ...[join(SCRIPTS, 'private.sh'), folder, `/${cgroup}`, await runtime()],
-    ],
+    args: [...ENDS_WITH_US, ...NAMESPACES, join(SCRIPTS, 'private.sh'), folder, `/${cgroup}`, await runtime()],
     logFile: join(folder, 'dockerd.log'),
     guarded: true,
   })

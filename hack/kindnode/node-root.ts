@@ -11,15 +11,15 @@ import { kubeadmImages } from './system-images.ts'
 const run = promisify(execFile)
 
 /** Debian's packages in a node; kind's base image has nearly the same. */
-export const NODE_PACKAGES = [
-  ...['systemd', 'systemd-sysv', 'dbus'],
-  ...['conntrack', 'ethtool', 'ipset', 'iproute2', 'iptables', 'kmod', 'mount', 'nftables', 'socat'],
-  ...['jq', 'procps', 'runc', 'ca-certificates'],
-  // For images of the cluster.
-  'busybox-static',
-] as const
+export const NODE_PACKAGES = `
+  systemd systemd-sysv dbus
+  conntrack ethtool ipset iproute2 iptables kmod mount nftables socat
+  jq procps runc ca-certificates busybox-static
+`
+  .trim()
+  .split(/\s+/)
 
-const BUSYBOX_NETWORK = join(import.meta.dirname, 'files/network.yaml')
+const NETWORK_MANIFEST = join(import.meta.dirname, 'files/network.yaml')
 
 /** Makes a copy of Debian's root file system one of a kind node, as the Dockerfile of kind's base image does. */
 export const layNode = async (
@@ -47,7 +47,7 @@ export const layNode = async (
   await mkdir(join(root, 'etc/kubernetes/manifests'), { recursive: true })
   await mkdir(join(root, 'kind/manifests'), { recursive: true })
   await writeFile(join(root, 'kind/version'), KUBERNETES_VERSION)
-  await copyFile(BUSYBOX_NETWORK, join(root, 'kind/manifests/default-cni.yaml'))
+  await copyFile(NETWORK_MANIFEST, join(root, 'kind/manifests/default-cni.yaml'))
   await writeFile(join(root, 'kind/manifests/default-storage.yaml'), await storageManifest(kind))
 }
 

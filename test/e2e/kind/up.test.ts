@@ -32,7 +32,7 @@ interface Up {
 }
 
 const up = async ({ host, inNetwork }: PrivateDocker): Promise<Up> => {
-  const [command = '', ...args] = [...inNetwork, 'node', 'hack/run.mjs', 'hack/up/up.ts', '--once']
+  const [command, ...args] = [...inNetwork, 'node', 'hack/run.mjs', 'hack/up/up.ts', '--once']
   const env = {
     ...process.env,
     XDG_STATE_HOME: await temporaryFolder('e2e'),

@@ -70,7 +70,7 @@ describe('a Docker engine of its own', () => {
     expect(await inNetwork('ip', 'route', 'show', 'default')).toBe('')
     // The other end of a container's link is in the container.
     const links = (await inNetwork('ip', '-oneline', 'link')).matchAll(/^\d+: (docker|lo|veth)?/gm)
-    expect([...new Set([...links].map(([, name]) => name))].toSorted()).toEqual(['docker', 'lo', 'veth'])
+    expect(new Set([...links].map(([, name]) => name))).toEqual(new Set(['docker', 'lo', 'veth']))
     await using ours = createServer().listen(0, '0.0.0.0')
     await once(ours, 'listening')
     const { port } = ours.address() as { port: number }
