@@ -1,4 +1,4 @@
-/** Who calls us, and may they? Asked of the API server, so that Kubernetes' own accounts and roles are all there is to manage. */
+/** Authenticates and authorizes callers by the API server, so that Kubernetes' accounts and roles are all there is to manage. */
 import { ApiError } from './client/errors.ts'
 import type { Transport } from './client/transport.ts'
 

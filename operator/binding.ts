@@ -17,7 +17,7 @@ export class BindingError extends Error {
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 
-/** Whether a host is this machine and nobody else can reach it. */
+/** Whether a host can be reached from this machine only. */
 export const isLoopbackHost = (host: string): boolean => LOOPBACK.test(host)
 
 export const isLoopback = ({ host }: Binding): boolean => host !== undefined && isLoopbackHost(host)

@@ -166,7 +166,7 @@ export const controller = <O extends KubeObject>(
       given: HandlerOptions<O> & { readonly optional?: boolean } = {},
       field: readonly string[] = [],
     ) => {
-      check.claim(`${on} handler`, id)
+      check.reserveId(`${on} handler`, id)
       check.limits(id, given)
       definition.changes.push({ on, id, field, optional: given.optional === true, policy: given, filters: given, run })
     }
@@ -190,25 +190,25 @@ export const controller = <O extends KubeObject>(
         change('field')(id, run, given, field)
       },
       event(id, run, filters = {}) {
-        check.claim('event handler', id)
+        check.reserveId('event handler', id)
         definition.events.push({ id, filters, run })
       },
       validate(id, run, filters = {}) {
-        check.claim('validate handler', id)
+        check.reserveId('validate handler', id)
         definition.validators.push({ id, filters, run })
       },
       mutate(id, run, filters = {}) {
-        check.claim('mutate handler', id)
+        check.reserveId('mutate handler', id)
         definition.mutators.push({ id, filters, run })
       },
     },
     reconcile(run, given = {}) {
-      check.claim('reconcile handler', 'reconcile')
+      check.reserveId('reconcile handler', 'reconcile')
       check.limits('reconcile', given)
       definition.reconcile = { id: 'reconcile', policy: given, filters: given, run }
     },
     timer(id, given, run) {
-      check.claim('timer', id)
+      check.reserveId('timer', id)
       check.limits(id, given)
       const every = check.duration(`timer "${id}" every`, given.every)
       if (every === 0) check.fail(`timer "${id}" every: write a time above 0, such as '1m'`)
@@ -224,18 +224,18 @@ export const controller = <O extends KubeObject>(
       })
     },
     daemon(id, run, given = {}) {
-      check.claim('daemon', id)
+      check.reserveId('daemon', id)
       check.limits(id, given)
       definition.daemons.push({ id, policy: given, filters: given, lease: given.lease ?? (() => undefined), run })
     },
     index(indexName, of) {
-      check.claim('index', indexName)
+      check.reserveId('index', indexName)
       const index = declareIndex(indexName, of)
       definition.indexes.push(index)
       return index
     },
     source(id, run) {
-      check.claim('source', id)
+      check.reserveId('source', id)
       definition.sources.push({ id, run })
     },
     watches<T extends KubeObject>(other: Resource<T>, map: Watched<T>['map'], given: WatchOptions<T> = {}) {
@@ -251,7 +251,7 @@ export const controller = <O extends KubeObject>(
       definition.watches.push(watched)
       return {
         index<K, V>(name: string, of: (object: T) => Iterable<readonly [K, V]>) {
-          check.claim('index', name)
+          check.reserveId('index', name)
           const index = declareIndex(name, of)
           indexes.push(index)
           return index

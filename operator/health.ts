@@ -13,7 +13,7 @@ export interface Health {
    * @returns call `beat` on every turn, `stop` when the loop has ended in good order
    */
   heartbeat(name: string, maxAge: Duration): Heartbeat
-  /** A condition for readiness, such as a filled cache. Must be quick. A check that throws has found its message. */
+  /** A condition for readiness, such as a filled cache. Must be quick. What it throws is its message. */
   check(name: string, find: () => CheckResult): void
   live(): Report
   ready(): Report

@@ -78,19 +78,19 @@ export class ControllerHost extends dotI.default {
   protected override async init(): Promise<void> {
     if (this.#operator === undefined) return
     this.#running = this.#operator.start()
-    // Whoever cares looks at `ended`; without this nobody looking would end the process.
+    // `ended` gives the error to callers that ask; without this an unhandled rejection would end the process.
     this.#running.catch(() => {})
   }
 
   /** Resolves within 2 s, when no watch, handler or connection is left. */
-  // oxlint-disable-next-line typescript/no-misused-promises -- the base class stops without waiting; whoever waits may
+  // oxlint-disable-next-line typescript/no-misused-promises -- the base class stops without waiting; callers may wait
   override async stop(): Promise<void> {
     this.#stopping.abort(new Error('the operator is stopping'))
-    const patience = new AbortController()
-    const limit = toMilliseconds(withDefaults(this.#options.settings).execution.stopTimeout)
+    const finished = new AbortController()
+    const stopTimeoutMs = toMilliseconds(withDefaults(this.#options.settings).execution.stopTimeout)
     const ended = Promise.all([...[...this.#deliveries].map((deliveries) => deliveries.stop()), ...this.#watches])
-    await Promise.race([ended, realDelay(limit, undefined, { signal: patience.signal }).catch(() => {})])
-    patience.abort()
+    await Promise.race([ended, realDelay(stopTimeoutMs, undefined, { signal: finished.signal }).catch(() => {})])
+    finished.abort()
     await this.#operator?.stop()
     if (this.#options.transport === undefined) await this.#transport.close()
   }
@@ -136,7 +136,7 @@ export class ControllerHost extends dotI.default {
     if (kind === undefined) return
     const resource: Resource = { ...names, kind, scope: 'Namespaced', subresources: ['status'] }
 
-    const tell = (type: ResourceEventType, object: KubeObject) => {
+    const deliver = (type: ResourceEventType, object: KubeObject) => {
       // A copy: handleResourceFinalizer changes the list of finalizers in place, and the cache must not see that.
       const copy = structuredClone(object)
       const meta = ResourceMetaImpl.createWithPlural(resource.plural, copy as unknown as ResourceEvent['object'])
@@ -153,7 +153,7 @@ export class ControllerHost extends dotI.default {
       onEvent: (event) => {
         if (event.type === 'synced') return
         const type = { listed: 'Added', added: 'Added', modified: 'Modified', deleted: 'Deleted' } as const
-        tell(ResourceEventType[type[event.type]], event.object)
+        deliver(ResourceEventType[type[event.type]], event.object)
       },
     })
     await reflector.stopped
@@ -168,7 +168,7 @@ export class ControllerHost extends dotI.default {
     const { clock = systemClock } = this.#options
     const { signal } = this.#stopping
     const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-    for (let said = ''; !signal.aborted; await clock.sleep('1s', signal)) {
+    for (let lastMessage = ''; !signal.aborted; await clock.sleep('1s', signal)) {
       try {
         const { resources } = await this.#transport.request<ResourceList>({ method: 'GET', path, signal })
         const found = resources.find(({ name }) => name === plural)
@@ -176,8 +176,8 @@ export class ControllerHost extends dotI.default {
         throw new Error(`${path} has no ${plural}`)
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        if (message !== said && !signal.aborted) this.#log.warn(`${plural} can't be watched yet: ${message}`)
-        said = message
+        if (message !== lastMessage && !signal.aborted) this.#log.warn(`${plural} can't be watched yet: ${message}`)
+        lastMessage = message
       }
     }
     return undefined
@@ -197,13 +197,13 @@ export class ControllerHost extends dotI.default {
     return this.#transport.server + path
   }
 
-  /** Guarded: when somebody else wrote meanwhile it throws, and the handler is called again with the newer object. */
+  /** Guarded: when another writer was faster it throws, and the handler is called again with the newer object. */
   protected override async setResourceFinalizers(meta: ResourceMeta, finalizers: string[]): Promise<void> {
     const resource = this.#resourceOf(meta)
     await this.#unlessGone(() => this.#api.patchIfUnchanged(resource, { metadata: meta }, { metadata: { finalizers } }))
   }
 
-  /** Null when the object is gone. @throws ApiError, of status 409 when somebody else wrote meanwhile */
+  /** Null when the object is gone. @throws ApiError, of status 409 when another writer was faster */
   protected override async setResourceStatus(meta: ResourceMeta, status: unknown): Promise<ResourceMeta | null> {
     const { name, namespace, resourceVersion } = meta
     const metadata = { name, resourceVersion, ...(namespace !== undefined && { namespace }) }

@@ -44,7 +44,7 @@ export const createRegistry = (): Registry => {
   return registry
 }
 
-/** client-go's powers of ten up to 1000 s, without those below a millisecond, which nobody would look at. */
+/** client-go's powers of ten up to 1000 s, without those below a millisecond. */
 const QUEUE_BUCKETS = [0.001, 0.01, 0.1, 1, 10, 100, 1000]
 /** controller-runtime's. */
 const RECONCILE_BUCKETS = [

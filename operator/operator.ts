@@ -61,7 +61,7 @@ export interface OperatorOptions {
   readonly identity?: string
   /** In [0, 1), for jitter. Default: Math.random. */
   readonly random?: () => number
-  /** How to remedy a problem, in the words of whoever runs this; appended to the log line and to the readiness check. */
+  /** How to remedy a problem, a sentence for those who run the program; appended to the log line and to the readiness check. */
   readonly remedy?: (problem: WatchProblem) => string | undefined
 }
 
@@ -95,8 +95,12 @@ export const operator = (options: OperatorOptions): Operator => {
   const status = (): OperatorStatus => ({ synced, leading, problems: sources?.problems() ?? [] })
 
   /** Handlers at work, until the signal aborts: for good, or until leadership is lost. */
-  const term = async (api: Api, prepared: readonly Prepared[], signal: AbortSignal): Promise<void> => {
-    if (settings.election !== undefined) lead(true)
+  const runControllers = async (
+    api: Api,
+    prepared: readonly PreparedController[],
+    signal: AbortSignal,
+  ): Promise<void> => {
+    if (settings.election !== undefined) setLeading(true)
     const runs = prepared.map(({ definition, own, watched }) =>
       startControllerRun({
         definition,
@@ -111,19 +115,19 @@ export const operator = (options: OperatorOptions): Operator => {
         metrics: metrics && metricsOf(metrics, definition.name),
       }),
     )
-    await aborted(signal)
+    await waitForAbort(signal)
     await stopAll(runs, signal.reason)
-    if (settings.election !== undefined) lead(false)
+    if (settings.election !== undefined) setLeading(false)
   }
 
-  const lead = (isLeading: boolean) => {
+  const setLeading = (isLeading: boolean) => {
     leading = isLeading
     if (settings.election !== undefined) metrics?.leading(settings.election.lease, isLeading)
   }
 
   const work = async (api: Api, transport: Transport): Promise<void> => {
     const { signal } = stopping
-    const beat = options.health?.heartbeat('watches', HEARTBEAT_AGE)
+    const beat = options.health?.heartbeat('watches', MAX_HEARTBEAT_AGE)
     sources = createInformers({
       transport,
       clock,
@@ -135,15 +139,15 @@ export const operator = (options: OperatorOptions): Operator => {
       remedy: (problem) => options.remedy?.(problem),
     })
     const prepared = definitions.map((definition) => prepare(definition, sources as Informers, namespaces))
-    options.health?.check('caches', () => unready(status(), options.remedy))
+    options.health?.check('caches', () => describeUnready(status(), options.remedy))
     let admission: Admission | undefined
     try {
       if (!(await sources.synced())) return
       synced = true
-      admission = await admit(api)
+      admission = await startAdmission(api)
       ready.resolve()
       const { election } = settings
-      if (election === undefined) await term(api, prepared, signal)
+      if (election === undefined) await runControllers(api, prepared, signal)
       else {
         const times = {
           ...(election.duration !== undefined && { leaseDuration: election.duration }),
@@ -152,7 +156,7 @@ export const operator = (options: OperatorOptions): Operator => {
         }
         const { lease: name, namespace } = election
         await runWithLease({ api, name, namespace, identity, times, clock, log, signal, random }, (held) =>
-          term(api, prepared, held),
+          runControllers(api, prepared, held),
         )
       }
     } finally {
@@ -162,7 +166,7 @@ export const operator = (options: OperatorOptions): Operator => {
   }
 
   /** Loaded only when it is asked for: the certificates bring a library along. */
-  const admit = async (api: Api): Promise<Admission | undefined> => {
+  const startAdmission = async (api: Api): Promise<Admission | undefined> => {
     if (options.admission === undefined) return undefined
     const { serveAdmission } = await import('./admission/index.ts')
     const admission = serveAdmission(definitions, options.admission, { api, clock, log })
@@ -182,14 +186,14 @@ export const operator = (options: OperatorOptions): Operator => {
       options.transport ?? (await loadTransport({ clock, ...(metrics && { metrics: metrics.requests }) }))
     const api = createApi(transport)
     const context: LifeCycleContext = { api, log, signal: stopping.signal }
-    const patience = toMilliseconds(settings.execution.stopTimeout)
+    const timeoutMs = toMilliseconds(settings.execution.stopTimeout)
     try {
-      await untilLate(options.onStartup?.(context), stopping.signal, patience)
+      await waitAtMost(options.onStartup?.(context), stopping.signal, timeoutMs)
       if (!stopping.signal.aborted) await work(api, transport)
     } finally {
       stopping.abort(new Error('the operator has stopped'))
       await sources?.stopped()
-      await untilLate(options.onCleanup?.(context), stopping.signal, patience)
+      await waitAtMost(options.onCleanup?.(context), stopping.signal, timeoutMs)
       if (options.transport === undefined) await transport.close()
     }
   }
@@ -215,16 +219,20 @@ export const operator = (options: OperatorOptions): Operator => {
 }
 
 /** Longer than any silence of a healthy watch (70 s) and the longest backoff (30 s). */
-const HEARTBEAT_AGE = '3m'
+const MAX_HEARTBEAT_AGE = '3m'
 
 /** What a controller watches. */
-interface Prepared {
+interface PreparedController {
   readonly definition: Definition
   readonly own: readonly Informer[]
   readonly watched: Parameters<typeof startControllerRun>[0]['watched']
 }
 
-const prepare = (definition: Definition, sources: Informers, namespaces: readonly string[] | undefined): Prepared => {
+const prepare = (
+  definition: Definition,
+  sources: Informers,
+  namespaces: readonly string[] | undefined,
+): PreparedController => {
   const places = (resource: Resource) =>
     resource.scope === 'Cluster' || namespaces === undefined ? [undefined] : [...new Set(namespaces)]
   const open = (
@@ -260,7 +268,10 @@ const metricsOf = (metrics: RuntimeMetrics, name: string): ControllerRunMetrics 
 })
 
 /** One sentence on why handlers can't run yet; undefined when they can. */
-const unready = ({ synced, problems }: OperatorStatus, remedy: OperatorOptions['remedy']): string | undefined => {
+const describeUnready = (
+  { synced, problems }: OperatorStatus,
+  remedy: OperatorOptions['remedy'],
+): string | undefined => {
   if (synced) return undefined
   const [problem] = problems
   if (problem === undefined) return 'the caches are being filled'
@@ -273,19 +284,21 @@ const stopAll = async (runs: readonly ControllerRun[], reason: unknown): Promise
   await Promise.all(runs.map((run) => run.stop(text)))
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const waitForAbort = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** Waits for work, but once the signal has aborted not longer than `patience` milliseconds. */
-const untilLate = async (work: void | Promise<void>, signal: AbortSignal, patience: number): Promise<void> => {
+/** Waits for work, but once the signal has aborted not longer than `timeoutMs` milliseconds. */
+const waitAtMost = async (work: void | Promise<void>, signal: AbortSignal, timeoutMs: number): Promise<void> => {
   if (!(work instanceof Promise)) return
   const done = new AbortController()
-  const late = aborted(signal).then(() => realDelay(patience, undefined, { signal: done.signal }).catch(() => {}))
+  const timeout = waitForAbort(signal).then(() =>
+    realDelay(timeoutMs, undefined, { signal: done.signal }).catch(() => {}),
+  )
   try {
-    await Promise.race([work, late])
+    await Promise.race([work, timeout])
   } finally {
     done.abort()
   }

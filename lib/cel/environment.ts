@@ -59,7 +59,7 @@ export interface Program {
   readonly variables: readonly string[]
   /**
    * The value as JavaScript knows it: see values.ts for the forms.
-   * @param values by variable name; a variable that is used but not given is an error
+   * @param values by variable name; a variable that is used but not bindings is an error
    * @throws CelEvaluationError, CelLimitError
    */
   evaluate(values?: Readonly<Record<string, unknown>>): unknown
@@ -152,11 +152,11 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
         const outer = meter
         meter = new Meter(limits, monotonic)
         try {
-          const given: Record<string, unknown> = Object.create(null)
+          const bindings: Record<string, unknown> = Object.create(null)
           for (const name of used) {
-            if (Object.hasOwn(values, name)) given[name] = toCel(values[name], limits, name)
+            if (Object.hasOwn(values, name)) bindings[name] = toCel(values[name], limits, name)
           }
-          return fromCel(accepted(parsed(given), meter), limits)
+          return fromCel(accepted(parsed(bindings), meter), limits)
         } catch (error) {
           throw evaluationFailure(expression, error)
         } finally {

@@ -1,4 +1,4 @@
-/** What can be wrong with an expression: three classes, by when it shows and who can mend it. */
+/** What can be wrong with an expression: three classes, by when it shows and where it is corrected. */
 
 /** Where in the expression, counted from 1 as editors do. */
 export interface Place {

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { equal } from './diff.ts'
-import { combine, isMap, type Json, patchBetween, prune } from './merge-patch.ts'
+import { isJsonObject, type Json, mergePatches, patchBetween, prune } from './merge-patch.ts'
 
 /** RFC 7386, section 2, word for word: the judge. */
 const apply = (target: unknown, patch: unknown): unknown => {
-  if (!isMap(patch)) return patch
-  const result: Json = isMap(target) ? { ...target } : {}
+  if (!isJsonObject(patch)) return patch
+  const result: Json = isJsonObject(target) ? { ...target } : {}
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key]
     else result[key] = apply(result[key], value)
@@ -15,7 +15,7 @@ const apply = (target: unknown, patch: unknown): unknown => {
 }
 
 const withoutEmptyMaps = (value: unknown): unknown => {
-  if (!isMap(value)) return value
+  if (!isJsonObject(value)) return value
   const entries = Object.entries(value).map(([key, part]) => [key, withoutEmptyMaps(part)] as const)
   const kept = entries.filter(([, part]) => part !== undefined)
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
@@ -63,8 +63,8 @@ describe('merge patches', () => {
   it('combined say what the later says, and leave the later as it was', () => {
     const earlier: Json = { spec: { a: 1, b: { c: 1 } } }
     const later = { spec: { a: null, b: { d: 2 } }, status: { x: 1 } }
-    combine(earlier, later)
-    combine(earlier, { status: { y: 2 } })
+    mergePatches(earlier, later)
+    mergePatches(earlier, { status: { y: 2 } })
     expect(earlier).toEqual({ spec: { a: null, b: { c: 1, d: 2 } }, status: { x: 1, y: 2 } })
     expect(later).toEqual({ spec: { a: null, b: { d: 2 } }, status: { x: 1 } })
   })

@@ -4,19 +4,19 @@ import { equal } from './diff.ts'
 
 export type Json = Record<string, unknown>
 
-export const isMap = (value: unknown): value is Json =>
+export const isJsonObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Adds a later patch to an earlier one, in place. What the later says wins. */
-export const combine = (earlier: Json, later: Json): void => {
+export const mergePatches = (earlier: Json, later: Json): void => {
   for (const [key, value] of Object.entries(later)) {
     if (value === undefined) continue
     const before = earlier[key]
-    if (!isMap(value)) earlier[key] = value
-    else if (isMap(before)) combine(before, value)
+    if (!isJsonObject(value)) earlier[key] = value
+    else if (isJsonObject(before)) mergePatches(before, value)
     else {
       const copy: Json = {}
-      combine(copy, value)
+      mergePatches(copy, value)
       earlier[key] = copy
     }
   }
@@ -30,22 +30,22 @@ export const patchBetween = (old: Json, now: Json): Json | undefined => {
     const after = now[key]
     if (equal(before, after)) continue
     if (after === undefined) patch[key] = null
-    else patch[key] = isMap(before) && isMap(after) ? patchBetween(before, after) : after
+    else patch[key] = isJsonObject(before) && isJsonObject(after) ? patchBetween(before, after) : after
   }
   return Object.keys(patch).length === 0 ? undefined : patch
 }
 
 /**
  * A patch without what is true already; undefined when nothing remains. A removal inside a map that is not there would
- * make an empty map of it; that is nobody's wish, so it goes as well.
+ * make an empty map of it, which no caller means: it goes as well.
  * @param whole false when `current` is a projection: what it lacks may be there, so removals stay
  */
 export const prune = (patch: Json, current: unknown, whole = true): Json | undefined => {
   const rest: Json = {}
   for (const [key, value] of Object.entries(patch)) {
-    const there = isMap(current) ? current[key] : undefined
+    const there = isJsonObject(current) ? current[key] : undefined
     if (value === null ? whole && there === undefined : equal(value, there)) continue
-    if (isMap(value) && (isMap(there) || (there === undefined && Object.keys(value).length > 0))) {
+    if (isJsonObject(value) && (isJsonObject(there) || (there === undefined && Object.keys(value).length > 0))) {
       const part = prune(value, there, whole)
       if (part !== undefined) rest[key] = part
     } else rest[key] = value

@@ -1,6 +1,6 @@
 /** Why the fleet can't use NATS: the catalogue. The message says what to do. */
 export type NatsReason =
-  /** Nobody answers there, or the connection broke. */
+  /** No server answers there, or the connection broke. */
   | 'Unreachable'
   /** The credentials are wrong, or don't allow what is asked. */
   | 'Refused'

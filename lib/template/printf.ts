@@ -84,7 +84,7 @@ const MEANT: Readonly<Record<string, string>> = {
   U: 'an int',
 }
 
-/** Go writes `%!d(string=a)` into the text, where nobody looks for it. */
+/** Go writes `%!d(string=a)` into the text, where it is easily missed. */
 const bad = (verb: string, value: Value): never => {
   const meant = MEANT[verb] ?? MEANT[verb.toLowerCase()]
   const kind = value === null ? 'nothing' : `a ${kindOf(value)}`

@@ -23,20 +23,20 @@ const distance = (a: string, b: string): number => {
   return at(a.length, b.length)
 }
 
-/** Longer texts are not looked at: nobody mistypes a page. */
-const LONGEST = 128
+/** Longer texts are not looked at: a long text is no mistyped word. */
+const MAX_CHARS = 128
 
 /**
  * The choice that the text is closest to, the first of several; letter case doesn't count.
  * @returns undefined when none is near: more than half of the letters would have to change.
  */
 export const nearest = (text: string, choices: readonly string[]): string | undefined => {
-  if (text.length > LONGEST) return undefined
-  const wanted = text.toLowerCase()
+  if (text.length > MAX_CHARS) return undefined
+  const searched = text.toLowerCase()
   let best: { choice: string; changes: number } | undefined
   for (const choice of choices) {
-    const changes = distance(wanted, choice.toLowerCase())
-    if (changes * 2 > Math.max(wanted.length, choice.length)) continue
+    const changes = distance(searched, choice.toLowerCase())
+    if (changes * 2 > Math.max(searched.length, choice.length)) continue
     if (best === undefined || changes < best.changes) best = { choice, changes }
   }
   return best?.choice

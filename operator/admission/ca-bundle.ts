@@ -31,7 +31,7 @@ export const withBundle = ({ webhooks = [] }: WebhookConfiguration, bundle: stri
   return webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }))
 }
 
-/** Tells the API server whom to trust. A configuration that somebody else just changed comes again by the watch. */
+/** Writes the bundle into a webhook configuration. One that another writer just changed comes again by the watch. */
 export const injectCaBundle = async (
   api: Api,
   resource: Resource<WebhookConfiguration>,

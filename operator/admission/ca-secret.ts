@@ -20,7 +20,7 @@ export const SECRETS = defineResource<undefined>({
 }) as Resource<Secret>
 
 /**
- * The authorities that all replicas share through a Secret, newest first. Whoever finds none, or one that is old, makes
+ * The authorities that all replicas share through a Secret, newest first. A replica that finds none, or an old one, makes
  * one; of several that do so at the same time the API server lets one win, and the others read what it made. The one
  * before stays, so that certificates that it signed are trusted until they are renewed.
  */

@@ -46,8 +46,8 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
   const { api, secret, hosts, clock, log, signal, onLeaf } = options
   const established = Promise.withResolvers<boolean>()
   let leaf: KeyPair | undefined
-  let nap = new AbortController()
-  const wake = () => nap.abort()
+  let sleep = new AbortController()
+  const wake = () => sleep.abort()
 
   const watch = <O extends KubeObject>(resource: Resource<O>, name: string, namespace?: string): Reflector<O> =>
     reflect(api.transport, resource, {
@@ -66,7 +66,7 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
   ]
 
   /** @returns milliseconds after which to look again */
-  const look = async (): Promise<number> => {
+  const syncCertificates = async (): Promise<number> => {
     const now = clock.now().getTime()
     const authorities = await ensureAuthorities(api, secret, now)
     const bundle = bundleOf(authorities)
@@ -96,17 +96,17 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
   const run = async (): Promise<void> => {
     await Promise.all([secrets.synced, ...configurations.map(({ seen }) => seen.synced)])
     while (!signal.aborted) {
-      nap = new AbortController()
+      sleep = new AbortController()
       let delay = RETRY_DELAY_MS
       try {
-        delay = await look()
+        delay = await syncCertificates()
         established.resolve(true)
       } catch (error) {
         if (signal.aborted) break
         const message = error instanceof Error ? error.message : String(error)
         log.warn(`webhook certificates can't be set up, retrying: ${message}`, { err: error })
       }
-      await restUntil(clock.now().getTime() + delay, AbortSignal.any([signal, nap.signal]))
+      await restUntil(clock.now().getTime() + delay, AbortSignal.any([signal, sleep.signal]))
     }
     established.resolve(false)
     await Promise.all([secrets.stopped, ...configurations.map(({ seen }) => seen.stopped)])
@@ -115,7 +115,7 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
   return { established: established.promise, stopped: run() }
 }
 
-/** True also when nobody that is trusted has signed it: somebody replaced the Secret. */
+/** True also when no trusted authority has signed it: the Secret was replaced. */
 const isOutdated = async (
   leaf: KeyPair | undefined,
   authorities: readonly KeyPair[],

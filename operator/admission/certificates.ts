@@ -18,7 +18,7 @@ const CA_DISTRIBUTION_MS = 60_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-/** A new certificate authority, which signs for nobody but our webhooks. @param now milliseconds since the epoch */
+/** A new certificate authority, for our webhooks alone. @param now milliseconds since the epoch */
 export const createAuthority = async (name: string, now: number): Promise<KeyPair> => {
   const keys = await generateKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({

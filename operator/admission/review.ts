@@ -1,5 +1,5 @@
 import jsonPatch, { type Operation } from 'fast-json-patch'
-import { combine, isMap, type Json } from '#lib/json/merge-patch.ts'
+import { isJsonObject, type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { AdmissionContext, Writable } from '../engine/context.ts'
 import type { AdmissionHandler } from '../engine/definition.ts'
 import { PermanentError, TemporaryError } from '../model/errors.ts'
@@ -45,11 +45,11 @@ export const parseReview = (body: string): AdmissionRequest => {
   } catch {
     throw new ReviewError('the body is not JSON')
   }
-  if (!isMap(review) || review.kind !== 'AdmissionReview' || review.apiVersion !== 'admission.k8s.io/v1') {
+  if (!isJsonObject(review) || review.kind !== 'AdmissionReview' || review.apiVersion !== 'admission.k8s.io/v1') {
     throw new ReviewError('apiVersion or kind is another')
   }
   const { request } = review
-  if (!isMap(request) || typeof request.uid !== 'string') throw new ReviewError('it has no request with a uid')
+  if (!isJsonObject(request) || typeof request.uid !== 'string') throw new ReviewError('it has no request with a uid')
   return request as unknown as AdmissionRequest
 }
 
@@ -141,12 +141,12 @@ const contextOf = (
 /** The merge patch algorithm of RFC 7386, in place. */
 const mergeInto = (target: Json, patch: Json): void => {
   const merged: Json = {}
-  combine(merged, patch)
+  mergePatches(merged, patch)
   for (const [key, value] of Object.entries(merged)) {
     if (value === null) delete target[key]
-    else if (!isMap(value)) target[key] = value
+    else if (!isJsonObject(value)) target[key] = value
     else {
-      if (!isMap(target[key])) target[key] = {}
+      if (!isJsonObject(target[key])) target[key] = {}
       mergeInto(target[key] as Json, value)
     }
   }
@@ -181,10 +181,10 @@ const answer = (
   warnings: readonly string[],
 ): AdmissionResponse => {
   const [first] = refusals
-  const said = warnings.length === 0 ? {} : { warnings }
-  if (first === undefined) return { uid, allowed: true, ...said }
+  const warned = warnings.length === 0 ? {} : { warnings }
+  if (first === undefined) return { uid, allowed: true, ...warned }
   const message = refusals.map((refusal) => refusal.message).join('; ')
-  return { uid, allowed: false, status: { ...statusOf(first), message }, ...said }
+  return { uid, allowed: false, status: { ...statusOf(first), message }, ...warned }
 }
 
 const statusOf = (error: Error): { readonly code: number; readonly reason: string } => {

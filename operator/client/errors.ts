@@ -88,7 +88,7 @@ export const messageOf = (cause: unknown): string => (cause instanceof Error ? c
 /** Is this the answer that an object (or its kind) does not exist? */
 export const isNotFound = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 404
 
-/** Has somebody else written the object since it was read? (409 Conflict, as opposed to 409 AlreadyExists) */
+/** Was the object written since it was read? (409 Conflict, as opposed to 409 AlreadyExists) */
 export const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists'
 

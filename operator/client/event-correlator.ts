@@ -25,7 +25,7 @@ export interface EventCorrelator {
   note(occurrence: Occurrence, now: number): EventSeries | undefined
   /** Those whose count the API server should be told. */
   unsent(): EventSeries[]
-  /** Drops what nobody will add to. */
+  /** Drops series and allowances that have expired. */
   forget(now: number): void
 }
 

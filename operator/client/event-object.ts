@@ -26,7 +26,7 @@ export const EVENTS: Resource<EventObject> = {
   subresources: [],
 }
 
-/** Who says it. */
+/** The reporting controller and its process. */
 export interface Reporter {
   /** A qualified name, e.g. `muster-clusterpool`. */
   readonly controller: string

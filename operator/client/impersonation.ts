@@ -14,7 +14,7 @@ export const impersonating = (transport: Transport, user: string): Transport => 
     server: transport.server,
     request: (request) => transport.request({ ...request, headers: { ...request.headers, ...as } }),
     stream: (request) => transport.stream({ ...request, headers: { ...request.headers, ...as } }),
-    // The connections belong to whoever made the transport.
+    // The connections belong to the caller that made the transport.
     close: async () => {},
   }
 }

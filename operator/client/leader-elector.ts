@@ -5,7 +5,7 @@ import { isAlreadyExists, isConflict, messageOf } from './errors.ts'
 import type { LeaseOptions, LeaseTimes } from './lease-options.ts'
 import { acquired, isFree, LEASES, type Lease, type Observation, observe, released, renewed } from './lease-record.ts'
 
-/** The lease was lost: renewing failed for the renew deadline, or somebody else has it. */
+/** The lease was lost: renewing failed for the renew deadline, or another process holds it. */
 export class LeaseLostError extends Error {
   constructor(lease: string, why: string) {
     super(`lease ${lease} is lost: ${why}`)

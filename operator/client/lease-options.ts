@@ -23,7 +23,7 @@ export interface LeaseOptions {
   readonly times?: LeaseTimes
   /** Makes the Lease go with its owner. */
   readonly ownerReference?: OwnerReference
-  /** Told who holds it whenever that changes; '' is nobody. */
+  /** Called with the holder's identity whenever it changes; '' when the lease is free. */
   readonly onHolder?: (identity: string) => void
   readonly clock: Clock
   readonly log: Logger

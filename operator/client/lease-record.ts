@@ -3,7 +3,7 @@ import { defineResource, type KubeObject } from '../model/resource.ts'
 
 /** coordination.k8s.io/v1 LeaseSpec. Times are MicroTime. */
 export interface LeaseSpec {
-  /** '' or missing: nobody. */
+  /** '' or missing: the lease is free. */
   readonly holderIdentity?: string
   readonly leaseDurationSeconds?: number
   readonly acquireTime?: string
@@ -39,7 +39,7 @@ export const observe = (before: Observation | undefined, lease: Lease, now: numb
   return { lease, since: isSame ? before.since : now }
 }
 
-/** May another take it? When nobody holds it, or when its holder has not renewed it for its duration while we watched. */
+/** May another take it? When it has no holder, or when its holder has not renewed it for its duration while we watched. */
 export const isFree = (observation: Observation | undefined, now: number): boolean => {
   if (observation === undefined) return true
   const { holderIdentity, leaseDurationSeconds = 0 } = observation.lease.spec
@@ -64,7 +64,7 @@ export const renewed = (spec: LeaseSpec, seconds: number, now: Date): LeaseSpec 
   renewTime: microTime(now),
 })
 
-/** Nobody's, at once. */
+/** Free at once. */
 export const released = (spec: LeaseSpec, now: Date): LeaseSpec => ({
   ...spec,
   holderIdentity: '',

@@ -70,7 +70,7 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
       const key = keyOf(received.metadata)
       const known = store.get(key)
       // Another object of the same name: the end of the old one was missed.
-      if (known !== undefined && !isSame(known, received)) drop(key, known)
+      if (known !== undefined && !isSameObject(known, received)) drop(key, known)
       const old = store.get(key)
       unseen.delete(key)
       if (old?.metadata.resourceVersion === received.metadata.resourceVersion) return
@@ -98,9 +98,9 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
   }
 }
 
-const isSame = (a: KubeObject, b: KubeObject): boolean => a.metadata.uid === b.metadata.uid
+const isSameObject = (a: KubeObject, b: KubeObject): boolean => a.metadata.uid === b.metadata.uid
 
-/** Who wrote which field is often a third of an object, and no controller reads it from a cache. */
+/** managedFields are often a third of an object, and no controller reads it from a cache. */
 const withoutManagedFields = <O extends KubeObject>(object: O): O => {
   const { managedFields: _, ...metadata } = object.metadata as O['metadata'] & { readonly managedFields?: unknown }
   return { ...object, metadata }

@@ -161,7 +161,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       const answer = await exchange('streams', request)
       if (answer.statusCode >= 400) throw await errorOf(request, answer)
       onOpen?.()
-      // A consumer that stops early destroys the body, which then emits an abort error that is nobody's concern.
+      // A consumer that stops early destroys the body, which then emits an abort error of no meaning.
       answer.body.on('error', () => {})
       try {
         yield* lines(answer.body)
@@ -186,9 +186,9 @@ interface Exchange extends Omit<ApiRequest, 'timeout'> {
 }
 
 const queryText = (query: Query = {}): string => {
-  const given = new URLSearchParams()
-  for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value))
-  return given.size === 0 ? '' : `?${given.toString()}`
+  const parameters = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) parameters.set(key, String(value))
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`
 }
 
 const parse = (text: string, { headers }: Dispatcher.ResponseData): unknown =>
@@ -202,8 +202,8 @@ const statusOf = (text: string, { method, path }: Exchange, code: number): Statu
   } catch {
     // Not JSON: said below.
   }
-  const said = text.trim() === '' ? '' : `: ${text.trim().slice(0, 200)}`
-  return { kind: 'Status', code, message: `${method} ${path} was answered with ${code}${said}` }
+  const excerpt = text.trim() === '' ? '' : `: ${text.trim().slice(0, 200)}`
+  return { kind: 'Status', code, message: `${method} ${path} was answered with ${code}${excerpt}` }
 }
 
 /** Milliseconds of a Retry-After header: seconds or an HTTP date (RFC 9110). */

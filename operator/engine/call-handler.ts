@@ -1,6 +1,6 @@
 import { toMilliseconds } from '../model/duration.ts'
 import type { Filters } from '../model/filters.ts'
-import type { Ended, Outcome } from '../model/outcome.ts'
+import type { CallResult, Outcome } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import type { Context, MayWait, Patch } from './context.ts'
 import type { Environment } from './environment.ts'
@@ -17,7 +17,7 @@ export interface ContextParts<O extends KubeObject> {
   object(): O
 }
 
-/** What a handler is given. What costs something is made when it is asked for. */
+/** The context of a handler. What costs something is made on first use. */
 export const buildContext = <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,
@@ -69,7 +69,7 @@ export const call = async <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,
   { run, filters, object, ...parts }: Call<O>,
-): Promise<Ended | 'interrupted'> => {
+): Promise<CallResult | 'interrupted'> => {
   const handlerScope = state.scope.enter(filters)
   try {
     const result = await run(buildContext(env, state, { ...parts, handlerScope, object: () => object }))
@@ -81,7 +81,7 @@ export const call = async <O extends KubeObject>(
   }
 }
 
-/** Says what became of a call: in the log, in the pass at hand, and in an event when it is a failure for good. RUNTIME-5. */
+/** Logs the outcome of a call, notes a failure for the metrics, and writes an Event for one that is not retried. RUNTIME-5. */
 export const report = <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,

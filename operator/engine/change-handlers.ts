@@ -17,7 +17,7 @@ import { diffFor, selectHandlers } from './select-handlers.ts'
 export interface Trigger {
   /** Something happened that we did not do: ends waiting. */
   readonly externalChange: boolean
-  /** And it changed the declared state: ends the backoff of an error, because the mistake may be mended. */
+  /** And it changed the declared state: ends the backoff of an error, because the mistake may be corrected. */
   readonly specChanged: boolean
 }
 
@@ -33,27 +33,27 @@ export const runChanges = async <O extends KubeObject>(
   state: ObjectState<O>,
   { cause, object, trigger, patch }: { cause: Cause<O>; object: O; trigger: Trigger; patch: PatchRecord<O> },
 ): Promise<number | undefined> => {
-  const essence = declaredStateOf(object)
-  const noted = env.progress.fetch(object)
-  const begun = isChangeProgress(noted) ? noted : undefined
-  const continued = begun !== undefined && (begun.type === 'delete') === (cause.type === 'delete') ? begun : undefined
+  const declared = declaredStateOf(object)
+  const stored = env.progress.fetch(object)
+  const known = isChangeProgress(stored) ? stored : undefined
+  const continued = known !== undefined && (known.type === 'delete') === (cause.type === 'delete') ? known : undefined
   const type = continued?.type ?? cause.type
   if (type === 'noop' || type === 'gone' || type === 'free') return undefined
 
-  const concerned =
+  const selected =
     continued === undefined
       ? selectHandlers(env.definition.changes, cause, object, state.initial)
       : env.definition.changes.filter(({ id, filters }) => id in continued.handlers && matches(filters, object))
-  const untouched = { startedAt: env.clock.now().toISOString(), failures: 0 }
+  const unstarted = { startedAt: env.clock.now().toISOString(), failures: 0 }
   const records: Record<string, HandlerProgress> = Object.fromEntries(
-    concerned.map(({ id }) => [id, continued?.handlers[id] ?? untouched]),
+    selected.map(({ id }) => [id, continued?.handlers[id] ?? unstarted]),
   )
 
-  for (const handler of concerned) {
-    const before = records[handler.id] ?? untouched
+  for (const handler of selected) {
+    const before = records[handler.id] ?? unstarted
     if (remainingDelay(before, trigger, env.clock.now().getTime()) > 0) continue
-    const record = await attempt(env, state, handler, { cause, object, essence, patch, before })
-    // Interrupted: what ended the object's life brings us back, or nobody has to.
+    const record = await attempt(env, state, handler, { cause, object, declared, patch, before })
+    // Interrupted: what result the scope reconciles the object again where that is needed.
     if (record === undefined) break
     records[handler.id] = record
   }
@@ -62,24 +62,29 @@ export const runChanges = async <O extends KubeObject>(
   if (unfinished.length > 0) {
     const now = env.clock.now().getTime()
     const delays = unfinished
-      .filter((record) => record !== untouched)
-      .map((record) => remainingDelay(record, NOTHING_NEW, now))
-    const touched = continued !== undefined || Object.values(records).some((record) => record !== untouched)
-    if (touched) env.progress.store({ type, essence: continued?.essence ?? essence, handlers: records }, object, patch)
+      .filter((record) => record !== unstarted)
+      .map((record) => remainingDelay(record, NO_TRIGGER, now))
+    const anyStarted = continued !== undefined || Object.values(records).some((record) => record !== unstarted)
+    if (anyStarted)
+      env.progress.store(
+        { type, declaredState: continued?.declaredState ?? declared, handlers: records },
+        object,
+        patch,
+      )
     return delays.length === 0 ? undefined : Math.min(...delays)
   }
-  if (noted !== undefined) env.progress.store(undefined, object, patch)
+  if (stored !== undefined) env.progress.store(undefined, object, patch)
   if (type === 'delete') {
     patch.finalizers((list) => list.filter((finalizer) => finalizer !== env.definition.finalizer))
     return undefined
   }
-  const handled = continued?.essence ?? essence
+  const handled = continued?.declaredState ?? declared
   if (!equal(cause.old, handled)) env.handled.store(handled, object, patch)
   state.initial = false
-  return equal(handled, essence) ? undefined : 0
+  return equal(handled, declared) ? undefined : 0
 }
 
-const NOTHING_NEW: Trigger = { externalChange: false, specChanged: false }
+const NO_TRIGGER: Trigger = { externalChange: false, specChanged: false }
 
 /** Milliseconds until a handler is to be called; 0: now. RUNTIME-14. */
 const remainingDelay = (record: HandlerProgress, trigger: Trigger, now: number): number => {
@@ -89,10 +94,10 @@ const remainingDelay = (record: HandlerProgress, trigger: Trigger, now: number):
   return Math.max(0, Date.parse(record.delayedUntil) - now)
 }
 
-interface Attempted<O extends KubeObject> {
+interface ChangeCall<O extends KubeObject> {
   readonly cause: Cause<O>
   readonly object: O
-  readonly essence: DeclaredState<O>
+  readonly declared: DeclaredState<O>
   readonly patch: PatchRecord<O>
   readonly before: HandlerProgress
 }
@@ -102,12 +107,12 @@ const attempt = async <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,
   handler: ChangeHandler<O>,
-  { cause, object, essence, patch, before }: Attempted<O>,
+  { cause, object, declared, patch, before }: ChangeCall<O>,
 ): Promise<HandlerProgress | undefined> => {
   const startedAt = Date.parse(before.startedAt)
   const { failures } = before
-  const change = { old: cause.old, new: essence, diff: diffFor(handler, cause.diff) }
-  const ended = await call(env, state, {
+  const change = { old: cause.old, new: declared, diff: diffFor(handler, cause.diff) }
+  const result = await call(env, state, {
     id: handler.id,
     filters: handler.filters,
     object,
@@ -116,9 +121,9 @@ const attempt = async <O extends KubeObject>(
     startedAt,
     run: (context) => handler.run(Object.assign(context, change) as ChangeContext<O>),
   })
-  if (ended === 'interrupted') return undefined
+  if (result === 'interrupted') return undefined
   const now = env.clock.now().getTime()
-  const outcome = decideOutcome(ended, { failures, startedAt }, env.limits(handler.policy), {
+  const outcome = decideOutcome(result, { failures, startedAt }, env.limits(handler.policy), {
     now,
     random: env.random(),
   })
@@ -152,6 +157,6 @@ const recordOf = (
 
 const messageOf = (error: Error): string => error.message.slice(0, MAX_MESSAGE_CHARS)
 
-/** What of an object's essence is remembered: nothing when no handler asks what changed. */
-export const tracks = <O extends KubeObject>({ changes }: Definition<O>, object: O): boolean =>
+/** What of an object's declared is remembered: nothing when no handler asks what changed. */
+export const isChangeTracked = <O extends KubeObject>({ changes }: Definition<O>, object: O): boolean =>
   changes.some(({ on, filters }) => on !== 'delete' && matches(filters, object))

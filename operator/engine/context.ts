@@ -15,7 +15,7 @@ export interface Patch<O extends KubeObject> {
   status(part: DeepPartial<NonNullable<O['status']>>): void
   /**
    * An edit that depends on what is there, such as adding to a list. It is guarded by resourceVersion and made again
-   * on a newer object when somebody else was faster, so it may run several times.
+   * on a newer object when another writer was faster, so it may run several times.
    */
   edit(edit: (draft: Writable<O>) => void): void
 }
@@ -65,9 +65,9 @@ export interface DaemonContext<O extends KubeObject> extends Context<O> {
   send(): Promise<void>
 }
 
-/** For what wakes objects from outside of Kubernetes. */
+/** For sources: what wakes objects for reasons that are not in Kubernetes. */
 export interface SourceContext {
-  /** Something happened that concerns this object; nothing is done when there is none. */
+  /** Reconciles this object; does nothing when there is none. */
   wake(object: { readonly name: string; readonly namespace?: string | undefined }): void
   readonly log: Logger
   /** Aborts when leadership is lost or the operator stops. */
@@ -85,7 +85,7 @@ export interface AdmissionContext<O extends KubeObject> {
   readonly dryRun: boolean
   readonly subresource: string | undefined
   readonly user: { readonly username: string; readonly groups: readonly string[] }
-  /** Shown to the person who made the request. */
+  /** Shown to the user that made the request. */
   readonly warnings: string[]
   readonly patch: Pick<Patch<O>, 'merge' | 'edit'>
   readonly log: Logger

@@ -1,5 +1,5 @@
 import { matches } from '../model/filters.ts'
-import { decideOutcome, type Ended } from '../model/outcome.ts'
+import { type CallResult, decideOutcome } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { buildContext, report } from './call-handler.ts'
 import type { DaemonContext } from './context.ts'
@@ -24,7 +24,7 @@ export interface DaemonEnvironment<O extends KubeObject> extends Environment<O> 
   track(daemon: Promise<void>): void
 }
 
-/** Starts the daemons that an object should have and has not. The object's life ends those it should no longer have. RUNTIME-29. */
+/** Starts the daemons that an object should have and has not. The scope of the object ends those it should no longer have. RUNTIME-29. */
 export const startDaemons = <O extends KubeObject>(env: DaemonEnvironment<O>, state: ObjectState<O>): void => {
   for (const daemon of env.definition.daemons) {
     if (!matches(daemon.filters, state.object)) {
@@ -34,12 +34,12 @@ export const startDaemons = <O extends KubeObject>(env: DaemonEnvironment<O>, st
     if (state.daemons?.has(daemon.id) || state.finishedDaemons?.has(daemon.id)) continue
     state.daemons ??= new Set()
     state.daemons.add(daemon.id)
-    env.track(live(env, state, daemon))
+    env.track(runDaemon(env, state, daemon))
   }
 }
 
 /** A daemon from its start to its end, over as many calls as its errors ask for. */
-const live = async <O extends KubeObject>(
+const runDaemon = async <O extends KubeObject>(
   env: DaemonEnvironment<O>,
   state: ObjectState<O>,
   daemon: DaemonHandler<O>,
@@ -50,9 +50,9 @@ const live = async <O extends KubeObject>(
   let failures = 0
 
   while (!handlerScope.ended) {
-    const ended = await run(env, state, daemon, { handlerScope, failures, startedAt })
+    const result = await callDaemon(env, state, daemon, { handlerScope, failures, startedAt })
     if (handlerScope.ended) break
-    const outcome = decideOutcome(ended, { failures, startedAt }, limits, {
+    const outcome = decideOutcome(result, { failures, startedAt }, limits, {
       now: env.clock.now().getTime(),
       random: env.random(),
     })
@@ -68,23 +68,23 @@ const live = async <O extends KubeObject>(
 
   handlerScope.leave()
   state.daemons?.delete(daemon.id)
-  // Filtered out and in again while it wound down: nobody else would start it.
+  // Filtered out and in again while it ended: without this it would not be started again.
   if (handlerScope.ended) env.wake(state)
 }
 
-interface Running {
+interface DaemonCall {
   readonly handlerScope: HandlerScope
   readonly failures: number
   readonly startedAt: number
 }
 
 /** One call, under the lease if there is one. What it recorded and did not send is sent when it returns. */
-const run = async <O extends KubeObject>(
+const callDaemon = async <O extends KubeObject>(
   env: DaemonEnvironment<O>,
   state: ObjectState<O>,
   daemon: DaemonHandler<O>,
-  { handlerScope, failures, startedAt }: Running,
-): Promise<Ended> => {
+  { handlerScope, failures, startedAt }: DaemonCall,
+): Promise<CallResult> => {
   const work = async (signal: AbortSignal) => {
     let patch = createPatch<O>()
     const recorder: DaemonContext<O>['patch'] = {

@@ -127,28 +127,28 @@ describe('the queue', () => {
   })
 
   it('tells what is counted', async () => {
-    const told: string[] = []
+    const metricCalls: string[] = []
     let ages: () => readonly number[] = () => []
     const { queue, end, clock } = workshop({
       concurrency: 1,
       metrics: {
-        added: () => void told.push('added'),
-        depth: (length) => void told.push(`depth ${length}`),
-        queued: (seconds) => void told.push(`queued ${seconds}`),
-        worked: (seconds) => void told.push(`worked ${seconds}`),
-        retried: () => void told.push('retried'),
+        added: () => void metricCalls.push('added'),
+        depth: (length) => void metricCalls.push(`depth ${length}`),
+        queued: (seconds) => void metricCalls.push(`queued ${seconds}`),
+        worked: (seconds) => void metricCalls.push(`worked ${seconds}`),
+        retried: () => void metricCalls.push('retried'),
         inWork: (ask) => {
           ages = ask
         },
       },
-      onActive: (keys) => void told.push(`active ${keys}`),
+      onActive: (keys) => void metricCalls.push(`active ${keys}`),
     })
     queue.add('a')
     queue.add('b')
     await clock.advance('2s')
     expect(ages()).toEqual([2])
     await end('a')
-    expect(told.join(', ')).toBe(
+    expect(metricCalls.join(', ')).toBe(
       'added, depth 1, queued 0, depth 0, active 1, added, depth 1, worked 2, active 0, queued 2, depth 0, active 1',
     )
   })

@@ -10,8 +10,8 @@ const widget = (labels: Record<string, string>): KubeObject => ({
   spec: {},
 })
 
-describe('a life', () => {
-  it('ends the handlerScope of everybody in it, also of those who look at their signal later, or come later', () => {
+describe('the scope of an object', () => {
+  it('ends every handler in it, also one that reads its signal later, or starts later', () => {
     const life = new ObjectScope<KubeObject>()
     const early = life.enter({})
     const { signal } = early
@@ -23,7 +23,7 @@ describe('a life', () => {
     expect(signal.reason).toEqual(new ObjectDeletedError('the object is gone'))
   })
 
-  it('ends only the handlerScope of those whom the object no longer concerns', () => {
+  it('ends only handlers whose filters no longer match', () => {
     const life = new ObjectScope<KubeObject>()
     const gold = life.enter({ labels: { tier: 'gold' } })
     const anyone = life.enter({})
@@ -33,7 +33,7 @@ describe('a life', () => {
     expect([gold.ended, anyone.ended]).toEqual([true, false])
   })
 
-  it('does not touch those who have left', () => {
+  it('does not touch handlers that have ended', () => {
     const life = new ObjectScope<KubeObject>()
     const handlerScope = life.enter({})
     const { signal } = handlerScope

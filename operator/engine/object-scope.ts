@@ -17,40 +17,39 @@ export class ObjectDeletedError extends ScopeEndedError {
   }
 }
 
-/** One handler's handlerScope in a life; its signal is made when it is asked for, most handlers never do. */
+/** One call of a handler, or one daemon, within the scope of its object. Its signal is made on first use: most handlers use none. */
 export interface HandlerScope {
   readonly signal: AbortSignal
   readonly ended: boolean
   leave(): void
 }
 
-interface Resident<O extends KubeObject> {
+interface RunningHandler<O extends KubeObject> {
   readonly filters: Filters<O>
   end(reason: ScopeEndedError): void
 }
 
 /**
- * The time during which an object is looked after: it ends when the object begins to be deleted, is gone, or the run
- * ends. Deletion is a life of its own. Whoever stays in it is told by a signal. There is one for each object, so it is
- * small while nobody stays in it.
+ * From the time when an object is there until its deletion begins, it is gone, or the run ends. A deletion has a scope of
+ * its own. Handlers in it learn of its end by their signal. There is one for each object, so it is small while no handler runs.
  */
 export class ObjectScope<O extends KubeObject> {
-  #residents: Set<Resident<O>> | undefined
-  #over: ScopeEndedError | undefined
+  #handlers: Set<RunningHandler<O>> | undefined
+  #endReason: ScopeEndedError | undefined
 
   enter(filters: Filters<O>): HandlerScope {
-    this.#residents ??= new Set()
-    const residents = this.#residents
+    this.#handlers ??= new Set()
+    const handlers = this.#handlers
     let controller: AbortController | undefined
-    let reason = this.#over
-    const resident: Resident<O> = {
+    let reason = this.#endReason
+    const handler: RunningHandler<O> = {
       filters,
-      end(why) {
-        reason ??= why
+      end(endReason) {
+        reason ??= endReason
         controller?.abort(reason)
       },
     }
-    residents.add(resident)
+    handlers.add(handler)
     return {
       get signal() {
         controller ??= new AbortController()
@@ -61,21 +60,21 @@ export class ObjectScope<O extends KubeObject> {
         return reason !== undefined
       },
       leave: () => {
-        residents.delete(resident)
-        if (residents.size === 0 && this.#residents === residents) this.#residents = undefined
+        handlers.delete(handler)
+        if (handlers.size === 0 && this.#handlers === handlers) this.#handlers = undefined
       },
     }
   }
 
-  /** The object changed: ends the handlerScope of those who are no longer for it. */
+  /** The object changed: ends the handlers whose filters no longer match it. */
   changed(object: O, isFor: (filters: Filters<O>, object: O) => boolean): void {
-    for (const resident of this.#residents ?? []) {
-      if (!isFor(resident.filters, object)) resident.end(new ScopeEndedError('filtered out'))
+    for (const handler of this.#handlers ?? []) {
+      if (!isFor(handler.filters, object)) handler.end(new ScopeEndedError('filtered out'))
     }
   }
 
   end(reason: ScopeEndedError): void {
-    this.#over ??= reason
-    for (const resident of this.#residents ?? []) resident.end(this.#over)
+    this.#endReason ??= reason
+    for (const handler of this.#handlers ?? []) handler.end(this.#endReason)
   }
 }

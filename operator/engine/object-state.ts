@@ -3,7 +3,7 @@ import type { EventContext } from './context.ts'
 import { ObjectScope } from './object-scope.ts'
 
 /**
- * What a run knows about one object beside the object itself; lost when the process ends. Times in milliseconds by the
+ * What the runtime knows about one object beside the object itself; lost when the process ends. Times in milliseconds by the
  * clock's monotonic time. There may be many thousands, so what most never need is made when it is needed.
  */
 export interface ObjectState<O extends KubeObject = KubeObject> {
@@ -21,15 +21,15 @@ export interface ObjectState<O extends KubeObject = KubeObject> {
   /** Handlers wait until the watch shows our last write, but not longer than `until`. */
   awaitedWrite: { readonly revision: string; readonly until: number } | undefined
   /**
-   * What happened since the handlers last ran, apart from our own writes: by resourceVersion (or a mark for a wake-up),
+   * What happened since the handlers last ran, apart from our own writes: by resourceVersion (or an id of a wake-up),
    * whether the declared state changed.
    */
   pendingChanges: Map<string, boolean> | undefined
   /** Our own write came back since the handlers last ran. */
   ownWriteSeen: boolean
-  /** A handler failed in the pass at hand. */
+  /** A handler failed in this reconcile. */
   handlerFailed: boolean
-  /** The essence changed last, as far as timers with `idle` are concerned. */
+  /** The declared state changed last, as far as timers with `idle` are concerned. */
   unchangedSince: number
   readonly reconcile: Schedule
   timers: Map<string, Schedule> | undefined
@@ -75,8 +75,8 @@ export const createObjectState = <O extends KubeObject>(
   deletionHandled: false,
 })
 
-/** @param mark the resourceVersion, or what woke us */
-export const recordChange = (state: ObjectState, mark: string, specChanged: boolean): void => {
+/** @param changeId the resourceVersion, or what woke us */
+export const recordChange = (state: ObjectState, changeId: string, specChanged: boolean): void => {
   state.pendingChanges ??= new Map()
-  state.pendingChanges.set(mark, specChanged)
+  state.pendingChanges.set(changeId, specChanged)
 }

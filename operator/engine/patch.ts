@@ -1,4 +1,4 @@
-import { combine, type Json } from '#lib/json/merge-patch.ts'
+import { type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
 import type { Patch, Writable } from './context.ts'
 import type { StoragePatch } from './storage.ts'
@@ -31,8 +31,8 @@ export const createPatch = <O extends KubeObject>(): PatchRecord<O> => {
     get empty() {
       return isEmpty(body) && isEmpty(statusBody) && edits.length === 0 && finalizerEdits.length === 0
     },
-    merge: (part: DeepPartial<O>) => combine(body, part as Json),
-    status: (part) => combine(statusBody, part as Json),
+    merge: (part: DeepPartial<O>) => mergePatches(body, part as Json),
+    status: (part) => mergePatches(statusBody, part as Json),
     edit: (edit) => {
       edits.push(edit)
     },

@@ -1,4 +1,4 @@
-import { isMap } from '#lib/json/merge-patch.ts'
+import { isJsonObject } from '#lib/json/merge-patch.ts'
 import type { DeclaredState } from '../model/declared-state.ts'
 
 /** How far one handler got with the change at hand. Times are RFC 3339. */
@@ -16,19 +16,21 @@ export interface HandlerProgress {
 
 /**
  * One change on its way through the handlers it concerns, kept while at least one of them is not finished.
- * A cycle handles one essence. What is declared in the meantime is the next cycle's change, so no handler that is
+ * A cycle handles one declared state. What is declared in the meantime is the next cycle's change, so no handler that is
  * finished already misses it. RUNTIME-13.
  */
 export interface ChangeProgress {
   readonly type: 'create' | 'update' | 'delete' | 'resume'
   /** What the object was when the cycle began. */
-  readonly essence: DeclaredState
+  readonly declaredState: DeclaredState
   /** By handler id. */
   readonly handlers: Readonly<Record<string, HandlerProgress>>
 }
 
 /** Whether a note can be gone on from: anybody can edit an annotation. */
 export const isChangeProgress = (note: unknown): note is ChangeProgress =>
-  isMap(note) &&
-  isMap(note.handlers) &&
-  Object.values(note.handlers).every((record) => isMap(record) && !Number.isNaN(Date.parse(String(record.startedAt))))
+  isJsonObject(note) &&
+  isJsonObject(note.handlers) &&
+  Object.values(note.handlers).every(
+    (record) => isJsonObject(record) && !Number.isNaN(Date.parse(String(record.startedAt))),
+  )

@@ -5,7 +5,7 @@ import { matches } from '../model/filters.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { isAtLeastAsNew } from '../model/resource-version.ts'
 import { call, report } from './call-handler.ts'
-import { runChanges, tracks } from './change-handlers.ts'
+import { isChangeTracked, runChanges } from './change-handlers.ts'
 import type { EventContext } from './context.ts'
 import { type DaemonEnvironment, startDaemons } from './daemons.ts'
 import { type ObjectState, recordChange } from './object-state.ts'
@@ -14,8 +14,8 @@ import { runReconcile, runTimer } from './recurring-handlers.ts'
 import { needsFinalizer } from './select-handlers.ts'
 
 /**
- * Looks at one object once: event → cause → handlers → outcomes → patch. RUNTIME-17.
- * @returns milliseconds after which to look again by itself; undefined: when something happens
+ * Reconciles one object once: event → cause → handlers → outcomes → patch. RUNTIME-17.
+ * @returns milliseconds after which to reconcile again by itself; undefined: when something happens
  * @throws what the API server answers to our own writes; the queue backs off and tries again
  */
 export const reconcileObject = async <O extends KubeObject>(
@@ -25,10 +25,10 @@ export const reconcileObject = async <O extends KubeObject>(
   const patch = createPatch<O>()
   await callEventHandlers(env, state, patch)
 
-  const wait = consistencyDelay(env, state)
-  if (wait > 0) {
+  const delay = consistencyDelay(env, state)
+  if (delay > 0) {
     await env.write(state, state.object, patch)
-    return wait
+    return delay
   }
   state.awaitedWrite = undefined
   const { pendingChanges, ownWriteSeen } = state
@@ -39,9 +39,9 @@ export const reconcileObject = async <O extends KubeObject>(
   try {
     return await handle(env, state, patch, { pendingChanges, ownWriteSeen })
   } catch (error) {
-    // What was not answered for is still to be answered for.
-    for (const [mark, specChanged] of pendingChanges ?? []) recordChange(state, mark, specChanged)
-    recordChange(state, 'unanswered', false)
+    // The changes were not handled: they stay pending.
+    for (const [changeId, specChanged] of pendingChanges ?? []) recordChange(state, changeId, specChanged)
+    recordChange(state, 'unwritten', false)
     state.timers = timers
     throw error
   }
@@ -81,7 +81,7 @@ const handle = async <O extends KubeObject>(
   return earliest(delays)
 }
 
-/** The object is gone: the last events, and the deletion for those who did not ask to see it before. */
+/** The object is gone: its last events, and the optional delete handlers that have not been called. */
 export const finalizeDeleted = async <O extends KubeObject>(
   env: DaemonEnvironment<O>,
   state: ObjectState<O>,
@@ -118,7 +118,7 @@ const ensureFinalizer = async <O extends KubeObject>(
   const there = hasFinalizer(object, finalizer)
   if (needed && !there) {
     const first = createPatch<O>()
-    // Somebody may delete the object just now: then no finalizer can be added any more, and none is needed.
+    // The object may be deleted just now: then no finalizer can be added any more, and none is needed.
     first.finalizers((list, { metadata }) =>
       list.includes(finalizer) || metadata.deletionTimestamp !== undefined ? list : [...list, finalizer],
     )
@@ -131,11 +131,11 @@ const ensureFinalizer = async <O extends KubeObject>(
 const causeOf = <O extends KubeObject>(env: DaemonEnvironment<O>, state: ObjectState<O>, object: O): Cause<O> => {
   const { changes, finalizer } = env.definition
   const { initial } = state
-  if (!tracks(env.definition, object)) {
+  if (!isChangeTracked(env.definition, object)) {
     return detectCause({ object, handled: declaredStateOf(object), initial: false, finalizer })
   }
   const handled = env.handled.fetch(object) as Cause<O>['old']
-  // Nobody asks what changed, only whether it was handled at all: a change needs no new note on the object.
+  // Without update and field handlers only whether it was handled matters: a change need not be stored.
   const known = handled !== undefined && !changes.some(({ on }) => on === 'update' || on === 'field')
   return detectCause({ object, handled: known ? declaredStateOf(object) : handled, initial, finalizer })
 }
@@ -150,7 +150,7 @@ const callEventHandlers = async <O extends KubeObject>(
   for (const { type, object } of events) {
     for (const handler of env.definition.events) {
       if (!matches(handler.filters, object)) continue
-      await once(env, state, handler.id, () =>
+      await callOnce(env, state, handler.id, () =>
         call(env, state, {
           ...handler,
           object,
@@ -173,11 +173,11 @@ const callOptionalDeleteHandlers = async <O extends KubeObject>(
 ): Promise<void> => {
   if (state.deletionHandled) return
   state.deletionHandled = true
-  const essence = declaredStateOf(object)
+  const declared = declaredStateOf(object)
   for (const handler of env.definition.changes) {
     if (handler.on !== 'delete' || !handler.optional || !matches(handler.filters, object)) continue
-    const change = { old: essence, new: essence, diff: [] }
-    await once(env, state, handler.id, () =>
+    const change = { old: declared, new: declared, diff: [] }
+    await callOnce(env, state, handler.id, () =>
       call(env, state, {
         id: handler.id,
         filters: handler.filters,
@@ -191,16 +191,16 @@ const callOptionalDeleteHandlers = async <O extends KubeObject>(
   }
 }
 
-/** For handlers that are not tried again: an error is only said. */
-const once = async <O extends KubeObject>(
+/** Calls a handler that is not retried: its error is only logged. */
+const callOnce = async <O extends KubeObject>(
   env: DaemonEnvironment<O>,
   state: ObjectState<O>,
   id: string,
-  calling: () => ReturnType<typeof call>,
+  callHandler: () => ReturnType<typeof call>,
 ): Promise<void> => {
-  const ended = await calling()
-  if (ended === 'interrupted' || !('error' in ended)) return
-  const error = ended.error instanceof Error ? ended.error : new Error(String(ended.error))
+  const result = await callHandler()
+  if (result === 'interrupted' || !('error' in result)) return
+  const error = result.error instanceof Error ? result.error : new Error(String(result.error))
   report(env, state, id, { kind: 'ignored', error })
 }
 

@@ -8,8 +8,8 @@ import type { Environment } from './environment.ts'
 import type { ObjectState, Schedule } from './object-state.ts'
 import type { PatchRecord } from './patch.ts'
 
-/** What happened since the handlers last ran. */
-export interface Trigger {
+/** What happened since reconcile was called last. */
+export interface ReconcileTrigger {
   /** Something that we did not do. */
   readonly externalChange: boolean
   /** Our own write came back. */
@@ -25,29 +25,29 @@ export const runReconcile = async <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,
   handler: ReconcileHandler<O>,
-  { object, trigger, patch }: { object: O; trigger: Trigger; patch: PatchRecord<O> },
+  { object, trigger, patch }: { object: O; trigger: ReconcileTrigger; patch: PatchRecord<O> },
 ): Promise<number | undefined> => {
   const schedule = state.reconcile
   const now = monotonic(env.clock)
   if (!matches(handler.filters, object)) {
-    rest(schedule, undefined)
+    reschedule(schedule, undefined)
     return undefined
   }
   const isDue = schedule.due !== undefined && schedule.due <= now
   if (!trigger.externalChange && !isDue && !(trigger.ownWriteSeen && schedule.failures === 0))
     return remaining(schedule, now)
   // It had given up; what happened since deserves new tries.
-  if (schedule.due === undefined && schedule.failures > 0) rest(schedule, undefined)
+  if (schedule.due === undefined && schedule.failures > 0) reschedule(schedule, undefined)
 
   const outcome = await attempt(env, state, handler, schedule, object, patch)
   if (outcome === undefined) return undefined
   const ended = monotonic(env.clock)
-  if (outcome.kind === 'requeue') rest(schedule, ended + outcome.delay)
-  else if (outcome.kind === 'temporary') retry(schedule, ended + outcome.delay)
+  if (outcome.kind === 'requeue') reschedule(schedule, ended + outcome.delay)
+  else if (outcome.kind === 'temporary') scheduleRetry(schedule, ended + outcome.delay)
   else if (outcome.kind === 'permanent') {
     schedule.failures += 1
     schedule.due = undefined
-  } else rest(schedule, undefined)
+  } else reschedule(schedule, undefined)
   return remaining(schedule, ended)
 }
 
@@ -72,8 +72,8 @@ export const runTimer = async <O extends KubeObject>(
   const outcome = await attempt(env, state, timer, schedule, object, patch)
   if (outcome === undefined) return undefined
   const ended = monotonic(env.clock)
-  if (outcome.kind === 'temporary') retry(schedule, ended + outcome.delay)
-  else rest(schedule, nextTick(timer, now, ended))
+  if (outcome.kind === 'temporary') scheduleRetry(schedule, ended + outcome.delay)
+  else reschedule(schedule, nextTick(timer, now, ended))
   return remaining(schedule, ended)
 }
 
@@ -81,7 +81,7 @@ export const runTimer = async <O extends KubeObject>(
 const nextTick = ({ every, sharp }: TimerHandler, began: number, ended: number): number =>
   sharp ? began + every * Math.max(1, Math.ceil((ended - began) / every)) : ended + every
 
-/** Undefined when it was interrupted: the run or the object's life is over. */
+/** Undefined when it was interrupted: the run or the scope of the object is over. */
 const attempt = async <O extends KubeObject>(
   env: Environment<O>,
   state: ObjectState<O>,
@@ -92,7 +92,7 @@ const attempt = async <O extends KubeObject>(
 ): Promise<Outcome | undefined> => {
   schedule.startedAt ??= env.clock.now().getTime()
   const { failures, startedAt } = schedule
-  const ended = await call(env, state, {
+  const result = await call(env, state, {
     id: handler.id,
     filters: handler.filters,
     object,
@@ -101,25 +101,25 @@ const attempt = async <O extends KubeObject>(
     startedAt,
     run: (context) => handler.run(context),
   })
-  if (ended === 'interrupted') return undefined
+  if (result === 'interrupted') return undefined
   // Coming back is what they are for, so it is under no timeout; only failing is.
   const limits = env.limits(handler.policy)
   const now = env.clock.now().getTime()
   const outcome: Outcome =
-    !('error' in ended) && ended.requeueAfter !== undefined
-      ? { kind: 'requeue', delay: ended.requeueAfter }
-      : decideOutcome(ended, { failures, startedAt }, limits, { now, random: env.random() })
+    !('error' in result) && result.requeueAfter !== undefined
+      ? { kind: 'requeue', delay: result.requeueAfter }
+      : decideOutcome(result, { failures, startedAt }, limits, { now, random: env.random() })
   report(env, state, handler.id, outcome)
   return outcome
 }
 
-const rest = (schedule: Schedule, due: number | undefined): void => {
+const reschedule = (schedule: Schedule, due: number | undefined): void => {
   schedule.due = due
   schedule.failures = 0
   schedule.startedAt = undefined
 }
 
-const retry = (schedule: Schedule, due: number): void => {
+const scheduleRetry = (schedule: Schedule, due: number): void => {
   schedule.due = due
   schedule.failures += 1
 }

@@ -13,8 +13,8 @@ const NAME = /^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$/
 const ID = /^[A-Za-z0-9]([-A-Za-z0-9_./]{0,61}[A-Za-z0-9])?$/
 
 export interface Registration {
-  /** Refuses an id that is malformed or taken. */
-  claim(what: string, id: string): void
+  /** Refuses an id that is malformed or handlerKinds. */
+  reserveId(what: string, id: string): void
   /** Refuses limits that can't work. */
   limits(id: string, policy: RetryPolicy): void
   /** Milliseconds. Refuses what is no duration or negative. */
@@ -26,7 +26,7 @@ export interface Registration {
 
 /** The checks of everything that is declared on one controller. */
 export const createRegistration = (controller: string): Registration => {
-  const taken = new Map<string, string>()
+  const handlerKinds = new Map<string, string>()
 
   const fail = (problem: string): never => {
     throw new RegistrationError(controller, problem)
@@ -57,13 +57,13 @@ export const createRegistration = (controller: string): Registration => {
     fail,
     duration,
     count,
-    claim(what, id) {
+    reserveId(what, id) {
       if (!ID.test(id))
         fail(`${what} id ${JSON.stringify(id)}: write letters, digits, '-', '_', '.' or '/', 63 at most`)
-      const other = taken.get(id)
+      const other = handlerKinds.get(id)
       if (other !== undefined)
         fail(`${what} id "${id}" is taken by ${other}: give each handler its own id, progress is kept under it`)
-      taken.set(id, what)
+      handlerKinds.set(id, what)
     },
     limits(id, { retries, timeout, backoff }) {
       if (retries !== undefined) count(`"${id}" retries`, retries)

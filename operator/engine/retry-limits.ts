@@ -10,19 +10,19 @@ export const retryLimits = (
   { errors = 'temporary', retries, timeout, backoff }: RetryPolicy,
   { defaultBackoff }: OperatorSettings['execution'],
 ): Limits => {
-  const given = backoff ?? defaultBackoff
+  const growth = backoff ?? defaultBackoff
   return {
     errors,
     retries: retries ?? Number.POSITIVE_INFINITY,
     timeout: timeout === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(timeout),
     backoff:
-      typeof given === 'object'
+      typeof growth === 'object'
         ? {
-            initial: toMilliseconds(given.initial),
-            factor: given.factor,
-            max: toMilliseconds(given.max),
+            initial: toMilliseconds(growth.initial),
+            factor: growth.factor,
+            max: toMilliseconds(growth.max),
             jitter: JITTER,
           }
-        : { initial: toMilliseconds(given), factor: 1, max: toMilliseconds(given), jitter: 0 },
+        : { initial: toMilliseconds(growth), factor: 1, max: toMilliseconds(growth), jitter: 0 },
   }
 }

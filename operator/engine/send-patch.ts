@@ -1,5 +1,5 @@
 import { equal } from '#lib/json/diff.ts'
-import { combine, type Json, patchBetween, prune } from '#lib/json/merge-patch.ts'
+import { type Json, mergePatches, patchBetween, prune } from '#lib/json/merge-patch.ts'
 import type { Api } from '../client/api.ts'
 import { ApiError } from '../client/errors.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
@@ -17,7 +17,7 @@ export interface SentPatch<O extends KubeObject> {
   /** resourceVersions that our writes were answered with, in order. */
   readonly revisions: readonly string[]
   /**
-   * Somebody else has changed what is declared since `object`. An answer may then have their resourceVersion: the API
+   * Another writer has changed the declared state since `object`. An answer may then have their resourceVersion: the API
    * server gives it to a write that changes nothing, and a watch that begins anew shows both changes as one.
    */
   readonly overtaken: boolean
@@ -84,25 +84,25 @@ type Changes = Json & { status?: Json; metadata?: { readonly finalizers?: readon
 /** Everything recorded as one merge patch of `base`. */
 const changesOf = <O extends KubeObject>(base: O, record: PatchRecord<O>): Changes => {
   const changes: Changes = {}
-  combine(changes, record.body)
-  if (!isEmpty(record.statusBody)) combine(changes, { status: record.statusBody })
+  mergePatches(changes, record.body)
+  if (!isEmpty(record.statusBody)) mergePatches(changes, { status: record.statusBody })
   if (record.edits.length > 0) {
     const draft = structuredClone(base) as Writable<O>
     for (const edit of record.edits) edit(draft)
-    combine(changes, patchBetween(base as unknown as Json, draft as unknown as Json) ?? {})
+    mergePatches(changes, patchBetween(base as unknown as Json, draft as unknown as Json) ?? {})
   }
   if (record.finalizerEdits.length > 0) {
     // Handlers may have changed the list as well; null is how a patch says that they emptied it.
     const edited = changes.metadata?.finalizers
     const before = (edited === undefined ? base.metadata.finalizers : edited) ?? []
     const after = record.finalizerEdits.reduce((list, edit) => edit(list, base), before)
-    if (!equal(before, after)) combine(changes, { metadata: { finalizers: after } })
+    if (!equal(before, after)) mergePatches(changes, { metadata: { finalizers: after } })
   }
   return changes
 }
 
 /**
- * Undefined when the status stays as it is, and when the object goes with this write: then it is nobody's concern.
+ * Undefined when the status stays as it is, and when the object goes with this write: then its status no longer matters.
  * Guard: `/status` of a custom resource takes whatever uid a patch has, so only the resourceVersion tells another object
  * of the same name. RUNTIME-19.
  */
@@ -123,7 +123,7 @@ const objectBody = <O extends KubeObject>(
   if (body === undefined) return undefined
   const { uid, resourceVersion } = base.metadata
   const edited = record.edits.length > 0 || record.finalizerEdits.length > 0
-  combine(body, { metadata: edited ? { uid, resourceVersion } : { uid } })
+  mergePatches(body, { metadata: edited ? { uid, resourceVersion } : { uid } })
   return body
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { combine, type Json } from '#lib/json/merge-patch.ts'
+import { type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { createPatch } from './patch.ts'
 import { createStorage, type StorageKind } from './storage.ts'
@@ -20,8 +20,8 @@ const widget = () => {
       const patch = createPatch()
       record(patch)
       const next = structuredClone(object) as unknown as Json
-      combine(next, patch.body)
-      combine(next, { status: patch.statusBody })
+      mergePatches(next, patch.body)
+      mergePatches(next, { status: patch.statusBody })
       object = dropNulls(next) as unknown as KubeObject
       patch.sent()
     },

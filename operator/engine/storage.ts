@@ -1,4 +1,4 @@
-import { isMap } from '#lib/json/merge-patch.ts'
+import { isJsonObject } from '#lib/json/merge-patch.ts'
 import { OWN_PREFIX } from '../model/declared-state.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
 import type { Patch } from './context.ts'
@@ -27,14 +27,14 @@ export interface ObjectStorage<T> {
   forget(uid: string): void
 }
 
-/** @param topic what is remembered, e.g. 'pools.handled'; unique for a controller and a purpose */
-export const createStorage = <T>(kind: StorageKind | ObjectStorage<T>, topic: string): ObjectStorage<T> => {
+/** @param key what is kept, e.g. 'pools.handled'; unique for a controller and a purpose */
+export const createStorage = <T>(kind: StorageKind | ObjectStorage<T>, key: string): ObjectStorage<T> => {
   if (typeof kind === 'object') return kind
   switch (kind) {
     case 'annotations':
-      return inAnnotation(OWN_PREFIX + topic)
+      return inAnnotation(OWN_PREFIX + key)
     case 'status':
-      return inStatus(topic)
+      return inStatus(key)
     case 'memory':
       return inProcess()
   }
@@ -52,28 +52,28 @@ const inAnnotation = <T>(name: string): ObjectStorage<T> => ({
   forget: () => {},
 })
 
-/** A note that somebody garbled counts as none: the object is handled again, which handlers must stand anyway. RUNTIME-16. */
+/** A note that is not readable counts as none: the object is handled again, which handlers must stand anyway. RUNTIME-16. */
 const parse = <T>(text: string): T | undefined => {
   try {
     const note: unknown = JSON.parse(text)
-    return isMap(note) ? (note as T) : undefined
+    return isJsonObject(note) ? (note as T) : undefined
   } catch {
     return undefined
   }
 }
 
 /** As text inside the status: a merge patch would otherwise keep the keys that a newer value no longer has. */
-const inStatus = <T>(topic: string): ObjectStorage<T> => {
+const inStatus = <T>(key: string): ObjectStorage<T> => {
   const notesOf = (object: KubeObject) =>
     (object.status as { readonly muster?: Readonly<Record<string, string>> } | undefined)?.muster
   return {
     fetch: (object) => {
-      const text = notesOf(object)?.[topic]
+      const text = notesOf(object)?.[key]
       return text === undefined ? undefined : parse<T>(text)
     },
     store(value, object, patch) {
-      if (value === undefined && notesOf(object)?.[topic] === undefined) return
-      const note = { muster: { [topic]: value === undefined ? null : JSON.stringify(value) } }
+      if (value === undefined && notesOf(object)?.[key] === undefined) return
+      const note = { muster: { [key]: value === undefined ? null : JSON.stringify(value) } }
       patch.status(note as DeepPartial<NonNullable<unknown>>)
     },
     forget: () => {},

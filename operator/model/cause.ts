@@ -33,13 +33,13 @@ export interface Observed<O extends KubeObject> {
   readonly finalizer: string
 }
 
-/** Why the object is looked at now. kopf's order of questions (anchors, runtime-and-tools 1.1); the first that says yes decides. */
+/** Why the object is looked at now. kopf's order of questions: the first that says yes decides. */
 export const detectCause = <O extends KubeObject>({ object, handled, initial, finalizer }: Observed<O>): Cause<O> => {
   if (object === undefined) return { type: 'gone', old: handled, new: undefined, diff: [] }
 
-  const essence = declaredStateOf(object)
-  const changes = diff(handled, essence)
-  const because = (type: CauseType): Cause<O> => ({ type, old: handled, new: essence, diff: changes })
+  const declared = declaredStateOf(object)
+  const changes = diff(handled, declared)
+  const because = (type: CauseType): Cause<O> => ({ type, old: handled, new: declared, diff: changes })
 
   const deleting = object.metadata.deletionTimestamp !== undefined
   if (deleting && !hasFinalizer(object, finalizer)) return because('free')

@@ -10,7 +10,7 @@ export interface Clock {
   monotonic?(): number
 }
 
-/** Milliseconds for measuring spans: leases and liveness must not be fooled when somebody sets the machine's time. */
+/** Milliseconds for measuring spans: leases and liveness must not change when the machine's time is set. */
 export const monotonic = (clock: Clock): number => clock.monotonic?.() ?? clock.now().getTime()
 
 /** Longer timers of Node.js end at once. Milliseconds. */

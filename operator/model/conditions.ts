@@ -15,42 +15,42 @@ export interface Condition {
   readonly lastTransitionTime: string
 }
 
-/** What a controller says; the transition time follows from what was said before. */
+/** A condition to set; its transition time follows from the one before. */
 export type ConditionInput = Omit<Condition, 'lastTransitionTime'>
 
 /** Kubernetes: meta/v1 Condition. A status with more is refused as a whole; what clouds and other programs say may be any length. */
 const MAX_CHARS = { reason: 1_024, message: 32_768 }
 
 /**
- * The conditions after some were claimed, their texts as long as they may be. Those not mentioned stay as they are.
- * `lastTransitionTime` moves only when a status changes. Order: Ready, Reconciling, Stalled, then the others as they came, so that repeated claims change nothing. RUNTIME-40.
+ * The conditions after some are set, their texts as long as they may be. Those not mentioned stay as they are.
+ * `lastTransitionTime` moves only when a status changes. Order: Ready, Reconciling, Stalled, then the others as they came, so that repeated inputs change nothing. RUNTIME-40.
  */
 export const withConditions = (
   existing: readonly Condition[] | undefined,
-  claims: readonly ConditionInput[],
+  inputs: readonly ConditionInput[],
   now: Date,
 ): readonly Condition[] => {
   const conditions = new Map((existing ?? []).map((condition) => [condition.type, condition]))
-  for (const claim of claims) {
-    const before = conditions.get(claim.type)
-    const isSame = before?.status === claim.status
-    conditions.set(claim.type, {
-      ...claim,
-      reason: truncateText(claim.reason, MAX_CHARS.reason),
-      message: truncateText(claim.message, MAX_CHARS.message),
+  for (const input of inputs) {
+    const before = conditions.get(input.type)
+    const isSame = before?.status === input.status
+    conditions.set(input.type, {
+      ...input,
+      reason: truncateText(input.reason, MAX_CHARS.reason),
+      message: truncateText(input.message, MAX_CHARS.message),
       lastTransitionTime: isSame ? before.lastTransitionTime : timestamp(now),
     })
   }
   return [...conditions.values()].toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** How an object stands, as kstatus knows it. */
+/** The conditions of kstatus: one of them says what an object is. */
 export type KstatusType =
   /** The goal of this generation is reached. */
   | 'Ready'
   /** On the way, or trying again after an error that may pass. */
   | 'Reconciling'
-  /** It will not get there until somebody changes something. */
+  /** It stays so until its spec or what it depends on changes. */
   | 'Stalled'
 
 export interface KstatusInput {
@@ -71,17 +71,17 @@ export const kstatusConditions = ({
   message,
   observedGeneration,
 }: KstatusInput): readonly ConditionInput[] => {
-  const claim = (type: KstatusType): ConditionInput => {
+  const input = (type: KstatusType): ConditionInput => {
     const is = type === active
-    const said = is || type === 'Ready' ? { reason, message } : { reason: `Not${type}`, message: '' }
+    const text = is || type === 'Ready' ? { reason, message } : { reason: `Not${type}`, message: '' }
     return {
       type,
       status: is ? 'True' : 'False',
-      ...said,
+      ...text,
       ...(observedGeneration !== undefined && { observedGeneration }),
     }
   }
-  return [claim('Ready'), claim('Reconciling'), claim('Stalled')]
+  return [input('Ready'), input('Reconciling'), input('Stalled')]
 }
 
 export const findCondition = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
@@ -106,11 +106,11 @@ export const sameConditions = (a: readonly Condition[] = [], b: readonly Conditi
     )
   })
 
-const FIRST: readonly string[] = ['Ready', 'Reconciling', 'Stalled'] satisfies KstatusType[]
+const LEADING_TYPES: readonly string[] = ['Ready', 'Reconciling', 'Stalled'] satisfies KstatusType[]
 
 const rank = ({ type }: Condition): number => {
-  const place = FIRST.indexOf(type)
-  return place === -1 ? FIRST.length : place
+  const place = LEADING_TYPES.indexOf(type)
+  return place === -1 ? LEADING_TYPES.length : place
 }
 
 /** Kubernetes' `metav1.Time` has whole seconds. */

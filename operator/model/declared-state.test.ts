@@ -12,7 +12,7 @@ const metadata = {
 describe('the declared state of an object', () => {
   // RUNTIME-11
   it('is what people declare, without the notes of the runtime and of kubectl', () => {
-    const essence = declaredStateOf({
+    const declared = declaredStateOf({
       apiVersion: 'test/v1',
       kind: 'Widget',
       metadata: {
@@ -27,7 +27,7 @@ describe('the declared state of an object', () => {
       spec: { size: 1 },
       status: { ready: true },
     })
-    expect(essence).toEqual({
+    expect(declared).toEqual({
       spec: { size: 1 },
       metadata: { labels: { tier: 'gold' }, annotations: { 'example.com/color': 'red' } },
     })

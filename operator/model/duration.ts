@@ -1,4 +1,4 @@
-/** Durations as people write them in specs and flags: Go's syntax, because the seeds' CRDs were written for it. */
+/** Durations as people write them in specs and flags: Go's syntax, as metav1.Duration reads them. */
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 

@@ -8,5 +8,5 @@ export interface Logger {
   child(fields: object): Logger
 }
 
-/** Says nothing: for work whose result tells everything, and servers whose log nobody reads. */
+/** Writes nothing: for work whose result says all, and for servers in tests. */
 export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }

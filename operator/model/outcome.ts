@@ -33,8 +33,8 @@ export interface Backoff extends ExponentialBackoff {
   readonly jitter: number
 }
 
-/** How a handler ended, before it is judged. */
-export type Ended = { readonly requeueAfter: number | undefined } | { readonly error: unknown }
+/** How a handler result, before it is judged. */
+export type CallResult = { readonly requeueAfter: number | undefined } | { readonly error: unknown }
 
 /** What that means. Delays in milliseconds. */
 export type Outcome =
@@ -64,19 +64,19 @@ export const exponentialDelay = ({ initial, factor, max }: ExponentialBackoff, f
  * `now` is in milliseconds since the epoch, `random` in [0, 1). RUNTIME-3, RUNTIME-4.
  */
 export const decideOutcome = (
-  ended: Ended,
+  result: CallResult,
   attempt: Attempt,
   limits: Limits,
   { now, random }: { now: number; random: number },
 ): Outcome => {
   const runtime = now - attempt.startedAt
-  if (!('error' in ended)) {
-    const delay = ended.requeueAfter
+  if (!('error' in result)) {
+    const delay = result.requeueAfter
     if (delay === undefined) return { kind: 'success' }
     return runtime + delay >= limits.timeout ? timedOut(runtime, undefined) : { kind: 'requeue', delay }
   }
 
-  const error = asError(ended.error)
+  const error = asError(result.error)
   if (error instanceof PermanentError) return { kind: 'permanent', error, reason: error.reason ?? 'Failed' }
   const explicit = error instanceof TemporaryError
   if (!explicit && limits.errors === 'permanent') return { kind: 'permanent', error, reason: 'Failed' }

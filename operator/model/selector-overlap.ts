@@ -54,7 +54,7 @@ const choose = ({ absent, values }: Allowed): string | undefined => {
   return absent ? undefined : unusedValue(values.allBut)
 }
 
-/** Label values are finite in theory, 63 characters long, but nobody lists them all. */
+/** Label values are finite in theory, 63 characters long, but far too many to list. */
 const unusedValue = (used: ReadonlySet<string>): string => {
   let number = 0
   while (used.has(`any-${number}`)) number += 1

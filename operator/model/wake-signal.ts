@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Wakes a loop before its time: a ring that nobody waits for is kept until somebody does. */
+/** Wakes a loop before its time. A wake-up while no loop waits ends the next wait at once. */
 export class WakeSignal {
   readonly #clock: Clock
   #isSet = false
@@ -15,7 +15,7 @@ export class WakeSignal {
     this.#sleep.abort()
   }
 
-  /** Until it rings, the milliseconds have passed, or the signal aborts; never throws. */
+  /** Until `wake` is called, the milliseconds have passed, or the signal aborts; never throws. */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     if (!this.#isSet) await this.#clock.sleep(milliseconds, AbortSignal.any([signal, this.#sleep.signal]))
     this.#isSet = false

@@ -9,7 +9,7 @@ const CLAUSE = /%(?:\.(\d+))?(.)?/gsu
 const DEFAULT_PRECISION = 6
 const MOST_DIGITS = 99
 /** A format may make a short text long: more than this is no text any more. */
-const LONGEST = 1_048_576
+const MAX_CHARS = 1_048_576
 
 export const format = (text: string, args: readonly unknown[]): string => {
   let next = 0
@@ -21,7 +21,7 @@ export const format = (text: string, args: readonly unknown[]): string => {
     const filled = fill(letter, digits, args[next])
     next += 1
     size += filled.length
-    if (size > LONGEST) throw functionError('format_error', `format: the text is longer than ${LONGEST} characters`)
+    if (size > MAX_CHARS) throw functionError('format_error', `format: the text is longer than ${MAX_CHARS} characters`)
     return filled
   })
 }

@@ -7,7 +7,7 @@ const isMissing = (value: Value): boolean => value === null || value === ''
 
 const TWO_63 = 2 ** 63
 
-/** An int of a number, or of a text that is one. A text that is none is an error here; the peer makes 0 of it. */
+/** An int of a number, or of a text that is one. A text that is none is an error here; the Go program makes 0 of it. */
 const int = (value: Value): bigint => {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number' && Math.abs(value) < TWO_63) return BigInt(Math.trunc(value))

@@ -211,9 +211,9 @@ describe('admission', () => {
 
   it('ends with one line when its port is taken', async () => {
     await using the = await world(plane)
-    const taken = createServer().listen(0, '127.0.0.1')
-    await eventually(() => expect(taken.listening).toBe(true))
-    const address = taken.address()
+    const occupied = createServer().listen(0, '127.0.0.1')
+    await eventually(() => expect(occupied.listening).toBe(true))
+    const address = occupied.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const one = operator({
       controllers: [controller(Widget, { name: 'taken', ...IN_ANNOTATIONS })],
@@ -227,7 +227,7 @@ describe('admission', () => {
       },
     })
     await expect(one.start()).rejects.toThrow(`--webhook-bind-address`)
-    taken.close()
+    occupied.close()
   })
 })
 
