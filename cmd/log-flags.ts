@@ -1,6 +1,6 @@
+import { LOG_FORMATS, LOG_LEVELS } from '#lib/log/logger.ts'
 import { flag } from '#operator/flags/flag.ts'
 import { oneOf } from '#operator/flags/values.ts'
-import { LOG_FORMATS, LOG_LEVELS } from './log.ts'
 
 /** Flags of every command that runs on and logs. */
 export const logFlags = {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as realDelay } from 'node:timers/promises'
 import dotI, { type ResourceEvent, ResourceEventType, type ResourceMeta, ResourceMetaImpl } from '@dot-i/k8s-operator'
 import { load } from 'js-yaml'
+import { createLogger } from '#lib/log/logger.ts'
 import { type Api, createApi } from './client/api.ts'
 import { isAlreadyExists, isNotFound } from './client/errors.ts'
 import { type KubeConfigSource, loadKubeConfig } from './client/kubeconfig.ts'
@@ -9,7 +10,6 @@ import { reflect } from './client/reflector.ts'
 import { createTransport, type Transport } from './client/transport.ts'
 import { createEventQueue, type EventQueue } from './engine/event-queue.ts'
 import { withDefaults } from './engine/settings.ts'
-import { lineLog } from './linelog.ts'
 import { systemClock } from './model/clock.ts'
 import { toMilliseconds } from './model/duration.ts'
 import type { Logger } from './model/log.ts'
@@ -42,7 +42,7 @@ export class ControllerHost extends dotI.default {
 
   /** @throws KubeConfigError */
   constructor(options: HostOptions = {}) {
-    const log = options.log ?? lineLog()
+    const log = options.log ?? createLogger()
     super(log)
     this.#options = options
     this.#log = log

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as realDelay } from 'node:timers/promises'
+import { createLogger } from '#lib/log/logger.ts'
 import type { Admission, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
 import { runWithLease } from './client/lease.ts'
@@ -13,7 +14,6 @@ import type { Definition } from './engine/definition.ts'
 import { createInformers, type Informer, type Informers, type WatchProblem } from './engine/informers.ts'
 import { type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
 import type { Health } from './health.ts'
-import { lineLog } from './linelog.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { type Clock, systemClock } from './model/clock.ts'
 import { toMilliseconds } from './model/duration.ts'
@@ -79,7 +79,7 @@ export interface Operator {
 
 /** Runs controllers against one API server. @throws TypeError, DurationError for settings that can't work */
 export const operator = (options: OperatorOptions): Operator => {
-  const { clock = systemClock, log = lineLog(), random = Math.random, namespaces, metrics } = options
+  const { clock = systemClock, log = createLogger(), random = Math.random, namespaces, metrics } = options
   const { identity = `${hostname()}_${randomBytes(4).toString('hex')}` } = options
   const settings = withDefaults(options.settings)
   const definitions = options.controllers.map(({ definition }) => definition)

@@ -1,3 +1,4 @@
+import { createLogger } from '#lib/log/logger.ts'
 import { KubeConfigError } from '#operator/client/kubeconfig.ts'
 import { loadTransport, type Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/model/clock.ts'
@@ -5,7 +6,6 @@ import { CredentialsError, LockedError, RefusedError, readAuthenticator, runAgen
 import { machineInventory } from '#services/agent/machine-inventory.ts'
 import { buildInfo } from '../build-info.ts'
 import { Failure, UsageError } from '../failure.ts'
-import { createLogger } from '../log.ts'
 import { stopOnSignals } from '../signals.ts'
 import type { AgentFlags } from './command.ts'
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { AdmissionHandler } from '../engine/definition.ts'
-import { lineLog } from '../linelog.ts'
 import { PermanentError, TemporaryError } from '../model/errors.ts'
+import { silent as log } from '../model/log.ts'
 import { type AdmissionRequest, mutate, parseReview, validate } from './review.ts'
 
-const log = lineLog(() => {})
 const object = {
   apiVersion: 'test/v1',
   kind: 'Widget',

@@ -2,11 +2,10 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Definition } from '../engine/definition.ts'
-import { lineLog } from '../linelog.ts'
+import { silent as log } from '../model/log.ts'
 import { createAuthority, type KeyPair, signLeaf } from './certificates.ts'
 import { createWebhookServer } from './server.ts'
 
-const log = lineLog(() => {})
 const definition = { name: 'widgets', validators: [], mutators: [] } as unknown as Definition
 const server = createWebhookServer([definition], { host: '127.0.0.1', port: 0 }, log)
 let authority: KeyPair

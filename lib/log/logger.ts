@@ -1,6 +1,15 @@
 import pino, { type DestinationStream } from 'pino'
-import type { Logger } from '#operator/model/log.ts'
 import { redact } from './redact.ts'
+
+/** What the runtime and controllers need of a logger. Fields, not text, carry the values. */
+export interface Logger {
+  debug(message: string, fields?: object): void
+  info(message: string, fields?: object): void
+  warn(message: string, fields?: object): void
+  error(message: string, fields?: object): void
+  /** A logger whose every line also carries these fields. */
+  child(fields: object): Logger
+}
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export const LOG_FORMATS = ['json', 'text'] as const
@@ -38,7 +47,7 @@ const shortly = (value: unknown): string =>
  * @param output Where lines go; standard error when left out, synchronously, so that nothing is lost at exit.
  */
 export const createLogger = (
-  { logLevel, logFormat }: LogOptions,
+  { logLevel = 'info', logFormat = 'json' }: Partial<LogOptions> = {},
   output: DestinationStream = pino.destination({ fd: 2, sync: true }),
 ): Logger => {
   const destination = logFormat === 'json' ? output : { write: (json: string) => output.write(asText(json)) }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLogger, type LogOptions } from './log.ts'
+import { createLogger, type LogOptions } from './logger.ts'
 
 /** A logger and what it has written. */
 const logging = (options: Partial<LogOptions> = {}) => {
