@@ -1,4 +1,4 @@
-/** A connection to a NATS server that the fleet can use. It does not come back by itself: whoever opened it opens another. */
+/** A connection to a NATS server that the fleet can use. It does not come back by itself: its caller opens another. */
 import { readFile } from 'node:fs/promises'
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import {
@@ -82,7 +82,7 @@ const managerOf = (place: string, connection: NatsConnection): Promise<JetStream
     throw new NatsProblem('NoJetStream', `NATS at ${place} runs without JetStream: start it with -js`, { cause: error })
   })
 
-/** What a failed request means, in the words of whoever runs the fleet. */
+/** What a failed request means, as a sentence for those who run the fleet. */
 export const toNatsProblem = (what: string, error: unknown): NatsProblem => {
   if (error instanceof NatsProblem) return error
   if (error instanceof PermissionViolationError)
