@@ -14,7 +14,7 @@ changes.on.field(
   ({ name, old, diff }) => {
     if (old === undefined) return
     for (const { op, path, old: before, new: now } of diff)
-      console.log(`${name}: ${op} ${path.join('.')} ${before ?? '-'} -> ${now ?? '-'}`)
+      console.log(`${name}: ${op} ${path.join('.')} ${JSON.stringify(before)} -> ${JSON.stringify(now)}`)
   },
   labelled,
 )
