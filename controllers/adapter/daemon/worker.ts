@@ -18,7 +18,7 @@ import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
 import type { EventSource } from '../events/source.ts'
 import type { HttpClient } from '../http/client.ts'
 import { countRun, type Metrics } from '../metrics.ts'
-import { ApiReader, NothingToDoError } from '../run/api-reader.ts'
+import { ApiReader } from '../run/api-reader.ts'
 import { Redactor } from '../run/redactor.ts'
 import { ReportDedup } from '../run/report-dedup.ts'
 import { type RunResult, run } from '../run/run.ts'
@@ -28,6 +28,7 @@ import { kubernetesTransport } from '../transports/kubernetes.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import { AppliedObjects } from '../watch/applied-objects.ts'
 import { EventIntake } from './event-intake.ts'
+import { forgetDeleted } from './forget-deleted.ts'
 import { KeyedQueue, type WorkItem } from './keyed-queue.ts'
 import type { TaskStats } from './task-stats.ts'
 
@@ -63,8 +64,6 @@ export interface WorkerOptions {
 const GIVE_BACK_DELAY_MS = 5_000
 /** How often an HTTP service is asked whether a deletion is done: nothing there can be watched. ADAPTER-56. */
 const HTTP_DELETION_POLL_MS = 2_000
-/** How long a resource that fails or is being deleted may be without an event before the API is asked whether it is still there. */
-const UNHEARD_AFTER_MS = 60_000
 /** Events are taken ahead of runs, so that several for one resource become one run. */
 const PREFETCH_FACTOR = 2
 
@@ -187,28 +186,19 @@ export class Worker {
     }
   }
 
-  /** No event comes for a resource that is removed by force or has other labels: it would be counted as failing, or stuck, for ever. */
-  async #forgetDeleted(signal: AbortSignal): Promise<void> {
-    const { stats, clock, onStatusChange } = this.#options
-    while (!signal.aborted) {
-      await clock.sleep(UNHEARD_AFTER_MS, signal)
-      for (const event of stats.unheardSince(clock.now().getTime() - UNHEARD_AFTER_MS)) {
-        if (signal.aborted || !(await this.#isGoneOrUnselected(event, signal))) continue
-        stats.forget(event.data.id)
+  #forgetDeleted(signal: AbortSignal): Promise<void> {
+    const { stats, apiClient, clock, onStatusChange } = this.#options
+    return forgetDeleted({
+      stats,
+      apiClient,
+      isSelected: (resource) => this.#isSelected(resource),
+      onForgotten: () => {
         this.#updateDeletionGauge()
         onStatusChange()
-      }
-    }
-  }
-
-  /** Whether the resource is gone or no longer selected; false when the API does not answer. */
-  async #isGoneOrUnselected(event: ReconcileEvent, signal: AbortSignal): Promise<boolean> {
-    try {
-      const resource = await new ApiReader(this.#options.apiClient, hrefOf(event)).resource(signal)
-      return resource !== undefined && !this.#isSelected(resource)
-    } catch (error) {
-      return error instanceof NothingToDoError
-    }
+      },
+      clock,
+      signal,
+    })
   }
 
   #isSelected({ labels }: JsonObject): boolean {
