@@ -1,4 +1,4 @@
-/** The Sentinel's metrics. The six of the seed have exactly its names and labels (sentinel, Metrics and Observability). */
+/** The Sentinel's metrics. Names and labels of the first six are SENTINEL-30. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Reason } from './decision/decide.ts'
 import type { Counts, Schedule } from './decision/schedule.ts'

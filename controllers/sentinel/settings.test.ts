@@ -5,7 +5,8 @@ import { fixedPartition, formatShard, owns, parseSettings, sameResources } from 
 const spec = (change: object = {}): SentinelConfigSpec =>
   ({ resourceType: 'clusters', hyperfleetAPI: { url: 'http://api:8080' }, ...change }) as SentinelConfigSpec
 
-test('a minimal spec gets the defaults of the seed', () => {
+// SENTINEL-27
+test('a minimal spec gets the defaults', () => {
   expect(parseSettings(spec())).toEqual({
     resourceType: 'clusters',
     backoff: { notReady: 10_000, ready: 1_800_000 },
@@ -56,6 +57,7 @@ describe('the shard as text', () => {
   })
 })
 
+// SENTINEL-23
 test('a resource belongs to the shard by its labels, where a missing one satisfies NotIn', () => {
   const config = parseSettings(
     spec({ shardSelector: { matchExpressions: [{ key: 'region', operator: 'NotIn', values: ['us-east'] }] } }),

@@ -67,7 +67,7 @@ export class ApiOptionsError extends Error {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
-/** Without authentication only this machine is served. @throws ApiOptionsError */
+/** Without authentication only this machine is served (API-46). @throws ApiOptionsError */
 export const refuseUnauthenticatedNetwork = ({
   listen,
   issuers = [],

@@ -33,7 +33,7 @@ export interface RunningApi {
   stop(): Promise<void>
 }
 
-/** The peer's threshold. */
+/** The Go service's threshold. */
 const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 
 /**

@@ -97,6 +97,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect(reasonsOf(await claims(1, group))).toEqual(['Marker'])
     }
 
+    // API-34
     test('delivers every event, in the order in which they were posted', async () => {
       const { post, claims } = await start()
       const reasons = Array.from({ length: 30 }, (_, n) => `Reason${n}`)
@@ -104,6 +105,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect(reasonsOf(await claims(30, 'dns', { max: 7 }))).toEqual(reasons)
     })
 
+    // API-34
     test('gives each group what its kind and selector choose', async () => {
       const { api, id, put, post, claims, ...rest } = await start()
       await put('eu', { labels: 'region in (eu)' })
@@ -147,6 +149,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       await onlyNext({ post, claims, ...rest })
     })
 
+    // API-35
     test('delivers again when the visibility ends, and an outdated receipt does nothing any more', async () => {
       const { world, post, claim, acknowledge, extend, ...rest } = await start()
       await post('A')
@@ -185,6 +188,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect(await acknowledge(first as Claimed)).toBe(409)
     })
 
+    // API-36
     test('an event that was delivered too often goes to the dead letters, and those after it come through', async () => {
       const { post, claim, claims, extend, deadLetters } = await start()
       await post('Poison')
@@ -215,6 +219,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect(await claim()).toMatchObject([{ deliveries: 1, event: { replay: 1 } }])
     })
 
+    // API-36
     test('a dead letter can be replayed: it comes marked, counted from one, and may die again', async () => {
       const { id, post, claim, extend, deadLetters, replay, claims, ...rest } = await start()
       await post('Poison')
@@ -330,6 +335,7 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       expect((await waiting).status).toBe(404)
     })
 
+    // API-33
     test('equal events are one until a consumer takes it', async () => {
       const { post, claim, put, claims } = await start()
       const first = await post('A')

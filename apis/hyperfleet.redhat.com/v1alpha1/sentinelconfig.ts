@@ -1,6 +1,6 @@
 /**
  * SentinelConfig: which resources of the HyperFleet API one Sentinel pulses, and how often.
- * Seed: sentinel, SentinelConfig CRD (group, names, fields, defaults); design page 30 adds `autoShard` and the status.
+ * Fields and defaults: SENTINEL-27.
  */
 import Type, { type Static } from 'typebox'
 import { duration } from '#apis/schema/duration.ts'
@@ -131,7 +131,7 @@ export const SentinelConfig = defineResource<SentinelConfigSpec, SentinelConfigS
 export const sentinelConfigKind = (): CustomKind => ({
   resource: SentinelConfig,
   description: 'A SentinelConfig names a shard of HyperFleet resources and how often the Sentinel pulses each of them.',
-  // The seed's short name. It is also StorageClass's, which wins in kubectl: docs say `kubectl get sentinelconfigs`.
+  // The short name. It is also StorageClass's, which wins in kubectl: docs say `kubectl get sentinelconfigs`.
   shortNames: ['sc'],
   spec: spec(),
   status: status(),

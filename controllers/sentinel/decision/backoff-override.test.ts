@@ -16,6 +16,7 @@ test('labels set each backoff by itself', () => {
 test('an annotation wins over a label', () => {
   expect(of({ [READY]: '2h' }, { [READY]: '1h' }).backoff).toEqual({ ready: 3_600_000 })
 })
+// SENTINEL-11
 test('1s and 24h are the bounds, inclusive', () => {
   expect(of({ [NOT_READY]: '1s', [READY]: '24h' }).backoff).toEqual({ notReady: 1_000, ready: 86_400_000 })
 })

@@ -1,4 +1,4 @@
-/** Backoffs that one resource asks for itself, by labels or annotations (seed: sentinel, Future Enhancements). */
+/** Backoffs that one resource asks for itself, by labels or annotations (SENTINEL-11). */
 import { DurationError, formatDuration, parseDuration } from '#operator/model/duration.ts'
 import type { Backoff } from './decide.ts'
 import type { ResourceBody } from './resource.ts'

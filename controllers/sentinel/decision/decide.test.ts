@@ -21,13 +21,16 @@ const seen = (change: Partial<PulseHistory> = {}): PulseHistory => ({
 })
 
 describe('a pulse is due at once', () => {
-  test('when nobody was ever told of the resource', () => {
+  // SENTINEL-1
+  test('when no pulse of the resource was ever sent', () => {
     expect(nextPulse(NEVER_PULSED, facts(), backoff)).toEqual({ at: IMMEDIATELY, reason: 'New' })
   })
+  // SENTINEL-2
   test('when its generation was not pulsed yet, even if it is ready and was reported a moment ago', () => {
     const changed = facts({ generation: 2, ready: true, reference: 99 })
     expect(nextPulse(seen({ pulsedAt: 99 }), changed, backoff)).toEqual({ at: IMMEDIATELY, reason: 'SpecChanged' })
   })
+  // SENTINEL-3
   test('when its deletion was just asked for, and says so although the generation rose too', () => {
     expect(nextPulse(seen(), facts({ deleting: true, generation: 2 }), backoff)).toEqual({
       at: IMMEDIATELY,
@@ -58,6 +61,7 @@ describe('otherwise it waits for the backoff', () => {
   })
 })
 
+// SENTINEL-4
 test('a seen generation is never due before its backoff since report and pulse has passed', () => {
   fc.assert(
     fc.property(fc.boolean(), fc.nat(1e9), fc.option(fc.nat(1e9), { nil: undefined }), (ready, reference, pulsedAt) => {

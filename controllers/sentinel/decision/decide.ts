@@ -30,7 +30,7 @@ export interface PulseHistory {
 export const NEVER_PULSED: PulseHistory = { generation: undefined, deleting: false, pulsedAt: undefined }
 
 export interface NextPulse {
-  /** Due when now >= at (inclusive: seed, sentinel, Decision Engine). */
+  /** Due when now >= at, inclusive (SENTINEL-4). */
   readonly at: number
   readonly reason: Reason
 }
@@ -39,8 +39,7 @@ export interface NextPulse {
 export const IMMEDIATELY = Number.NEGATIVE_INFINITY
 
 /**
- * When the next pulse of a resource is due, and why.
- * Seeds: sentinel, Decision Engine (the two backoffs); pulses-and-status, "Sentinel will publish messages whenever" (spec change).
+ * When the next pulse of a resource is due, and why: SENTINEL-1 to SENTINEL-4.
  */
 export const nextPulse = (history: PulseHistory, state: ResourceState, backoff: Backoff): NextPulse => {
   if (history.generation === undefined) return { at: IMMEDIATELY, reason: 'New' }

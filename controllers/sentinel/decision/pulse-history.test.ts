@@ -76,6 +76,7 @@ describe('a Sentinel that follows another one', () => {
   test('does not pulse as new what the other one had seen', () => {
     expect(next(resource({ ready: false }), HOUR).reason).toBe('NotReadyBackoffExpired')
   })
+  // SENTINEL-16
   test('goes on in the rhythm of the other one, although no report came for hours', () => {
     expect(next(resource({ reported: HOUR }), 10 * HOUR + MINUTE).at).toBe(10.5 * HOUR)
   })

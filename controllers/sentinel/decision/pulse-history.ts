@@ -1,6 +1,6 @@
 /**
  * What an earlier Sentinel already pulsed, worked out from the resource alone, so that neither a restart nor a hand-over is a storm.
- * docs/decisions/sentinel-restart.md says why this is enough.
+ * docs/decisions/sentinel-restart.md says why this is enough (SENTINEL-16).
  */
 import { type Backoff, NEVER_PULSED, type PulseHistory } from './decide.ts'
 import { readReadiness } from './readiness.ts'

@@ -17,6 +17,7 @@ const condition = (type: string, change: object = {}) => ({
   ...change,
 })
 
+// SENTINEL-8
 test('the condition Ready says ready, and its last_updated_time is the clock', () => {
   expect(readiness({ phase: 'NotReady', conditions: [condition('Ready')] })).toEqual({
     condition: 'Ready',
@@ -32,6 +33,7 @@ test('Reconciled stands in where there is no Ready, wherever it is in the list',
   expect(readiness({ conditions })).toMatchObject({ condition: 'Reconciled', ready: false })
 })
 
+// SENTINEL-7
 test('Ready wins over Reconciled', () => {
   const conditions = [condition('Reconciled'), condition('Ready', { status: 'False' })]
   expect(readiness({ conditions })).toMatchObject({ condition: 'Ready', ready: false })
@@ -42,11 +44,13 @@ test('a condition that nobody reported on yet carries the time of the creation',
   expect(readiness({ conditions })).toMatchObject({ reported: false, reference: at(CREATED) })
 })
 
+// SENTINEL-7
 test('without conditions the phase says ready, and lastTransitionTime is the clock', () => {
   expect(readiness({ phase: 'Ready', lastTransitionTime: LATER })).toMatchObject({ ready: true, reference: at(LATER) })
   expect(readiness({ phase: 'Provisioning' })).toMatchObject({ ready: false, reference: at(CREATED), reported: false })
 })
 
+// SENTINEL-9
 test('a kind without adapters, which has neither, counts as ready since its creation', () => {
   expect(readiness({ conditions: [] })).toEqual({
     condition: undefined,

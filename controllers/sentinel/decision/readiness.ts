@@ -1,7 +1,7 @@
 /** Whether a resource is ready, and since when the backoff counts: from the body the API serves, in any of its dialects. */
 import type { Condition, ResourceBody } from './resource.ts'
 
-/** The conditions that say ready: the seed's name first, then the one of HyperFleet APIs in the field. */
+/** The conditions that say ready, the first that is there (SENTINEL-7). */
 const READY_CONDITIONS = ['Ready', 'Reconciled'] as const
 export type ReadyCondition = (typeof READY_CONDITIONS)[number]
 
@@ -18,8 +18,8 @@ export interface Readiness {
 }
 
 /**
- * Ready is the condition `Ready` (seed: pulses-and-status) or `Reconciled`, else `status.phase` (seed: sentinel).
- * A kind without adapters has neither: nobody will ever report, so it counts as ready since its creation.
+ * Ready is the condition `Ready` or `Reconciled`, else `status.phase` (SENTINEL-7); the reference time is SENTINEL-8.
+ * A kind without adapters has neither: no report will ever come, so it counts as ready since its creation (SENTINEL-9).
  */
 export const readReadiness = ({ createdAt, conditions, phase, lastTransitionAt }: ResourceBody): Readiness => {
   const condition = readyCondition(conditions)

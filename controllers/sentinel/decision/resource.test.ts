@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MalformedResource, parseResource } from './resource.ts'
 
-test('the resource of the seed, which has neither generation nor times of its own', () => {
+test('a resource that has neither generation nor times of its own', () => {
   const status = { phase: 'Provisioning', lastTransitionTime: '2025-10-21T12:00:00Z' }
   expect(parseResource({ id: 'cls-123', status })).toEqual({
     id: 'cls-123',
@@ -17,7 +17,7 @@ test('the resource of the seed, which has neither generation nor times of its ow
   })
 })
 
-test('deleted_at of the seed and deleted_time of the wire are the same', () => {
+test('deleted_at and deleted_time are the same', () => {
   const deleted = '2026-01-01T00:00:00Z'
   expect(parseResource({ id: 'a', deleted_at: deleted }).deletedAt).toBe(Date.parse(deleted))
   expect(parseResource({ id: 'a', deleted_time: deleted }).deletedAt).toBe(Date.parse(deleted))

@@ -10,7 +10,7 @@ export interface Condition {
 /** What the Sentinel reads of a resource. Times are milliseconds since the epoch. */
 export interface ResourceBody {
   readonly id: string
-  /** 0 where the API has no generations (seed: sentinel, Status Tracking). */
+  /** 0 where the API has no generations. */
   readonly generation: number
   /** 0 where the API does not say. */
   readonly createdAt: number

@@ -43,6 +43,7 @@ test('a new generation is pulsed at once, and once', () => {
   expect(drain(schedule, 10)).toEqual([])
 })
 
+// SENTINEL-14
 test('a generation that changes while its pulse is on the way gets its own pulse afterwards', () => {
   const schedule = new Schedule(backoff)
   schedule.observe(sighting('a', {}, NEVER_PULSED), 0)
@@ -74,6 +75,7 @@ test('a failed pulse is tried again at the moment given, and the others are not 
   expect(drain(schedule, 5)).toEqual(['a New'])
 })
 
+// SENTINEL-20
 test('what a sweep did not see is forgotten', () => {
   const schedule = new Schedule(backoff)
   schedule.observe(sighting('gone'), 0)
@@ -111,11 +113,13 @@ test('waiting counts neither what is due nor what is in flight', () => {
 })
 
 describe('clocks', () => {
+  // SENTINEL-8
   test('a report from the future counts as made now', () => {
     const schedule = new Schedule(backoff)
     schedule.observe(sighting('a', { reference: 1_000_000 }), 5)
     expect(drain(schedule, 15)).toEqual(['a NotReadyBackoffExpired'])
   })
+  // SENTINEL-12
   test('a clock set back by a year does not stop pulses for a year', () => {
     const schedule = new Schedule(backoff)
     schedule.observe(sighting('a'), 0)
@@ -179,6 +183,7 @@ test('any history: the same pulses as a table searched from top to bottom', () =
   )
 })
 
+// SENTINEL-10
 test('any fleet without reports: each resource is pulsed once per backoff, neither more nor less', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 20 }), (fleet) => {

@@ -78,6 +78,7 @@ test('what was told just before the facts became live leaves nothing undecided',
   expect(dispatcher.isDone).toBe(true)
 })
 
+// SENTINEL-15
 test('a refused pulse is owed until it is taken, and tried again after the poll interval', async () => {
   isLive = true
   refuse = true

@@ -26,10 +26,11 @@ const setUp = () => {
     clock,
     stop.signal,
   )
-  const settle = () => new Promise((resolve) => setImmediate(resolve))
-  return { clock, flying, outcomes, stop, publisher, settle }
+  const flush = () => new Promise((resolve) => setImmediate(resolve))
+  return { clock, flying, outcomes, stop, publisher, settle: flush }
 }
 
+// SENTINEL-14
 test('there is room for eight pulses at a time', async () => {
   const { publisher, flying, settle } = setUp()
   let sent = 0

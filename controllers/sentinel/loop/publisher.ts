@@ -1,5 +1,5 @@
 /**
- * Sends pulses: a bounded number at a time, and one that fails holds up no other.
+ * Sends pulses: a bounded number at a time, and one that fails holds up no other (SENTINEL-14, SENTINEL-15).
  * Each resource keeps its order, because the schedule hands out a resource's next pulse only when the one before has landed.
  */
 

@@ -21,11 +21,12 @@ const rest = claimant('rest', {
   shardSelector: { matchExpressions: [{ key: 'region', operator: 'NotIn', values: ['us-east', 'us-west'] }] },
 })
 
+// SENTINEL-35
 describe('overlap', () => {
   test('regions are disjoint', () => {
     expect(describeOverlap(east, [west, rest])).toBeUndefined()
   })
-  test('the bad example of the seed is found, with labels that both select', () => {
+  test('selectors of different labels overlap, with labels that both select', () => {
     expect(describeOverlap(east, [west, prod])).toBe(
       'prod selects the same resources, for example one with region=us-east,environment=prod',
     )
@@ -46,6 +47,7 @@ describe('overlap', () => {
   })
 })
 
+// SENTINEL-36
 describe('gap', () => {
   test('a resource without any of the labels is owned by nobody until a default shard is there', () => {
     const unlabelled = { id: 'a', labels: {} }

@@ -1,6 +1,6 @@
 /**
  * Who owns which resource, across all SentinelConfigs of one resource type: nobody may be owned twice (pulsed twice),
- * nobody left out (never pulsed). Selectors are compared exactly, with a label set that both match as witness.
+ * nobody left out (never pulsed). Selectors are compared exactly, with a label set that both match as witness (SENTINEL-35, SENTINEL-36).
  */
 
 import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'

@@ -19,6 +19,7 @@ test('without slots nobody owns anything', () => {
   expect(slotOf('a', [])).toBeUndefined()
 })
 
+// SENTINEL-33
 test('an id moves only to the slot that is added', () => {
   fc.assert(
     fc.property(fc.string(), fc.integer({ min: 1, max: 50 }), (id, shards) => {
@@ -29,13 +30,13 @@ test('an id moves only to the slot that is added', () => {
 })
 
 test('a fourth slot takes about a quarter, and equally from the other three', () => {
-  const taken = [0, 0, 0]
+  const movedFrom = [0, 0, 0]
   for (const id of ids) {
     const before = slotOf(id, slotNumbers(3)) ?? 0
-    if (slotOf(id, slotNumbers(4)) === 3) taken[before] = (taken[before] ?? 0) + 1
+    if (slotOf(id, slotNumbers(4)) === 3) movedFrom[before] = (movedFrom[before] ?? 0) + 1
   }
-  for (const share of taken) expect(share).toBeGreaterThan(ids.length / 12 - 150)
-  for (const share of taken) expect(share).toBeLessThan(ids.length / 12 + 150)
+  for (const share of movedFrom) expect(share).toBeGreaterThan(ids.length / 12 - 150)
+  for (const share of movedFrom) expect(share).toBeLessThan(ids.length / 12 + 150)
 })
 
 test('ids that differ in one digit are spread over the slots', () => {

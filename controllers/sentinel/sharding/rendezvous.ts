@@ -1,6 +1,6 @@
 /**
  * Which slot of a divided shard owns a resource: rendezvous hashing, so that one more slot takes its own share
- * from the others and moves nothing else.
+ * from the others and moves nothing else (SENTINEL-33).
  */
 
 /** The slot with the highest score for the id owns it; undefined when there is no slot. */

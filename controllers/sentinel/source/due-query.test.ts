@@ -5,6 +5,7 @@ import { buildSelection } from './selection.ts'
 
 const at = (text: string) => Date.parse(text)
 
+// SENTINEL-21
 test('a poll asks three questions, each from its own index', () => {
   expect(
     formatDueSearches({

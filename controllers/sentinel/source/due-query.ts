@@ -12,7 +12,7 @@ export interface DueQuery {
   readonly changedSince: number
 }
 
-/** One search each: together in one OR they cost the API four times as much (anchors/hyperfleet-sentinel, 4.5). */
+/** One search each: together in one OR they cost the API four times as much (SENTINEL-21). */
 export const formatDueSearches = ({ condition, notReadyBefore, readyBefore, changedSince }: DueQuery): string[] => {
   const status = `status.conditions.${condition}`
   return [

@@ -1,4 +1,4 @@
-/** What is asked of the API, so that it sends no more than the shard: a help for the API, never trusted (see pulse loop). */
+/** What is asked of the API, so that it sends no more than the shard: a help for the API, never trusted (SENTINEL-22). */
 import { formatSelector, type Selector } from '#operator/model/selector.ts'
 
 export interface Selection {

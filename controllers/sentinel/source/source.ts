@@ -25,5 +25,5 @@ export interface Source {
   changes(signal: AbortSignal): AsyncIterable<SourceChange>
 }
 
-/** How often the whole shard is read, in milliseconds: the safety net under streams and due-only queries. */
+/** How often the whole shard is read, in milliseconds (SENTINEL-20): the safety net under streams and due-only queries. */
 export const SWEEP_INTERVAL_MS = 600_000

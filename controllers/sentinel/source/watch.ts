@@ -4,7 +4,7 @@
  *   from nothing: everything as `added` ─► bookmark: that was all ─► changes as they come
  *   after a break: from the last version seen ─► what was missed ─► bookmark ─► changes as they come
  *
- * Every SWEEP_EVERY, and when the API has forgotten that version (410), it begins from nothing again.
+ * Every SWEEP_EVERY, and when the API has forgotten that version (410), it begins from nothing again (SENTINEL-25).
  */
 
 import type { Clock } from '#operator/model/clock.ts'

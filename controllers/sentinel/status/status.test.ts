@@ -5,7 +5,7 @@ import { buildStatus, type SentinelState } from './status.ts'
 const NOW = new Date('2026-01-01T00:00:00Z')
 const running = { shard: 'region=us-east', resourceType: 'clusters', pollInterval: 5_000 }
 
-const situation = (change: Partial<SentinelState> = {}): SentinelState => ({
+const buildState = (change: Partial<SentinelState> = {}): SentinelState => ({
   generation: 3,
   specProblem: undefined,
   running,
@@ -21,13 +21,13 @@ const situation = (change: Partial<SentinelState> = {}): SentinelState => ({
 })
 
 /** `type=status/reason` of the conditions that hold, and of Ready. */
-const said = (change: Partial<SentinelState> = {}) =>
-  (buildStatus(situation(change), undefined, NOW).conditions ?? [])
+const activeConditions = (change: Partial<SentinelState> = {}) =>
+  (buildStatus(buildState(change), undefined, NOW).conditions ?? [])
     .filter(({ type, status }) => type === 'Ready' || status === 'True')
     .map(({ type, status, reason }) => `${type}=${status}/${reason}`)
 
 test('the whole status of a Sentinel at work', () => {
-  const { conditions: _, ...rest } = buildStatus(situation(), undefined, NOW)
+  const { conditions: _, ...rest } = buildStatus(buildState(), undefined, NOW)
   expect(rest).toEqual({
     observedGeneration: 3,
     shard: 'region=us-east',
@@ -41,6 +41,7 @@ test('the whole status of a Sentinel at work', () => {
   })
 })
 
+// SENTINEL-29
 describe('how it stands', () => {
   const unreachable = new HyperFleetError('APIUnreachable', 'GET http://api: connect ECONNREFUSED')
   test.for<[string, Partial<SentinelState>, string[]]>([
@@ -69,27 +70,27 @@ describe('how it stands', () => {
       ['Ready=True/Watching', 'Overlapping=True/SelectorsOverlap', 'Unowned=True/ResourcesWithoutShard'],
     ],
   ])('%s', ([, change, conditions]) => {
-    expect(said(change)).toEqual(conditions)
+    expect(activeConditions(change)).toEqual(conditions)
   })
 })
 
 test('a failure says what happens next', () => {
   const fetchFailure = new HyperFleetError('APIUnreachable', 'GET http://api: 503')
-  const { conditions, lastError } = buildStatus(situation({ fetchFailure }), undefined, NOW)
+  const { conditions, lastError } = buildStatus(buildState({ fetchFailure }), undefined, NOW)
   expect(conditions?.[0]?.message).toBe('GET http://api: 503; tried again every 5s')
   expect(lastError).toBe('GET http://api: 503')
 })
 
 test('repeating the same changes nothing, also not the time of the last transition', () => {
-  const first = buildStatus(situation(), undefined, NOW).conditions
-  expect(buildStatus(situation(), first ?? undefined, new Date('2026-01-02T00:00:00Z')).conditions).toEqual(first)
+  const first = buildStatus(buildState(), undefined, NOW).conditions
+  expect(buildStatus(buildState(), first ?? undefined, new Date('2026-01-02T00:00:00Z')).conditions).toEqual(first)
 })
 
 test('who else owns the resources, and how many nobody owns, is said in the words of the finding', () => {
   const findings = { overlap: 'prod selects the same', unowned: { count: 2, problem: '2 of the clusters' } }
-  const { conditions } = buildStatus(situation({ findings }), undefined, NOW)
+  const { conditions } = buildStatus(buildState({ findings }), undefined, NOW)
   expect(conditions).toContainEqual(expect.objectContaining({ type: 'Overlapping', message: 'prod selects the same' }))
   expect(conditions).toContainEqual(expect.objectContaining({ type: 'Unowned', message: '2 of the clusters' }))
-  const none = buildStatus(situation({ findings: { overlap: undefined, unowned: undefined } }), undefined, NOW)
+  const none = buildStatus(buildState({ findings: { overlap: undefined, unowned: undefined } }), undefined, NOW)
   expect(none.conditions).toContainEqual(expect.objectContaining({ type: 'Overlapping', status: 'False', message: '' }))
 })

@@ -36,7 +36,7 @@ const MAX_IDENTITY_CHARS = 256
 /** An identity, or why there is none. */
 export type Identity = { readonly identity: string } | { readonly missing: string }
 
-/** Who the caller is; it is stamped on what the caller writes. Peer: identity_claim, identity_claim_pattern. */
+/** Who the caller is; it is stamped on what the caller writes. Go service: identity_claim, identity_claim_pattern. */
 export const readIdentity = (claims: Claims, { identityClaim, identityPattern }: IdentityRules): Identity => {
   const name = identityClaim ?? (hasEmail(claims) ? 'email' : 'sub')
   const value = readClaim(claims, name)

@@ -6,7 +6,7 @@
  *   adapter  … and reports statuses, posts and consumes events (adapters and Sentinels)
  *   admin    everything, force-delete and purge too
  *
- * Design: 20-hyperfleet-api, Security.
+ * Rule: API-45.
  */
 export const ROLES = ['reader', 'editor', 'adapter', 'admin'] as const
 

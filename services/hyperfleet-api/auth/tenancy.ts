@@ -2,7 +2,7 @@ import { Problem } from '../problems/problem.ts'
 
 /**
  * Tenants: a gateway in front of this API says by headers to whom a request belongs. What a tenant creates carries its
- * tenancy for ever, and a tenant sees and changes only what carries exactly its own. Peer: server.tenant.
+ * tenancy for ever, and a tenant sees and changes only what carries exactly its own. Go service: server.tenant.
  */
 export interface TenantRules {
   /** With the value `true` the caller is of the system: an adapter or a Sentinel, which sees every tenant's resources. */

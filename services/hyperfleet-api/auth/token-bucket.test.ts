@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRateLimiter } from './token-bucket.ts'
 
-const PACE = { rate: 10, burst: 5 }
+const LIMIT = { rate: 10, burst: 5 }
 const at = (milliseconds: number) => new Date(milliseconds)
 
 test('after a rest a burst is taken at once, and then each request waits for its token', () => {
-  const limit = createRateLimiter(PACE)
+  const limit = createRateLimiter(LIMIT)
   expect([1, 2, 3, 4, 5].map(() => limit.take('a', at(0)))).toEqual([0, 0, 0, 0, 0])
   expect(limit.take('a', at(0))).toBe(100)
   expect(limit.take('a', at(60))).toBe(40)
@@ -18,7 +18,7 @@ test('whoever waits as long as they are told gets in', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 50 })
   fc.assert(
     fc.property(arrivals, (pauses) => {
-      const limit = createRateLimiter(PACE)
+      const limit = createRateLimiter(LIMIT)
       let now = 0
       for (const pause of pauses) {
         now += pause
@@ -35,14 +35,14 @@ test('in any span no more get in than the burst and what the rate allows', () =>
   const arrivals = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 200 })
   fc.assert(
     fc.property(arrivals, (pauses) => {
-      const limit = createRateLimiter(PACE)
+      const limit = createRateLimiter(LIMIT)
       let now = 0
-      let taken = 0
+      let waits = 0
       for (const pause of pauses) {
         now += pause
-        if (limit.take('a', at(now)) === 0) taken += 1
+        if (limit.take('a', at(now)) === 0) waits += 1
       }
-      expect(taken).toBeLessThanOrEqual(PACE.burst + (now / 1000) * PACE.rate + 1e-6)
+      expect(waits).toBeLessThanOrEqual(LIMIT.burst + (now / 1000) * LIMIT.rate + 1e-6)
     }),
   )
 })

@@ -30,7 +30,7 @@ export interface WatchMessage {
   readonly object: unknown
 }
 
-/** A pulse as the API takes it (SENTINEL-30). */
+/** A pulse as the API takes it (SENTINEL-13). */
 export interface PulseEvent {
   readonly resourceType: string
   readonly resourceId: string
@@ -171,9 +171,9 @@ const itemPath = (resourceType: string, id: string): string =>
   `${collectionPath(resourceType)}/${encodeURIComponent(id)}`
 
 const formatQuery = (query: Query): string => {
-  const given = new URLSearchParams()
-  for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, value)
-  return given.size === 0 ? '' : `?${given.toString()}`
+  const parameters = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) parameters.set(key, value)
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`
 }
 
 /** What the API can do beyond the common dialect. */

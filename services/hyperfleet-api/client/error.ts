@@ -1,4 +1,4 @@
-/** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready (SENTINEL-40). */
+/** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready (SENTINEL-29). */
 
 export type HyperFleetErrorReason =
   /** No answer in time, or one that says to come back: 5xx, 408, 429. */

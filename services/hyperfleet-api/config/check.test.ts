@@ -10,7 +10,7 @@ const refused = (content: unknown): string => {
   throw new Error('it was taken')
 }
 
-test('takes every key that an entity of the peer’s file has', () => {
+test('takes every key that an entity of the Go service’s file has', () => {
   const expression = { expression: 'true' }
   const config = {
     server: { openapi_schema_path: '/etc/hyperfleet/openapi.yaml' },

@@ -16,7 +16,7 @@ export const checkConfig = (content: unknown): ApiConfig => {
   )
 }
 
-/** A key without a value is a key that isn't there, as in the peer's file: `parent_kind: ""`. */
+/** A key without a value is a key that isn't there, as in the Go service's file: `parent_kind: ""`. */
 const withoutBlanks = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutBlanks)
   if (typeof value !== 'object' || value === null) return value

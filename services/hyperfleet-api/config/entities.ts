@@ -1,6 +1,6 @@
 import Type from 'typebox'
 
-/** `entities`: the kinds that are served, under the peer's names. What the words mean is checked by `defineEntities`. */
+/** `entities`: the kinds that are served, under the Go service's names. What the words mean is checked by `defineEntities`. */
 
 const Length = Type.Integer({ minimum: 1, maximum: 100 })
 const Expression = Type.Object({ expression: Type.String({ minLength: 1 }) }, { additionalProperties: false })

@@ -3,7 +3,7 @@ import { Entities } from './entities.ts'
 import { Server } from './server.ts'
 
 /**
- * The configuration file: what a flag can't say, in the peer's form, so that its file serves here too. One file beside
+ * The configuration file: what a flag can't say, in the Go service's form, so that its file serves here too. One file beside
  * this one a section; a new section is a schema there and a line here.
  */
 export const ConfigFile = Type.Object(
@@ -16,7 +16,7 @@ export const ConfigFile = Type.Object(
 
 export type ApiConfig = Static<typeof ConfigFile>
 
-/** Keys of the peer's file that are said elsewhere here, and where. Why: docs/decisions/api-config.md. */
+/** Keys of the Go service's file that are said elsewhere here, and where. Why: docs/decisions/api-config.md. */
 export const SET_ELSEWHERE: Readonly<Record<string, string>> = {
   'server.host': 'write --bind-address=127.0.0.1:8000',
   'server.port': 'write --bind-address=127.0.0.1:8000',

@@ -3,7 +3,7 @@ import type { IssuerSettings } from '../auth/issuer.ts'
 import { ROLES } from '../auth/role.ts'
 import { ConfigError } from './config-error.ts'
 
-/** `server.jwt`: issuers of tokens. The peer's keys, and below them ours for roles, which the peer has none of. */
+/** `server.jwt`: issuers of tokens. The Go service's keys, and below them ours for roles, which the Go service has none of. */
 
 const Text = Type.String({ minLength: 1 })
 const Roles = Type.Array(Type.Enum([...ROLES]), { minItems: 1 })

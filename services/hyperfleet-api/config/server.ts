@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { Jwt } from './jwt.ts'
 import { Tenant } from './tenant.ts'
 
-/** `server`: what of the peer's section is no flag here. */
+/** `server`: what of the Go service's section is no flag here. */
 export const Server = Type.Object(
   {
     openapi_schema_path: Type.Optional(

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import type { TenantRules } from '../auth/tenancy.ts'
 import { ConfigError } from './config-error.ts'
 
-/** `server.tenant`: the headers by which a gateway says whose a request is. The peer's keys. */
+/** `server.tenant`: the headers by which a gateway says whose a request is. The Go service's keys. */
 
 const Name = Type.String({ pattern: '^[A-Za-z0-9-]{1,100}$' })
 

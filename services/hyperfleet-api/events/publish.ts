@@ -19,7 +19,7 @@ export interface PublishContext extends Pick<MutationContext, 'database' | 'noti
 
 /**
  * Stores an event and a delivery for every consumer group that wants it, in one transaction. While no consumer has
- * taken it, the same request gets the same event: ten pulses about one state are one piece of work.
+ * taken it, the same request gets the same event: ten pulses about one state are one piece of work (API-33).
  * @throws Problem notFound
  */
 export const publishEvent = async (

@@ -4,7 +4,7 @@ import type { Consumer } from './consumers.ts'
 import type { DeadLetter } from './dead-letters.ts'
 
 /**
- * Brings stored events to consumer groups, at least once: a claim hides an event from the others of the group for a
+ * Brings stored events to consumer groups, at least once (API-34 to API-37): a claim hides an event from the others of the group for a
  * while, an acknowledgement removes it, and what is neither acknowledged nor extended in time is delivered again.
  *
  *   POST /events ─► events + one event_deliveries row a group that wants it, in one transaction

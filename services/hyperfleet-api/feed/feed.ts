@@ -12,7 +12,7 @@ export interface Subscriber {
 }
 
 /**
- * Reads the change table as it grows and hands every change to every subscriber once, in order of version.
+ * Reads the change table as it grows and hands every change to every subscriber once, in order of version (API-40).
  * One reader a process, however many watch: a change costs one query, not one per stream.
  *
  *   commit ─► wake ─► read after head ─┬─ next version is there ─► hand out, head + 1

@@ -19,7 +19,7 @@ export interface Subscription {
 export type MessageType = 'added' | 'modified' | 'deleted'
 
 /**
- * What a change is to a watcher, or nothing. To one who watches a selection, entering it is being added and leaving it
+ * What a change is to a watcher, or nothing (API-39). To one who watches a selection, entering it is being added and leaving it
  * is being deleted, whatever the change was to the resource itself.
  */
 export const messageType = (

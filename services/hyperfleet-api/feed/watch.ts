@@ -25,7 +25,7 @@ export const SLOW_CONSUMER_BYTES = 1024 * 1024
 export const BOOKMARK_INTERVAL_MS = 15_000
 
 /**
- * Runs one watch stream until the reader or the server ends it.
+ * Runs one watch stream until the reader or the server ends it (API-38, API-41).
  *
  *   from a version:  changes since then ─► bookmark ─► changes as they come
  *   from nothing:    everything as `added` ─► bookmark ─► changes as they come

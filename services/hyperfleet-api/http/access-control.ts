@@ -36,7 +36,7 @@ export interface AccessControl {
   openStream(caller: Caller): () => void
 }
 
-/** Who writes while there is no authentication; the peer's. */
+/** Who writes while there is no authentication; the Go service's. */
 const ANONYMOUS = 'system@hyperfleet.local'
 const UNAUTHENTICATED: Caller = {
   identity: ANONYMOUS,

@@ -89,7 +89,7 @@ export const addRoute = (
 const MAX_IGNORED_NAMES = 10
 const MAX_IGNORED_CHARS = 100
 
-/** Query parameters that do nothing. The peer ignores them without a word; here the answer names them, escaped as in a URL. */
+/** Query parameters that do nothing. The Go service ignores them without a word; here the answer names them, escaped as in a URL. */
 const unknownParameters = (given: object, known: TObject | undefined): string[] =>
   Object.keys(given)
     .filter((name) => name.length <= MAX_IGNORED_CHARS && !Object.hasOwn(known?.properties ?? {}, name))

@@ -6,7 +6,7 @@ const compress = promisify(gzip)
 /** Bytes; what is smaller fits one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1_400
 
-/** Does the header take gzip? RFC 9110, section 12.5.3; the peer answers gzip alone. */
+/** Does the header take gzip? RFC 9110, section 12.5.3; the Go service answers gzip alone. */
 export const acceptsGzip = (header: string | undefined): boolean => {
   const weights = new Map(
     (header ?? '').split(',').map((part) => {

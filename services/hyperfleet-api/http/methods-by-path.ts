@@ -28,8 +28,8 @@ export const methodsByPath = (
   const paths = new Set(operations.map(({ path }) => path))
   return new Map(
     [...paths].map((path) => {
-      const taken = new Set(operations.filter((other) => covers(other.path, path)).map(({ method }) => method))
-      return [path, splitMethods(taken)] as const
+      const served = new Set(operations.filter((other) => covers(other.path, path)).map(({ method }) => method))
+      return [path, splitMethods(served)] as const
     }),
   )
 }

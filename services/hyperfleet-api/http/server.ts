@@ -17,7 +17,7 @@ import { toProblem } from './to-problem.ts'
 import { createTransport, type RequestTimeouts, rejectInvalidRequest } from './transport.ts'
 import { validatorCompiler } from './validation.ts'
 
-/** What this API can do beyond the peer's, told by every answer. */
+/** What this API can do beyond the Go service's, told by every answer. */
 const FEATURES = 'labels,watch,events'
 const SECOND = 1_000
 
@@ -122,7 +122,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   return app
 }
 
-/** The peer never looks at Content-Type; a body is JSON or it is refused as malformed. */
+/** The Go service never looks at Content-Type; a body is JSON or it is refused as malformed. */
 const acceptAnyContentType = (app: FastifyInstance): void => {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()

@@ -3,7 +3,7 @@ import { Problem } from '../problems/problem.ts'
 import { isFull, sqlState } from '../storage/database.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 
-/** Any error as one of the catalogue: nothing of a database or a stack goes out. */
+/** Any error as one of the catalogue: nothing of a database or a stack goes out (API-47). */
 export const toProblem = (error: FastifyError): Problem => {
   if (error instanceof Problem) return error
   const { statusCode = 500 } = error

@@ -44,7 +44,7 @@ const buildProblem = (found: readonly ErrorObject[], part: string | undefined): 
   return new Problem('invalid', first === undefined ? 'the request is not valid' : describeError(first), errors)
 }
 
-/** The peer's names for what parameters break. */
+/** The Go service's names for what parameters break. */
 const QUERY_CONSTRAINTS: Readonly<Record<string, string>> = { minimum: 'min', maximum: 'max', type: 'format' }
 
 const ARTICLES: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ const ARTICLES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** The peer's words where it has some. */
+/** The Go service's words where it has some. */
 const describeError = ({ field, message, constraint }: FieldError): string =>
   constraint === 'type' ? `field '${field}' ${message}` : `${field} ${message}`
 

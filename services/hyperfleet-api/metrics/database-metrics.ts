@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { type Database, type ExecutedQuery, sqlState } from '../storage/database.ts'
 
-/** Measures the statements of a database that is about to be opened, under the peer's names. */
+/** Measures the statements of a database that is about to be opened, under the Go service's names. */
 export const measureQueries = (registry: Registry): ((query: ExecutedQuery) => void) => {
   const registers = [registry]
   const duration = new Histogram({

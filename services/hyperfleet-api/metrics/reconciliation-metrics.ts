@@ -12,7 +12,7 @@ import {
 import type { ResourceWrite } from '../storage/resource-write.ts'
 import { startsReconciliation } from './starts-reconciliation.ts'
 
-/** `resource_type` is the kind as resources have it, such as Cluster, everywhere: the peer's differ among themselves. */
+/** `resource_type` is the kind as resources have it, such as Cluster, everywhere: the Go service's differ among themselves. */
 const LABELS = ['resource_type', 'is_delete'] as const
 
 /** Counts the reconciliations that committed steps begin, in this process. */

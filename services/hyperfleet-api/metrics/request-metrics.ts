@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { registerProcessMetrics } from '#operator/process-metrics.ts'
 
-/** Prometheus metrics under the peer's names, so that its dashboards and alerts read this service too. */
+/** Prometheus metrics under the Go service's names, so that its dashboards and alerts read this service too. */
 export interface RequestMetrics {
   /** @param path the route with its parameters as `-` @param seconds from the request's arrival to its answer */
   observe(method: string, path: string, status: number, seconds: number): void

@@ -3,7 +3,7 @@ import type { ResourceWrite } from '../storage/resource-write.ts'
 
 /**
  * Does this step begin a reconciliation? A resource that is made not ready, one that was Ready and no longer is, and one
- * whose deletion begins: from then on adapters have work to do. Peer: reconciliation_started_total.
+ * whose deletion begins: from then on adapters have work to do. Go service: reconciliation_started_total.
  */
 export const startsReconciliation = (step: ResourceWrite): boolean => {
   const { resource } = step

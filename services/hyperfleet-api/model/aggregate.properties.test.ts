@@ -61,6 +61,7 @@ const generationOf = (conditions: readonly Condition[], type: string) =>
   find(conditions, type)?.observed_generation ?? 0
 
 describe('after every step', () => {
+  // API-13
   test('the generation that Available speaks of has not gone back', () => {
     always((one, before) => {
       expect(generationOf(one.conditions(), 'Available')).toBeGreaterThanOrEqual(generationOf(before, 'Available'))
@@ -161,6 +162,7 @@ const aShuffledSet = (generations?: number) =>
 
 const AVAILABLE = ['Available', 'LastKnownReconciled']
 
+// API-7
 describe('no order of the same reports changes', () => {
   test('the rows, Ready and what is known of each adapter', () => {
     fc.assert(

@@ -21,6 +21,7 @@ test('each required adapter that has reported adds one', () => {
   expect(types(readyCluster().conditions()).slice(4)).toEqual(['DnsSuccessful', 'ValidationSuccessful'])
 })
 
+// API-10
 test('Reconciled and LastKnownReconciled say the same as Ready and Available', () => {
   const one = readyCluster()
     .updates()
@@ -33,6 +34,7 @@ test('Reconciled and LastKnownReconciled say the same as Ready and Available', (
 })
 
 describe('a kind that requires no adapter', () => {
+  // API-19
   test('has no conditions and is Ready, also after reports', () => {
     const one = cluster([])
     expect([one.conditions(), one.phase()]).toEqual([[], 'Ready'])
@@ -46,9 +48,9 @@ describe('a kind that requires no adapter', () => {
 })
 
 describe('what was there before', () => {
-  const situation = { resource, rows: [row('dns', 'True', 1, 5)], required: ['dns'], hasChildren: false }
+  const input = { resource, rows: [row('dns', 'True', 1, 5)], required: ['dns'], hasChildren: false }
   const since = (before: Parameters<typeof aggregateConditions>[0]['previous']) =>
-    aggregateConditions({ ...situation, previous: before }).find(({ type }) => type === 'Ready')?.last_transition_time
+    aggregateConditions({ ...input, previous: before }).find(({ type }) => type === 'Ready')?.last_transition_time
 
   test.each([
     ['nothing: it begins now', [], at(5)],
@@ -60,11 +62,12 @@ describe('what was there before', () => {
   })
 
   test('conditions that nothing speaks of any more are gone', () => {
-    const conditions = aggregateConditions({ ...situation, previous: [previous('OldSuccessful', 'True@1')] })
+    const conditions = aggregateConditions({ ...input, previous: [previous('OldSuccessful', 'True@1')] })
     expect(types(conditions)).not.toContain('OldSuccessful')
   })
 })
 
+// API-22
 test('the same situation gives the same conditions, whatever the order of its rows', () => {
   const rows = [row('dns', 'True', 1, 5), row('validation', 'False', 1, 6), row('extra', 'True', 1, 7)]
   const situation = { resource, required: ['validation', 'dns'], previous: [], hasChildren: false }
@@ -74,6 +77,7 @@ test('the same situation gives the same conditions, whatever the order of its ro
 })
 
 describe('with required_adapters: reporting', () => {
+  // API-18
   test('those that have reported must agree, and there must be one', () => {
     const one = cluster('reporting')
     expect([one.phase(), one.condition('Ready')?.message]).toEqual(['NotReady', 'No adapter has reported yet'])
@@ -98,6 +102,7 @@ describe('the phase', () => {
   ])('is %s', (phase, one) => {
     expect(one.phase()).toBe(phase)
   })
+  // API-20
   test('comes with the time of the newest accepted report, when there is one', () => {
     expect([buildStatus({}, [], at(5)), buildStatus({}, [], undefined)]).toEqual([
       { phase: 'Ready', lastTransitionTime: at(5), conditions: [] },

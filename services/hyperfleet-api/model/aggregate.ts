@@ -8,13 +8,13 @@ import type { Condition, Resource, ResourceStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
 
 /**
- * From adapter reports to a resource's conditions. Seed: pulses-and-status, API behaviour.
+ * From adapter reports to a resource's conditions. Rules: API-10 to API-22.
  *
  *   rows ─► reportsOf: what counts ─┬─► ready.ts      Ready, Reconciled
  *                                   ├─► available.ts  Available, LastKnownReconciled
  *                                   └─► adapter.ts    <Adapter>Successful
  *
- * A kind that requires no adapter has none of these: nothing reconciles it.
+ * A kind that requires no adapter has none of these: nothing reconciles it (API-19).
  */
 export const aggregateConditions = (situation: AggregationInput): Condition[] => {
   const { resource, rows, previous, required } = situation
@@ -32,7 +32,7 @@ export const aggregateConditions = (situation: AggregationInput): Condition[] =>
   ]
 }
 
-/** `status` as sent: conditions, and the two fields that the seed's Sentinel reads. */
+/** `status` as sent: conditions, and the two fields that simple clients read (API-20). */
 export const buildStatus = (
   resource: Pick<Resource, 'deleted_time'>,
   conditions: readonly Condition[],

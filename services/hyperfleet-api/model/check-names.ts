@@ -1,6 +1,6 @@
 import type { FieldError } from '../problems/problem.ts'
 
-/** Which names and labels a resource may have. Rules: the peer's, which are Kubernetes'. */
+/** Which names and labels a resource may have. Rules: the Go service's, which are Kubernetes'. */
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const LABEL_PART = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/

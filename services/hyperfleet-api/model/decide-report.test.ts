@@ -59,6 +59,7 @@ describe('the next report', () => {
   })
 })
 
+// API-1
 test('a missing mandatory condition is refused, but only where the report would count', () => {
   const { conditions, ...rest } = report({}, 2, 11)
   const incomplete = { ...rest, conditions: conditions.filter(({ type }) => type !== 'Health') }
@@ -76,6 +77,7 @@ test('a stored report keeps since when each status holds, and when the adapter f
   ])
 })
 
+// API-6
 test('observed_time may be 5 minutes ahead and 30 minutes old, to the millisecond', () => {
   const now = new Date(at(0))
   const shifted = (milliseconds: number) => checkObservedTime(report(), new Date(now.getTime() + 10_000 + milliseconds))

@@ -3,9 +3,9 @@ import { hasCleanedUp } from './deletion-gate.ts'
 import { type AdapterStatus, type Report, type ReportedCondition, type Resource, reportedStatus } from './resource.ts'
 import { momentOf } from './timestamp.ts'
 
-/** Which reports are taken. Seed: pulses-and-status, other rules for the API; order of checks: the peer's. */
+/** Which reports are taken: API-1 to API-6, checked in the order of the Go service. */
 
-/** Every report carries these three. Seed: pulses-and-status, System analysis. */
+/** Every report carries these three (API-1). */
 const MANDATORY_CONDITIONS = ['Available', 'Applied', 'Health'] as const
 
 const MINUTE_MS = 60_000
@@ -49,7 +49,7 @@ export const decideReport = (
   return isUnchanged(report, stored) ? { decision: 'repeat', stored } : { decision: 'store' }
 }
 
-/** Available=Unknown: the adapter is still at work. Such a report changes no condition and moves no time. */
+/** Available=Unknown: the adapter is still at work. Such a report changes no condition and moves no time (API-5). */
 export const isInProgress = ({ conditions }: Pick<Report, 'conditions'>): boolean =>
   reportedStatus(conditions, 'Available') === 'Unknown'
 

@@ -27,10 +27,12 @@ test.each([
   expect(hasCleanedUp(deleting, cleanup)).toBe(opens)
 })
 
+// API-25
 test('nothing has cleaned up after a resource that is not being deleted', () => {
   expect(hasCleanedUp({ generation: 3 }, report({ Finalized: 'True' }))).toBe(false)
 })
 
+// API-26
 test('awaited are the required adapters and those that ever reported, without those that are done', () => {
   const row = (adapter: string, values: Record<string, ReportedStatus>): AdapterStatus => ({
     adapter,

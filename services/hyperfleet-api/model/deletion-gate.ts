@@ -16,9 +16,9 @@ export const asCleanupReport = (status: AdapterStatus): CleanupReport => ({
 })
 
 /**
- * Has this adapter cleaned up after a resource that is being deleted? Either way of saying so counts:
- * - Applied=False and Health=True, observed after the deletion was asked for (seed: adapter-deletion, delete signal);
- * - Finalized=True (the peer's word), whatever Available says.
+ * Has this adapter cleaned up after a resource that is being deleted (API-25)? Either way of saying so counts:
+ * - Applied=False and Health=True, observed after the deletion was asked for;
+ * - Finalized=True (the Go service's word), whatever Available says.
  * Both only at the resource's current generation: an older report speaks of what was there before.
  */
 export const hasCleanedUp = (
@@ -35,7 +35,7 @@ export const hasCleanedUp = (
 }
 
 /**
- * The adapters that a resource in deletion still waits for, sorted. It waits for the required ones and for every
+ * The adapters that a resource in deletion still waits for, sorted (API-26). It waits for the required ones and for every
  * adapter that ever reported about it: what has a status row may have left something behind.
  */
 export const awaitedAdapters = (

@@ -6,7 +6,7 @@
  */
 export type RequiredAdapters = readonly string[] | 'reporting'
 
-/** A kind as the configuration file writes it (`entities`, the peer's field names). */
+/** A kind as the configuration file writes it (`entities`, the Go service's field names). */
 export interface EntityConfig {
   /** UpperCamelCase, e.g. `Cluster`. */
   readonly kind: string

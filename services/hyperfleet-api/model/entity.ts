@@ -3,7 +3,7 @@ import { checkEntity, EntityError } from './check-entity.ts'
 import type { ComputedCondition } from './conditions/computed.ts'
 import type { EntityConfig, RequiredAdapters } from './entity-config.ts'
 
-/** The kinds that the API serves. They come from configuration; nothing else in this service knows a kind's name. */
+/** The kinds that the API serves. They come from configuration; nothing else in this service knows a kind's name (API-42). */
 
 /** A kind with its defaults filled in and its family known. */
 export interface Entity {

@@ -39,8 +39,8 @@ const CONDITION_FIELDS = new Set([
 /** Reads `fields`; undefined when it asks for everything. The id is always among them. @throws Problem badRequest */
 export const parseFields = (text: string | undefined): Projection | undefined => {
   const paths = (text ?? '').split(',').map((path) => path.trim())
-  const wanted = paths.filter((path) => path !== '').map(checkPath)
-  return wanted.length === 0 ? undefined : buildTree([['id'], ...wanted])
+  const requested = paths.filter((path) => path !== '').map(checkPath)
+  return requested.length === 0 ? undefined : buildTree([['id'], ...requested])
 }
 
 /** The parts of a JSON value that were asked for; of a list, those of every item. */

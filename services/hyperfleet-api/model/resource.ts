@@ -15,12 +15,12 @@ export interface Condition {
   readonly last_transition_time: Timestamp
 }
 
-/** What a resource's life looks like in one word. Seed: sentinel, Decision Engine. */
+/** How far a resource is, in one word (API-20). */
 export type Phase = 'Ready' | 'NotReady' | 'Deleting'
 
 export interface ResourceStatus {
   readonly phase: Phase
-  /** The newest accepted adapter report; absent until there is one. Seed: sentinel, Key Insight. */
+  /** The newest accepted adapter report; absent until there is one (API-20). */
   readonly lastTransitionTime?: Timestamp
   readonly conditions: readonly Condition[]
   /** While in deletion: the adapters that have not cleaned up yet; when empty, it waits for its children alone. */
@@ -46,7 +46,7 @@ export interface Resource {
   readonly href: string
   readonly labels?: Readonly<Record<string, string>>
   readonly spec: JsonObject
-  /** One object despite its name: the peer's clients read it so. */
+  /** One object despite its name: the Go service's clients read it so. */
   readonly owner_references?: OwnerReference
   readonly references?: References
   readonly generation: number
@@ -54,7 +54,7 @@ export interface Resource {
   readonly updated_time: Timestamp
   /** Set when deletion was asked for; the record stays until its adapters have cleaned up. */
   readonly deleted_time?: Timestamp
-  /** The same time under the seed's name (adapter-deletion), for clients that read that one. */
+  /** The same time under its other name (API-28), for clients that read that one. */
   readonly deleted_at?: Timestamp
   readonly created_by: string
   readonly updated_by: string

@@ -3,6 +3,7 @@ import { cluster, readyCluster, report } from '#test/worlds/hyperfleet-api/adapt
 
 /** The use cases of pulses-and-status, by the names they have there. */
 
+// API-16
 test('1. In-progress adapter task response: a Ready cluster stays Ready while its status is refreshed', () => {
   const one = readyCluster()
   const before = one.conditions()
@@ -10,6 +11,7 @@ test('1. In-progress adapter task response: a Ready cluster stays Ready while it
   expect([one.conditions(), one.phase()]).toEqual([before, 'Ready'])
 })
 
+// API-14
 test('2. Mixed generation for Available conditions: Ready goes with the update, Available=True stays with gen=1', () => {
   const one = readyCluster().updates()
   expect([one.says('Ready'), one.says('Available')]).toEqual(['False@2', 'True@1'])
@@ -19,6 +21,7 @@ test('2. Mixed generation for Available conditions: Ready goes with the update, 
   expect([one.says('Ready'), one.says('Available')]).toEqual(['True@2', 'True@2'])
 })
 
+// API-12
 test('3. Cluster transitions to Ready but with mixed generations: Available remains False at gen=1', () => {
   const one = readyCluster().reports(report('dns', 'False', 1, 1))
   expect([one.says('Ready'), one.says('Available')]).toEqual(['False@1', 'False@1'])
@@ -26,6 +29,7 @@ test('3. Cluster transitions to Ready but with mixed generations: Available rema
   expect([one.says('Ready'), one.says('Available')]).toEqual(['False@2', 'False@1'])
 })
 
+// API-3
 test('rule 1: an adapter at generation 2 can’t go back to generation 1', () => {
   const one = cluster(['dns'])
     .updates()
@@ -33,6 +37,7 @@ test('rule 1: an adapter at generation 2 can’t go back to generation 1', () =>
   expect(one.says('Ready')).toBe('True@2')
 })
 
+// API-5
 test('rule 2: Available=Unknown moves no time of the adapter', () => {
   const one = readyCluster().reports(report('dns', 'Unknown', 1, 30))
   expect(one.rows()).toEqual(readyCluster().rows())

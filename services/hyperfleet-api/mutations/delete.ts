@@ -11,7 +11,7 @@ import { isRemovable, lockAncestors, recomputeStatus, removeRecord } from './del
 
 /**
  * Asks for a deletion: marks the resource and everything below it, and removes at once what no adapter has to clean up.
- * Asking again changes nothing. Seed: adapter-deletion, API behaviour.
+ * Asking again changes nothing (API-23).
  * @returns the resource as it was marked
  * @throws Problem
  */

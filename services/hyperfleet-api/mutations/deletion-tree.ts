@@ -13,7 +13,7 @@ import type { MutationContext } from './context.ts'
 
 /**
  * Deletion in a family of records: a record goes when its adapters have cleaned up and no child is left, and its going
- * may let its parent go, up the tree, all in one transaction.
+ * may let its parent go, up the tree, all in one transaction (API-27).
  */
 
 /** Where a family of records is, and which kinds it has. */
@@ -91,7 +91,7 @@ export const recheckParent = async (
   else await writeResource(writer, database.dialect, { type: 'modified', before: parent, resource: after }, time)
 }
 
-/** Locks the ancestors of a record from the root down, the order in which a deletion locks, so that neither waits in a circle. */
+/** Locks the ancestors of a record from the root down, the order in which a deletion locks, so that neither waits in a circle (API-32). */
 export const lockAncestors = async (
   writer: Writer,
   { database, entities }: TreeContext,

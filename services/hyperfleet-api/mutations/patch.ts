@@ -47,13 +47,13 @@ export const patchResource = async (
   return resource
 }
 
-/** Key order doesn't count: the same JSON is the same spec. References count when they are given, changed or not, as the peer's do. */
+/** Key order doesn't count: the same JSON is the same spec. References count when they are given, changed or not, as the Go service's do. */
 const isChange = (before: Resource, { spec, labels, references }: Patch): boolean =>
   (spec !== undefined && !isDeepStrictEqual(spec, before.spec)) ||
   (labels !== undefined && labels !== null && !isDeepStrictEqual(labels, before.labels ?? {})) ||
   references != null
 
-/** The next generation, not ready until the adapters have caught up with it. Seed: pulses-and-status, rule 5. */
+/** The next generation, not ready until the adapters have caught up with it. API-14. */
 const buildPatched = (
   entity: Entity,
   before: Resource,

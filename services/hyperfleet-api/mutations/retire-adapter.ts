@@ -8,7 +8,7 @@ import type { MutationContext } from './context.ts'
 /**
  * Forgets what an adapter said about a resource: it is retired, and a deletion shall not wait for it. The resource
  * follows at once, in the same transaction; when it waited for this adapter alone it goes, and so may its ancestors.
- * A required adapter can't be retired here: it comes back with its next report, or its absence stops the resource.
+ * A required adapter can't be retired here (API-31): it comes back with its next report, or its absence stops the resource.
  * @throws Problem
  */
 export const retireAdapter = async (

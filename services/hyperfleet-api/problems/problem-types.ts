@@ -1,6 +1,6 @@
 /**
  * Every error that this API answers. One entry a problem: the code is stable, the slug ends its type URI, and `when` and
- * `mend` are its line in docs/reference/api-errors.md. Codes are the peer's where the peer has one.
+ * `mend` are its line in docs/reference/api-errors.md. Codes are the Go service's where the Go service has one.
  */
 export const PROBLEMS = {
   invalid: {

@@ -15,8 +15,8 @@ import { type Token, tokenize } from './tokenize.ts'
  *          | 'is' [ 'not' ] 'null'
  *   list   = '[' value { ',' value } ']' | '(' value { ',' value } ')'
  *
- * A superset of the peer's language (TSL v6). Anything else is refused: a search that is half understood lists the
- * wrong resources.
+ * A superset of the Go service's language (TSL v6). Anything else is refused: a search that is half understood lists the
+ * wrong resources (API-44).
  * @throws Problem badRequest
  */
 export const parseSearch = (text: string): Search => new Parser(tokenize(text)).parse()
@@ -36,7 +36,7 @@ const COMPARISONS: Readonly<Record<string, Comparison>> = {
   '>': '>',
   '>=': '>=',
 }
-/** Signs that the peer's parser knows and its API refuses, and what to write. */
+/** Signs that the Go service's parser knows and its API refuses, and what to write. */
 const UNSUPPORTED_SIGNS: Readonly<Record<string, string>> = { '~=': 'like', '~!': 'not like' }
 const RESERVED = new Set(['and', 'or', 'not', 'in', 'like', 'ilike', 'between', 'is', 'null', 'true', 'false'])
 const LISTS: Readonly<Record<string, string>> = { '[': ']', '(': ')' }
@@ -159,16 +159,16 @@ class Parser {
 
   #takeWord(word: string): boolean {
     const token = this.#peek()
-    const taken = token.type === 'name' && token.text.toLowerCase() === word
-    if (taken) this.#next += 1
-    return taken
+    const matches = token.type === 'name' && token.text.toLowerCase() === word
+    if (matches) this.#next += 1
+    return matches
   }
 
   #takeSign(sign: string): boolean {
     const token = this.#peek()
-    const taken = token.type === 'sign' && token.text === sign
-    if (taken) this.#next += 1
-    return taken
+    const matches = token.type === 'sign' && token.text === sign
+    if (matches) this.#next += 1
+    return matches
   }
 
   #unexpected(wanted: string, token = this.#peek()): Problem {

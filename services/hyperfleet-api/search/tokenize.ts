@@ -10,7 +10,7 @@ export interface Token {
   readonly at: number
 }
 
-/** Longest search text, in characters; the peer's. */
+/** Longest search text, in characters; the Go service's. */
 const MAX_SEARCH_CHARS = 4096
 
 /** Quotes are ', " or `; inside, a backslash takes the next character literally and a doubled quote is one quote. */

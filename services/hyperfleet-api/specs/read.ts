@@ -20,16 +20,16 @@ export const readSpecSchemas = async (
   entities: Entities,
   log: Logger,
 ): Promise<SpecSchemas> => {
-  const wanted = entities.all.flatMap(({ kind, specSchema }) =>
+  const requirements = entities.all.flatMap(({ kind, specSchema }) =>
     specSchema === undefined ? [] : [{ kind, ...specSchema }],
   )
   const warnUnchecked = ({ kind, name }: SchemaRequirement) =>
     log.warn('specs of a kind are not checked: its schema is not there', { kind, schema: name, file: path })
   if (path === undefined) {
-    const needs = wanted.find(({ isRequired }) => isRequired)
+    const needs = requirements.find(({ isRequired }) => isRequired)
     if (needs !== undefined)
       throw new SpecSchemaError(`${needs.kind} requires the schema ${needs.name}: name the file that has it`)
-    wanted.forEach(warnUnchecked)
+    requirements.forEach(warnUnchecked)
     return NO_SPEC_SCHEMAS
   }
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -41,7 +41,7 @@ export const readSpecSchemas = async (
     const document = parseYaml(text)
     // Imported when used: the dialects are a good part of an idle process.
     const { validatorFor, withNumericLimits } = await import('./dialect.ts')
-    return compileSchemas(validatorFor(document), withNumericLimits(document), wanted, warnUnchecked)
+    return compileSchemas(validatorFor(document), withNumericLimits(document), requirements, warnUnchecked)
   } catch (error) {
     if (error instanceof YamlError || error instanceof SpecSchemaError)
       throw new SpecSchemaError(`${path}: ${error.message}`, { cause: error })

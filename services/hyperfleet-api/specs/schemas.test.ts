@@ -5,8 +5,8 @@ import { compileSchemas, type SchemaRequirement } from './schemas.ts'
 
 const compiled = (document: unknown, names: readonly string[] = ['ClusterSpec'], isRequired = true) => {
   const missing: SchemaRequirement[] = []
-  const wanted = names.map((name) => ({ kind: 'Cluster', name, isRequired }))
-  const schemas = compileSchemas(validatorFor(document), withNumericLimits(document), wanted, (one) =>
+  const requirements = names.map((name) => ({ kind: 'Cluster', name, isRequired }))
+  const schemas = compileSchemas(validatorFor(document), withNumericLimits(document), requirements, (one) =>
     missing.push(one),
   )
   return { schemas, missing }

@@ -6,7 +6,7 @@ import { sortedJson } from './resource-write.ts'
 
 /**
  * The archive: what was known last of every record that is gone. It is written in the transaction that removes the
- * record, so nothing goes without a trace. Seed: adapter-deletion, review of the two-phase deletion.
+ * record, so nothing goes without a trace (API-29).
  */
 
 /** Who removed a record without its adapters having cleaned up, and why. */

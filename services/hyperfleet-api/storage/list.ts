@@ -55,7 +55,7 @@ const pageQuery = ({ kysely, dialect }: Source, { filter, order, size, from }: P
 
 const NULLABLE: ReadonlySet<SearchColumn> = new Set(['deleted_time', 'deleted_by', 'owner_id', 'owner_kind'])
 
-/** PostgreSQL's place for what is not there, which is the peer's: last, and first when descending. */
+/** PostgreSQL's place for what is not there, which is the Go service's: last, and first when descending. */
 const orderOf = (dialect: DialectName, { column, direction }: Order): RawBuilder<unknown> => {
   const value = sql.ref(`resources.${column}`)
   const ordered = COLUMNS[column] === 'text' ? byBytes(dialect, value) : value

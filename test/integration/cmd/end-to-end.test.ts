@@ -63,9 +63,9 @@ test('with the rights of its ServiceAccount the manager pulses the cluster of it
   await configure('us-east', 'us-east')
   await createCluster('elsewhere', 'us-west')
   const id = await createCluster('here', 'us-east')
-  const pulse = await manager.line('pulsed')
+  const pulse = await manager.line('sentinel: pulsed')
   expect(pulse).toMatchObject({ object: `${NAMESPACE}/us-east`, reason: 'New', id })
-  expect(manager.log().filter(({ msg, id: pulsed }) => msg === 'pulsed' && pulsed !== id)).toEqual([])
+  expect(manager.log().filter(({ msg, id: pulsed }) => msg === 'sentinel: pulsed' && pulsed !== id)).toEqual([])
 })
 
 test('kubectl shows what the Sentinel does', async () => {

@@ -7,6 +7,7 @@ import { onBothDatabases, serve } from './support.ts'
 
 onBothDatabases((fresh) => {
   describe('the archive', () => {
+    // API-29
     test('has a removed record as it was last, with the last report of every adapter', async () => {
       const { api, clock, machine, read } = await raiseFamily(await fresh())
       await api.report(machine, { adapter: 'extra', data: { ip: '10.0.0.1' } })
@@ -80,6 +81,7 @@ onBothDatabases((fresh) => {
     })
   })
 
+  // API-29
   test('archived records are forgotten when their retention is over, and never when it is 0', async () => {
     const database = await openDatabase({ ...(await fresh()), onError: () => {} })
     onTestFinished(() => database.close())
@@ -109,6 +111,7 @@ onBothDatabases((fresh) => {
   })
 
   describe('force-delete', () => {
+    // API-30
     test('removes what is in deletion and all below it, and the archive says who did it and why', async () => {
       const { api, cluster, pool, machine, codes } = await raiseFamily(await fresh())
       for (const [path, adapter] of [

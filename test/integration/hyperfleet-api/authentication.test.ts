@@ -183,6 +183,7 @@ describe('roles', () => {
     expect((await open.call('GET', '/clusters', undefined, bearer(await issuer.token()))).status).toBe(200)
   })
 
+  // API-45
   test('every operation is refused to every role that it is not for, and says which one it needs', async () => {
     const issuer = await testIssuer()
     const api = await serve({ issuers: [issuer.settings] })

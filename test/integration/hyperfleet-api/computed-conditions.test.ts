@@ -68,6 +68,7 @@ onBothDatabases((fresh) => {
     })
 
     // The peer answers 500 and drops the report.
+    // API-21
     test('that can’t be evaluated keeps what it was and says so; the report is stored', async () => {
       const { api, clock, path, conditions } = await begin()
       await api.report(path, { adapter: 'dns', data: { zone: { ready: true, name: 'a' } } })

@@ -88,6 +88,7 @@ for (const { name, skip, ground } of grounds)
       return database
     }
 
+    // API-8
     test('a status report is stored with all that follows from it or not at all, and what was answered is done', {
       timeout: PATIENCE,
     }, async () => {
@@ -136,6 +137,7 @@ for (const { name, skip, ground } of grounds)
       expect(statements.at(-1)).toMatch(/^commit/i)
     })
 
+    // API-27
     test('the report that opens the gate removes the tree or nothing, and what was answered is done', {
       timeout: PATIENCE,
     }, async () => {

@@ -1,4 +1,4 @@
-/** Edge cases of a deletion that concern the API; numbers are those of the list on the adapter's design page. */
+/** Edge cases of a deletion that concern the API (API-23 to API-32). */
 import { describe, expect, test } from 'vitest'
 import { cleanedUp, finalized, raiseFamily } from './family.ts'
 import { conditionsOf, onBothDatabases, openWatch, serve } from './support.ts'
@@ -39,6 +39,7 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', machine)).status).toBe(200)
     })
 
+    // API-24
     test('(5) while it is being deleted it takes no change and no child, on any level', async () => {
       const { api, cluster, pool, machine } = await raiseFamily(await fresh())
       await api.call('DELETE', cluster)
@@ -108,6 +109,7 @@ onBothDatabases((fresh) => {
       expect((await read(machine)).status.awaited).toEqual(['retired'])
     })
 
+    // API-23
     test('(16) repeated it changes nothing and tells watchers nothing', async () => {
       const { api, clock, cluster, read } = await raiseFamily(await fresh())
       await api.call('DELETE', cluster)

@@ -6,14 +6,14 @@ import { type Json, requestTo } from './support.ts'
 const PATIENCE = 900_000
 
 /** A cluster, and a consumer group of its own. */
-interface Situation {
+interface QueueState {
   readonly cluster: string
   readonly group: string
   /** Of the claimed event, where the mutation begins with a claim. */
   readonly receipt?: string
 }
 
-const prepare = async (url: string, round: number): Promise<Situation> => {
+const prepare = async (url: string, round: number): Promise<QueueState> => {
   const request = requestTo(url)
   const group = `group-${round}`
   await request('PUT', `/events/consumers/${group}`, { resourceType: 'clusters', labels: `round=${round}` })
@@ -22,26 +22,26 @@ const prepare = async (url: string, round: number): Promise<Situation> => {
   return { cluster: body.id, group }
 }
 
-const post = (url: string, { cluster }: Situation) =>
+const post = (url: string, { cluster }: QueueState) =>
   requestTo(url)('POST', '/events', { resourceType: 'clusters', resourceId: cluster, reason: 'New' })
 
-const claim = async (url: string, { group }: Situation, body: object): Promise<Json[]> =>
+const claim = async (url: string, { group }: QueueState, body: object): Promise<Json[]> =>
   (await requestTo(url)('POST', `/events/consumers/${group}/claims`, body)).body.items
 
-const prepareEvent = async (url: string, round: number): Promise<Situation> => {
+const prepareEvent = async (url: string, round: number): Promise<QueueState> => {
   const situation = await prepare(url, round)
   expect((await post(url, situation)).status).toBe(201)
   return situation
 }
 
-const prepareClaim = async (url: string, round: number): Promise<Situation> => {
+const prepareClaim = async (url: string, round: number): Promise<QueueState> => {
   const situation = await prepareEvent(url, round)
   const [{ receipt }] = await claim(url, situation, { visibility: '1h' })
   return { ...situation, receipt }
 }
 
 /** How many deliveries the group has, after seeing that no event or delivery stands alone. */
-const deliveriesOf = async ({ rows }: Pick<Remains<Situation, unknown>, 'rows'>, { cluster, group }: Situation) => {
+const deliveriesOf = async ({ rows }: Pick<Remains<QueueState, unknown>, 'rows'>, { cluster, group }: QueueState) => {
   const events = await rows(`select sequence from events where resource_id = '${cluster}'`)
   const counted = await rows(`select event_count from resources where id = '${cluster}'`)
   expect(counted).toEqual([{ event_count: events.length }])
@@ -60,7 +60,7 @@ for (const { name, skip, ground } of grounds)
 
     test('posting an event stores it with its deliveries or not at all', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<number>()
-      const statements = await killAtEveryStatement<Situation, number>(await begin(), {
+      const statements = await killAtEveryStatement<QueueState, number>(await begin(), {
         prepare,
         mutate: async (url, situation) => (await post(url, situation)).status,
         check: async ({ situation, answer, rows, restart }) => {
@@ -78,7 +78,7 @@ for (const { name, skip, ground } of grounds)
 
     test('a claim that nobody heard of is delivered again', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<number>()
-      await killAtEveryStatement<Situation, Json[]>(await begin(), {
+      await killAtEveryStatement<QueueState, Json[]>(await begin(), {
         prepare: prepareEvent,
         mutate: (url, situation) => claim(url, situation, { visibility: '1s' }),
         check: async ({ situation, answer, rows, restart }) => {
@@ -95,7 +95,7 @@ for (const { name, skip, ground } of grounds)
 
     test('an acknowledgement is done or not, and once answered it is', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<number>()
-      await killAtEveryStatement<Situation, number>(await begin(), {
+      await killAtEveryStatement<QueueState, number>(await begin(), {
         prepare: prepareClaim,
         mutate: async (url, { group, receipt }) =>
           (await requestTo(url)('DELETE', `/events/consumers/${group}/claims/${receipt}`)).status,
@@ -113,7 +113,7 @@ for (const { name, skip, ground } of grounds)
 
     test('giving back is done or not: the event is the claimer’s or everyone’s', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<string>()
-      await killAtEveryStatement<Situation, number>(await begin(), {
+      await killAtEveryStatement<QueueState, number>(await begin(), {
         prepare: prepareClaim,
         mutate: async (url, { group, receipt }) =>
           (await requestTo(url)('PATCH', `/events/consumers/${group}/claims/${receipt}`, { visibility: '0s' })).status,

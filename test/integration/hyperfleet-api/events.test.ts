@@ -19,6 +19,7 @@ onBothDatabases((fresh) => {
   }
 
   describe('posting', () => {
+    // API-33
     test('answers a CloudEvent that names the resource, its generation and why', async () => {
       const { api, id } = await begin()
       const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'

@@ -31,6 +31,7 @@ const RUNS = repetitions({ deep: 3_000, slice: 250 })
 const DEADLINE = 30_000
 
 onBothDatabases((fresh) => {
+  // API-47
   test('random requests at every operation are answered: never a 5xx, never a word about the inside, never a hang', async () => {
     const api = await serve(await fresh())
     const { id } = await api.cluster('there')

@@ -111,6 +111,7 @@ onBothDatabases((fresh) => {
     ])
   })
 
+  // API-37
   test('what was posted while NATS was away gets there when it is back, each once and in order', async () => {
     const nats = await natsServer()
     const api = await withNats(nats.url, await fresh())

@@ -46,6 +46,7 @@ onBothDatabases((fresh) => {
         expect((await api.call('GET', pathOf(one))).body).toEqual(one)
     })
 
+    // API-42
     test('is served flat, below the parent, and along the whole line', async () => {
       const { api, build, artifact } = await family()
       const collections = ['/arti-facts', `/builds/${build.id}/arti-facts`, `${pathOf(build)}/arti-facts`]

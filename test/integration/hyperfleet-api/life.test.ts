@@ -70,6 +70,7 @@ describe('a data folder', () => {
   })
 })
 
+// API-46
 test('an address that strangers reach is refused unless it is allowed on purpose', async () => {
   const everywhere = { listen: { port: 0 } }
   await expect(serve(everywhere)).rejects.toThrow('without authentication the API would be open to the network')

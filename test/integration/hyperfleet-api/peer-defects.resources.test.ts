@@ -23,6 +23,7 @@ onBothDatabases((fresh) => {
   const names = ({ body }: Json) => body.items.map(({ name }: Json) => name)
 
   describe('a search', () => {
+    // API-44
     test('with a parenthesis too many finds no other kind: it is refused', async () => {
       const { call, search } = await begin()
       await call('POST', '/wifconfigs', { name: 'secret', spec: {} })
@@ -110,6 +111,7 @@ onBothDatabases((fresh) => {
       }
     })
 
+    // API-43
     test('that patches a part says what it replaces: labels stay when only the spec is given', async () => {
       const { api, call } = await begin()
       const { id } = await api.cluster('one', { region: 'eu' })

@@ -96,7 +96,7 @@ onBothDatabases((fresh) => {
   })
 
   describe('conditions', () => {
-    test('have the seed’s names and the peer’s, so that no search finds nothing without a word', async () => {
+    test('have both names, ours and the Go service’s, so that no search finds nothing without a word', async () => {
       const { api, path } = await begin()
       await api.report(path, { adapter: 'dns' })
       for (const type of ['Available', 'Ready', 'LastKnownReconciled', 'Reconciled'])

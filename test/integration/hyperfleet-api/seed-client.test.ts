@@ -1,4 +1,4 @@
-/** Programs that were written from the seeds: the Sentinel of sentinel.txt and the adapter of adapter-deletion.txt. */
+/** Simple clients, written from the rules of docs/spec alone: a Sentinel and an adapter. */
 import { expect, test } from 'vitest'
 import { manualClock } from '#test/harness/index.ts'
 import { conditionsOf, type Json, onBothDatabases, serve } from './support.ts'
@@ -6,7 +6,7 @@ import { conditionsOf, type Json, onBothDatabases, serve } from './support.ts'
 const SECOND = 1_000
 const BACKOFF = { ready: 30 * 60 * SECOND, notReady: 10 * SECOND }
 
-/** Decision engine of the seed: nothing but the phase and the time of the last report counts. */
+/** The simplest decision: nothing but the phase and the time of the last report counts. */
 const isDue = ({ phase, lastTransitionTime }: Json, now: Date): boolean =>
   now.getTime() >= Date.parse(lastTransitionTime ?? 0) + (phase === 'Ready' ? BACKOFF.ready : BACKOFF.notReady)
 
@@ -22,6 +22,7 @@ onBothDatabases((fresh) => {
     return { clock, api, call: api.call, report }
   }
 
+  // API-20
   test('the Sentinel: fetches its shard by labels, decides by phase and last report, and posts events with a reason', async () => {
     const { clock, api, call, report } = await begin()
     const east = await api.cluster('one', { region: 'us-east' })
@@ -93,6 +94,7 @@ onBothDatabases((fresh) => {
     })
   })
 
+  // API-28
   test('the adapter: sees deleted_at, cleans up, and the record goes when the pool and every adapter have let it', async () => {
     const { clock, api, call, report } = await begin()
     const { id } = await api.cluster('one')

@@ -37,6 +37,7 @@ onBothDatabases((fresh) => {
       expect([second.items[0].report.data.step, second.size, second.total]).toEqual([1, 1, 2])
     })
 
+    // API-9
     test('keeps the newest hundred of a resource, whatever happens to others', async () => {
       const { api, path } = await begin()
       const other = `/clusters/${(await api.cluster('two')).id}`
@@ -100,6 +101,7 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', `${at}/statuses`)).body.items).toMatchObject([{ adapter: 'machines' }])
     })
 
+    // API-31
     test.each(['retired', 'history'])('lets a deletion go that waited for it alone: %s', async (adapter) => {
       const { api, path } = await begin()
       await api.report(path, { adapter })

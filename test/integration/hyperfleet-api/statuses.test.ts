@@ -17,6 +17,7 @@ onBothDatabases((fresh) => {
   }
 
   describe('reports', () => {
+    // API-8
     test('by PUT and by POST are stored and read back, and make the cluster ready when all agree', async () => {
       const { api, path, read } = await begin()
       const put = await api.report(path, { adapter: 'dns', data: { zone: 'a' } })
@@ -58,6 +59,7 @@ onBothDatabases((fresh) => {
       expect(await read()).toMatchObject({ generation: 1, updated_time })
     })
 
+    // API-2
     test('are dropped with the reason when they are of an older or future generation, or older than the stored one', async () => {
       const { api, clock, path } = await begin()
       const discarded = async (report: Parameters<typeof api.report>[1]) => {
@@ -77,6 +79,7 @@ onBothDatabases((fresh) => {
       ])
     })
 
+    // API-4
     test('of equal time and other content are stored; the same again changes nothing', async () => {
       const { api, path, read } = await begin()
       await api.report(path, { adapter: 'dns', available: 'False' })
@@ -88,6 +91,7 @@ onBothDatabases((fresh) => {
       expect(await read()).toEqual(before)
     })
 
+    // API-5
     test('Available=Unknown: the first is stored so that the adapter shows, and aggregates nothing', async () => {
       const { api, path, read } = await begin()
       const before = await read()
@@ -142,6 +146,7 @@ onBothDatabases((fresh) => {
       expect(JSON.stringify(answer.body)).not.toContain('null')
     })
 
+    // API-1
     test('are checked in the peer’s order: the form, the resource, what is older, what is missing', async () => {
       const { api, clock, path } = await begin()
       const conditions = ['Available', 'Applied'].map((type) => ({ type, status: 'True' }))
@@ -173,6 +178,7 @@ onBothDatabases((fresh) => {
   })
 
   describe('deletion', () => {
+    // API-23
     test('is two-phase: 202 and marked at once, gone when every required adapter has cleaned up', async () => {
       const { api, clock, path, read } = await begin()
       await api.report(path, { adapter: 'dns' })
@@ -216,6 +222,7 @@ onBothDatabases((fresh) => {
         expect((await api.call(method, where, body)).body).toMatchObject({ status: 409, code: 'HYPERFLEET-CNF-003' })
     })
 
+    // API-25
     test('a clean-up observed before the deletion, or of the generation before, opens no gate', async () => {
       const { api, clock, path } = await begin()
       await clock.advance('10s')
@@ -240,6 +247,7 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', path)).status).toBe(404)
     })
 
+    // API-26
     test('waits for an adapter that is not required but has reported', async () => {
       const { api, path } = await begin()
       await api.report(path, { adapter: 'extra' })
@@ -251,6 +259,7 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', path)).status).toBe(404)
     })
 
+    // API-27
     test('cascades; the parent goes with its last child, in the same report', async () => {
       const { api, path, read } = await begin()
       const pool = (await api.call('POST', `${path}/nodepools`, { name: 'workers', spec: {} })).body
@@ -269,6 +278,7 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', path)).status).toBe(404)
     })
 
+    // API-32
     test('of a parent and reports about its children at the same time end in one state', async () => {
       const { api, path } = await begin()
       const pools = await Promise.all(

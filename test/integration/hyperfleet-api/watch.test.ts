@@ -13,6 +13,7 @@ const summary = ({ type, object }: Message) => (object.name === undefined ? type
 const isBookmark = ({ type }: Message) => type === 'bookmark'
 
 onBothDatabases((fresh) => {
+  // API-38
   test('begins with the present state, tells when that was all, and goes on with changes as they come', async () => {
     const api = await serve(await fresh())
     await api.cluster('one')
@@ -42,6 +43,7 @@ onBothDatabases((fresh) => {
     expect(new Set(versions).size).toBe(20)
   })
 
+  // API-39
   test('of a selection: entering it is added, leaving it is deleted', async () => {
     const api = await serve(await fresh())
     const { id } = await api.cluster('one', { region: 'us' })
@@ -66,6 +68,7 @@ onBothDatabases((fresh) => {
     expect(summary(await stream.next())).toBe('added ours')
   })
 
+  // API-38
   test('resumes where a list or an earlier stream ended, and misses nothing in between', async () => {
     const api = await serve(await fresh())
     const { id } = await api.cluster('one')
@@ -83,6 +86,7 @@ onBothDatabases((fresh) => {
     expect((await resumed.until(isBookmark)).map(summary)).toEqual(['added three', 'bookmark'])
   })
 
+  // API-41
   test('from a version that is forgotten, or was never there, is 410', async () => {
     const choice = await fresh()
     const api = await serve(choice)
@@ -111,6 +115,7 @@ onBothDatabases((fresh) => {
     expect((await api.call('GET', `/clusters?watch=true&${query}`)).status).toBe(400)
   })
 
+  // API-41
   test('a reader that does not read is cut off with the reason, and the others get everything', async () => {
     const api = await serve(await fresh())
     const { hostname, port } = new URL(api.url)
@@ -288,6 +293,7 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
     expect([summary(await stream.next()), summary(await stream.next())]).toEqual(['added one', 'added two'])
   })
 
+  // API-40
   test('a change whose commit comes late is told, though a later version was committed before it', async () => {
     const { api, database, stream } = await watchedBeside('/clusters?watch=true&fields=name')
     const insert = (name: string) =>

@@ -236,7 +236,7 @@ describe.for(Object.entries(PLACES))('the image %s', ([, { missing, lay }]) => {
           hyperfleetAPI: { url: await urlOf(api) },
         },
       })
-      expect(await manager.line('pulsed')).toMatchObject({ id, reason: 'New' })
+      expect(await manager.line('sentinel: pulsed')).toMatchObject({ id, reason: 'New' })
       expect(await manager.stop()).toEqual({ code: 0, signal: null })
       expect(await api.stop()).toEqual({ code: 0, signal: null })
     })

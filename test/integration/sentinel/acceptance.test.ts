@@ -1,4 +1,4 @@
-/** The acceptance criteria of seed sentinel.txt one by one, on a real API server and our real HyperFleet API, with a clock that the tests move. */
+/** The rules of docs/spec/sentinel.md, on a real API server and our real HyperFleet API, with a clock that the tests move. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LEASES } from '#operator/client/lease-record.ts'
 import { type ManualClock, manualClock } from '#test/harness/index.ts'
@@ -59,11 +59,13 @@ describe('backoff', () => {
     await world.until('all', 'Watching')
   })
 
+  // SENTINEL-1
   test('a new resource is pulsed at once', async () => {
     await api.create('one')
     await api.expect('one New')
   })
 
+  // SENTINEL-4
   test('a resource that is not ready is pulsed 10 s after its last report, and not before', async () => {
     await reported('one', 'False')
     await clock.advance(9_999)
@@ -82,6 +84,7 @@ describe('backoff', () => {
     await api.expect('one ReadyBackoffExpired')
   })
 
+  // SENTINEL-10
   test('without a report pulses go on once per backoff', async () => {
     await reported('one', 'False')
     for (let beat = 0; beat < 3; beat++) {
@@ -93,6 +96,7 @@ describe('backoff', () => {
     }
   })
 
+  // SENTINEL-2
   test('a spec change is pulsed at once, also of a ready resource', async () => {
     const id = await reported('one', 'True')
     await api.patch(id)
@@ -101,6 +105,7 @@ describe('backoff', () => {
     await api.expect()
   })
 
+  // SENTINEL-3
   test('a deletion is pulsed at once, and again at the pace of what is not ready', async () => {
     const id = await reported('one', 'True')
     await api.delete(id)
@@ -123,6 +128,7 @@ describe('backoff', () => {
     await api.expect('marker NotReadyBackoffExpired', 'one NotReadyBackoffExpired')
   })
 
+  // SENTINEL-13
   test('a pulse carries the trace it begins and the shard it comes from', async () => {
     await api.create('one')
     await vi.waitFor(() => expect(api.pulses).toHaveLength(1), PATIENCE)
@@ -130,6 +136,7 @@ describe('backoff', () => {
     expect(api.pulses[0]?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
 
+  // SENTINEL-11
   test('a resource with a backoff of its own follows it; a bad one is ignored and said', async () => {
     await api.create('slow', { 'sentinel.hyperfleet.io/backoff-not-ready': '45s' })
     await api.create('wrong', { 'sentinel.hyperfleet.io/backoff-not-ready': 'soon' })
@@ -141,6 +148,7 @@ describe('backoff', () => {
   })
 })
 
+// SENTINEL-9
 test('a kind without adapters is pulsed once per generation, then every backoffReady', async () => {
   await declare('channels', { resourceType: 'channels' })
   await world.start(clock)
@@ -157,6 +165,7 @@ test('a kind without adapters is pulsed once per generation, then every backoffR
 })
 
 describe('shards', () => {
+  // SENTINEL-31
   test('several side by side touch only their own resources', async () => {
     await declare('east', region('us-east'))
     await declare('west', region('us-west'))
@@ -173,6 +182,7 @@ describe('shards', () => {
     await api.expect('elsewhere New', 'in-east New', 'in-west New')
   })
 
+  // SENTINEL-31
   test('a resource that changes its labels changes its shard', async () => {
     await declare('east', region('us-east'))
     await declare('west', region('us-west'))
@@ -192,6 +202,7 @@ describe('shards', () => {
     )
   })
 
+  // SENTINEL-33
   test('shards of one division pulse every resource exactly once, and one more shard moves only its own part', async () => {
     const ids = await Promise.all(Array.from({ length: 30 }, (_, number) => api.create(`cluster-${number}`)))
     for (const index of [0, 1, 2]) await declare(`shard-${index}`, { autoShard: { shards: 3, index } })
@@ -224,6 +235,7 @@ describe('shards', () => {
     for (const id of ids) expect([before.get(id), '3']).toContain(after.get(id))
   })
 
+  // SENTINEL-35
   test('overlapping shards are told on both, and not any more once they are disjoint', async () => {
     const overlapping = (name: string, status: string) =>
       vi.waitFor(async () => {
@@ -243,6 +255,7 @@ describe('shards', () => {
     await overlapping('prod', 'False')
   })
 
+  // SENTINEL-36
   test('resources that no shard selects are counted and named', async () => {
     await api.create('unlabelled')
     await declare('east', region('us-east'))
@@ -256,6 +269,7 @@ describe('shards', () => {
 })
 
 describe('configuration', () => {
+  // SENTINEL-28
   test('a change of the backoff applies without restart and without a storm of pulses', async () => {
     await declare('all')
     const { registry } = await world.start(clock)
@@ -277,6 +291,7 @@ describe('configuration', () => {
     await api.expect('one NotReadyBackoffExpired')
   })
 
+  // SENTINEL-28
   test('a change of the selector applies without restart', async () => {
     await declare('shard', region('us-east'))
     await world.start(clock)
@@ -288,6 +303,7 @@ describe('configuration', () => {
     await api.expect('in-west New')
   })
 
+  // SENTINEL-29
   test('an unknown resource type is told, and tried again', async () => {
     await declare('typo', { resourceType: 'clutsers' })
     await world.start(clock)
@@ -306,6 +322,7 @@ describe('stopping', () => {
   }
   const asked = (what: string) => vi.waitFor(() => expect(api.requests.join('\n')).toContain(what), PATIENCE)
 
+  // SENTINEL-18
   test('while it follows a quiet stream', async () => {
     await declare('all')
     const running = await world.start(clock)
@@ -350,6 +367,7 @@ describe('stopping', () => {
 })
 
 describe('failures', () => {
+  // SENTINEL-26
   test('an API that is away is asked again at the next poll interval, and nothing is lost', async () => {
     await declare('all')
     api.fault = () => ({ status: 503 })
@@ -367,6 +385,7 @@ describe('failures', () => {
     )
   })
 
+  // SENTINEL-17
   test('Retry-After of the API is honoured', async () => {
     await declare('all')
     api.fault = () => ({ status: 429, retryAfter: '60' })
@@ -392,6 +411,7 @@ describe('failures', () => {
     await world.until('all', 'Watching')
   })
 
+  // SENTINEL-25
   test('a watch stream that breaks is taken up where it was', async () => {
     await declare('all')
     await world.start(clock)
@@ -408,6 +428,7 @@ describe('failures', () => {
     expect(api.requests.slice(broken).filter((request) => request.includes('resourceVersion='))).not.toEqual([])
   })
 
+  // SENTINEL-15
   test('an event that the API refuses holds up no other, and is sent again', async () => {
     await declare('all')
     const { registry } = await world.start(clock)
@@ -431,6 +452,7 @@ describe('failures', () => {
 })
 
 describe('clocks', () => {
+  // SENTINEL-12
   test('one that jumps a day ahead and back does not stop the pulses', async () => {
     let ahead = 0
     const DAY = 86_400_000
@@ -452,7 +474,8 @@ describe('clocks', () => {
 })
 
 describe('metrics', () => {
-  test('the six of the seed have their names and labels, and shard is never empty', async () => {
+  // SENTINEL-30
+  test('the six of SENTINEL-30 have their names and labels, and shard is never empty', async () => {
     await declare('all')
     await declare('east', region('us-east'))
     const { registry } = await world.start(clock)
@@ -482,6 +505,7 @@ describe('metrics', () => {
 })
 
 describe('replicas', () => {
+  // SENTINEL-32
   test('a second replica stands by, takes over when the first stops, and nobody pulses twice', async () => {
     await declare('all')
     const first = await world.start(clock)
@@ -532,6 +556,7 @@ describe('replicas', () => {
     await vi.waitFor(() => expect(applied()).toBe(count + 1), PATIENCE)
   })
 
+  // SENTINEL-34
   test('replicas that claim slots share the resources, and the ones of a replica that stops move to the others', async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, (_, number) => api.create(`cluster-${number}`)))
     await declare('all', { autoShard: { replicas: 2 } })
@@ -559,6 +584,7 @@ describe('replicas', () => {
     await vi.waitFor(async () => expect((await sizes())[1]).toBe(ids.length), LONG)
   }, 120_000)
 
+  // SENTINEL-16
   test('a restart is no storm: what was pulsed and waits is not pulsed again', async () => {
     await declare('all')
     const first = await world.start(clock)

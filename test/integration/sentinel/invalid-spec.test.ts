@@ -34,6 +34,7 @@ afterEach(async () => {
   await plane.stop()
 })
 
+// SENTINEL-5
 test('an invalid spec keeps the last good one running, says so, and the next good one applies', async () => {
   await world.declare('all', { resourceType: 'clusters', hyperfleetAPI: { url: api.url } })
   const { registry } = await world.start(clock)
@@ -58,6 +59,7 @@ test('an invalid spec keeps the last good one running, says so, and the next goo
   await world.until('all', 'Watching')
 })
 
+// SENTINEL-6
 test('a SentinelConfig that was never valid pulses nothing and starts once it is mended', async () => {
   await world.declare('all', {
     resourceType: 'clusters',

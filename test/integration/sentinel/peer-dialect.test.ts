@@ -81,6 +81,7 @@ test('new, not ready, ready, changed and deleted resources are pulsed as against
   await vi.waitFor(() => expect(pulses()).toEqual(['a Deleting', 'a SpecChanged']), PATIENCE)
 })
 
+// SENTINEL-22
 test('a selector that the API ignores never widens the shard', async () => {
   peer.create('clusters', { id: 'ours', labels: EAST })
   peer.create('clusters', { id: 'theirs', labels: { region: 'us-west' } })
@@ -97,6 +98,7 @@ test('a selector that the API ignores never widens the shard', async () => {
   expect(unlimited).toHaveLength(1)
 })
 
+// SENTINEL-21
 test('between sweeps it asks only for what may be due', async () => {
   for (let number = 0; number < 250; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
   await declare('east')
@@ -169,6 +171,7 @@ test('an API that ignores search is paged by number: a doubled resource is pulse
   await vi.waitFor(() => expect(pulses()).toEqual(['c000 New']), PATIENCE)
 })
 
+// SENTINEL-24
 test('a malformed item is skipped and counted, and the others of its page are pulsed', async () => {
   peer.create('clusters', { id: 'good', labels: EAST })
   const bad = peer.create('clusters', { id: 'bad', labels: EAST })
@@ -186,6 +189,7 @@ test('a malformed item is skipped and counted, and the others of its page are pu
   await vi.waitFor(() => expect(pulses()).toEqual(['bad New', 'good New']), PATIENCE)
 })
 
+// SENTINEL-26
 test('a 5xx in the middle of a sweep forgets nobody, and the next poll goes on', async () => {
   for (let number = 100; number < 350; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
   let broken = true
@@ -226,6 +230,7 @@ test('an answer that is no list is a failure that says so', async () => {
   expect(status?.lastError).toContain('no JSON')
 })
 
+// SENTINEL-17
 test('Retry-After of the event gateway holds for all pulses, and each is sent once it is over', async () => {
   for (const id of ['a', 'b', 'c']) peer.create('clusters', { id, labels: EAST })
   let busy = true

@@ -35,6 +35,7 @@ afterEach(async () => {
   await api[Symbol.asyncDispose]()
 })
 
+// SENTINEL-32
 test('SIGTERM: the lease is released, exit code 0, and the one that stood by goes on without a second New', async () => {
   const first = await manager()
   await api.create('one-cluster')

@@ -89,26 +89,26 @@ describe.for(CASES)('%s', ([, kind, start]) => {
     const api = createHyperFleetClient({ url: config.url, timeout: 2_000, userAgent: 'test', clock })
     const polling = { clock, pollInterval: () => 5_000, dueQuery: () => undefined }
     const { source } = await openConnection(api, config, polling, stop.signal)
-    const told = new Map<string, number>()
+    const known = new Map<string, number>()
     let unseen = new Set<string>()
     let sweeps = 0
     const apply = (change: SourceChange) => {
       switch (change.kind) {
         case 'pollBegan':
-          if (change.isSweep) unseen = new Set(told.keys())
+          if (change.isSweep) unseen = new Set(known.keys())
           break
         case 'items':
           for (const item of change.items as { id: string; generation: number }[]) {
-            told.set(item.id, item.generation)
+            known.set(item.id, item.generation)
             unseen.delete(item.id)
           }
           break
         case 'deleted':
-          told.delete(change.id)
+          known.delete(change.id)
           break
         case 'sweepEnded':
           sweeps++
-          for (const id of unseen) told.delete(id)
+          for (const id of unseen) known.delete(id)
           break
         case 'upToDate':
           break
@@ -117,7 +117,7 @@ describe.for(CASES)('%s', ([, kind, start]) => {
     const read = async () => {
       for await (const change of source.changes(stop.signal)) apply(change)
     }
-    return { source, told, read, sweeps: () => sweeps }
+    return { source, told: known, read, sweeps: () => sweeps }
   }
 
   /** Lets poll intervals pass until it holds. */
@@ -127,6 +127,7 @@ describe.for(CASES)('%s', ([, kind, start]) => {
       holds()
     }, PATIENCE)
 
+  // SENTINEL-19
   test('tells everything first, and says when that was all', async () => {
     const ids = await Promise.all(Array.from({ length: 120 }, (_, number) => backend.create(`cluster-${number}`)))
     const { source, told, read, sweeps } = await follow()
@@ -152,6 +153,7 @@ describe.for(CASES)('%s', ([, kind, start]) => {
     await reading
   })
 
+  // SENTINEL-20
   test('looks at everything again every ten minutes', async () => {
     await backend.create('first')
     const { read, sweeps } = await follow()

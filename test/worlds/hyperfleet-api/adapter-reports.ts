@@ -41,7 +41,7 @@ export const previous = (type: string, says: Says): Condition => {
   }
 }
 
-/** Status and generation, as the seed writes them: `True@2`. */
+/** Status and generation, as the rules of docs/spec/hyperfleet-api.md need them: `True@2`. */
 export type Says = `${'True' | 'False'}@${number}`
 
 export const saysOf = ({ status, observed_generation }: Pick<Condition, 'status' | 'observed_generation'>): Says =>
@@ -52,14 +52,14 @@ export const cluster = (required: RequiredAdapters = ['dns', 'validation']) => {
   let resource = { generation: 1, updated_time: at(0), deleted_time: undefined as Timestamp | undefined }
   let rows: readonly AdapterStatus[] = []
   let conditions: readonly Condition[] = []
-  const settle = () => {
+  const recompute = () => {
     conditions = aggregateConditions({ resource, rows, required, previous: conditions, hasChildren: false })
   }
-  settle()
+  recompute()
   const self = {
     updates: (second = 0) => {
       resource = { ...resource, generation: resource.generation + 1, updated_time: at(second) }
-      settle()
+      recompute()
       return self
     },
     deletes: (second = 0) => {
@@ -71,13 +71,13 @@ export const cluster = (required: RequiredAdapters = ['dns', 'validation']) => {
         const stored = rows.find(({ adapter }) => adapter === one.adapter)
         if (decideReport(one, resource, stored).decision !== 'store') continue
         rows = [...rows.filter((other) => other !== stored), applyReport(one, stored)]
-        settle()
+        recompute()
       }
       return self
     },
     retires: (adapter: string) => {
       rows = rows.filter((other) => other.adapter !== adapter)
-      settle()
+      recompute()
       return self
     },
     generation: () => resource.generation,

@@ -22,7 +22,7 @@ const Receipt = Type.Object({ ...Name.properties, receipt: Type.String({ maxLeng
 const DeadEvent = Type.Object({ ...Name.properties, id: Type.String({ maxLength: 200 }) })
 
 const MAX_SOURCE_CHARS = 256
-/** What `source` says when the caller names itself neither in the body nor in User-Agent; the peer's. */
+/** What `source` says when the caller names itself neither in the body nor in User-Agent; the Go service's. */
 const DEFAULT_SOURCE = 'hyperfleet-sentinel'
 const DEFAULT_MAX_DELIVERIES = 10
 const MAX_WAIT_MS = 60_000

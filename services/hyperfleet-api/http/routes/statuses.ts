@@ -15,7 +15,7 @@ import { type Collection, itemOf, readAddress } from './collection.ts'
 
 const DEFAULT_SIZE = 20
 
-/** Adapter statuses of a resource: read them, and report by PUT (peer) or POST (seed), which mean the same. */
+/** Adapter statuses of a resource: read them, and report by PUT or POST, which mean the same (API-8). */
 export const statusOperations = (service: Service, place: Collection): Operation[] => {
   const { path, parameters } = itemOf(place)
   const at = { path: `${path}/statuses`, parameters, tag: place.entity.kind, tenants: true } as const

@@ -13,7 +13,7 @@ import { Problem } from './problem.ts'
 import { AdapterReport, AdapterStatus, LoggedReport } from './report.ts'
 import { AnyResourceDraft, Condition, Resource, ResourceDraft, ResourcePatch } from './resource.ts'
 
-/** Every shape that goes over the wire by a name; the OpenAPI document has them. Seed and peer give the fields. */
+/** Every shape that goes over the wire by a name; the OpenAPI document has them. */
 export const NAMED_SCHEMAS = [
   Condition,
   Resource,

@@ -11,7 +11,7 @@ const ReportedCondition = Type.Object({
 /** An adapter's name. */
 export const Adapter = Type.String({ minLength: 1, maxLength: 255 })
 
-/** Other keys are dropped, as the peer does. */
+/** Other keys are dropped, as the Go service does. */
 export const ReportMetadata = Type.Object({
   job_name: orNull(Type.String()),
   job_namespace: orNull(Type.String()),

@@ -62,7 +62,7 @@ const ReferenceDraft = Type.Union(
   { description: 'The resources that this one names, by type of reference; all of them: {} names none.' },
 )
 
-/** Fields that are not listed are ignored, as the peer does: clients send whole resources back. */
+/** Fields that are not listed are ignored, as the Go service does: clients send whole resources back. */
 export const ResourceDraft = Type.Object(
   {
     kind: Type.Optional(Type.String()),

@@ -95,6 +95,7 @@ describe('over time', () => {
   test('another status began with its report', () => {
     expect(conditions([row('dns', 'False', 2, 40)], ['dns'], was)[0]?.last_transition_time).toBe(at(40))
   })
+  // API-17
   test('Unknown leaves it as it was', () => {
     expect(conditions([row('dns', 'Unknown', 2, 40)], ['dns'], was)).toEqual(was)
   })

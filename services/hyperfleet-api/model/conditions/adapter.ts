@@ -9,7 +9,7 @@ export const adapterConditionType = (adapter: string): string =>
     .join('')}Successful`
 
 /**
- * What each required adapter said last, under a condition of its own. One that has never said True or False has none,
+ * What each required adapter said last, under a condition of its own (API-17). One that has never said True or False has none,
  * and one that fell back to Unknown keeps what it had.
  */
 export const adapterConditions = (

@@ -1,7 +1,7 @@
 import type { RequiredAdapters } from '../entity-config.ts'
 import type { AdapterStatus, Condition, Resource } from '../resource.ts'
 
-/** All that a resource's conditions follow from. The clock is not part of it: the same input gives the same conditions. */
+/** All that a resource's conditions follow from. The clock is not part of it: the same input gives the same conditions (API-22). */
 export interface AggregationInput {
   readonly resource: Pick<Resource, 'generation' | 'updated_time' | 'deleted_time'>
   readonly rows: readonly AdapterStatus[]

@@ -98,10 +98,14 @@ describe('Available that was True at generation 2', () => {
     ['is lost when one says False of it', [row('dns', 'False', 2), row('validation', 'True', 2)], 'False@2'],
     ['is lost when all do', [row('dns', 'False', 2), row('validation', 'False', 2)], 'False@2'],
     ['is lost though the other is ahead', [row('dns', 'False', 2), row('validation', 'True', 4)], 'False@2'],
-    // Seed and peer differ: the peer drops it at once. Only a False about its generation may: seed, API behaviour 4.
-    ['stays when a report is missing (the peer: False)', [row('dns', 'True', 2)], 'True@2'],
-    ['stays when all reports are missing (the peer: False)', [], 'True@2'],
-    ['stays when one is at work (the peer: False)', [row('dns', 'True', 2), row('validation', 'Unknown', 2)], 'True@2'],
+    // The Go service drops it at once; here only a False about its generation may (API-12).
+    ['stays when a report is missing (the Go service: False)', [row('dns', 'True', 2)], 'True@2'],
+    ['stays when all reports are missing (the Go service: False)', [], 'True@2'],
+    [
+      'stays when one is at work (the Go service: False)',
+      [row('dns', 'True', 2), row('validation', 'Unknown', 2)],
+      'True@2',
+    ],
     ['stays when all fell back to an older one', [row('dns', 'True', 1), row('validation', 'True', 1)], 'True@2'],
     [
       'stays whatever says who is not required',
@@ -142,14 +146,14 @@ describe('Available that was False at generation 2', () => {
       'AdapterReportedNotAvailable',
     ],
     [
-      // Seed and peer differ: the peer moves to the newest generation reported. Seed, use case 3: it remains at its own.
-      'stays at its generation while newer reports are mixed (the peer: False@3)',
+      // The Go service moves to the newest generation reported; here it remains at its own (API-12).
+      'stays at its generation while newer reports are mixed (the Go service: False@3)',
       [row('dns', 'True', 3), row('validation', 'True', 2)],
       'False@2',
       'AdaptersNotAtSameGeneration',
     ],
     [
-      'stays at its generation when one says False of a newer one (the peer: False@3)',
+      'stays at its generation when one says False of a newer one (the Go service: False@3)',
       [row('dns', 'False', 3), row('validation', 'True', 3)],
       'False@2',
       'AdapterReportedNotAvailable',
@@ -238,6 +242,7 @@ describe('its message', () => {
   })
 })
 
+// API-11
 test('updates in quick succession: True at an older generation, though Ready is False', () => {
   const one = cluster()
     .updates()
@@ -245,6 +250,7 @@ test('updates in quick succession: True at an older generation, though Ready is 
   expect([one.says('Available'), one.says('Ready')]).toEqual(['True@1', 'False@2'])
 })
 
+// API-12
 test('a late False about its generation takes it away after an update too', () => {
   expect(
     readyCluster()

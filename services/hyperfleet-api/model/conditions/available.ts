@@ -3,8 +3,8 @@ import type { ConditionValue } from './condition-value.ts'
 import { formatReporters, oldestReportTime, type RequiredReports } from './counted-reports.ts'
 
 /**
- * `Available` (`LastKnownReconciled` under the peer's name): it runs, at some generation; the last known good
- * configuration. Seed: pulses-and-status, API behaviour 3 and 4.
+ * `Available` (`LastKnownReconciled` under the Go service's name): it runs, at some generation; the last known good
+ * configuration. API-11, API-12, API-13.
  *
  * True only when every required adapter says so of one same generation, False only when one says so of the generation
  * that the condition speaks of. Everything else leaves it as it was, and the generation it speaks of never goes back.

@@ -1,6 +1,6 @@
 import { type CelFunction, toJson } from '#lib/cel/index.ts'
 
-/** What rules may call beyond the standard functions; the peer's names. */
+/** What rules may call beyond the standard functions; the Go service's names. */
 export const conditionFunctions: readonly CelFunction[] = [
   {
     signature: 'toJson(dyn): string',

@@ -98,7 +98,7 @@ describe('a rule', () => {
     ],
     ['no reason as an empty one', 'statuses[0].conditions[1].reason', [row('dns', 'True', 2)], ''],
     [
-      // The peer's guide says so; its code hides the whole adapter.
+      // The Go service's guide says so; its code hides the whole adapter.
       'only what is True or False',
       'statuses[0].conditions.map(c, c.type).join(",")',
       [row('dns', 'Unknown', 2)],
@@ -129,6 +129,7 @@ describe('a rule', () => {
   })
 })
 
+// API-21
 describe('a rule that fails', () => {
   const failures: [string, Parameters<typeof rule>[0], string][] = [
     ['in `when`', { when: 'statuses[0].adapter == "dns"' }, 'when has no value'],

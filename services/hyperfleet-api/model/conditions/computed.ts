@@ -3,8 +3,7 @@ import type { Timestamp } from '../timestamp.ts'
 import { buildCondition, type ConditionValue } from './condition-value.ts'
 
 /**
- * Conditions that a kind's configuration adds by CEL expressions. Seed: pulses-and-status, "we may allow for teams to
- * build additional conditions, but keep Available and Ready".
+ * Conditions that a kind's configuration adds by CEL expressions; they never replace the API's own (API-21).
  */
 export interface ComputedCondition {
   readonly type: string

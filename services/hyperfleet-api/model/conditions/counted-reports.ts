@@ -33,7 +33,7 @@ export interface RequiredReports {
 }
 
 /**
- * With `reporting`, the adapters that must report are those whose report counts: one that has only said Unknown
+ * With `reporting`, the adapters that must report are those whose report counts (API-18): one that has only said Unknown
  * changes nothing, as everywhere.
  */
 export const collectRequired = (

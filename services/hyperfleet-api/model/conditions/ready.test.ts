@@ -19,8 +19,14 @@ const ready = (
   }: { required?: RequiredAdapters; was?: Condition; deleted_time?: string; hasChildren?: boolean } = {},
 ): Condition => {
   const resource = { generation: 2, updated_time: UPDATED, deleted_time: rest.deleted_time }
-  const situation: AggregationInput = { resource, rows, required, previous: [], hasChildren: rest.hasChildren ?? false }
-  return buildCondition('Ready', decideReady(situation, collectRequired(rows, required, 2)), was, UPDATED)
+  const buildInput: AggregationInput = {
+    resource,
+    rows,
+    required,
+    previous: [],
+    hasChildren: rest.hasChildren ?? false,
+  }
+  return buildCondition('Ready', decideReady(buildInput, collectRequired(rows, required, 2)), was, UPDATED)
 }
 
 describe('Ready at generation 2 is', () => {
@@ -103,6 +109,7 @@ describe('its message', () => {
   })
 })
 
+// API-15
 describe('last_updated_time, the Sentinel’s clock, is', () => {
   test.each<[string, readonly AdapterStatus[], string]>([
     [
@@ -160,7 +167,7 @@ describe('in deletion it is False', () => {
   }
   const deleting = { deleted_time: at(30) }
 
-  // The peer turns it True when all have finalized. The seed has it False until the record is gone.
+  // The Go service turns it True when all have finalized; here it is False until the record is gone (API-23).
   test.each<[string, readonly AdapterStatus[], boolean, string]>([
     ['and names who is awaited', [], false, ', waiting for adapters [dns, validation] to report their clean-up'],
     [
@@ -176,7 +183,7 @@ describe('in deletion it is False', () => {
       ', waiting for adapters [extra] to report their clean-up',
     ],
     [
-      // The peer says Reconciled here (difference 14), and its Sentinel looks away for half an hour.
+      // The Go service says Reconciled here (difference 14), and its Sentinel looks away for half an hour.
       'while children are left, those in deletion included',
       [finalized('dns'), finalized('validation')],
       true,

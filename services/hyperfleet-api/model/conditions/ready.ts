@@ -4,8 +4,8 @@ import type { ConditionValue } from './condition-value.ts'
 import { formatAdapters, oldestReportTime, type RequiredReports } from './counted-reports.ts'
 
 /**
- * `Ready` (`Reconciled` under the peer's name): every required adapter says True of the current generation. It always
- * speaks of the current generation, so a spec change makes it False at once. Seed: pulses-and-status, API behaviour 5.
+ * `Ready` (`Reconciled` under the Go service's name): every required adapter says True of the current generation. It always
+ * speaks of the current generation, so a spec change makes it False at once. API-14, API-15.
  */
 export const decideReady = (situation: AggregationInput, { required, counted }: RequiredReports): ConditionValue => {
   const { generation, deleted_time, updated_time } = situation.resource
