@@ -33,13 +33,6 @@ export const provideNodeImage = async (start: Progress): Promise<string> => {
   return tag
 }
 
-/** Why no node image is to be had; undefined when one is there, can be pulled or can be made. Pulls it if it must. */
-export const nodeImageUnavailable = async (start: Progress): Promise<string | undefined> => {
-  if (nodeImageMissing() === undefined || (await isThere(OFFICIAL_IMAGE))) return undefined
-  const unreachable = await pull(OFFICIAL_IMAGE, start)
-  return unreachable === undefined ? undefined : noImage(unreachable, nodeImageMissing() ?? '').message
-}
-
 const noImage = (unreachable: string, missing: string): ImageError =>
   new ImageError(
     `${OFFICIAL_IMAGE} can't be pulled (${unreachable}), and no node image can be made here (${missing}): load one with "docker load", or use MUSTER_CLUSTER=local`,
