@@ -11,8 +11,8 @@ import {
 } from '#apis/hive.openshift.io/v1/labels.ts'
 import { RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
-import { ADMIN_BINDING, ADMIN_ROLE, type AdminBinding } from '../decide/admin-bindings.ts'
-import type { Action } from '../model/plan.ts'
+import { ADMIN_BINDING, ADMIN_ROLE } from '../decide/admin-bindings.ts'
+import type { Action, AdminBinding } from '../model/plan.ts'
 import { installConfigSecretName } from './render.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>

@@ -1,9 +1,9 @@
 /** The admins of a pool in the namespaces of its clusters: POOL-37. */
+
 import type { Subject } from '#apis/kubernetes.ts'
-import type { Observed } from '../model/observed.ts'
+import type { Observed, PoolNamespace } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
-import type { Action } from '../model/plan.ts'
-import type { PoolNamespace } from './namespaces.ts'
+import type { Action, AdminBinding } from '../model/plan.ts'
 
 /** Whoever has this ClusterRole in the namespace of a pool administers the clusters of all pools there. Names as Hive's. */
 export const ADMIN_ROLE = 'hive-cluster-pool-admin'
@@ -11,12 +11,6 @@ export const ADMIN_ROLE = 'hive-cluster-pool-admin'
 export const ADMIN_BINDING = 'hive-cluster-pool-admin-binding'
 
 type AdminNamespace = Pick<PoolNamespace, 'name' | 'terminating' | 'admins'>
-
-/** A binding to write; without subjects it is deleted. */
-export interface AdminBinding {
-  readonly namespace: string
-  readonly subjects: readonly Subject[]
-}
 
 /** Each subject once, in one order: bindings that say the same compare equal. */
 export const uniqueSubjects = (subjects: readonly Subject[]): readonly Subject[] =>

@@ -1,21 +1,9 @@
 /** Deletes the namespaces of a pool that have no cluster any more: POOL-36. */
-import type { Subject } from '#apis/kubernetes.ts'
+
 import { LEASE_GRACE_MS } from '../lease/lease.ts'
-import type { Observed } from '../model/observed.ts'
+import type { Observed, PoolNamespace } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
-
-/** A namespace that carries the uid of the pool. */
-export interface PoolNamespace {
-  readonly name: string
-  readonly uid: string
-  readonly createdAt: number
-  readonly terminating: boolean
-  /** A ClusterDeployment is in it, whosever it is. */
-  readonly isUsed: boolean
-  /** Subjects of the binding that the pool wrote there; undefined when there is none. */
-  readonly admins: readonly Subject[] | undefined
-}
 
 export interface NamespaceActions {
   readonly actions: readonly Action[]

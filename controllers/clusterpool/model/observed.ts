@@ -15,9 +15,8 @@ import {
 import type { Subject } from '#apis/kubernetes.ts'
 import { type Condition, findCondition, isTrue } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
-import type { PoolNamespace } from '../decide/namespaces.ts'
-import type { CustomizationRejection, PoolRejection } from '../observe/rejections.ts'
 import { byAge } from './order.ts'
+import type { CustomizationRejection, PoolRejection } from './rejection.ts'
 
 export interface NamespacedName {
   readonly namespace: string
@@ -234,3 +233,15 @@ const namespaceOf = ({ namespace }: ObjectMeta): string => namespace ?? ''
 
 /** An object that the API server has not stamped yet is as old as can be: it was made before this pass. */
 const millisecondsOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text))
+
+/** A namespace that carries the uid of the pool. */
+export interface PoolNamespace {
+  readonly name: string
+  readonly uid: string
+  readonly createdAt: number
+  readonly terminating: boolean
+  /** A ClusterDeployment is in it, whosever it is. */
+  readonly isUsed: boolean
+  /** Subjects of the binding that the pool wrote there; undefined when there is none. */
+  readonly admins: readonly Subject[] | undefined
+}

@@ -1,6 +1,8 @@
 /** What a pass wants done, as data: it is executed, printed and tested. Each action stands for itself; when one fails, the others go on. */
+
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import type { AdminBinding } from '../decide/admin-bindings.ts'
+import type { Subject } from '#apis/kubernetes.ts'
+
 import type { Candidate } from '../inventory/candidates.ts'
 import type { Claim, Cluster, CustomizationState, NamespacedName, PowerState } from './observed.ts'
 
@@ -96,4 +98,10 @@ export interface Plan {
   /** When time alone will change the plan; undefined when it won't. */
   readonly recheckAt: Date | undefined
   readonly counts: Counts
+}
+
+/** A binding to write; without subjects it is deleted. */
+export interface AdminBinding {
+  readonly namespace: string
+  readonly subjects: readonly Subject[]
 }

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { aCluster, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { conditionIn, planPass, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 import { type PoolObjects, toObserved } from '../model/observed.ts'
-import { FIRST_RETRY_DELAY_MS, nextRejection, type PoolRejection } from './rejections.ts'
+import type { PoolRejection } from '../model/rejection.ts'
+import { FIRST_RETRY_DELAY_MS, nextRejection } from './rejections.ts'
 
 const pool = aPool({ size: 3 })
 const read = (says: Partial<PoolObjects> = {}): PoolObjects => ({

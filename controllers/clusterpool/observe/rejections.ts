@@ -2,28 +2,10 @@
  * Clusters that the API server does not take: what was sent is wrong, or a webhook or policy says so. Whoever mends a customization
  * says it by its version; the rest is not watched, so a pool without inventory asks again, one cluster at a time (POOL-40).
  */
+
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { type Observed, sharedCustomizationVersion } from '../model/observed.ts'
-
-/** It did not take the ClusterDeployment that a customization gave. */
-export interface CustomizationRejection {
-  /** Of the customization: another one may be taken. */
-  readonly version: string
-  /** What the API server said. */
-  readonly message: string
-}
-
-/** It did not take the ClusterDeployment of a pool without inventory. */
-export interface PoolRejection extends CustomizationRejection {
-  /** Of the customization for all clusters; empty when there is none. */
-  readonly version: string
-  /** How often in a row. */
-  readonly count: number
-  /** When it is asked again, in milliseconds since the epoch. */
-  readonly until: number
-  /** The uids of the pool's clusters at that time: when there is another one, clusters are taken again. */
-  readonly clusters: ReadonlySet<string>
-}
+import type { CustomizationRejection, PoolRejection } from '../model/rejection.ts'
 
 /** What a pool remembers of refusals; forgotten when its spec changes, and with the process. */
 export interface Rejections {

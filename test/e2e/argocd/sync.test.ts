@@ -5,7 +5,7 @@ import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentin
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
 import { freePort } from '#hack/process/ports.ts'
-import type { GroundSuite } from '#test/harness/ground/ground.ts'
+import type { GroundSuite } from '#test/harness/ground/provider.ts'
 import { REPOSITORY, readPage } from '#test/integration/docs/page.ts'
 import { runPage } from '#test/integration/docs/shell.ts'
 import {

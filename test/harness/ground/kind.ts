@@ -11,7 +11,6 @@ import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { ARGO_NAMESPACE, applicationsOf } from '../argocd.ts'
 import type { ControlPlane } from '../controlplane.ts'
-import type { GroundProvider } from './ground.ts'
 import { type KindNodes, kindCluster, kindClusterMissing, PATIENCE } from './kind/cluster.ts'
 import {
   DATABASE_NAMESPACE,
@@ -24,6 +23,7 @@ import {
   gitServer,
 } from './kind/pods.ts'
 import { withManagers, withVolumes } from './managers.ts'
+import type { GroundProvider } from './provider.ts'
 
 const NAMESPACE = 'hyperfleet-system'
 

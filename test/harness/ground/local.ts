@@ -4,7 +4,7 @@ import { redisMissing, startArgoOn } from '../argocd.ts'
 import { startControlPlane } from '../controlplane.ts'
 import type { GitRepository } from '../git.ts'
 import { startSuite } from '../suite.ts'
-import type { GroundProvider } from './ground.ts'
+import type { GroundProvider } from './provider.ts'
 
 /** kwok plays the node, so Deployments of the environment become healthy although no container runs. */
 const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const

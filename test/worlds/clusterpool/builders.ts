@@ -17,7 +17,7 @@ import {
 } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Patch } from '#apis/hive.openshift.io/v1/patch.ts'
 import { computePoolVersion } from '#controllers/clusterpool/cluster/pool-version.ts'
-import type { PoolNamespace } from '#controllers/clusterpool/decide/namespaces.ts'
+import type { PoolNamespace } from '#controllers/clusterpool/model/observed.ts'
 
 export const NAMESPACE = 'pools'
 export const MORNING = new Date('2026-03-01T08:00:00Z')
