@@ -43,6 +43,7 @@ const BY_PATH: Readonly<Record<string, Affected>> = {
   'controllers/fleet/': controller('fleet', 'agent', 'dashboard', 'clusterdevice'),
   'controllers/sentinel/': controller('sentinel'),
   'docs/': ['test/integration/docs/', 'hack/'],
+  'examples/': ['test/integration/examples/', 'test/integration/docs/'],
   'hack/': [
     'test/integration/docs/',
     'test/integration/cmd/',

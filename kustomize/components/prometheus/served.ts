@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Registry } from 'prom-client'
 import { createMetrics as adapterMetrics } from '#controllers/adapter/metrics.ts'
 import { clusterDeployment } from '#controllers/clusterdeployment/index.ts'
-import { clusterpool } from '#controllers/clusterpool/index.ts'
+import { clusterPool } from '#controllers/clusterpool/index.ts'
 import { createFleetMetrics as fleetMetrics } from '#controllers/fleet/metrics.ts'
 import { createMetrics as sentinelMetrics } from '#controllers/sentinel/metrics.ts'
 import { systemClock } from '#operator/index.ts'
@@ -46,7 +46,7 @@ export const served = (): Served => {
   sentinelMetrics(registry)
   adapterMetrics(registry)
   fleetMetrics(registry)
-  clusterpool({ clock: systemClock, registry })
+  clusterPool({ clock: systemClock, registry })
   clusterDeployment({ clock: systemClock, registry, version: 'test', hyperfleetApiUrl: 'http://nowhere' })
   const managers = registry.getMetricsAsArray() as unknown as Registered[]
   return new Map([...managers, ...ofTheApi()].flatMap(seriesOf))
