@@ -1,8 +1,14 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './hack/testing/longest-first.ts'
 
-/** One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness). */
+/** What runs on a real kubelet. */
+const ON_KIND = ['test/conformance/cluster.test.ts', 'test/e2e/kind/**/*.test.ts']
+
+/**
+ * One project a kind of test: `unit` needs nothing, `integration` runs on a real control plane (test/harness), `kind` on a cluster in
+ * Docker. What both can do, GitOps from commit to workload, is in both.
+ */
 export default defineConfig({
   test: {
     // As Node.js does it: the default import of a CommonJS package is its module.exports.
@@ -28,6 +34,16 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/{integration,conformance,e2e}/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ON_KIND],
+          globalSetup: ['test/harness/global.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'kind',
+          include: [...ON_KIND, 'test/e2e/argocd/*.test.ts'],
+          env: { MUSTER_GITOPS_ON: 'kind' },
           globalSetup: ['test/harness/global.ts'],
         },
       },

@@ -10,6 +10,7 @@ import { ensureInstalled } from './debian/install.ts'
 import { DEBOOTSTRAP } from './debian/root.ts'
 import { DOCKER } from './docker/missing.ts'
 import { BuildError, ensureBinaries } from './gobuild/build.ts'
+import { IMAGE_PROGRAMS } from './image/local/images.ts'
 import { NODE_PROGRAMS } from './kindnode/binaries.ts'
 import { ensureNodeImage, nodeImageMissing } from './kindnode/image.ts'
 import { PODMAN } from './podman/missing.ts'
@@ -34,7 +35,7 @@ if (everything) process.env[WHOLE_RUN] = 'yes'
 const wants = (parts: RegExp): boolean => filter.length === 0 || filter.some((path) => parts.test(path))
 
 /** Whether a Docker engine of its own and a kind cluster in it are needed. */
-const onKind = wants(/kind|docker|conformance/) || process.env.MUSTER_GITOPS_ON === 'kind'
+const onKind = wants(/kind|docker|conformance|argocd/)
 
 /** Programs that tests need. Without Go the integration tests fail, each saying so; without PostgreSQL, Redis, Chromium, podman or Docker their tests skip. */
 const preparation: Preparation = {
@@ -49,7 +50,14 @@ const preparation: Preparation = {
         ]
       : []),
   ],
-  installs: [POSTGRES, REDIS, CHROMIUM, PROMTOOL, ...PODMAN, ...(onKind ? [DOCKER, DEBOOTSTRAP] : [])],
+  installs: [
+    POSTGRES,
+    REDIS,
+    CHROMIUM,
+    PROMTOOL,
+    ...PODMAN,
+    ...(onKind ? [DOCKER, DEBOOTSTRAP, ...IMAGE_PROGRAMS] : []),
+  ],
   install,
 }
 

@@ -23,7 +23,7 @@ const actionsOf = (kind: string): string | undefined => {
 
 /**
  * Argo CD's settings for our kinds: how healthy an object is, and what can be done to it. Applied by the server, they join
- * what an installation has in its argocd-cm already. Design: 70-gitops.
+ * what an installation has in its argocd-cm already. GITOPS-6.
  */
 export const argoSettingsFile = (kinds: readonly CustomKind[]): GeneratedFile => {
   const data: Record<string, string> = {}

@@ -1,8 +1,8 @@
-/** `npm run test:kind`: what every cluster must do, and GitOps from commit to workload, on kind. Skips where kind is not to be had. */
-import { privateKindMissing } from '../cluster/kind/private.ts'
+/** `npm run test:kind`: all tests on a real kubelet. Skips where kind is not to be had. More arguments are those of `npm test`. */
+import { kindClusterMissing } from '#test/harness/ground/kind/cluster.ts'
 
-const missing = privateKindMissing()
-if (missing !== undefined) console.log(`There is no kind here, so its tests skip. ${missing}`)
-process.env.MUSTER_GITOPS_ON = 'kind'
-process.argv.splice(2, 0, 'test/conformance/cluster.test.ts', 'test/e2e/argocd')
+const missing = kindClusterMissing()
+if (missing !== undefined)
+  console.log(`There is no kind here yet, so its tests skip unless that can be installed. ${missing}`)
+process.argv.splice(2, 0, '--project=kind')
 await import('../test.ts')

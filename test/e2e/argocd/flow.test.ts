@@ -52,7 +52,10 @@ const fleetDeployment = (name: string): string =>
 
 const TIMEOUT = { timeout: 400_000 }
 
-/** From a commit to a claimed cluster and a program on devices, and back to nothing: the examples of kustomize/declared. */
+/**
+ * From a commit to a claimed cluster and a program on devices, and back to nothing: the examples of kustomize/declared. GITOPS-2, GITOPS-5,
+ * GITOPS-6, GITOPS-7, GITOPS-8.
+ */
 describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the suite makes', () => {
   let world: GitOpsWorld
   let overrides: Overrides

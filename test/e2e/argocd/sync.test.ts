@@ -21,7 +21,7 @@ import {
 
 const MISSING = await worldMissing()
 
-/** Design 70-gitops, "End to end, for real": one repository, one Argo CD, commits one after the other. */
+/** GITOPS-1, GITOPS-3, GITOPS-4: one repository, one Argo CD, commits one after the other. */
 describe.skipIf(MISSING !== undefined)(MISSING ?? 'Argo CD and the manifests of this repository', () => {
   let world: GitOpsWorld
   let suite: GroundSuite

@@ -52,7 +52,7 @@ export const noStatus: Rule = each(undefined, ({ status }) =>
   status === undefined ? [] : ['leave the status to its controller'],
 )
 
-/** Argo CD compares these lists as one value: a field that the API server fills in makes the StatefulSet OutOfSync for ever. */
+/** Argo CD compares these lists as one value: a field that the API server fills in makes the StatefulSet OutOfSync for ever. GITOPS-9. */
 export const claimsAsStored: Rule = each(['StatefulSet'], (object) => {
   const claims = (object.spec as Workload).volumeClaimTemplates ?? []
   const isWhole = claims.every(({ apiVersion, kind, spec }) => apiVersion && kind && spec?.volumeMode)

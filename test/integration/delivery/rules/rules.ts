@@ -15,7 +15,7 @@ import { noWildcards, rightsAreSomebodys } from './rights.ts'
 import { monitorsScrapeSomething, servicesLeadSomewhere } from './services.ts'
 import { bothSidesAgree, deniedUnlessNamed, policiesNamePodPorts } from './traffic.ts'
 
-/** What must hold in the build of every overlay, by what it is for. Design: 70-gitops. */
+/** What must hold in the build of every overlay, by what it is for. GITOPS-9, GITOPS-10. */
 export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'everything is in its namespace': inOneNamespace('hyperfleet-system'),
   'everything refers to its namespace': refersToOneNamespace('hyperfleet-system'),

@@ -1,0 +1,91 @@
+/** The overlay stage, which has everything of production but its images' digests, as pods of a kind cluster. */
+import { writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { dump } from 'js-yaml'
+import { CHECKOUT } from '#hack/image/dockerfile.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { type KindNodes, kindCluster, PATIENCE } from '#test/harness/ground/kind/cluster.ts'
+import { DATABASE_NAMESPACE, database } from '#test/harness/ground/kind/pods.ts'
+import { NODE_SHELL, type NodeShell, nodeShell } from './node-shell.ts'
+
+export const NAMESPACE = 'hyperfleet-system'
+
+/** What the tests read of a Pod. */
+export interface Pod {
+  readonly metadata: {
+    readonly name: string
+    readonly uid: string
+    readonly labels: Readonly<Record<string, string>>
+    readonly deletionTimestamp?: string
+  }
+  readonly spec: { readonly terminationGracePeriodSeconds: number; readonly containers: readonly Container[] }
+  readonly status: {
+    readonly phase: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[]
+    readonly containerStatuses?: readonly ContainerStatus[]
+  }
+}
+
+interface Container {
+  readonly name: string
+  readonly resources: { readonly limits?: { readonly memory?: string } }
+}
+
+interface Ended {
+  readonly exitCode: number
+  readonly reason: string
+}
+
+interface ContainerStatus {
+  readonly name: string
+  /** containerd://… */
+  readonly containerID: string
+  readonly restartCount: number
+  readonly state: { readonly terminated?: Ended }
+  readonly lastState: { readonly terminated?: Ended }
+}
+
+export interface StageWorld extends KindNodes {
+  readonly node: NodeShell
+  /** Pods of the suite that are not being deleted. @param selector of labels, as kubectl takes it */
+  pods(selector?: string): Promise<readonly Pod[]>
+}
+
+export const stageWorld = async (): Promise<StageWorld> => {
+  await using stack = new AsyncDisposableStack()
+  const nodes = stack.use(await kindCluster())
+  const { cluster } = nodes
+  await cluster.kubectl('create', 'namespace', NAMESPACE)
+  await nodes.apply([...database(NAMESPACE), NODE_SHELL])
+  await nodes.rolledOut(DATABASE_NAMESPACE)
+  // The kinds first: what is of them can't be applied before they are served.
+  await applyFolder(nodes, join(CHECKOUT, 'manifests'))
+  await cluster.kubectl('wait', 'crds', '--all', '--for=condition=Established', PATIENCE)
+  await applyFolder(nodes, await stageOnASmallNode())
+  await nodes.rolledOut(NAMESPACE)
+  const own = stack.move()
+  return {
+    ...nodes,
+    node: nodeShell(cluster),
+    pods: async (selector = '') => {
+      const path = `/api/v1/namespaces/${NAMESPACE}/pods?labelSelector=${encodeURIComponent(selector)}`
+      const { items } = await cluster.rest<{ readonly items: readonly Pod[] }>('GET', path)
+      return items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status.phase === 'Running')
+    },
+    [Symbol.asyncDispose]: () => own.disposeAsync(),
+  }
+}
+
+/** The overlay with small requests of CPU: on a node of two cores a rolling update would find no room for a second pod. */
+const stageOnASmallNode = async (): Promise<string> => {
+  const folder = await temporaryFolder('stage')
+  const patch = dump([{ op: 'replace', path: '/spec/template/spec/containers/0/resources/requests/cpu', value: '1m' }])
+  const patches = ['Deployment', 'StatefulSet'].map((kind) => ({ target: { kind }, patch }))
+  const resources = [relative(folder, join(CHECKOUT, 'kustomize/overlays/stage'))]
+  await writeFile(join(folder, 'kustomization.yaml'), dump({ resources, patches }))
+  return folder
+}
+
+const applyFolder = async ({ cluster }: KindNodes, folder: string): Promise<void> => {
+  await cluster.kubectl('apply', '--server-side', '--force-conflicts', '--kustomize', folder)
+}
