@@ -66,11 +66,7 @@ export const runChanges = async <O extends KubeObject>(
       .map((record) => remainingDelay(record, NO_TRIGGER, now))
     const anyStarted = continued !== undefined || Object.values(records).some((record) => record !== unstarted)
     if (anyStarted)
-      env.progress.store(
-        { type, declaredState: continued?.declaredState ?? declared, handlers: records },
-        object,
-        patch,
-      )
+      env.progress.store({ type, essence: continued?.essence ?? declared, handlers: records }, object, patch)
     return delays.length === 0 ? undefined : Math.min(...delays)
   }
   if (stored !== undefined) env.progress.store(undefined, object, patch)
@@ -78,7 +74,7 @@ export const runChanges = async <O extends KubeObject>(
     patch.finalizers((list) => list.filter((finalizer) => finalizer !== env.definition.finalizer))
     return undefined
   }
-  const handled = continued?.declaredState ?? declared
+  const handled = continued?.essence ?? declared
   if (!equal(cause.old, handled)) env.handled.store(handled, object, patch)
   state.initial = false
   return equal(handled, declared) ? undefined : 0

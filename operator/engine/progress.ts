@@ -21,8 +21,8 @@ export interface HandlerProgress {
  */
 export interface ChangeProgress {
   readonly type: 'create' | 'update' | 'delete' | 'resume'
-  /** What the object was when the cycle began. */
-  readonly declaredState: DeclaredState
+  /** What the object declared when the cycle began. The key is what annotations already hold, so it keeps its name. */
+  readonly essence: DeclaredState
   /** By handler id. */
   readonly handlers: Readonly<Record<string, HandlerProgress>>
 }

@@ -13,7 +13,7 @@ export type DeclaredState<O extends KubeObject = KubeObject> = Omit<
   readonly metadata: Pick<ObjectMeta, 'labels' | 'annotations'>
 }
 
-/** The essence of an object. It shares the object's parts: neither may be changed. */
+/** The declared state of an object. It shares the object's parts: neither may be changed. */
 export const declaredStateOf = <O extends KubeObject>(object: O): DeclaredState<O> => {
   const { apiVersion: _, kind: __, metadata, status: ___, ...declared } = object
   const annotations = declaredAnnotations(metadata.annotations)
