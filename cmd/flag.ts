@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { BindingError } from '#operator/binding.ts'
-import type { Flag, Flags, Given, Values } from '#operator/flags/flag.ts'
+import type { Flag, Flags, Provided, Values } from '#operator/flags/flag.ts'
 import { UsageError } from './failure.ts'
 
 const dashed = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -28,9 +28,9 @@ export const addFlags = (command: Command, flags: Flags): Command => {
  * @throws UsageError that names the flag or the variable. It does not repeat the value where a parser keeps it to itself.
  */
 export const readFlags = <F extends Flags>(command: Command, flags: F): Values<F> => {
-  const given: Record<string, unknown> = command.opts()
+  const provided: Record<string, unknown> = command.opts()
   const read = (name: string, { read: parse }: Flag<unknown>): unknown => {
-    const written = given[name] as Given
+    const written = provided[name] as Provided
     const where = command.getOptionValueSource(name) === 'env' ? variableOf(name) : spelled(name)
     try {
       return parse(written, where)

@@ -73,8 +73,8 @@ const objectsIn = async <O extends KubeObject>(
       if (typeof metadata.name !== 'string' || metadata.name === '')
         throw new UsageError(`${where} has no metadata.name`)
       // What the API server gives an object when it is made; a file need not have it.
-      const given = { uid: '', resourceVersion: '', ...(kind === Deployment.kind && { namespace: 'default' }) }
-      const filled = { spec: {}, ...structuredClone(found), metadata: { ...given, ...metadata } }
+      const provided = { uid: '', resourceVersion: '', ...(kind === Deployment.kind && { namespace: 'default' }) }
+      const filled = { spec: {}, ...structuredClone(found), metadata: { ...provided, ...metadata } }
       if (fits(filled)) return filled as unknown as O
       const [problem] = fits.errors ?? []
       throw new UsageError(

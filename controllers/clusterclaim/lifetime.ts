@@ -12,10 +12,10 @@ export const effectiveLifetime = (
   lifetime: ClusterClaimSpec['lifetime'],
   limits: ClusterPoolSpec['claimLifetime'],
 ): ClusterClaimSpec['lifetime'] => {
-  const wanted = lifetime ?? limits?.default
+  const requested = lifetime ?? limits?.default
   const most = limits?.maximum
-  if (wanted === undefined || most === undefined) return wanted ?? most
-  return spanOf(wanted) <= spanOf(most) ? wanted : most
+  if (requested === undefined || most === undefined) return requested ?? most
+  return spanOf(requested) <= spanOf(most) ? requested : most
 }
 
 /**

@@ -200,9 +200,9 @@ const grantSubjects = async (
 
 /** Writes what was granted where it is not as it should be; without subjects nothing is. */
 const applyGrants = async (claim: ClusterClaim, cluster: ClusterDeployment, view: View, api: Api): Promise<void> => {
-  const wanted = buildGrants(claim, cluster)
-  if (wanted === undefined) return revokeGrants(claim, view, api)
-  const { role, binding } = wanted
+  const desired = buildGrants(claim, cluster)
+  if (desired === undefined) return revokeGrants(claim, view, api)
+  const { role, binding } = desired
   const { namespace } = binding.metadata
   const options = { fieldManager: FIELD_MANAGER, force: true }
   const isThere = ({ metadata }: KubeObject) =>

@@ -36,9 +36,9 @@ export const countAttempts = (
   now: Date,
 ): Attempts => {
   const isOver = installed || isReady(record)
-  const said = isOver ? undefined : adapterFailures(record)
+  const recorded = isOver ? undefined : adapterFailures(record)
   // A record that asks for an attempt that has failed is out of date: the next one is under way.
-  const failing = record.attempt > failed ? said : undefined
+  const failing = record.attempt > failed ? recorded : undefined
   const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + failureGraceMs(record.attempt)
   const hasFailed = failsAt !== undefined && failsAt <= now.getTime()
   const counted = hasFailed ? record.attempt : failed
@@ -47,7 +47,7 @@ export const countAttempts = (
     failed: counted,
     desired: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
     isStopped,
-    failing: isStopped ? said : failing,
+    failing: isStopped ? recorded : failing,
     failsAt: hasFailed ? undefined : failsAt,
   }
 }
@@ -57,11 +57,11 @@ export const failureGraceMs = (attempt: number): number => exponentialDelay(FAIL
 
 /** In the adapters' words, about the present generation only. */
 const adapterFailures = (record: ClusterRecord): string | undefined => {
-  const said = record.conditions
+  const messages = record.conditions
     .filter(
       ({ type, status, observedGeneration }) =>
         type.endsWith(ADAPTER_SUFFIX) && status === 'False' && observedGeneration === record.generation,
     )
     .map(({ type, reason, message }) => `${type.slice(0, -ADAPTER_SUFFIX.length)}: ${message || reason || 'failed'}`)
-  return said.length === 0 ? undefined : said.join('; ')
+  return messages.length === 0 ? undefined : messages.join('; ')
 }

@@ -50,13 +50,13 @@ export const reconcile =
 /** Looks at everything anew, and does what is to be done. */
 const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
   const { object, clock } = context
-  const looked = await observe(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
-  if (looked === undefined) return
-  const next = decide(looked, clock.now())
-  if (next.step.do === 'Hibernate' && !(await hibernate(context, looked.deployment, next.step.why))) return
-  const record = await execute(deps, context, looked, next.step)
+  const observed = await observe(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
+  if (observed === undefined) return
+  const next = decide(observed, clock.now())
+  if (next.step.do === 'Hibernate' && !(await hibernate(context, observed.deployment, next.step.why))) return
+  const record = await execute(deps, context, observed, next.step)
   const done = { ...next, record: record ?? next.record }
-  return report(deps, context, { object: looked.deployment, decision: done })
+  return report(deps, context, { object: observed.deployment, decision: done })
 }
 
 /** Says what was decided: in the status, on the object, and to people. */
@@ -81,10 +81,10 @@ const report = (
 const execute = async (
   { hyperfleet }: ReconcileDeps,
   { patch, signal, events }: Context<ClusterDeployment>,
-  looked: FreshObservation,
+  observed: FreshObservation,
   step: Step,
 ): Promise<ClusterRecord | undefined> => {
-  const { deployment, installConfig } = looked
+  const { deployment, installConfig } = observed
   switch (step.do) {
     case 'Nothing':
     // Written before: whether it could be decides about the rest.
@@ -134,7 +134,7 @@ const reportApiFailure = (error: unknown, { object, patch, clock }: Context<Clus
   if (!(error instanceof HyperFleetError)) return error
   const { reason, message, retryAfter } = error
   const type = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
-  const said = { type, reason, message: `${message}; tried again` } as const
-  patch.status(buildSummaryStatus(object, said, clock.now()))
+  const written = { type, reason, message: `${message}; tried again` } as const
+  patch.status(buildSummaryStatus(object, written, clock.now()))
   return new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
 }

@@ -29,10 +29,10 @@ export const buildStatus = (
 /** A status that only says how it stands: what else was known stays. */
 export const buildSummaryStatus = (
   { metadata, status }: ClusterDeployment,
-  said: Decision['standing'],
+  written: Decision['standing'],
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
-  const claims = kstatusConditions({ ...said, observedGeneration: metadata.generation })
+  const claims = kstatusConditions({ ...written, observedGeneration: metadata.generation })
   return {
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
@@ -40,7 +40,7 @@ export const buildSummaryStatus = (
 }
 
 const buildConditions = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
-  const { standing: said, installed, failing, stopped, power, hibernatesAt, record } = decision
+  const { standing: reported, installed, failing, stopped, power, hibernatesAt, record } = decision
   const say = (type: string, status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
     type,
     status,
@@ -49,10 +49,10 @@ const buildConditions = (decision: Decision, observedGeneration: number | undefi
     ...(observedGeneration !== undefined && { observedGeneration }),
   })
   return [
-    ...kstatusConditions({ ...said, observedGeneration }),
+    ...kstatusConditions({ ...reported, observedGeneration }),
     installed
       ? say(PROVISIONED, 'True', 'Provisioned', 'the cluster was installed')
-      : say(PROVISIONED, 'False', stopped?.reason ?? said.reason, stopped?.message ?? said.message),
+      : say(PROVISIONED, 'False', stopped?.reason ?? reported.reason, stopped?.message ?? reported.message),
     stopped === undefined
       ? say(STOPPED, 'False', 'NotStopped', '')
       : say(STOPPED, 'True', stopped.reason, stopped.message),
@@ -90,9 +90,9 @@ const mergeConditions = (
   record: ClusterRecord | undefined,
   now: Date,
 ): ClusterDeploymentStatus['conditions'] & {} => {
-  const said = new Set(claims.map(({ type }) => type))
+  const reported = new Set(claims.map(({ type }) => type))
   // An adapter that is required no more says nothing any more.
-  const kept = before?.filter(({ type }) => record === undefined || said.has(type) || !isMirrored(type))
+  const kept = before?.filter(({ type }) => record === undefined || reported.has(type) || !isMirrored(type))
   return withConditions(kept, claims, now) as ClusterDeploymentStatus['conditions'] & {}
 }
 

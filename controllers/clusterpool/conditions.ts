@@ -99,20 +99,20 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
   const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'Stalled', reason, message })
   const onTheWay = (reason: string, message: string): KstatusSummary => ({ type: 'Reconciling', reason, message })
   const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
-  const wanted = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
+  const desired = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
 
   if (now.missing.length > 0) return stalled('MissingDependencies', `add what is missing: ${now.missing.join('; ')}`)
   if (now.blockedReason !== undefined) return stalled('BrokenByConfiguration', now.blockedReason)
   if (sizing.missing > 0 && !isBusy) {
-    if (spec.maxConcurrent === 0) return stalled('Frozen', `${wanted}; raise maxConcurrent, which is 0`)
+    if (spec.maxConcurrent === 0) return stalled('Frozen', `${desired}; raise maxConcurrent, which is 0`)
     if (sizing.capacity <= 0)
-      return stalled('MaxCapacity', `${wanted}; raise maxSize, or wait until claims are released`)
-    if (now.returning > 0) return onTheWay('WaitingForCustomizations', `${wanted}; a customization will be free again`)
-    return stalled('NoFreeCustomization', `${wanted}; ${now.summary?.sentence}`)
+      return stalled('MaxCapacity', `${desired}; raise maxSize, or wait until claims are released`)
+    if (now.returning > 0) return onTheWay('WaitingForCustomizations', `${desired}; a customization will be free again`)
+    return stalled('NoFreeCustomization', `${desired}; ${now.summary?.sentence}`)
   }
-  if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', wanted)
+  if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', desired)
   if (marked.length + deleting.length > 0 || sizing.missing < 0)
-    return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${wanted}`)
+    return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${desired}`)
   if (stale.length > 0) return onTheWay('Replacing', `outdated clusters: ${stale.length}; replaced one after the other`)
   const running =
     neverHibernatesOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
@@ -121,7 +121,7 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
   return {
     type: 'Ready',
     reason: 'Filled',
-    message: `${wanted}; running: ${assignable.length}${hibernationNote(spec)}`,
+    message: `${desired}; running: ${assignable.length}${hibernationNote(spec)}`,
   }
 }
 

@@ -176,8 +176,8 @@ const throwFailures = (results: readonly ActionResult[]): void => {
   const failed = results.flatMap((one) => (one.result === 'failed' ? [one] : []))
   const [first] = failed
   if (first === undefined) return
-  const said = failed.map(({ action, error }) => `${action.action}: ${error.message}`)
-  throw new TemporaryError([...new Set(said)].join('; '), { cause: first.error })
+  const messages = failed.map(({ action, error }) => `${action.action}: ${error.message}`)
+  throw new TemporaryError([...new Set(messages)].join('; '), { cause: first.error })
 }
 
 interface Executed {

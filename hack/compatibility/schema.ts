@@ -104,7 +104,7 @@ const bounds: Check = (where, before, after) => {
 }
 
 /** A value for people. */
-const said = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value))
+const stated = (value: unknown): string => (value === undefined ? 'absent' : JSON.stringify(value))
 
 const merging: Check = (where, before, after) =>
   MERGING.flatMap((keyword) =>
@@ -113,7 +113,7 @@ const merging: Check = (where, before, after) =>
       : [
           {
             where,
-            what: `${keyword} was ${said(before[keyword])} and is ${said(after[keyword])}: appliers own other things`,
+            what: `${keyword} was ${stated(before[keyword])} and is ${stated(after[keyword])}: appliers own other things`,
             instead: KEEP,
           },
         ],
@@ -125,7 +125,7 @@ const defaults: Check = (where, before, after) =>
     : [
         {
           where,
-          what: `the default was ${said(before.default)} and is ${said(after.default)}: the same manifest means something else`,
+          what: `the default was ${stated(before.default)} and is ${stated(after.default)}: the same manifest means something else`,
           instead: 'keep the default',
         },
       ]

@@ -8,14 +8,14 @@ import { connect, createServer } from 'node:net'
  */
 const [LOWEST, HIGHEST] = [10_000, 32_767]
 
-const given = new Set<number>()
+const handedOut = new Set<number>()
 
 /** A TCP port of 127.0.0.1 that nobody listens on now; another one at each call. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(LOWEST, HIGHEST + 1)
-    if (given.has(port) || !(await isFree(port))) continue
-    given.add(port)
+    if (handedOut.has(port) || !(await isFree(port))) continue
+    handedOut.add(port)
     return port
   }
 }

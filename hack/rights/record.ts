@@ -65,9 +65,9 @@ if (unknown.length > 0) {
   )
   process.exit(2)
 }
-const wanted = CONTROLLERS.filter((name) => positionals.length === 0 || positionals.includes(name))
+const requested = CONTROLLERS.filter((name) => positionals.length === 0 || positionals.includes(name))
 // Controllers that share tests are recorded by one run of them.
-const runs = Map.groupBy(wanted, (name) => rightsByController[name].tests.join(' '))
+const runs = Map.groupBy(requested, (name) => rightsByController[name].tests.join(' '))
 let isAsCommitted = true
 let allPassed = true
 for (const [tests, controllers] of runs) {

@@ -8,7 +8,8 @@ const REPOSITORY = join(import.meta.dirname, '..', '..')
 const CHECKS = [
   { name: 'types', program: 'tsc', args: ['--noEmit', '--pretty', 'false', '-p', '.'] },
   { name: 'format and lint', program: 'biome', args: ['check', '--error-on-warnings', '.'] },
-  { name: 'promises', program: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
+  { name: 'promises and circles', program: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
+  { name: 'words', program: 'node', args: ['--disable-warning=ExperimentalWarning', 'hack/testing/check-words.ts'] },
 ] as const
 
 const run = promisify(execFile)

@@ -8,7 +8,7 @@ export interface Progress {
 }
 
 /** What the time left is guessed from. Times are seconds. */
-export interface Pace {
+export interface Speed {
   readonly finished: readonly { readonly expected: number; readonly took: number }[]
   readonly running: readonly { readonly expected: number; readonly ran: number }[]
   /** What files take that have not begun. */
@@ -22,12 +22,12 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 const ENOUGH_TO_KNOW_THE_PACE = 30
 
 /** The time until the last file ends, in seconds: by what files took before, at the pace of this run so far. */
-export const estimateSecondsLeft = ({ finished, running, waiting, workers }: Pace): number => {
+export const estimateSecondsLeft = ({ finished, running, waiting, workers }: Speed): number => {
   const expected = sum(finished.map((file) => file.expected))
-  const pace = expected < ENOUGH_TO_KNOW_THE_PACE ? 1 : sum(finished.map(({ took }) => took)) / expected
+  const speed = expected < ENOUGH_TO_KNOW_THE_PACE ? 1 : sum(finished.map(({ took }) => took)) / expected
   const rests = [
-    ...running.map((file) => Math.max(0, file.expected * pace - file.ran)),
-    ...waiting.map((seconds) => seconds * pace),
+    ...running.map((file) => Math.max(0, file.expected * speed - file.ran)),
+    ...waiting.map((seconds) => seconds * speed),
   ]
   return Math.max(0, sum(rests) / workers, ...rests)
 }

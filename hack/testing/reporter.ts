@@ -20,12 +20,12 @@ export const countingReporter = (): CountingReporter => {
   return {
     counted: () => counted,
     onTestRunEnd: (modules, errors) => {
-      counted = { files: modules.map(count), outside: errors.map(told), modules }
+      counted = { files: modules.map(count), outside: errors.map(describeError), modules }
     },
   }
 }
 
-const told = ({ message }: SerializedError): string => `outside a test: ${message.split('\n')[0]}`
+const describeError = ({ message }: SerializedError): string => `outside a test: ${message.split('\n')[0]}`
 
 const count = (module: TestModule): FileTally => {
   const file = module.relativeModuleId

@@ -15,7 +15,7 @@ export interface RunEnd {
 }
 
 /** Which tests to run. */
-export interface Wanted {
+export interface TestSelection {
   /** Parts of files' paths; all files when empty. */
   readonly filter: readonly string[]
   /** vitest's. */
@@ -37,7 +37,7 @@ const NEVER_ENDED: Outcome = {
 const LOOK_EVERY = 2_000
 
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
-export const runTests = async (wanted: Wanted, say: (line: string) => void): Promise<RunEnd> => {
+export const runTests = async (wanted: TestSelection, say: (line: string) => void): Promise<RunEnd> => {
   const startedAt = performance.now()
   const counting = countingReporter()
   const timing = runReporter(readDurations())
@@ -74,7 +74,7 @@ const runs = async (
   vitest: Vitest,
   reporter: CountingReporter,
   timing: RunReporter,
-  { filter, again, select }: Wanted,
+  { filter, again, select }: TestSelection,
   say: (line: string) => void,
 ): Promise<Outcome> => {
   using _progress = showProgress(timing.progress, say)

@@ -1,13 +1,14 @@
 /** The words of hack/words.txt, and where names and texts use them. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isTest } from './spec.ts'
 
 const REPOSITORY = join(import.meta.dirname, '..', '..')
 
 const SOURCES = '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test,examples}/**/*.ts'
 const PAGES = '{README.md,docs/**/*.md}'
 
-/** A banned word: in names (files, folders, what is declared), as a whole name, or in texts (comments, messages, pages). */
+/** A banned word: in names (files, folders, what is declared), as a whole name in sources (a test's locals are read beside their use), or in texts (comments, messages, pages). */
 export interface BannedWord {
   readonly where: 'name' | 'whole' | 'text'
   /** Lower case; the words of a name are parted by dashes. */
@@ -49,7 +50,7 @@ const DECLARATION = /\b(?:const|let|function\*?|class|interface|type|enum)\s+([A
 
 /** Where a file uses banned words in its path, its declared names and its text. */
 export const usesIn = (file: string, text: string, banned: readonly BannedWord[]): readonly UseOfWord[] => {
-  const names = banned.filter(({ where }) => where !== 'text')
+  const names = banned.filter(({ where }) => where === 'name' || (where === 'whole' && !isTest(file)))
   const has = (name: string, { where, word }: BannedWord) =>
     where === 'whole' ? wordsOf(name) === word : `-${wordsOf(name)}-`.includes(`-${word}-`)
   const uses: UseOfWord[] = []

@@ -9,11 +9,11 @@ export interface Flag<T> {
   /** What the flag means when written without a value; undefined when it needs one. */
   readonly alone: string | undefined
   /** @throws Error whose message says what to write instead. */
-  readonly read: (given: Given, where: string) => T
+  readonly read: (given: Provided, where: string) => T
 }
 
 /** What was written: several texts only where a flag may be given several times. */
-export type Given = string | readonly string[] | undefined
+export type Provided = string | readonly string[] | undefined
 
 /**
  * Reads a value.
@@ -71,7 +71,7 @@ export const required = <T>(value: string, help: string, parse: Parse<T>): Flag<
   },
 })
 
-const textOf = (given: Given): string | undefined => (typeof given === 'string' ? given : given?.at(-1))
+const textOf = (given: Provided): string | undefined => (typeof given === 'string' ? given : given?.at(-1))
 
 /** A flag that is off unless given; `--x`, `--x=true` and `--x=false` all say something. */
 export const toggle = (help: string): Flag<boolean> => flag('BOOL', help, boolean, 'false', 'true')

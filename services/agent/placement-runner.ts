@@ -245,9 +245,9 @@ export class PlacementRunner {
     const { uid, revision, generation } = this.#refusal?.answered ?? this.#acceptedEntryId()
     const { phase, message } = this.#phaseToReport()
     const at = this.#options.clock.now().toISOString()
-    const said = message === undefined ? {} : { message: truncateMessage(message) }
+    const reported = message === undefined ? {} : { message: truncateMessage(message) }
     const hold = this.#held === undefined ? {} : { hold: true }
-    this.#options.report(this.#placement.key, { phase, uid, revision, at, ...said, ...hold }, generation)
+    this.#options.report(this.#placement.key, { phase, uid, revision, at, ...reported, ...hold }, generation)
   }
 
   #phaseToReport(): { readonly phase: Phase; readonly message: string | undefined } {

@@ -47,7 +47,7 @@ export type BucketVerdict =
 
 const CHANGEABLE = ['history', 'ttl', 'markerTtl', 'maxValueSize', 'maxBytes'] as const
 
-const said = (field: (typeof CHANGEABLE)[number], value: number): string => {
+const setting = (field: (typeof CHANGEABLE)[number], value: number): string => {
   const none = { history: 'none', ttl: 'never', markerTtl: 'none', maxValueSize: 'no limit', maxBytes: 'no limit' }
   return value <= 0 ? none[field] : String(value)
 }
@@ -61,7 +61,7 @@ const limit = (value: number): number => (value <= 0 ? Number.POSITIVE_INFINITY 
  */
 const loss = (wanted: BucketSettings, found: BucketSettings): string | undefined => {
   if (limit(wanted.maxBytes) < limit(found.maxBytes))
-    return `it may hold ${said('maxBytes', found.maxBytes)} bytes and should hold ${wanted.maxBytes}, so values could be lost`
+    return `it may hold ${setting('maxBytes', found.maxBytes)} bytes and should hold ${wanted.maxBytes}, so values could be lost`
   if (wanted.history < found.history)
     return `it keeps ${found.history} values a key and should keep ${wanted.history}, so older values would be lost`
   if (limit(wanted.ttl) < limit(found.ttl) && wanted.name !== BUCKETS.heartbeat.name)
@@ -84,7 +84,7 @@ export const compareBucket = (wanted: BucketSettings, found: BucketSettings): Bu
     }
   const changes = CHANGEABLE.filter(
     (field) => found[field] !== wanted[field] && !bothUnlimited(field, wanted, found),
-  ).map((field) => `${field}: ${said(field, found[field])} → ${said(field, wanted[field])}`)
+  ).map((field) => `${field}: ${setting(field, found[field])} → ${setting(field, wanted[field])}`)
   return changes.length === 0 ? { verdict: 'Fine' } : { verdict: 'Migrate', changes }
 }
 

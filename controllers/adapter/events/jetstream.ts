@@ -116,16 +116,16 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
     const messages = await from.consumer.fetch({ max_messages: 1, expires: PULL_WAIT_MS })
     const stop = () => messages.stop()
     signal.addEventListener('abort', stop, { once: true })
-    const taken: Delivery[] = []
+    const received: Delivery[] = []
     try {
       for await (const message of messages) {
         const delivery = await toDelivery(from.connection, message)
-        if (delivery !== undefined) taken.push(delivery)
+        if (delivery !== undefined) received.push(delivery)
       }
     } finally {
       signal.removeEventListener('abort', stop)
     }
-    return taken
+    return received
   }
 
   return {

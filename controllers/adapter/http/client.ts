@@ -123,8 +123,8 @@ const toResult = ({ method, url }: HttpRequest, { answer, error }: Attempt, atte
       undefined,
     )
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  const said = problem.detail ?? problem.reason ?? problem.title ?? ''
-  const detail = typeof said === 'string' && said !== '' ? `: ${said.slice(0, 300)}` : ''
+  const statement = problem.detail ?? problem.reason ?? problem.title ?? ''
+  const detail = typeof statement === 'string' && statement !== '' ? `: ${statement.slice(0, 300)}` : ''
   throw new RequestError(
     `${method} ${url} was answered with ${answer.status}${detail}${tries}`,
     answer.status,

@@ -31,12 +31,12 @@ interface ReportedCondition {
 /** @param now when the run looked at things */
 export const buildStandardReport = (outcome: Outcome, now: Date): JsonObject => {
   const { adapter, generation } = outcome
-  const said = {
+  const observed = {
     Applied: appliedCondition(outcome),
     Available: availableCondition(outcome),
     Health: healthCondition(outcome),
   }
-  const conditions = { ...said, Finalized: finalizedCondition(outcome, said.Applied, said.Health) }
+  const conditions = { ...observed, Finalized: finalizedCondition(outcome, observed.Applied, observed.Health) }
   return {
     adapter: adapter.name,
     observed_generation: generation,
@@ -110,8 +110,7 @@ const availableCondition = ({ mode, failures, skipReason, objects, remaining }: 
 }
 
 const leastReady = (all: readonly Readiness[]): ReportedCondition => {
-  const one =
-    all.find(({ available: said }) => said === 'False') ?? all.find(({ available: said }) => said === 'Unknown')
+  const one = all.find(({ available }) => available === 'False') ?? all.find(({ available }) => available === 'Unknown')
   return one === undefined
     ? { status: 'True', reason: 'Available', message: 'everything is fit for use' }
     : { status: one.available, reason: one.reason, message: one.message }

@@ -7,7 +7,7 @@ import { load as parseYaml } from 'js-yaml'
 import { taskFile } from '#apis/hyperfleet.redhat.com/v1alpha1/task/task.ts'
 import type { HttpAllowlist } from '../transports/http-allowlist.ts'
 import { Compiler, type Languages } from './compile/compiler.ts'
-import { GIVEN, RESOURCES, VariableNames } from './compile/variable-names.ts'
+import { PROVIDED, RESOURCES, VariableNames } from './compile/variable-names.ts'
 import type { RawTask } from './raw-task.ts'
 import { FieldCursor } from './read/field-cursor.ts'
 import { readParams, readPreconditions } from './read/inputs.ts'
@@ -85,7 +85,7 @@ const readTask = (raw: RawTask, options: LoadOptions, problems: ProblemList): Ta
 /** Every name that is known at the end of the task. */
 const collectNames = ({ params = [], preconditions = [], post }: RawTask): VariableNames =>
   new VariableNames([
-    ...GIVEN,
+    ...PROVIDED,
     RESOURCES,
     ...params.map(({ name }) => name),
     ...preconditions.flatMap(({ name, capture = [] }) => [name, ...capture.map((one) => one.name)]),

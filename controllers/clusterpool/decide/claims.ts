@@ -50,9 +50,9 @@ export const planClaims = ({ claims, clusters }: Observed, assignable: readonly 
         break
     }
   }
-  const taken = new Set(assignments.map(({ cluster }) => cluster))
+  const assigned = new Set(assignments.map(({ cluster }) => cluster))
   const clear = new Set(conflicts.map(({ claim }) => claim))
-  const free = assignable.filter((cluster) => !taken.has(cluster))
+  const free = assignable.filter((cluster) => !assigned.has(cluster))
   // One that has to let go of another cluster first keeps its place in the queue for the next pass.
   for (const [index, claim] of waiting.entries()) {
     const cluster = free[index]

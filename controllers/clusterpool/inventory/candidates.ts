@@ -23,13 +23,13 @@ export type NameGenerator = () => NamespacedName
 
 /** @param suffix A few random characters, fit for a name; another one at every call. */
 export const createNameGenerator = (observed: Observed, suffix: () => string): NameGenerator => {
-  const taken = new Set(observed.clusters.map(keyOf))
-  for (const { cluster } of observed.customizations.values()) if (cluster !== undefined) taken.add(keyOf(cluster))
+  const used = new Set(observed.clusters.map(keyOf))
+  for (const { cluster } of observed.customizations.values()) if (cluster !== undefined) used.add(keyOf(cluster))
   const next = (): NamespacedName => {
     const name = buildClusterName(observed.pool.metadata.name, suffix())
     const cluster = { namespace: name, name }
-    if (taken.has(keyOf(cluster))) return next()
-    taken.add(keyOf(cluster))
+    if (used.has(keyOf(cluster))) return next()
+    used.add(keyOf(cluster))
     return cluster
   }
   return next

@@ -54,7 +54,7 @@ const buildEntry = (
     ),
     room,
   )
-  const said = entryStatus({
+  const entry = entryStatus({
     isListed,
     lease,
     customization,
@@ -64,14 +64,14 @@ const buildEntry = (
     problem: findings.problems.get(name),
     observed,
   })
-  if (said === undefined) return undefined
+  if (entry === undefined) return undefined
   const cluster = clusterOf(lease)
   // What to do stands at the end of what is said of failures: those are short already.
-  const message = said.message === undefined ? failureMessage(failures, limit) : truncate(said.message, room.message)
+  const message = entry.message === undefined ? failureMessage(failures, limit) : truncate(entry.message, room.message)
   const { failure, retryTime } = failures
   return {
     ...(version !== undefined && { version }),
-    status: said.status,
+    status: entry.status,
     attempts: Math.max(0, limit - (failure?.count ?? 0)),
     ...(failure !== undefined && { failure }),
     ...(retryTime !== undefined && { retryTime }),

@@ -168,10 +168,10 @@ export class DeploymentCache {
       this.#revisionWritten(await api.create(ControllerRevision, buildControllerRevision(object.metadata, revision)))
     } catch (error) {
       if (!isAlreadyExists(error)) throw error
-      const taken = revisionName(object.metadata, revision.revision)
-      const found = await api.get(ControllerRevision, taken, object.metadata.namespace)
+      const stored = revisionName(object.metadata, revision.revision)
+      const found = await api.get(ControllerRevision, stored, object.metadata.namespace)
       if (found !== undefined && this.#parse(object, found) === undefined)
-        throw new Error(`the ControllerRevision ${taken} is in the way and can't be used: delete it`)
+        throw new Error(`the ControllerRevision ${stored} is in the way and can't be used: delete it`)
       if (found !== undefined) this.#revisionWritten(found)
     }
   }

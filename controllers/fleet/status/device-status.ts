@@ -85,8 +85,8 @@ export const buildDeviceStatus = (input: DeviceStatusInput): DeviceStatus => {
   }
   const heardAt = lastSeen?.toISOString() ?? before?.lastSeen
   if (heardAt === undefined) return status
-  const isNews = !equalsExceptLastSeen(status, before)
-  return { ...status, lastSeen: isNews ? heardAt : (before?.lastSeen ?? heardAt) }
+  const hasChanged = !equalsExceptLastSeen(status, before)
+  return { ...status, lastSeen: hasChanged ? heardAt : (before?.lastSeen ?? heardAt) }
 }
 
 /** The taint keeps the time of its beginning: tolerations are counted from it. */

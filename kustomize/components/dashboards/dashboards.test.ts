@@ -34,7 +34,7 @@ describe.each(files)('%s', (file) => {
       expect(known.get(metric)).toContain(label)
     }
     const used = expressions.flatMap(([, expr]) => [...expr.matchAll(/\$(\w+)/g)].map(([, name]) => name))
-    expect([...new Set(used)].toSorted()).toEqual(choices.map(({ name }) => name).toSorted())
+    expect(new Set(used)).toEqual(new Set(choices.map(({ name }) => name)))
   })
 
   test.skipIf(promtoolMissing() !== undefined)('promtool reads every expression', async () => {

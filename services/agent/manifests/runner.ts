@@ -55,13 +55,13 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
   ) => {
     const before = await readApplied(placement)
     if (before.digest === digest) return
-    const wanted = manifests.map(nameOf)
-    const all = union(before.objects, wanted)
+    const desired = manifests.map(nameOf)
+    const all = union(before.objects, desired)
     await write(placement, { objects: all, digest: undefined })
     for (const manifest of manifests) await applyOne(placement, manifest, signal)
-    for (const name of findRemovedObjects(all, wanted)) await deleteAndWait(name, placement, signal)
-    await write(placement, { objects: wanted, digest })
-    log.info('applied', { deployment: placement.deployment, objects: wanted.length })
+    for (const name of findRemovedObjects(all, desired)) await deleteAndWait(name, placement, signal)
+    await write(placement, { objects: desired, digest })
+    log.info('applied', { deployment: placement.deployment, objects: desired.length })
   }
 
   const applyOne = async (placement: LocalPlacement, manifest: Manifest, signal: AbortSignal): Promise<void> => {
@@ -169,8 +169,8 @@ export const readApplied = async ({ folder, deployment }: LocalPlacement): Promi
   try {
     return JSON.parse(bytes.toString()) as AppliedObjects
   } catch (error) {
-    const mend = `remove it, and by hand what ${deployment} does not list any more`
-    throw new Error(`${file} is spoilt, so it is not known what was applied: ${mend}`, { cause: error })
+    const remedy = `remove it, and by hand what ${deployment} does not list any more`
+    throw new Error(`${file} is spoilt, so it is not known what was applied: ${remedy}`, { cause: error })
   }
 }
 

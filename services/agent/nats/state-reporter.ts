@@ -89,11 +89,11 @@ export class StateReporter {
     const awake = () => new Promise<void>((resolve) => (this.#wake = resolve))
     signal.addEventListener('abort', () => this.#wake(), { once: true })
     for (let failures = 0; !signal.aborted; ) {
-      const news = awake()
+      const changes = awake()
       try {
         await this.#send(buckets, signal)
         failures = 0
-        if (this.#unsent.size === 0 && this.#isInfoSent) await news
+        if (this.#unsent.size === 0 && this.#isInfoSent) await changes
       } catch (error) {
         failures += 1
         if (failures === 1)

@@ -72,9 +72,9 @@ export const deploymentFindings = (
       message: `it failed on ${aggregate.failed} of ${aggregate.matched} devices${aggregate.lastError === '' ? '' : `: ${aggregate.lastError}`}`,
       since: undefined,
     })
-  const standing = object === undefined ? [] : conditionFindings(object, subject, now)
+  const conditions = object === undefined ? [] : conditionFindings(object, subject, now)
   // A rollout that is suspended says so in the conditions as well: once is enough.
-  return rollout?.phase === 'Suspended' ? found : [...standing, ...found]
+  return rollout?.phase === 'Suspended' ? found : [...conditions, ...found]
 }
 
 /** One finding for all devices that are away: a fleet has many, and nobody reads a thousand lines. */

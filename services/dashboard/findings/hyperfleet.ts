@@ -31,11 +31,11 @@ export const taskFindings = (task: AdapterTask, now: Date): readonly Finding[] =
       stuck,
       `${stuck} ${of(stuck)} for more than five minutes for its deletion to end`,
     ),
-    ...count('Look', 'RunsFail', failing, `the last run failed for ${failing} resources${said(lastError)}`),
+    ...count('Look', 'RunsFail', failing, `the last run failed for ${failing} resources${reported(lastError)}`),
     ...count('Look', 'DeadLetters', deadLetters, `${deadLetters} messages were no event of ours and were put aside`),
   ]
 }
 
 const of = (count: number): string => (count === 1 ? 'resource waits' : 'resources wait')
 
-const said = (error: string | undefined): string => (error === undefined ? '' : `: ${error}`)
+const reported = (error: string | undefined): string => (error === undefined ? '' : `: ${error}`)

@@ -30,10 +30,10 @@ export const attention = page<Attention>({
   view({ sources, query, now }) {
     const all = findAll(sources, now)
     const fits = matching(query)
-    const wanted = query.get('state')
+    const selected = query.get('state')
     const shown = all.filter(
       ({ kind, subject, reason, message, severity }) =>
-        (wanted === null || severity === wanted) && fits(`${kind} ${subject} ${reason} ${message}`),
+        (selected === null || severity === selected) && fits(`${kind} ${subject} ${reason} ${message}`),
     )
     const count = (severity: Severity) => all.filter((finding) => finding.severity === severity).length
     return {

@@ -41,12 +41,12 @@ const rowOf = ({ metadata, spec, status }: ClusterClaim): ClaimRow => {
         : running?.status === 'True'
           ? 'Running'
           : 'Resuming'
-  const said = stateNow === 'Waiting' ? pending : running
+  const message = stateNow === 'Waiting' ? pending : running
   return {
     key: keyOf(metadata),
     state: stateNow,
-    reason: said?.reason ?? '',
-    message: said?.message ?? '',
+    reason: message?.reason ?? '',
+    message: message?.message ?? '',
     pool: `${metadata.namespace}/${spec.clusterPoolName}`,
     queue: status?.queuePosition ?? 0,
     cluster: spec.namespace,
@@ -72,11 +72,11 @@ export const claims = page<Claims | { readonly claims: undefined }>({
     const cache = sources.objects(ClusterClaim)
     if (cache === undefined) return { claims: undefined }
     const fits = matching(query)
-    const wanted = query.get('state')
+    const selected = query.get('state')
     const rows = [...cache.values()].map(rowOf).filter(({ key, pool, reason }) => fits(`${key} ${pool} ${reason}`))
     const counts = { Waiting: 0, Resuming: 0, Running: 0, Leaving: 0 }
     for (const row of rows) counts[row.state] += 1
-    const shown = rows.filter((row) => wanted === null || row.state === wanted)
+    const shown = rows.filter((row) => selected === null || row.state === selected)
     return { counts, claims: paged(shown.toSorted(inOrder), query) }
   },
 

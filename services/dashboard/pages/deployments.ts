@@ -67,12 +67,12 @@ export const deployments = page<Deployments | { readonly deployments: undefined 
     const fleet = sources.fleet()
     if (fleet === undefined) return { deployments: undefined }
     const fits = matching(query)
-    const wanted = query.get('state')
+    const selected = query.get('state')
     const rows = fleet.deployments().filter(({ key }) => fits(key))
     const counts = { Suspended: 0, Waiting: 0, Paused: 0, Active: 0, Inactive: 0 }
     for (const row of rows) counts[phaseOf(row)] += 1
     const shown = rows
-      .filter((row) => wanted === null || phaseOf(row) === wanted)
+      .filter((row) => selected === null || phaseOf(row) === selected)
       .toSorted(
         (a, b) =>
           PHASES.indexOf(phaseOf(a)) - PHASES.indexOf(phaseOf(b)) ||
@@ -157,12 +157,12 @@ export const deployment = page<DeploymentDetail>({
     if (fleet === undefined || row === undefined) return undefined
     const object = sources.objects(Deployment)?.get(key)
     const fits = matching(query)
-    const wanted = query.get('state')
+    const selected = query.get('state')
     const placements = fleet
       .ofDeployment(key)
       .filter(
         ({ device, standing, message }) =>
-          fits(`${device} ${message ?? ''}`) && (wanted === null || standing === wanted),
+          fits(`${device} ${message ?? ''}`) && (selected === null || standing === selected),
       )
       .toSorted(
         (a, b) => WORST_FIRST.indexOf(a.standing) - WORST_FIRST.indexOf(b.standing) || (a.device < b.device ? -1 : 1),

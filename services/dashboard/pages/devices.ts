@@ -46,14 +46,14 @@ export const devices = page<Devices | { readonly devices: undefined }>({
     const fleet = sources.fleet()
     if (fleet === undefined) return { devices: undefined }
     const fits = matching(query)
-    const wanted = query.get('state')
+    const selected = query.get('state')
     const counts = { failed: 0, offline: 0, unreported: 0, pending: 0, held: 0, good: 0 }
     const rows: Row[] = []
     for (const device of fleet.devices()) {
       if (!fits(textOf(device))) continue
       const stateNow = deviceStateOf(device)
       counts[stateNow] += 1
-      if (wanted === null || stateNow === wanted) rows.push({ ...device, state: stateNow })
+      if (selected === null || stateNow === selected) rows.push({ ...device, state: stateNow })
     }
     rows.sort((a, b) => DEVICE_STATES.indexOf(a.state) - DEVICE_STATES.indexOf(b.state) || (a.name < b.name ? -1 : 1))
     return { counts, devices: paged(rows, query), isPartial: fleet.recovery().phase === 'Recovering' }

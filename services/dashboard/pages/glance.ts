@@ -33,11 +33,11 @@ const pools = ({ objects }: Sources): Glance | undefined => {
   const ready = sum(all, ({ status }) => status?.ready)
   const standby = sum(all, ({ status }) => status?.standby)
   const size = sum(all, ({ status }) => status?.size)
-  const wanted = sum(all, ({ spec }) => spec.size)
+  const desired = sum(all, ({ spec }) => spec.size)
   return {
     path: '/pools',
     name: 'Pools',
-    figure: `${number(ready + standby)}/${number(wanted)}`,
+    figure: `${number(ready + standby)}/${number(desired)}`,
     of: `clusters installed, of those that ${all.length} pools want`,
     parts: [
       { tone: 'good', word: 'ready', count: ready },
@@ -109,7 +109,7 @@ const fleet = (sources: Sources): readonly Glance[] => {
   let matched = 0
   for (const { aggregate } of deployments) {
     matched += aggregate.matched
-    for (const standing of Object.keys(counts) as (keyof typeof counts)[]) counts[standing] += aggregate[standing]
+    for (const state of Object.keys(counts) as (keyof typeof counts)[]) counts[state] += aggregate[state]
   }
   const states = Map.groupBy(devices, deviceStateOf)
   return [

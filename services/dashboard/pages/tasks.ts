@@ -140,13 +140,13 @@ export const task = page<TaskDetail>({
     if (found === undefined) return undefined
     const { status, spec, metadata } = found
     const fits = matching(query)
-    const wanted = query.get('state')
+    const selected = query.get('state')
     const book = sources.runs()
     const runs =
       book &&
       runsOf(book, key)
         .map(runRow)
-        .filter((run) => fits(`${run.resource} ${run.gist}`) && (wanted === null || run.status === wanted))
+        .filter((run) => fits(`${run.resource} ${run.gist}`) && (selected === null || run.status === selected))
     return {
       ...rowOf(found),
       suspended: spec.suspend,

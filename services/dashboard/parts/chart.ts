@@ -28,11 +28,11 @@ export const widths = (counts: readonly number[], width = WIDTH): readonly numbe
 
 /** One bar, its parts side by side; the empty bar when there is nothing to count. */
 export const bar = (parts: readonly Part[]): Markup => {
-  const said = parts.filter(({ count }) => count > 0)
-  const text = said.length === 0 ? 'none' : said.map(({ count, word }) => `${count} ${word}`).join(', ')
-  const sizes = widths(said.map(({ count }) => count))
+  const label = parts.filter(({ count }) => count > 0)
+  const text = label.length === 0 ? 'none' : label.map(({ count, word }) => `${count} ${word}`).join(', ')
+  const sizes = widths(label.map(({ count }) => count))
   let x = 0
-  const drawn = said.map(({ tone }, at) => {
+  const drawn = label.map(({ tone }, at) => {
     const size = sizes[at] ?? 0
     const rect = html`<rect class="${tone}" x="${x.toFixed(2)}" width="${size.toFixed(2)}" height="${HEIGHT}"></rect>`
     x += size

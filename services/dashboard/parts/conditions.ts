@@ -31,21 +31,21 @@ interface ConditionedObject {
 /** How an object stands, as kstatus reads its conditions. */
 export const summarizeConditions = ({ metadata, status }: ConditionedObject): Readiness => {
   const { conditions } = status ?? {}
-  const said = (word: Readiness['word'], condition: Condition | undefined): Readiness => ({
+  const text = (word: Readiness['word'], condition: Condition | undefined): Readiness => ({
     word,
     reason: condition?.reason ?? '',
     message: condition?.message ?? '',
     since: condition?.lastTransitionTime,
   })
   const stalled = findCondition(conditions, 'Stalled')
-  if (stalled?.status === 'True') return said('Stalled', stalled)
+  if (stalled?.status === 'True') return text('Stalled', stalled)
   if (metadata.deletionTimestamp !== undefined)
-    return { ...said('Leaving', findCondition(conditions, 'Ready')), since: metadata.deletionTimestamp }
+    return { ...text('Leaving', findCondition(conditions, 'Ready')), since: metadata.deletionTimestamp }
   const reconciling = findCondition(conditions, 'Reconciling')
-  if (reconciling?.status === 'True') return said('On its way', reconciling)
+  if (reconciling?.status === 'True') return text('On its way', reconciling)
   const ready = findCondition(conditions, 'Ready')
-  if (ready === undefined || ready.status === 'Unknown') return said('Unknown', ready)
-  return said(ready.status === 'True' ? 'Ready' : 'Not ready', ready)
+  if (ready === undefined || ready.status === 'Unknown') return text('Unknown', ready)
+  return text(ready.status === 'True' ? 'Ready' : 'Not ready', ready)
 }
 
 export const renderReadiness = ({ word, reason }: Readiness): Markup =>

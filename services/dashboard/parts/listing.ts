@@ -20,8 +20,8 @@ export interface Listing<R> {
 /** The page that `?page=` names; the nearest there is when there is no such one. */
 export const paged = <R>(rows: readonly R[], query: URLSearchParams): Listing<R> => {
   const pages = Math.max(1, Math.ceil(rows.length / PAGE_SIZE))
-  const wanted = Number(query.get('page') ?? '1')
-  const page = Number.isInteger(wanted) ? Math.min(Math.max(1, wanted), pages) : 1
+  const selected = Number(query.get('page') ?? '1')
+  const page = Number.isInteger(selected) ? Math.min(Math.max(1, selected), pages) : 1
   return { rows: rows.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE), total: rows.length, page, pages }
 }
 

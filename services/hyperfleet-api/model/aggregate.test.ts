@@ -70,10 +70,8 @@ describe('what was there before', () => {
 // API-22
 test('the same situation gives the same conditions, whatever the order of its rows', () => {
   const rows = [row('dns', 'True', 1, 5), row('validation', 'False', 1, 6), row('extra', 'True', 1, 7)]
-  const situation = { resource, required: ['validation', 'dns'], previous: [], hasChildren: false }
-  expect(aggregateConditions({ ...situation, rows: rows.toReversed() })).toEqual(
-    aggregateConditions({ ...situation, rows }),
-  )
+  const input = { resource, required: ['validation', 'dns'], previous: [], hasChildren: false }
+  expect(aggregateConditions({ ...input, rows: rows.toReversed() })).toEqual(aggregateConditions({ ...input, rows }))
 })
 
 describe('with required_adapters: reporting', () => {

@@ -49,8 +49,8 @@ export const project = (value: unknown, projection: Projection): unknown => {
   if (Array.isArray(value)) return value.map((item) => project(item, projection))
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) => {
-      const wanted = projection.get(key)
-      return wanted === undefined ? [] : [[key, project(inner, wanted)]]
+      const requested = projection.get(key)
+      return requested === undefined ? [] : [[key, project(inner, requested)]]
     }),
   )
 }

@@ -3,7 +3,7 @@ import type { MusterProcess } from '../muster.ts'
 import type { Ground, Row } from './ground.ts'
 
 /**
- * A mutation that is killed at each of its statements. Every round has a situation of its own in the same database, so
+ * A mutation that is killed at each of its statements. Every round has a prepared of its own in the same database, so
  * the process that is restarted after one kill is the one that is killed next.
  */
 export interface Scenario<Situation, Answer> {
@@ -12,13 +12,13 @@ export interface Scenario<Situation, Answer> {
   /** Brings about what the mutation starts from. @param round differs every time, for names */
   prepare(url: string, round: number): Promise<Situation>
   /** The mutation. It rejects when the process dies before it answers. */
-  mutate(url: string, situation: Situation): Promise<Answer>
+  mutate(url: string, prepared: Situation): Promise<Answer>
   /** Looks at what is left: in the tables while nothing runs, then through the API that was started again. */
   check(remains: Remains<Situation, Answer>): Promise<void>
 }
 
 export interface Remains<Situation, Answer> {
-  readonly situation: Situation
+  readonly prepared: Situation
   /** What the caller was told; undefined when it was told nothing. */
   readonly answer: Answer | undefined
   /** The statements that were done before the kill. */
@@ -56,9 +56,9 @@ export const killAtEveryStatement = async <Situation, Answer>(
   /** How many statements it takes when nothing kills it. */
   const countStatements = async (): Promise<number> => {
     const url = await urlOf(victim)
-    const situation = await prepare(url, round++)
+    const prepared = await prepare(url, round++)
     await ground.dieAfter(victim, MOST)
-    await mutate(url, situation)
+    await mutate(url, prepared)
     return (await ground.disarm()).length
   }
   try {
@@ -67,9 +67,9 @@ export const killAtEveryStatement = async <Situation, Answer>(
     // It may take more statements than the first time: then it is killed at those too.
     for (const after of [...points, ...Array.from({ length: MOST - last }, (_, index) => last + 1 + index)]) {
       const url = await urlOf(victim)
-      const situation = await prepare(url, round++)
+      const prepared = await prepare(url, round++)
       await ground.dieAfter(victim, after)
-      const answer = await mutate(url, situation).catch(() => undefined)
+      const answer = await mutate(url, prepared).catch(() => undefined)
       victim.signal('SIGKILL')
       await victim.exited
       const statements = await ground.disarm()
@@ -80,7 +80,7 @@ export const killAtEveryStatement = async <Situation, Answer>(
         return urlOf(victim)
       }
       try {
-        await check({ situation, answer, statements, rows: ground.rows, restart })
+        await check({ prepared, answer, statements, rows: ground.rows, restart })
       } catch (cause) {
         throw new Error(`killed after statement ${after}: ${statements.at(-1) ?? 'none'}`, { cause })
       }

@@ -60,7 +60,7 @@ const seenSoFar = async (the: PoolWorld, witness: string): Promise<void> => {
 }
 
 /** From now on no watch shows what becomes of clusters. */
-const holdNews = (proxy: RequestProxy): void => {
+const delayWatchEvents = (proxy: RequestProxy): void => {
   const shown = Promise.withResolvers<'pass'>()
   proxy.decide(({ path }) => (/\/clusterdeployments\?.*watch=true/.test(path) ? shown.promise : 'pass'))
   proxy.cut()
@@ -79,7 +79,7 @@ test('a namespace with a claimed cluster stays when its pool is deleted, though 
   await the.api.create(RoleBinding, { metadata: { name: 'admins', namespace: the.namespace }, subjects, roleRef })
   await eventually(async () => expect(await the.api.get(RoleBinding, ADMIN_BINDING, name)).toBeDefined())
 
-  holdNews(proxy)
+  delayWatchEvents(proxy)
   await clusterOf(the, 'behind', name, name)
   await the.claim('mine', 'behind')
   const given = { spec: { namespace: name } }
@@ -104,7 +104,7 @@ test('a pool does not leave behind a cluster that the watch has not shown', asyn
   await the.start({ server: proxy.server })
   await the.pool('leaving', { size: 0 })
   await eventually(async () => expect((await the.get.pool('leaving')).metadata.finalizers).toContain(POOL_FINALIZER))
-  holdNews(proxy)
+  delayWatchEvents(proxy)
   const name = `${the.namespace}-left`
   await the.api.create(Namespace, { metadata: { name } })
   await clusterOf(the, 'leaving', name, name)

@@ -175,10 +175,10 @@ test('a stream tells what is new, section by section, and nothing else', async (
   const pool = world.shelf.of(ClusterPool)?.get('pools/gcp-large')
   if (pool === undefined) throw new Error('the scene has no such pool')
   world.shelf.put(ClusterPool, { ...pool, status: { ...pool.status, claimed: 77 } })
-  const news = await until('</hx-partial>')
-  expect(news).toContain('hx-target="#s-state"')
-  expect(news).toContain('77')
-  expect(news).not.toContain('s-conditions')
+  const changes = await until('</hx-partial>')
+  expect(changes).toContain('hx-target="#s-state"')
+  expect(changes).toContain('77')
+  expect(changes).not.toContain('s-conditions')
 })
 
 test('ten thousand devices: pages stay as short as with fifty', async () => {

@@ -10,7 +10,7 @@ import { fits } from './output.ts'
 import { type Block, type Page, REPOSITORY } from './page.ts'
 
 /** What a reader has when he or she begins with a page. */
-export interface Surroundings {
+export interface PageEnvironment {
   /** Of the cluster that kubectl talks to, when there is one. */
   readonly kubeconfig?: string
   /** The checkout to work in; otherwise one like this repository. */
@@ -33,18 +33,18 @@ const PATIENCE = 300_000
 const ANSWER = '\u001fHTTP '
 
 /** @throws CommandError */
-export const runPage = async (page: Page, surroundings: Surroundings): Promise<void> => {
+export const runPage = async (page: Page, environment: PageEnvironment): Promise<void> => {
   const blocks = page.blocks.filter(({ way }) => way.how === 'here' || way.how === 'beside')
   const folder = await temporaryFolder('docs')
   const notes = join(folder, 'notes')
   await mkdir(notes)
-  const checkout = surroundings.checkout ?? (await checkoutIn(join(folder, 'checkout')))
+  const checkout = environment.checkout ?? (await checkoutIn(join(folder, 'checkout')))
   const script = join(folder, 'page.sh')
   await writeFile(script, ['set -e', ...blocks.map((block, at) => step(block, at, notes))].join('\n'))
-  for (const [written, actual] of Object.entries(surroundings.printed))
+  for (const [written, actual] of Object.entries(environment.printed))
     await writeFile(script, (await readFile(script, 'utf8')).replaceAll(written, actual))
 
-  const path = [await tellingCurl(folder), ...surroundings.programs, process.env.PATH].join(':')
+  const path = [await reportedCurl(folder), ...environment.programs, process.env.PATH].join(':')
   const env = {
     PATH: path,
     HOME: process.env.HOME,
@@ -53,7 +53,7 @@ export const runPage = async (page: Page, surroundings: Surroundings): Promise<v
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     NODE_OPTIONS: process.env.NODE_OPTIONS,
     XDG_STATE_HOME: join(folder, 'state'),
-    ...(await ownKubeconfig(surroundings, folder)),
+    ...(await ownKubeconfig(environment, folder)),
   }
   const code = await run(script, checkout, env)
 
@@ -68,7 +68,7 @@ export const runPage = async (page: Page, surroundings: Surroundings): Promise<v
 }
 
 /** A copy, because pages choose a namespace of their own. */
-const ownKubeconfig = async ({ kubeconfig }: Surroundings, folder: string): Promise<NodeJS.ProcessEnv> => {
+const ownKubeconfig = async ({ kubeconfig }: PageEnvironment, folder: string): Promise<NodeJS.ProcessEnv> => {
   if (kubeconfig === undefined) return {}
   const copy = join(folder, 'kubeconfig')
   await copyFile(kubeconfig, copy)
@@ -92,7 +92,7 @@ const checkoutIn = async (folder: string): Promise<string> => {
 }
 
 /** The folder of a curl that tells the status of each answer. */
-const tellingCurl = async (folder: string): Promise<string> => {
+const reportedCurl = async (folder: string): Promise<string> => {
   const programs = join(folder, 'programs')
   await mkdir(programs)
   const file = join(programs, 'curl')

@@ -17,9 +17,9 @@ import {
   startPostgres,
 } from '#test/harness/index.ts'
 import { REPOSITORY } from './page.ts'
-import type { Surroundings } from './shell.ts'
+import type { PageEnvironment } from './shell.ts'
 
-export interface World extends Surroundings, AsyncDisposable {}
+export interface World extends PageEnvironment, AsyncDisposable {}
 
 const KUBECTL = binariesFolder(CONTROL_PLANE)
 

@@ -98,7 +98,7 @@ for (const { name, skip, ground } of grounds)
         prepare: async (url, round) =>
           (await requestTo(url)('POST', '/clusters', { name: `cluster-${round}`, spec: {} })).body.id,
         mutate: async (url, id) => (await requestTo(url)('PUT', `/clusters/${id}/statuses`, running('dns'))).status,
-        check: async ({ situation: id, answer, rows, restart }) => {
+        check: async ({ prepared: id, answer, rows, restart }) => {
           const statuses = await rows(`select adapter from adapter_statuses where resource_id = '${id}'`)
           const [ready] = await rows(
             `select status from resource_conditions where resource_id = '${id}' and type = 'Ready'`,
@@ -124,13 +124,13 @@ for (const { name, skip, ground } of grounds)
         args: await withKinds(),
         prepare: family,
         mutate: async (url, { cluster }) => (await requestTo(url)('DELETE', `/clusters/${cluster}`)).status,
-        check: async ({ situation, answer, rows, restart }) => {
-          const records = (await recordsOf({ rows }, situation)).join(' ')
+        check: async ({ prepared, answer, rows, restart }) => {
+          const records = (await recordsOf({ rows }, prepared)).join(' ')
           expect(records).toBeOneOf([LIVING, DELETING])
           if (answer !== undefined) expect([answer, records]).toEqual([202, DELETING])
           outcomes.add(records)
           const request = requestTo(await restart())
-          expect((await request('DELETE', `/clusters/${situation.cluster}`)).body.generation).toBe(2)
+          expect((await request('DELETE', `/clusters/${prepared.cluster}`)).body.generation).toBe(2)
         },
       })
       expect(outcomes.size).toBe(2)
@@ -153,15 +153,15 @@ for (const { name, skip, ground } of grounds)
         },
         mutate: async (url, { machine }) =>
           (await requestTo(url)('PUT', `/machines/${machine}/statuses`, finalized('dns', 2))).status,
-        check: async ({ situation, answer, rows, restart }) => {
-          const records = (await recordsOf({ rows }, situation)).join(' ')
+        check: async ({ prepared, answer, rows, restart }) => {
+          const records = (await recordsOf({ rows }, prepared)).join(' ')
           expect(records).toBeOneOf([DELETING, ''])
           if (answer !== undefined) expect([answer, records]).toEqual([201, ''])
           outcomes.add(records)
           const request = requestTo(await restart())
-          const again = await request('PUT', `/machines/${situation.machine}/statuses`, finalized('dns', 2))
+          const again = await request('PUT', `/machines/${prepared.machine}/statuses`, finalized('dns', 2))
           expect(again.status).toBe(records === '' ? 404 : 201)
-          expect((await request('GET', `/clusters/${situation.cluster}`)).status).toBe(404)
+          expect((await request('GET', `/clusters/${prepared.cluster}`)).status).toBe(404)
         },
       })
       expect(outcomes.size).toBe(2)

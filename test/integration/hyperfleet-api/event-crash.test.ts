@@ -29,15 +29,15 @@ const claim = async (url: string, { group }: QueueState, body: object): Promise<
   (await requestTo(url)('POST', `/events/consumers/${group}/claims`, body)).body.items
 
 const prepareEvent = async (url: string, round: number): Promise<QueueState> => {
-  const situation = await prepare(url, round)
-  expect((await post(url, situation)).status).toBe(201)
-  return situation
+  const state = await prepare(url, round)
+  expect((await post(url, state)).status).toBe(201)
+  return state
 }
 
 const prepareClaim = async (url: string, round: number): Promise<QueueState> => {
-  const situation = await prepareEvent(url, round)
-  const [{ receipt }] = await claim(url, situation, { visibility: '1h' })
-  return { ...situation, receipt }
+  const state = await prepareEvent(url, round)
+  const [{ receipt }] = await claim(url, state, { visibility: '1h' })
+  return { ...state, receipt }
 }
 
 /** How many deliveries the group has, after seeing that no event or delivery stands alone. */
@@ -62,14 +62,14 @@ for (const { name, skip, ground } of grounds)
       const outcomes = new Set<number>()
       const statements = await killAtEveryStatement<QueueState, number>(await begin(), {
         prepare,
-        mutate: async (url, situation) => (await post(url, situation)).status,
-        check: async ({ situation, answer, rows, restart }) => {
-          const deliveries = await deliveriesOf({ rows }, situation)
+        mutate: async (url, state) => (await post(url, state)).status,
+        check: async ({ state, answer, rows, restart }) => {
+          const deliveries = await deliveriesOf({ rows }, state)
           if (answer !== undefined) expect([answer, deliveries]).toEqual([201, 1])
           outcomes.add(deliveries)
           const url = await restart()
-          expect((await post(url, situation)).status).toBe(deliveries === 0 ? 201 : 200)
-          expect(await claim(url, situation, { max: 10 })).toHaveLength(1)
+          expect((await post(url, state)).status).toBe(deliveries === 0 ? 201 : 200)
+          expect(await claim(url, state, { max: 10 })).toHaveLength(1)
         },
       })
       expect([...outcomes]).toEqual([0, 1])
@@ -80,12 +80,12 @@ for (const { name, skip, ground } of grounds)
       const outcomes = new Set<number>()
       await killAtEveryStatement<QueueState, Json[]>(await begin(), {
         prepare: prepareEvent,
-        mutate: (url, situation) => claim(url, situation, { visibility: '1s' }),
-        check: async ({ situation, answer, rows, restart }) => {
-          expect(await deliveriesOf({ rows }, situation)).toBe(1)
+        mutate: (url, state) => claim(url, state, { visibility: '1s' }),
+        check: async ({ state, answer, rows, restart }) => {
+          expect(await deliveriesOf({ rows }, state)).toBe(1)
           if (answer !== undefined) expect(answer).toMatchObject([{ deliveries: 1 }])
-          const again = await claim(await restart(), situation, { wait: '60s', visibility: '1h' })
-          expect(again).toMatchObject([{ event: { data: { id: situation.cluster } } }])
+          const again = await claim(await restart(), state, { wait: '60s', visibility: '1h' })
+          expect(again).toMatchObject([{ event: { data: { id: state.cluster } } }])
           outcomes.add(again[0].deliveries)
           if (answer !== undefined) expect(again[0].deliveries).toBe(2)
         },
@@ -99,11 +99,11 @@ for (const { name, skip, ground } of grounds)
         prepare: prepareClaim,
         mutate: async (url, { group, receipt }) =>
           (await requestTo(url)('DELETE', `/events/consumers/${group}/claims/${receipt}`)).status,
-        check: async ({ situation, answer, rows, restart }) => {
-          const deliveries = await deliveriesOf({ rows }, situation)
+        check: async ({ state, answer, rows, restart }) => {
+          const deliveries = await deliveriesOf({ rows }, state)
           if (answer !== undefined) expect([answer, deliveries]).toEqual([204, 0])
           outcomes.add(deliveries)
-          const { group, receipt } = situation
+          const { group, receipt } = state
           const again = await requestTo(await restart())('DELETE', `/events/consumers/${group}/claims/${receipt}`)
           expect(again.status).toBe(deliveries === 0 ? 404 : 204)
         },
@@ -117,13 +117,13 @@ for (const { name, skip, ground } of grounds)
         prepare: prepareClaim,
         mutate: async (url, { group, receipt }) =>
           (await requestTo(url)('PATCH', `/events/consumers/${group}/claims/${receipt}`, { visibility: '0s' })).status,
-        check: async ({ situation, answer, rows, restart }) => {
-          expect(await deliveriesOf({ rows }, situation)).toBe(1)
+        check: async ({ state, answer, rows, restart }) => {
+          expect(await deliveriesOf({ rows }, state)).toBe(1)
           const url = await restart()
-          const isBack = (await claim(url, situation, { visibility: '1h' })).length === 1
+          const isBack = (await claim(url, state, { visibility: '1h' })).length === 1
           if (answer !== undefined) expect([answer, isBack]).toEqual([204, true])
           outcomes.add(isBack ? 'everyone’s' : 'the claimer’s')
-          const { group, receipt } = situation
+          const { group, receipt } = state
           const extended = await requestTo(url)('PATCH', `/events/consumers/${group}/claims/${receipt}`, {
             visibility: '2h',
           })

@@ -6,7 +6,7 @@ import { rules } from '#apis/schema/rule.ts'
 export const VARIABLE = '^[A-Za-z_][A-Za-z0-9_]*$'
 
 /** Variables that every expression and template has. `resource` is the HyperFleet resource of the event, `params` all params and captures by name. */
-export const GIVEN = ['event', 'resource', 'params', 'adapter', 'config', 'env'] as const
+export const PROVIDED = ['event', 'resource', 'params', 'adapter', 'config', 'env'] as const
 /** There once the resources were looked at. */
 export const RESOURCES = 'resources'
 /** Words that CEL keeps for itself. cel-spec, langdef, RESERVED. */
@@ -19,7 +19,7 @@ const CEL_NAMES = 'int uint double string bool bytes list map type null_type opt
   ' ',
 )
 /** Names that params, captures, preconditions and payloads can't have: each becomes a variable beside these. */
-export const RESERVED: readonly string[] = [...GIVEN, RESOURCES, ...CEL_WORDS, ...CEL_NAMES]
+export const RESERVED: readonly string[] = [...PROVIDED, RESOURCES, ...CEL_WORDS, ...CEL_NAMES]
 
 const word = {
   rule: `self.matches('${VARIABLE}')`,
@@ -27,7 +27,7 @@ const word = {
 }
 const unreserved = {
   rule: `!(self in [${RESERVED.map((name) => `'${name}'`).join(', ')}])`,
-  message: `must not be one of the names that are there already, such as ${GIVEN.join(', ')}, or a word of CEL: write another one`,
+  message: `must not be one of the names that are there already, such as ${PROVIDED.join(', ')}, or a word of CEL: write another one`,
 }
 
 /** Of a resource: expressions know it as `resources.NAME`. */

@@ -6,44 +6,46 @@ import type { Condition, Json, Scope } from '../../task/task.ts'
 export const explainUnmet = ({ field, operator, value }: Condition, scope: Scope): string | undefined => {
   const actual = field.take(scope) as Json | undefined
   if (holds(operator, actual, value)) return undefined
-  const wanted = value === undefined ? '' : ` ${JSON.stringify(value)}`
-  return `${field.text} ${operator}${wanted} (actual: ${actual === undefined ? 'none' : JSON.stringify(actual)})`
+  const expected = value === undefined ? '' : ` ${JSON.stringify(value)}`
+  return `${field.text} ${operator}${expected} (actual: ${actual === undefined ? 'none' : JSON.stringify(actual)})`
 }
 
-const holds = (operator: Condition['operator'], actual: Json | undefined, wanted: Json | undefined): boolean => {
+const holds = (operator: Condition['operator'], actual: Json | undefined, expected: Json | undefined): boolean => {
   switch (operator) {
     case 'exists':
       return actual !== undefined && actual !== null
     case 'notExists':
       return actual === undefined || actual === null
     case 'equals':
-      return equal(actual, wanted)
+      return equal(actual, expected)
     case 'notEquals':
-      return !equal(actual, wanted)
+      return !equal(actual, expected)
     case 'in':
-      return Array.isArray(wanted) && wanted.some((one) => equal(actual, one))
+      return Array.isArray(expected) && expected.some((one) => equal(actual, one))
     case 'notIn':
-      return !Array.isArray(wanted) || !wanted.some((one) => equal(actual, one))
+      return !Array.isArray(expected) || !expected.some((one) => equal(actual, one))
     case 'contains':
-      return contains(actual, wanted)
+      return contains(actual, expected)
     case 'greaterThan':
-      return compare(actual, wanted, (difference) => difference > 0)
+      return compare(actual, expected, (difference) => difference > 0)
     case 'greaterThanOrEqual':
-      return compare(actual, wanted, (difference) => difference >= 0)
+      return compare(actual, expected, (difference) => difference >= 0)
     case 'lessThan':
-      return compare(actual, wanted, (difference) => difference < 0)
+      return compare(actual, expected, (difference) => difference < 0)
     case 'lessThanOrEqual':
-      return compare(actual, wanted, (difference) => difference <= 0)
+      return compare(actual, expected, (difference) => difference <= 0)
   }
 }
 
 /** Nothing and null are the same, as they are to `has()`. */
 const equal = (a: Json | undefined, b: Json | undefined): boolean => isDeepStrictEqual(a ?? null, b ?? null)
 
-const contains = (actual: Json | undefined, wanted: Json | undefined): boolean => {
-  if (typeof actual === 'string') return typeof wanted === 'string' && actual.includes(wanted)
-  if (Array.isArray(actual)) return actual.some((one) => equal(one, wanted))
-  return typeof actual === 'object' && actual !== null && typeof wanted === 'string' && Object.hasOwn(actual, wanted)
+const contains = (actual: Json | undefined, expected: Json | undefined): boolean => {
+  if (typeof actual === 'string') return typeof expected === 'string' && actual.includes(expected)
+  if (Array.isArray(actual)) return actual.some((one) => equal(one, expected))
+  return (
+    typeof actual === 'object' && actual !== null && typeof expected === 'string' && Object.hasOwn(actual, expected)
+  )
 }
 
 /** Numbers, and texts that are numbers; nothing else is greater or less. */

@@ -16,8 +16,8 @@ import { isTrue } from './preconditions.ts'
 export const runActions = async (state: RunState, context: RunContext): Promise<boolean> => {
   for (const action of state.task.postActions) {
     try {
-      const said = await perform(action, state, context)
-      state.actions.push({ name: action.name, ...said })
+      const report = await perform(action, state, context)
+      state.actions.push({ name: action.name, ...report })
     } catch (error) {
       // The resource is gone meanwhile, and needs no report.
       if (isGone(error)) {

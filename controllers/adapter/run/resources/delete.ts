@@ -148,9 +148,9 @@ const deleteMatches = async (deletion: Deletion, { transports, signal }: RunCont
   if (lookup === undefined) return
   const transport = transports[lookup.transport.kind]
   deletion.requested = true
-  const wanted = found.filter((object) => !isTerminating(object))
+  const living = found.filter((object) => !isTerminating(object))
   const results = await Promise.allSettled(
-    wanted.map((object) => transport.delete(lookup, object, resource.policy, signal)),
+    living.map((object) => transport.delete(lookup, object, resource.policy, signal)),
   )
   signal.throwIfAborted()
   const refused = results.find((result) => result.status === 'rejected')

@@ -43,21 +43,21 @@ export const findNested = (work: JsonObject, { discovery }: NestedDiscovery, sco
   const object = pickLatest(matching)
   if (object === undefined) return undefined
   const { name, namespace } = metadataOf(object)
-  const said = (status?.resourceStatus?.manifests ?? []).find(
+  const recorded = (status?.resourceStatus?.manifests ?? []).find(
     ({ resourceMeta }) =>
       resourceMeta?.name === name &&
       resourceMeta?.kind === object.kind &&
       (resourceMeta?.namespace || undefined) === namespace,
   )
-  if (said === undefined) return object
-  const { statusFeedback = {}, conditions = [] } = said
+  if (recorded === undefined) return object
+  const { statusFeedback = {}, conditions = [] } = recorded
   return { ...object, statusFeedback, conditions }
 }
 
 const matches = (object: JsonObject, { namespace, by }: Discovery, scope: Scope): boolean => {
   const metadata = metadataOf(object)
-  const wanted = namespace?.render(scope)
-  if (wanted !== undefined && wanted !== '' && wanted !== '*' && metadata.namespace !== wanted) return false
+  const desired = namespace?.render(scope)
+  if (desired !== undefined && desired !== '' && desired !== '*' && metadata.namespace !== desired) return false
   if (by.kind === 'name') return metadata.name === by.name.render(scope)
   return Object.entries(by.labels).every(([key, value]) => metadata.labels?.[key] === value.render(scope))
 }

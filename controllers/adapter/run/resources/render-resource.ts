@@ -121,8 +121,8 @@ const renderMatch = (
   scope: Scope,
 ): ObjectMatch => {
   if (discovery === undefined) return { kind: 'self' }
-  const said = discovery.namespace?.render(scope)
-  const everywhere = said === '*' || said === ''
+  const stated = discovery.namespace?.render(scope)
+  const everywhere = stated === '*' || stated === ''
   if (discovery.by.kind === 'name') {
     const name = discovery.by.name.render(scope)
     // ADAPTER-31: without a name the path is that of all objects of the kind, which would be found and deleted.
@@ -131,8 +131,8 @@ const renderMatch = (
         'DiscoveryFailed',
         `by_name of ${resource}, ${discovery.by.name.text}, is empty once it is rendered: write one that always gives a name`,
       )
-    return { kind: 'name', namespace: everywhere ? own : (said ?? own), name }
+    return { kind: 'name', namespace: everywhere ? own : (stated ?? own), name }
   }
   const labels = Object.entries(discovery.by.labels).map(([key, value]) => [key, value.render(scope)] as const)
-  return { kind: 'labels', namespace: everywhere ? undefined : said, labels: Object.fromEntries(labels) }
+  return { kind: 'labels', namespace: everywhere ? undefined : stated, labels: Object.fromEntries(labels) }
 }

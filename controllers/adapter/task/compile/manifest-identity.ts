@@ -26,12 +26,12 @@ export const extractIdentityText = (text: string): string | undefined => {
   const [apiVersion, kind, metadata] = [at('apiVersion'), at('kind'), at('metadata')]
   if (apiVersion < 0 || kind < 0 || metadata < 0 || valueAt(lines, metadata) !== '') return undefined
   const namespace = namespaceAt(lines, metadata)
-  const wanted = [apiVersion, kind, ...(namespace === undefined ? [] : [namespace])]
-  const end = Math.max(...wanted, endOf(lines, metadata))
+  const expected = [apiVersion, kind, ...(namespace === undefined ? [] : [namespace])]
+  const end = Math.max(...expected, endOf(lines, metadata))
   const ahead = lines.slice(0, end)
   if (
     ahead.some((line) => CONTROL_ACTION.test(line)) ||
-    !wanted.every((index) => SINGLE_LINE_VALUE.test(valueAt(lines, index)))
+    !expected.every((index) => SINGLE_LINE_VALUE.test(valueAt(lines, index)))
   )
     return undefined
   const place = namespace === undefined ? [] : [lines[metadata], lines[namespace]]

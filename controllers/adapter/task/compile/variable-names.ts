@@ -1,10 +1,10 @@
 /** Which variables expressions and templates may use, at each place of a task. */
-import { GIVEN, RESERVED, RESOURCES } from '#apis/hyperfleet.redhat.com/v1alpha1/task/words.ts'
+import { PROVIDED, RESERVED, RESOURCES } from '#apis/hyperfleet.redhat.com/v1alpha1/task/words.ts'
 import { nearest } from '#lib/text/nearest.ts'
 
-export { GIVEN, RESOURCES }
+export { PROVIDED, RESOURCES }
 
-const isBuiltIn = (name: string): boolean => GIVEN.some((given) => given === name) || name === RESOURCES
+const isBuiltIn = (name: string): boolean => PROVIDED.some((given) => given === name) || name === RESOURCES
 
 /** Whether expressions have another meaning for it, so that it can be no variable. */
 export const isCelKeyword = (name: string): boolean => RESERVED.includes(name) && !isBuiltIn(name)
@@ -18,7 +18,7 @@ export const nameProblem = (name: string): string | undefined =>
 /** The names that are known so far; they grow as a task is read from its start to its end. */
 export class VariableNames {
   readonly #known: Set<string>
-  constructor(known: Iterable<string> = GIVEN) {
+  constructor(known: Iterable<string> = PROVIDED) {
     this.#known = new Set(known)
   }
 

@@ -1,6 +1,6 @@
 /** Reads params and preconditions. */
 import { nearest } from '#lib/text/nearest.ts'
-import { GIVEN, nameProblem } from '../compile/variable-names.ts'
+import { nameProblem, PROVIDED } from '../compile/variable-names.ts'
 import type { RawCapture, RawCondition, RawParam, RawPrecondition, RawSource } from '../raw-task.ts'
 import type { Capture, Condition, Json, Param, ParamSource, Precondition } from '../task.ts'
 import { readCall, readLog } from './calls.ts'
@@ -54,7 +54,7 @@ const readPath = (cursor: FieldCursor, text: string): ParamSource => {
   }
   if (cursor.names.has(root)) return { kind: 'path', path }
   if (EVENT_FIELDS.includes(root)) return { kind: 'path', path: ['event', ...path] }
-  const choices = [...GIVEN, ...cursor.names.all, ...EVENT_FIELDS.map((field) => `event.${field}`)]
+  const choices = [...PROVIDED, ...cursor.names.all, ...EVENT_FIELDS.map((field) => `event.${field}`)]
   const near = nearest(text, choices)
   const hint = near === undefined ? `write one of ${[...new Set(choices)].join(', ')}` : `did you mean ${near}?`
   cursor.problem(`there is no ${text} to take the value from: ${hint}`)

@@ -59,8 +59,8 @@ const computedValue =
     const fallback = object.default as Json | undefined
     const here = cursor.atPath(path)
     if (typeof field === 'string' && keys.every((key) => FIELD.has(key))) {
-      const taken = here.at('field').fieldPath(field)
-      return { build: (scope) => (taken.take(scope) as Json | undefined) ?? fallback ?? null }
+      const names = here.at('field').fieldPath(field)
+      return { build: (scope) => (names.take(scope) as Json | undefined) ?? fallback ?? null }
     }
     if (typeof expression !== 'string' || !keys.every((key) => EXPRESSION.has(key))) return undefined
     const compiled = here.at('expression').expression(expression)
