@@ -63,7 +63,7 @@ for (const { name, skip, ground } of grounds)
       const statements = await killAtEveryStatement<QueueState, number>(await begin(), {
         prepare,
         mutate: async (url, state) => (await post(url, state)).status,
-        check: async ({ state, answer, rows, restart }) => {
+        check: async ({ prepared: state, answer, rows, restart }) => {
           const deliveries = await deliveriesOf({ rows }, state)
           if (answer !== undefined) expect([answer, deliveries]).toEqual([201, 1])
           outcomes.add(deliveries)
@@ -81,7 +81,7 @@ for (const { name, skip, ground } of grounds)
       await killAtEveryStatement<QueueState, Json[]>(await begin(), {
         prepare: prepareEvent,
         mutate: (url, state) => claim(url, state, { visibility: '1s' }),
-        check: async ({ state, answer, rows, restart }) => {
+        check: async ({ prepared: state, answer, rows, restart }) => {
           expect(await deliveriesOf({ rows }, state)).toBe(1)
           if (answer !== undefined) expect(answer).toMatchObject([{ deliveries: 1 }])
           const again = await claim(await restart(), state, { wait: '60s', visibility: '1h' })
@@ -99,7 +99,7 @@ for (const { name, skip, ground } of grounds)
         prepare: prepareClaim,
         mutate: async (url, { group, receipt }) =>
           (await requestTo(url)('DELETE', `/events/consumers/${group}/claims/${receipt}`)).status,
-        check: async ({ state, answer, rows, restart }) => {
+        check: async ({ prepared: state, answer, rows, restart }) => {
           const deliveries = await deliveriesOf({ rows }, state)
           if (answer !== undefined) expect([answer, deliveries]).toEqual([204, 0])
           outcomes.add(deliveries)
@@ -117,7 +117,7 @@ for (const { name, skip, ground } of grounds)
         prepare: prepareClaim,
         mutate: async (url, { group, receipt }) =>
           (await requestTo(url)('PATCH', `/events/consumers/${group}/claims/${receipt}`, { visibility: '0s' })).status,
-        check: async ({ state, answer, rows, restart }) => {
+        check: async ({ prepared: state, answer, rows, restart }) => {
           expect(await deliveriesOf({ rows }, state)).toBe(1)
           const url = await restart()
           const isBack = (await claim(url, state, { visibility: '1h' })).length === 1
