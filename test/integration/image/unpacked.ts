@@ -45,7 +45,8 @@ export const unpacked = async (dist: string, args: Readonly<Record<string, strin
     start: ({ args: own, program = entrypoint, env = {}, volumes = {} }) => {
       const mounts = Object.entries(volumes).map(([path, folder]) => `${folder}:${path}`)
       const inside = [SCRIPT, root, configuration.user, ...mounts, '--', program]
-      return startMuster([...inside, ...own], { PATH: SEARCHED, ...env }, [
+      // What the test run has Node.js load (hack/testing/uncaught.ts) is not in the image.
+      return startMuster([...inside, ...own], { PATH: SEARCHED, NODE_OPTIONS: '', ...env }, [
         'unshare',
         '--mount',
         '--propagation=private',
