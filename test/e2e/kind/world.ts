@@ -47,7 +47,7 @@ interface ContainerStatus {
 
 export interface StageWorld extends KindNodes {
   readonly node: NodeShell
-  /** Pods of the suite that are not being deleted. @param selector of labels, as kubectl takes it */
+  /** Pods of the suite, and not those of Jobs, that are not being deleted. @param selector of labels, as kubectl takes it */
   pods(selector?: string): Promise<readonly Pod[]>
 }
 
@@ -67,7 +67,7 @@ export const stageWorld = async (): Promise<StageWorld> => {
   return {
     ...nodes,
     node: nodeShell(cluster),
-    pods: async (selector = '') => {
+    pods: async (selector = 'app.kubernetes.io/name') => {
       const path = `/api/v1/namespaces/${NAMESPACE}/pods?labelSelector=${encodeURIComponent(selector)}`
       const { items } = await cluster.rest<{ readonly items: readonly Pod[] }>('GET', path)
       return items.filter(({ metadata, status }) => !metadata.deletionTimestamp && status.phase === 'Running')
