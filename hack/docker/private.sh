@@ -10,6 +10,11 @@ ip link set lo up
 # An engine of the machine has its sockets, locks and state there.
 mount -t tmpfs tmpfs /run
 
+# What dockerd writes to /etc (a key) stays here, and the configuration of the machine's engine is not ours.
+mkdir /run/etc /run/etc.work
+mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/etc,workdir=/run/etc.work /etc
+echo '{}' > "$folder/daemon.json"
+
 # What belongs to the whole machine can't be changed from here, and two settings look to dockerd as it would change them.
 mount --bind /proc/sys /proc/sys
 mount -o remount,bind,ro /proc/sys
@@ -21,7 +26,7 @@ for setting in root_maxkeys=1000000 root_maxbytes=25000000; do
 done
 
 # Names are asked of an address for documentation, which no route leads to: the answer is a failure at once.
-dockerd --host="unix://$folder/docker.sock" --data-root="$folder/data" --exec-root=/run/docker --pidfile=/run/dockerd.pid \
+dockerd --config-file="$folder/daemon.json" --host="unix://$folder/docker.sock" --data-root="$folder/data" --exec-root=/run/docker --pidfile=/run/dockerd.pid \
   --exec-opt=native.cgroupdriver=cgroupfs --cgroup-parent="$cgroup" --dns=203.0.113.1 \
   --add-runtime="own=$runtime" --default-runtime=own --log-opt=max-size=10m &
 wait $!

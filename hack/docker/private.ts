@@ -101,13 +101,19 @@ const startRelay = async (
   await untilReady(relay, () => Promise.resolve(existsSync(socket)))
 }
 
+const PING_TIMEOUT_MS = 5_000
+
 /** Whether an engine answers at a socket: it listens before it can do anything. */
 const answers = (socketPath: string): Promise<boolean> =>
   new Promise((resolve) => {
-    get({ socketPath, path: '/_ping' }, (response) => {
+    const request = get({ socketPath, path: '/_ping', timeout: PING_TIMEOUT_MS }, (response) => {
       response.resume()
       resolve(response.statusCode === 200)
-    }).on('error', () => resolve(false))
+    })
+    request
+      .on('timeout', () => request.destroy())
+      .on('error', () => resolve(false))
+      .on('close', () => resolve(false))
   })
 
 const CAP_SYS_RESOURCE = 24n

@@ -89,11 +89,12 @@ const configureContainerd = async (root: string, ctr: string, pause: string): Pr
   await writeFile(join(root, 'etc/containerd/cri-base.json'), JSON.stringify(spec))
 }
 
-/** Plugins that a containerd without containers has no use for, and that would look at this machine's network. */
+/** Plugins that a containerd without containers has no use for, and that would look at this machine's network or make folders in its /opt. */
 const DISABLED = [
   'io.containerd.cri.v1.images',
   'io.containerd.cri.v1.runtime',
   'io.containerd.grpc.v1.cri',
+  'io.containerd.internal.v1.opt',
   'io.containerd.nri.v1.nri',
 ]
 

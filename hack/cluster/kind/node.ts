@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { type Kubectl, KubectlError } from '../kubectl.ts'
@@ -10,6 +11,9 @@ import { removeWhenWeEnd } from './watch.ts'
 export class KindError extends Error {
   override readonly name = 'KindError'
 }
+
+/** The machine's kernel modules, for kube-proxy. */
+const MODULES = '/lib/modules'
 
 /** How much of a node's log is kept for the message, should it end. */
 const KEPT_LINES = 15
@@ -31,7 +35,10 @@ export class KindNode extends GenericContainer {
       .withSecurityOpt('seccomp=unconfined', 'apparmor=unconfined')
       // systemd wants its own /run and /tmp.
       .withTmpFs({ '/run': 'rw,exec', '/tmp': 'rw,exec' })
-      .withBindMounts(['/lib/modules', ...readable].map((path) => ({ source: path, target: path, mode: 'ro' })))
+      // Docker would make a folder that is not there on the machine.
+      .withBindMounts(
+        [MODULES, ...readable].filter(existsSync).map((path) => ({ source: path, target: path, mode: 'ro' })),
+      )
       .withExposedPorts(API_SERVER_PORT)
       .withWaitStrategy(Wait.forSuccessfulCommand(BOOTED))
       .withStartupTimeout(180_000)
@@ -56,8 +63,13 @@ export class KindNode extends GenericContainer {
 
   override async start(): Promise<StartedKindNode> {
     const node = new StartedKindNode(await this.#boot(), this.#forget)
-    await node.run(KEEP_SETTINGS)
-    return node
+    try {
+      await node.run(KEEP_SETTINGS)
+      return node
+    } catch (error) {
+      await node.stop()
+      throw error
+    }
   }
 
   /** @throws KindError with the node's last words: the engine itself tells only that a container isn't running */

@@ -42,7 +42,12 @@ const controllers = (): readonly string[] =>
     .split('\n')
     .map((line) => line.split('\t').toSpliced(2, 1).join(' '))
 
+/** Where programs of an engine or of a node's making could leave something. */
+const files = (): readonly string[] =>
+  globSync(['/etc/docker{,/**}', '/opt/{*,containerd/**}', '/lib/modules', '/etc/cni{,/**}'])
+
 export const machine = async () => ({
+  files: files(),
   settings: settings(),
   rules: await rules('iptables-save'),
   rules6: await rules('ip6tables-save'),
