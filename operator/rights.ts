@@ -47,7 +47,7 @@ export const LEADER_ELECTION = { leases: 'kustomize/components/ha/rbac.yaml' } a
 /** Why: every controller that publishes events needs them. */
 export const EVENTS = { events: 'What is done, and why, is also an event of the object; a repeated one is counted up.' }
 
-/** Rare: the runtime reads an object again when its write has lost (409): operator/engine/write.ts. */
+/** Rare: the runtime reads an object again when its write has lost (409): operator/engine/send-patch.ts. */
 export const readAfterConflict = (group: string, resource: string): RareRight => ({
   group,
   resource,

@@ -1,4 +1,4 @@
-/** What a task's worker knows of itself, as the status of its AdapterTask. Pure: the writer is tend.ts. */
+/** What a task's worker knows of itself, as the status of its AdapterTask. Pure: the writer is daemon/status-writer.ts. */
 
 import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'

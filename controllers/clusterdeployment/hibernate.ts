@@ -3,9 +3,8 @@ import { isConflict, isNotFound } from '#operator/client/errors.ts'
 import type { Context } from '#operator/engine/context.ts'
 
 /**
- * Sets `powerState` to Hibernating, as a user would.
- * @param seen the write is refused when it was written since: it may be claimed now, or be wanted for longer
- * @returns false when it was; that write starts another pass
+ * Sets `powerState` to Hibernating, as a user would, of the object as it was read: a newer one may be claimed now, or be wanted for longer.
+ * @returns false when there is a newer one; its change starts another pass
  * @throws ApiError, NetworkError
  */
 export const hibernate = async (

@@ -76,7 +76,7 @@ describe('the first pass and new clusters', () => {
   })
 })
 
-// 3 is in poolversion.test.ts.
+// What makes a version: cluster/pool-version.test.ts.
 describe('clusters of another pool version', () => {
   const outdated = { version: 'older' }
 

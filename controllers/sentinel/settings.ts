@@ -29,14 +29,14 @@ export interface SentinelSettings {
 export class SettingsError extends Error {
   constructor(field: string, problem: string) {
     super(`spec.${field}: ${problem}`)
-    this.name = 'ConfigError'
+    this.name = 'SettingsError'
   }
 }
 
 /** Below, a loop would be a flood: 0s is the usual mistake. */
 const MIN_INTERVAL_MS = 100
 
-/** The API server checks most of this too, but an older CRD, or a CRD without defaults, must not break a running Sentinel. @throws ConfigError */
+/** The API server checks most of this too, but an older CRD, or a CRD without defaults, must not break a running Sentinel. @throws SettingsError */
 export const parseSettings = (spec: SentinelConfigSpec): SentinelSettings => ({
   resourceType: checkResourceType(spec.resourceType),
   backoff: {

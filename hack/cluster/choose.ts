@@ -32,7 +32,7 @@ export interface Facts {
 
 /**
  * The providers to try, in order; the first that serves is taken. What was asked for on purpose is the only candidate.
- * Design: 00-product, Two commands.
+ * README.md, "Two commands", has the order.
  */
 export const candidates = ({ wanted, forced, assets: folder, built }: Facts): readonly Candidate[] => {
   const because = 'as MUSTER_CLUSTER says'

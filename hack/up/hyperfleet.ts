@@ -1,6 +1,6 @@
 import type { Sample } from './samples.ts'
 
-/** The calls of the HyperFleet API that `npm run up` needs. Design: 20-hyperfleet-api, Wire. */
+/** The calls of the HyperFleet API that `npm run up` needs. */
 
 export interface Resource {
   readonly id: string

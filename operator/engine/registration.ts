@@ -13,7 +13,7 @@ const NAME = /^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$/
 const ID = /^[A-Za-z0-9]([-A-Za-z0-9_./]{0,61}[A-Za-z0-9])?$/
 
 export interface Registration {
-  /** Refuses an id that is malformed or handlerKinds. */
+  /** Refuses an id that is malformed or taken. */
   reserveId(what: string, id: string): void
   /** Refuses limits that can't work. */
   limits(id: string, policy: RetryPolicy): void
@@ -26,7 +26,7 @@ export interface Registration {
 
 /** The checks of everything that is declared on one controller. */
 export const createRegistration = (controller: string): Registration => {
-  const handlerKinds = new Map<string, string>()
+  const kindById = new Map<string, string>()
 
   const fail = (problem: string): never => {
     throw new RegistrationError(controller, problem)
@@ -60,10 +60,10 @@ export const createRegistration = (controller: string): Registration => {
     reserveId(what, id) {
       if (!ID.test(id))
         fail(`${what} id ${JSON.stringify(id)}: write letters, digits, '-', '_', '.' or '/', 63 at most`)
-      const other = handlerKinds.get(id)
+      const other = kindById.get(id)
       if (other !== undefined)
         fail(`${what} id "${id}" is taken by ${other}: give each handler its own id, progress is kept under it`)
-      handlerKinds.set(id, what)
+      kindById.set(id, what)
     },
     limits(id, { retries, timeout, backoff }) {
       if (retries !== undefined) count(`"${id}" retries`, retries)

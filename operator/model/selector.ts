@@ -1,6 +1,6 @@
 /** Kubernetes label selectors, with exactly Kubernetes' rules (apimachinery `labels.Selector`). */
 
-/** A selector as specs write it; all requirements must runWithLease, an empty one matches everything. */
+/** A selector as specs write it; all requirements must hold, an empty one matches everything. */
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>
   readonly matchExpressions?: readonly LabelExpression[]

@@ -5,7 +5,7 @@
  *   <state>/<device>.<namespace>.<deployment>/
  *     desired.json    the last entry that could be run, as it was written
  *     removing        its key was deleted, and not everything is gone yet
- *     hold            the device takes no other revision now: see `hold.ts`
+ *     hold            the device takes no other revision now: see `hold-file.ts`
  *     …               what its runner remembers
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'

@@ -54,7 +54,7 @@ interface Options {
 }
 
 const command = new Command('npm run bench --')
-  .description('Measures what the design promises, beside its peers in the same run.')
+  .description('Measures what docs/benchmarks.md promises, beside comparable programs in the same run.')
   .argument('[names...]', 'benches to run, all when none is named')
   .option('--json <file>', 'also write the rows of all benches to a file')
   .option('--write-docs', 'also update the tables of docs/benchmarks.md')

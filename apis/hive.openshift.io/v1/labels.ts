@@ -5,7 +5,7 @@
 
 /** On a ClusterDeployment: the pool version that it was made with. */
 export const VERSION_ANNOTATION = 'hive.openshift.io/cluster-pool-spec-hash'
-/** On a ClusterDeployment: the version of the customization that it was made with (see `observed.ts`). */
+/** On a ClusterDeployment: the version of the customization that it was made with. */
 export const CUSTOMIZATION_VERSION_ANNOTATION = 'hive.openshift.io/customization-version'
 /** On a ClusterDeployment, "true": whoever had it is done with it. The second one is Hive's older spelling. */
 export const REMOVE_ANNOTATIONS = [

@@ -1,4 +1,4 @@
-/** Counts of a task's runs, and which of its resources fail or are being deleted: its status and its metrics are made from them. Its runs: runs/runs.ts. */
+/** Counts of a task's runs, and which of its resources fail or are being deleted: its status and its metrics are made from them. Its runs: runs/run-history.ts. */
 
 import type { RunStatus } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'

@@ -27,7 +27,7 @@ export interface DryRunOptions {
   /** Values of it that must not be shown. */
   readonly secrets?: readonly string[]
   readFile(path: string): Promise<string>
-  /** Goes on by itself; see `instant`. */
+  /** Goes on by itself; see `instantClock`. */
   readonly clock: Clock
 }
 

@@ -7,7 +7,7 @@ import type { ApiCall, JsonObject, Retry, Scope } from '../task/task.ts'
 export class NothingToDoError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'NoConcernError'
+    this.name = 'NothingToDoError'
   }
 }
 
@@ -41,7 +41,7 @@ export class ApiReader {
     return this.#resourcePath
   }
 
-  /** The resource of the event; undefined when it does not say where it is. @throws NoConcernError, RequestError */
+  /** The resource of the event; undefined when it does not say where it is. @throws NothingToDoError, RequestError */
   async resource(signal: AbortSignal): Promise<JsonObject | undefined> {
     if (this.#resourcePath === undefined) return undefined
     try {

@@ -46,6 +46,6 @@ export const patchIfUnchanged = async <O extends KubeObject>(
 export class StaleWriteError extends Error {
   constructor(message: string) {
     super(message)
-    this.name = 'Overtaken'
+    this.name = 'StaleWriteError'
   }
 }

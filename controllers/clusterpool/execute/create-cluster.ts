@@ -25,7 +25,7 @@ export const FIELD_MANAGER = 'muster-clusterpool'
 export class ClusterRejectedError extends Error {
   constructor(cluster: string, cause: ApiError) {
     super(`the API server refuses cluster ${cluster}: ${cause.message}`, { cause })
-    this.name = 'RefusedError'
+    this.name = 'ClusterRejectedError'
   }
 }
 

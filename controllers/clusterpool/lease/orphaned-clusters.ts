@@ -34,7 +34,7 @@ type OrphanContext = Pick<SourceContext, 'api' | 'clock' | 'log' | 'signal'>
 
 /**
  * Lets them go, one by one, until the signal aborts. One that can't go never stops the others; it is tried again.
- * @param clusters an index of `onlyLeased`
+ * @param clusters an index of `leaseOnlyEntries`
  */
 export const releaseOrphanedClusters = async (
   clusters: Lookup<ClusterDeployment>,

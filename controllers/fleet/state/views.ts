@@ -91,7 +91,7 @@ const ADMIT_ALL: RolloutPlan = { admits: () => true }
 
 /**
  * A Deployment that is being deleted matches nothing: its keys go, then its finalizer.
- * @param revision What `revisionFor` says, once it is stored.
+ * @param revision Of the Deployment as it is now, once it is stored.
  * @throws SelectorError, ExpressionError, WorkloadError, WindowError and ControlError that name the field
  * @throws MalformedEntry (Size) for a workload that is too large
  */

@@ -10,7 +10,7 @@ import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
 import type { SlotConflict } from '../state/slot-conflicts.ts'
 import { deviceSlotConditions } from './multiple-owners.ts'
 
-/** The digest of what the agent heardAt that was written last: a restart writes nothing, and what people changed since stays. */
+/** The digest of what the agent said that was written last: a restart writes nothing, and what people changed since stays. */
 export const INFO_ANNOTATION = 'fleet.nationtech.io/info'
 
 /** Which operator keeps a Device, as `<namespace>/<Lease>`: others, of other NATS servers, leave it alone. */
@@ -48,7 +48,7 @@ export interface DeviceStatusInput {
   readonly isAlive: boolean
   /** When its last heartbeat was written; undefined when none was seen. */
   readonly lastSeen: Date | undefined
-  /** Undefined when the agent has heardAt nothing. */
+  /** Undefined when the agent has said nothing. */
   readonly agentVersion: string | undefined
   /** When its heartbeat expired; undefined when nobody saw that. */
   readonly offlineSince: Date | undefined

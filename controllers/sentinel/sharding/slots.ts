@@ -1,6 +1,6 @@
 /**
  * `autoShard: {replicas: N}`: every replica claims one of N slots by a Lease, and the claimed slots divide the resources
- * (shard.ts). A slot that comes or goes moves its own share and nothing else (SENTINEL-34).
+ * (rendezvous.ts). A slot that comes or goes moves its own share and nothing else (SENTINEL-34).
  */
 import type { Api } from '#operator/client/api.ts'
 import { runWithLease } from '#operator/client/lease.ts'

@@ -1,4 +1,4 @@
-/** What a Sentinel knows of itself, as the status of its SentinelConfig. Pure: the writer is pulse.ts. */
+/** What a Sentinel knows of itself, as the status of its SentinelConfig. Pure: the writer is daemon.ts. */
 import type { SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import {
   type Condition,
@@ -87,25 +87,25 @@ const ownershipConditions = (findings: OwnershipFindings, observedGeneration: nu
 
 /** A merge patch of the status; null removes. */
 export const buildStatus = (
-  situation: SentinelState,
+  state: SentinelState,
   before: readonly Condition[] | undefined,
   now: Date,
 ): DeepPartial<SentinelConfigStatus> => {
-  const { generation, running, counts, coveredUntil, fetchFailure, eventFailure, findings } = situation
+  const { generation, running, counts, coveredUntil, fetchFailure, eventFailure, findings } = state
   const claims = [
-    ...kstatusConditions({ ...summarize(situation), observedGeneration: generation }),
+    ...kstatusConditions({ ...summarize(state), observedGeneration: generation }),
     ...(findings === undefined ? [] : ownershipConditions(findings, generation)),
   ]
   return {
     observedGeneration: generation ?? null,
     conditions: withConditions(before, claims, now) as SentinelConfigStatus['conditions'] & {},
     shard: running?.shard ?? null,
-    source: situation.source ?? null,
+    source: state.source ?? null,
     lastPollTime: coveredUntil === undefined ? null : new Date(coveredUntil).toISOString(),
     resources: counts.ready + counts.notReady,
     ready: counts.ready,
     notReady: counts.notReady,
-    pulses: situation.pulses,
+    pulses: state.pulses,
     lastError: (fetchFailure ?? eventFailure)?.message ?? null,
   }
 }

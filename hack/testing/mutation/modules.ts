@@ -34,6 +34,6 @@ const hasOwnTest = (root: string, path: string): boolean => existsSync(join(root
 
 const testOf = (path: string): string => path.replace(/\.ts$/, '.test.ts')
 
-/** Of a controller all of it: `controllers/fleet/rollout/step.ts` is tested in `controllers/fleet` too. */
+/** Of a controller all of it: `controllers/fleet/rollout/advance.ts` is tested in `controllers/fleet` too. */
 const folderOf = (path: string): string =>
   path.startsWith('controllers/') ? `${path.split('/').slice(0, 2).join('/')}/` : `${dirname(path)}/`

@@ -127,7 +127,7 @@ const describeDocument = (operationId: string, summary: string, type: string, sc
 
 const API_FIELDS = ['id', 'href', 'kind', 'version', 'build_time'] as const
 
-/** What everybody may read without being asked who they are; see documents.ts. */
+/** What everybody may read without being asked who they are; see self-description.ts. */
 const DOCUMENT_OPERATIONS: OpenApi['paths'] = {
   '/api/hyperfleet': describeDocument('getApi', 'What this API is', 'application/json', {
     type: 'object',

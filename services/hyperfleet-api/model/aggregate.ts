@@ -10,7 +10,7 @@ import type { Timestamp } from './timestamp.ts'
 /**
  * From adapter reports to a resource's conditions. Rules: API-10 to API-22.
  *
- *   rows ─► reportsOf: what counts ─┬─► ready.ts      Ready, Reconciled
+ *   rows ─► collectRequired: what counts ─┬─► ready.ts      Ready, Reconciled
  *                                   ├─► available.ts  Available, LastKnownReconciled
  *                                   └─► adapter.ts    <Adapter>Successful
  *

@@ -23,7 +23,7 @@ const PEER_MANY_GONE_MS = 20_400
 const PEER_RUNS = 1_046
 const PEER_RSS_MIB = 57
 
-/** From page 50 of the design. A Namespace alone takes Kubernetes longer to remove than a deletion may take. */
+/** A Namespace alone takes Kubernetes longer to remove than a deletion may take. */
 const GONE_MS = 2_000
 const MANY_GONE_MS = 6_000
 

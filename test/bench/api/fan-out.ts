@@ -10,7 +10,7 @@ import { openWatchers } from './watchers.ts'
 export const SUBSCRIBERS = 1_000
 const CHANGES = 20
 
-/** The way of a change to the last stream, and what the streams cost; budget: design page 20. */
+/** The way of a change to the last stream, and what the streams cost. */
 export const fanOut = async ({ server, load }: Ground, fleet: Fleet): Promise<Figure[]> => {
   // The newest version is behind us: a stream from nothing would begin with everything there is.
   const { headers } = await fetch(`${server.url}/api/hyperfleet/v1/clusters?size=1`)

@@ -54,7 +54,7 @@ const judge = ({ atMost, atLeast }: Target, measured: number | null): Verdict =>
     : 'missed'
 }
 
-/** `≤ 90`, `≥ 1x`: as the budget tables of the design write it. */
+/** `≤ 90`, `≥ 1x`: as the tables of docs/benchmarks.md write it. */
 export const formatTarget = ({ of, atMost, atLeast }: Target): string => {
   const times = of === 'ratio' ? 'x' : ''
   const bounds = [

@@ -26,7 +26,7 @@ const SEED = seedOf(process.env.MUSTER_FIRE_SEED) ?? Math.floor(Math.random() * 
 const PATIENCE = { timeout: 240_000, interval: 500 }
 const TIMEOUT = 900_000
 
-/** Design 90-testing, "Faults are ordinary tests"; GITOPS-2: from a commit to a workload, and back to nothing. */
+/** GITOPS-2: from a commit to a workload, and back to nothing. */
 describe.skipIf(redisMissing() !== undefined || postgresMissing() !== undefined)('from a commit to nothing', () => {
   let world: FireWorld
 

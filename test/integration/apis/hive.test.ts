@@ -41,7 +41,7 @@ const inventory = (...names: readonly string[]) => ({
 })
 
 describe('ClusterPool', () => {
-  test('a pool as the seed writes it is accepted, with defaults', async () => {
+  test('a pool as the original CRD has it is accepted, with defaults', async () => {
     const spec = { ...POOL, inventory: inventory('foo', 'bar', 'baz') }
     expect((await create(ClusterPool, spec)).spec).toEqual({
       ...spec,
@@ -122,7 +122,7 @@ describe('ClusterPool', () => {
 })
 
 describe('ClusterDeploymentCustomization', () => {
-  test('patches as the seed writes them are accepted, with values of any kind', async () => {
+  test('patches as the original CRD has them are accepted, with values of any kind', async () => {
     const spec = {
       installConfigPatches: [
         { op: 'replace', path: 'metadata/name', value: 'foo' },

@@ -24,7 +24,7 @@ const create = (spec: object, name = 'sample'): Promise<SentinelConfig> =>
 
 const refusal = (spec: object): Promise<string> => refusalOf(create(spec))
 
-test('the defaults of the seed are filled in', async () => {
+test('the defaults of the original CRD are filled in', async () => {
   const { spec } = await create(MINIMAL, 'defaults')
   expect(spec).toEqual({
     resourceType: 'clusters',

@@ -1,6 +1,6 @@
 /**
  * The language of adapter tasks as a schema: the fields of AdapterTask's spec that say what is done, and the check of task files.
- * Design page 50. The words are the peer's (`lifecycle`, `capture`) and the seed's (adapter-deletion: `when_deleting`, `delete_options`).
+ * The words are those of the Go adapter (`lifecycle`, `capture`); `when_deleting` and `delete_options` are Muster's: docs/spec/adapter.md.
  *
  * This folder alone under apis/ is used while the program runs: it imports TypeBox and nothing that the bundle leaves out.
  */

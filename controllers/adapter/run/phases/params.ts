@@ -8,7 +8,7 @@ import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
 import { convertParam } from './convert-param.ts'
 
-/** Reads the resource and all params into the run's state. @throws NoConcernError, or the signal's reason */
+/** Reads the resource and all params into the run's state. @throws NothingToDoError, or the signal's reason */
 export const readParams = async (state: RunState, context: RunContext): Promise<void> => {
   try {
     state.resource = await context.api.resource(context.signal)

@@ -8,7 +8,7 @@ import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
 import { explainUnmet } from './condition-operators.ts'
 
-/** Checks them in order until one is not met or fails. @throws NoConcernError, or the signal's reason */
+/** Checks them in order until one is not met or fails. @throws NothingToDoError, or the signal's reason */
 export const checkPreconditions = async (state: RunState, context: RunContext): Promise<void> => {
   for (const precondition of state.task.preconditions) {
     const { name } = precondition

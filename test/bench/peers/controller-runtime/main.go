@@ -60,7 +60,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, r.Status().Patch(ctx, &gadget, client.MergeFrom(before))
 }
 
-// project keeps what the projected cache keeps on our side too: see test/bench/muster/cache.ts.
+// project keeps what the projected cache keeps on our side too: see test/bench/muster/gadget.ts.
 func project(object any) (any, error) {
 	gadget, ok := object.(*Gadget)
 	if !ok {

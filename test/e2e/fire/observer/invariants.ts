@@ -17,7 +17,7 @@ const shared = <T>(
 
 const names = (all: readonly { readonly name: string }[]): string => all.map(({ name }) => name).join(' and ')
 
-/** Seed: clusterpool-inventory: a customization is in at most one cluster, until that one is gone. */
+/** POOL-1: a customization is in at most one cluster, until that one is gone. */
 export const doubleLeases = (clusters: readonly ClusterSight[]): readonly string[] =>
   shared(clusters, ({ customization }) => customization).map(
     ([customization, both]) => `the customization ${customization} is leased by ${names(both)}`,
