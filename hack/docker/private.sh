@@ -10,9 +10,11 @@ ip link set lo up
 # An engine of the machine has its sockets, locks and state there.
 mount -t tmpfs tmpfs /run
 
-# What dockerd writes to /etc (a key) stays here, and the configuration of the machine's engine is not ours.
-mkdir /run/etc /run/etc.work
-mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/etc,workdir=/run/etc.work /etc
+# What dockerd writes to /etc (a key) and containerd to /opt stays here, and the configuration of the machine's engine is not ours.
+for place in etc opt; do
+  mkdir -p "/run/written/$place" "/run/work/$place"
+  mount -t overlay overlay -o "lowerdir=/$place,upperdir=/run/written/$place,workdir=/run/work/$place" "/$place"
+done
 echo '{}' > "$folder/daemon.json"
 
 # What belongs to the whole machine can't be changed from here, and two settings look to dockerd as it would change them.
