@@ -20,7 +20,7 @@ export const POLL_INTERVAL_MS = 1_000
 
 const CHANNEL = 'muster_hyperfleet'
 
-export const createWakeup = (database: Database, log: Logger): Wakeup => {
+export const createWakeup = (database: Pick<Database, 'pool'>, log: Logger): Wakeup => {
   const listeners = new Set<() => void>()
   const wakeHere = () => {
     for (const listener of listeners) listener()
@@ -54,31 +54,39 @@ const connectNotifications = (pool: pg.Pool, onNotification: () => void, log: Lo
   let isClosed = false
   let isSending = false
   let isRequested = false
-  let listening: pg.PoolClient | undefined
   let retry: NodeJS.Timeout | undefined
+  let stopListening = (): void => undefined
 
   const listen = async (): Promise<void> => {
+    let client: pg.PoolClient
     try {
-      const client = await pool.connect()
-      if (isClosed) return client.release()
-      listening = client
-      client.on('notification', onNotification)
-      client.on('error', (error) => {
-        if (listening !== client) return
-        log.warn('the connection that listens for changes broke, polling until it is back', { error: error.message })
-        listening = undefined
-        client.release(error)
-        retryListen()
-      })
+      client = await pool.connect()
+    } catch (error) {
+      return retryListen(error)
+    }
+    let isReleased = false
+    /** A connection can break while it is asked to listen or is closed: it is released once, and one attempt follows. */
+    const release = (error?: unknown): void => {
+      if (isReleased) return
+      isReleased = true
+      client.release(true)
+      if (error !== undefined) retryListen(error)
+    }
+    stopListening = release
+    client.on('notification', onNotification)
+    client.on('error', release)
+    if (isClosed) return release()
+    try {
       await client.query(`listen ${CHANNEL}`)
       onNotification()
     } catch (error) {
-      log.warn('can’t listen for changes, polling until it works', { error: messageOf(error) })
-      retryListen()
+      release(error)
     }
   }
-  const retryListen = () => {
-    if (!isClosed) retry = setTimeout(() => void listen(), POLL_INTERVAL_MS)
+  const retryListen = (error: unknown): void => {
+    if (isClosed) return
+    log.warn('not listening for changes, polling until it works again', { error: messageOf(error) })
+    retry = setTimeout(() => void listen(), POLL_INTERVAL_MS)
   }
 
   /** One NOTIFY at a time; wakes that come meanwhile share the next. */
@@ -104,7 +112,7 @@ const connectNotifications = (pool: pg.Pool, onNotification: () => void, log: Lo
     close: async () => {
       isClosed = true
       clearTimeout(retry)
-      listening?.release(true)
+      stopListening()
     },
   }
 }
