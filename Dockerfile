@@ -26,6 +26,7 @@ LABEL org.opencontainers.image.title="muster" \
       org.opencontainers.image.created="${TIME}"
 COPY --from=build /src/node_modules/.bin/node /usr/local/bin/node
 COPY --from=build /src/hack/image/muster /usr/local/bin/muster
+COPY --from=build /src/hack/image/sentinel /sentinel
 COPY --from=build /src/dist /opt/muster
 # A number, so that Kubernetes can see that it isn't root.
 USER 65532:65532

@@ -4,6 +4,7 @@ import { clusterClaimKind } from './hive.openshift.io/v1/clusterclaim.ts'
 import { clusterDeploymentKind } from './hive.openshift.io/v1/clusterdeployment.ts'
 import { clusterDeploymentCustomizationKind } from './hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { clusterPoolKind } from './hive.openshift.io/v1/clusterpool.ts'
+import { adapterInventoryKind } from './hyperfleet.redhat.com/v1alpha1/inventory/kind.ts'
 import { sentinelConfigKind } from './hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { adapterTaskKind } from './hyperfleet.redhat.com/v1alpha1/task/kind.ts'
 import type { CustomKind } from './schema/kind.ts'
@@ -12,6 +13,7 @@ import type { CustomKind } from './schema/kind.ts'
 export const customKinds = (): readonly CustomKind[] => [
   sentinelConfigKind(),
   adapterTaskKind(),
+  adapterInventoryKind(),
   clusterPoolKind(),
   clusterDeploymentCustomizationKind(),
   clusterClaimKind(),

@@ -4,7 +4,7 @@ import { debuglog } from 'node:util'
 import { exitCodeOf } from './failure.ts'
 import { run } from './program.ts'
 
-// As with `muster … | head`: who reads has what it wanted, and the shell is told as by any program that was cut off.
+// As with `muster … | head`: the reader has what it wanted, and the shell is told as by any program that was cut off.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(128 + constants.signals.SIGPIPE)

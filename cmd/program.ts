@@ -6,8 +6,10 @@ import { crdsCommand } from './crds/command.ts'
 import { fleetCommand } from './fleet/command.ts'
 import { managerCommand } from './manager/command.ts'
 import { poolCommand } from './pool/command.ts'
+import { sentinelCommand } from './sentinel/command.ts'
 import { usageError } from './usage.ts'
 import { versionCommand } from './version/command.ts'
+import { whyCommand } from './why/command.ts'
 
 const ENVIRONMENT = `
 Every flag can be given as an environment variable: --log-level is MUSTER_LOG_LEVEL. The command line wins.
@@ -24,8 +26,10 @@ export const program = (): Command => {
     apiCommand(),
     adapterCommand(),
     poolCommand(),
+    sentinelCommand(),
     agentCommand(),
     fleetCommand(),
+    whyCommand(),
     crdsCommand(),
     versionCommand(),
   ])

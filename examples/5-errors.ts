@@ -8,7 +8,7 @@ const checks = controller(ConfigMap, { name: 'checks' })
 checks.reconcile(
   async ({ object, name, retry, signal }) => {
     const text = object.data?.url
-    // Waiting is no failure: it is called again when somebody adds the URL, or after an hour.
+    // Waiting is no failure: it is called again when the URL is added, or after an hour.
     if (text === undefined) return { requeueAfter: '1h' }
     const url = URL.parse(text)
     // Trying again would not help; a change of the ConfigMap does. An Event says so.

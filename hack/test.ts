@@ -12,9 +12,11 @@ import { DOCKER } from './docker/missing.ts'
 import { BuildError, ensureBinaries } from './gobuild/build.ts'
 import { IMAGE_PROGRAMS } from './image/local/images.ts'
 import { NODE_PROGRAMS } from './kindnode/binaries.ts'
+import { CALICO } from './kindnode/calico.ts'
 import { ensureNodeImage, nodeImageMissing } from './kindnode/image.ts'
 import { PODMAN } from './podman/missing.ts'
 import { POSTGRES } from './postgres/missing.ts'
+import { sweepFoldersOfTheDead } from './process/owners.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
 import { parseTestArguments, WHOLE_RUN } from './testing/arguments.ts'
@@ -47,6 +49,7 @@ const preparation: Preparation = {
       ? [
           { set: NODE_KUBERNETES, seconds: 60 },
           { set: NODE_PROGRAMS, seconds: 150 },
+          { set: CALICO, seconds: 120 },
         ]
       : []),
   ],
@@ -63,6 +66,7 @@ const preparation: Preparation = {
 
 const prepare = async (): Promise<readonly string[]> => {
   for (const line of announce(preparation)) say(line)
+  await sweepFoldersOfTheDead()
   try {
     for (const { set } of preparation.builds) await ensureBinaries(set, say)
     if (install) await ensureInstalled(preparation.installs, say)
@@ -84,7 +88,7 @@ const {
   {
     filter,
     options,
-    // Two cores run hundreds of processes here, so a whole run gives what failed a second try; who asks for a test wants to see it fail.
+    // Two cores run hundreds of processes here, so a whole run gives what failed a second try; a run of named tests is to show that they fail.
     again: everything,
     ...(changedSince !== undefined && {
       select: async (vitest, files) => {

@@ -1,4 +1,6 @@
 import type { Server } from 'node:http'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { OperatorErrors } from './model/error-catalogue.ts'
 
 /** Where a server listens. An undefined host means all addresses. */
 export interface Binding {
@@ -8,12 +10,7 @@ export interface Binding {
 }
 
 /** An address that can't be listened on. One line that names the flag it came from. */
-export class BindingError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'BindingError'
-  }
-}
+export class BindingError extends errorOf<OperatorErrors>('BindingError') {}
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 

@@ -163,12 +163,20 @@ export const controller = <O extends KubeObject>(
     (
       id: string,
       run: ChangeReaction<O>,
-      given: HandlerOptions<O> & { readonly optional?: boolean } = {},
+      options: HandlerOptions<O> & { readonly optional?: boolean } = {},
       field: readonly string[] = [],
     ) => {
       check.reserveId(`${on} handler`, id)
-      check.limits(id, given)
-      definition.changes.push({ on, id, field, optional: given.optional === true, policy: given, filters: given, run })
+      check.limits(id, options)
+      definition.changes.push({
+        on,
+        id,
+        field,
+        optional: options.optional === true,
+        policy: options,
+        filters: options,
+        run,
+      })
     }
 
   return {
@@ -180,14 +188,14 @@ export const controller = <O extends KubeObject>(
       update: change('update'),
       delete: change('delete'),
       resume: change('resume'),
-      field(path, id, run, given) {
+      field(path, id, run, options) {
         const field = typeof path === 'string' ? path.split('.') : path
         if (!isDeclared(field)) {
           check.fail(
             `field "${field.join('.')}" of "${id}" is not declared by people: write a path such as 'spec.replicas', 'metadata.labels' or 'metadata.annotations'`,
           )
         }
-        change('field')(id, run, given, field)
+        change('field')(id, run, options, field)
       },
       event(id, run, filters = {}) {
         check.reserveId('event handler', id)
@@ -202,31 +210,31 @@ export const controller = <O extends KubeObject>(
         definition.mutators.push({ id, filters, run })
       },
     },
-    reconcile(run, given = {}) {
+    reconcile(run, options = {}) {
       check.reserveId('reconcile handler', 'reconcile')
-      check.limits('reconcile', given)
-      definition.reconcile = { id: 'reconcile', policy: given, filters: given, run }
+      check.limits('reconcile', options)
+      definition.reconcile = { id: 'reconcile', policy: options, filters: options, run }
     },
-    timer(id, given, run) {
+    timer(id, options, run) {
       check.reserveId('timer', id)
-      check.limits(id, given)
-      const every = check.duration(`timer "${id}" every`, given.every)
+      check.limits(id, options)
+      const every = check.duration(`timer "${id}" every`, options.every)
       if (every === 0) check.fail(`timer "${id}" every: write a time above 0, such as '1m'`)
       definition.timers.push({
         id,
-        policy: given,
-        filters: given,
+        policy: options,
+        filters: options,
         every,
-        idle: check.duration(`timer "${id}" idle`, given.idle ?? 0),
-        initialDelay: check.duration(`timer "${id}" initialDelay`, given.initialDelay ?? 0),
-        sharp: given.sharp === true,
+        idle: check.duration(`timer "${id}" idle`, options.idle ?? 0),
+        initialDelay: check.duration(`timer "${id}" initialDelay`, options.initialDelay ?? 0),
+        sharp: options.sharp === true,
         run,
       })
     },
-    daemon(id, run, given = {}) {
+    daemon(id, run, options = {}) {
       check.reserveId('daemon', id)
-      check.limits(id, given)
-      definition.daemons.push({ id, policy: given, filters: given, lease: given.lease ?? (() => undefined), run })
+      check.limits(id, options)
+      definition.daemons.push({ id, policy: options, filters: options, lease: options.lease ?? (() => undefined), run })
     },
     index(indexName, of) {
       check.reserveId('index', indexName)
@@ -238,15 +246,15 @@ export const controller = <O extends KubeObject>(
       check.reserveId('source', id)
       definition.sources.push({ id, run })
     },
-    watches<T extends KubeObject>(other: Resource<T>, map: Watched<T>['map'], given: WatchOptions<T> = {}) {
+    watches<T extends KubeObject>(other: Resource<T>, map: Watched<T>['map'], options: WatchOptions<T> = {}) {
       const indexes: DeclaredIndex<T>[] = []
       const watched: Watched<T> = {
         resource: other,
         map,
-        labelSelector: given.labelSelector,
-        everywhere: given.everywhere === true,
+        labelSelector: options.labelSelector,
+        everywhere: options.everywhere === true,
         indexes,
-        ...(given.transform && { transform: given.transform }),
+        ...(options.transform && { transform: options.transform }),
       }
       definition.watches.push(watched)
       return {

@@ -56,8 +56,8 @@ export class ControllerHost extends dotI.default {
   }
 
   /** Resolves when all caches of the controllers are filled. Never rejects. */
-  get ready(): Promise<void> {
-    return this.#operator?.ready ?? Promise.resolve()
+  get ready(): Promise<boolean> {
+    return this.#operator?.ready ?? Promise.resolve(true)
   }
 
   /** Resolves when the controllers have stopped. @throws what onStartup throws */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as realDelay } from 'node:timers/promises'
+import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
 import type { Admission, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
@@ -10,9 +10,10 @@ import type { AnyController } from './controller.ts'
 import { type Cache, cacheOf } from './engine/cache.ts'
 import type { Handler } from './engine/context.ts'
 import { type ControllerRun, type ControllerRunMetrics, startControllerRun } from './engine/controller-run.ts'
-import type { Definition } from './engine/definition.ts'
-import { createInformers, type Informer, type Informers, type WatchProblem } from './engine/informers.ts'
+import { createInformers, type Informers, type WatchProblem } from './engine/informers.ts'
+import { type PreparedController, prepareController, refuseDuplicates } from './engine/prepare-controller.ts'
 import { type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
+import { waitAtMost } from './engine/wait-at-most.ts'
 import type { Health } from './health.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { type Clock, systemClock } from './model/clock.ts'
@@ -70,8 +71,11 @@ export interface Operator {
   start(signal?: AbortSignal): Promise<void>
   /** Resolves within 2 s, when nothing is left running: no watch, timer, lease or handler that heeds its signal. */
   stop(): Promise<void>
-  /** Resolves when all caches are filled and webhooks are served; handlers run if this process leads. Never rejects. */
-  readonly ready: Promise<void>
+  /**
+   * True when all caches are filled and webhooks are served; handlers run if this process leads. False when it has stopped,
+   * or could not start, before: `start` says why. Never rejects. RUNTIME-50.
+   */
+  readonly ready: Promise<boolean>
   status(): OperatorStatus
   /** What is in memory of a kind; undefined when no controller watches it, or before `start`. */
   cache<O extends KubeObject>(resource: Resource<O>): Cache<O> | undefined
@@ -86,7 +90,7 @@ export const operator = (options: OperatorOptions): Operator => {
   refuseDuplicates(definitions)
 
   const stopping = new AbortController()
-  const ready = Promise.withResolvers<void>()
+  const ready = Promise.withResolvers<boolean>()
   let sources: Informers | undefined
   let synced = false
   let leading: boolean | undefined = settings.election === undefined ? undefined : false
@@ -115,7 +119,7 @@ export const operator = (options: OperatorOptions): Operator => {
         metrics: metrics && metricsOf(metrics, definition.name),
       }),
     )
-    await waitForAbort(signal)
+    await untilAborted(signal)
     await stopAll(runs, signal.reason)
     if (settings.election !== undefined) setLeading(false)
   }
@@ -138,14 +142,14 @@ export const operator = (options: OperatorOptions): Operator => {
       beat: () => beat?.beat(),
       remedy: (problem) => options.remedy?.(problem),
     })
-    const prepared = definitions.map((definition) => prepare(definition, sources as Informers, namespaces))
+    const prepared = definitions.map((definition) => prepareController(definition, sources as Informers, namespaces))
     options.health?.check('caches', () => describeUnready(status(), options.remedy))
     let admission: Admission | undefined
     try {
       if (!(await sources.synced())) return
       synced = true
       admission = await startAdmission(api)
-      ready.resolve()
+      ready.resolve(true)
       const { election } = settings
       if (election === undefined) await runControllers(api, prepared, signal)
       else {
@@ -169,7 +173,12 @@ export const operator = (options: OperatorOptions): Operator => {
   const startAdmission = async (api: Api): Promise<Admission | undefined> => {
     if (options.admission === undefined) return undefined
     const { serveAdmission } = await import('./admission/index.ts')
-    const admission = serveAdmission(definitions, options.admission, { api, clock, log })
+    const admission = serveAdmission(definitions, options.admission, {
+      api,
+      clock,
+      log,
+      stopTimeoutMs: toMilliseconds(settings.execution.stopTimeout),
+    })
     const stop = () => void admission.stop()
     stopping.signal.addEventListener('abort', stop, { once: true })
     try {
@@ -212,7 +221,7 @@ export const operator = (options: OperatorOptions): Operator => {
       if (running !== undefined) throw new TypeError('this operator was started before: make a new one')
       if (signal?.aborted) stopping.abort(signal.reason)
       signal?.addEventListener('abort', () => stopping.abort(signal.reason), { once: true, signal: stopping.signal })
-      running = run()
+      running = run().finally(() => ready.resolve(false))
       return running
     },
   }
@@ -220,47 +229,6 @@ export const operator = (options: OperatorOptions): Operator => {
 
 /** Longer than any silence of a healthy watch (70 s) and the longest backoff (30 s). */
 const MAX_HEARTBEAT_AGE = '3m'
-
-/** What a controller watches. */
-interface PreparedController {
-  readonly definition: Definition
-  readonly own: readonly Informer[]
-  readonly watched: Parameters<typeof startControllerRun>[0]['watched']
-}
-
-const prepare = (
-  definition: Definition,
-  sources: Informers,
-  namespaces: readonly string[] | undefined,
-): PreparedController => {
-  const places = (resource: Resource) =>
-    resource.scope === 'Cluster' || namespaces === undefined ? [undefined] : [...new Set(namespaces)]
-  const open = (
-    resource: Resource,
-    rest: { readonly labelSelector?: string | undefined; transform?(object: KubeObject): KubeObject },
-    everywhere = false,
-  ) => (everywhere ? [undefined] : places(resource)).map((namespace) => sources.open({ resource, namespace, ...rest }))
-
-  const own = open(definition.resource, definition.transform === undefined ? {} : { transform: definition.transform })
-  for (const index of definition.indexes) index.bind(own.map(({ store }) => store))
-  const watched = definition.watches.map((other) => {
-    const { resource, labelSelector, everywhere, indexes } = other
-    const projection = other.transform === undefined ? {} : { transform: other.transform }
-    const opened = open(resource, { labelSelector, ...projection }, everywhere)
-    for (const index of indexes) index.bind(opened.map(({ store }) => store))
-    return { watched: other, informers: opened }
-  })
-  return { definition, own, watched }
-}
-
-const refuseDuplicates = (definitions: readonly Definition[]): void => {
-  if (definitions.length === 0) throw new TypeError('an operator needs at least one controller')
-  const names = new Set<string>()
-  for (const { name } of definitions) {
-    if (names.has(name)) throw new TypeError(`two controllers are called ${name}: give one of them another name`)
-    names.add(name)
-  }
-}
 
 const metricsOf = (metrics: RuntimeMetrics, name: string): ControllerRunMetrics => ({
   ...metrics.controller(name),
@@ -282,24 +250,4 @@ const describeUnready = (
 const stopAll = async (runs: readonly ControllerRun[], reason: unknown): Promise<void> => {
   const text = reason instanceof Error ? reason.message : 'the operator is stopping'
   await Promise.all(runs.map((run) => run.stop(text)))
-}
-
-const waitForAbort = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-
-/** Waits for work, but once the signal has aborted not longer than `timeoutMs` milliseconds. */
-const waitAtMost = async (work: void | Promise<void>, signal: AbortSignal, timeoutMs: number): Promise<void> => {
-  if (!(work instanceof Promise)) return
-  const done = new AbortController()
-  const timeout = waitForAbort(signal).then(() =>
-    realDelay(timeoutMs, undefined, { signal: done.signal }).catch(() => {}),
-  )
-  try {
-    await Promise.race([work, timeout])
-  } finally {
-    done.abort()
-  }
 }

@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, type Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, type Registry } from 'prom-client'
+import { unhandledRejections } from '#lib/process/unhandled-rejections.ts'
 
 /**
  * What prom-client reads from a sampler of the event loop. It wakes the process 100 times a second, which costs an idle one
@@ -14,5 +15,14 @@ const NEVER = 2 ** 31 - 1
 /** Registers the metrics of the process and of Node.js; once for a registry. */
 export const registerProcessMetrics = (registry: Registry): void => {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: NEVER })
+  new Counter({
+    name: 'process_unhandled_rejections_total',
+    help: 'Promises that were rejected and that nothing handled: defects',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(unhandledRejections())
+    },
+  })
   for (const name of SAMPLED) registry.removeSingleMetric(name)
 }

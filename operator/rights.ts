@@ -35,7 +35,7 @@ export interface RareRight {
   readonly reason: string
 }
 
-/** Optional: Kubernetes' own ClusterRole for servers that ask who a caller is; the components that open such a server bind it. */
+/** Optional: Kubernetes' own ClusterRole for servers that ask which user a caller is; the components that open such a server bind it. */
 export const CALLER_REVIEWS = {
   tokenreviews: 'system:auth-delegator',
   subjectaccessreviews: 'system:auth-delegator',

@@ -30,10 +30,20 @@ export type PlacementPhase = (typeof PLACEMENT_PHASES)[number]
 export interface Recovery {
   readonly phase: SyncState['phase']
   readonly sources: Readonly<Record<Source, SyncState>>
-  /** This replica holds the Lease: it writes status, advances rollouts and collects orphans. */
+  /** This replica holds the Lease: it writes status, advances rollouts and deletes the keys that nothing needs. */
   readonly isLeading: boolean
-  /** Orphans that wait for a person; undefined when there are none. */
-  readonly brake: { readonly count: number; readonly release: string; readonly message: string } | undefined
+  /** What waits for a person; undefined when nothing does. */
+  readonly brake: HeldDeletions | undefined
+}
+
+/** Keys that nothing seems to need any more, and that are too many to be deleted unasked. */
+export interface HeldDeletions {
+  readonly count: number
+  /** The value of the annotation by which a person releases exactly these. */
+  readonly release: string
+  readonly message: string
+  /** All of them, with why each would be deleted. */
+  readonly keys: readonly { readonly key: string; readonly reason: string }[]
 }
 
 export interface DeploymentRow {
@@ -63,9 +73,9 @@ export interface DeviceRow {
 export interface PlacementRow {
   readonly deployment: string
   readonly device: string
-  readonly standing: PlacementPhase
+  readonly phase: PlacementPhase
   /** What the device was given, and what it said that it has. */
-  readonly given: number | undefined
+  readonly givenRevision: number | undefined
   readonly answered: number | undefined
   /** What the device said last. */
   readonly message: string | undefined

@@ -64,7 +64,7 @@ export interface TracedAction {
 export interface TracedRequest {
   readonly method: string
   readonly url: string
-  /** Of the last answer; undefined when nobody answered. */
+  /** Of the last answer; undefined when there was no answer. */
   readonly status: number | undefined
   readonly attempts: number
 }

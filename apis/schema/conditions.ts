@@ -1,8 +1,15 @@
 import Type, { type Static } from 'typebox'
 
-const condition = () =>
+/** What Hive and older Kubernetes write besides; nothing reads it (POOL-54). */
+const lastProbeTime = () =>
+  Type.Optional(
+    Type.String({ description: 'When it was last looked at; nothing acts on it here.', format: 'date-time' }),
+  )
+
+const condition = ({ isProbed }: { readonly isProbed: boolean }) =>
   Type.Object(
     {
+      ...((isProbed ? { lastProbeTime: lastProbeTime() } : {}) as object),
       type: Type.String({ description: 'What the condition is about, in CamelCase.', minLength: 1, maxLength: 316 }),
       status: Type.Enum(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
       observedGeneration: Type.Optional(
@@ -20,8 +27,8 @@ const condition = () =>
   )
 
 /** The conditions of a status, merged by type so that several writers can share the list. Kubernetes: API conventions, kstatus. */
-export const conditions = () =>
-  Type.Array(condition(), {
+export const conditions = (options: { readonly isProbed: boolean } = { isProbed: false }) =>
+  Type.Array(condition(options), {
     description:
       'State as kstatus reads it: of Ready, Reconciling and Stalled exactly one is True once the object was observed.',
     'x-kubernetes-list-type': 'map',

@@ -60,7 +60,7 @@ export const definition = (kind: CustomKind): CustomResourceDefinition => {
             subresources.map((subresource) => [subresource, subresource === 'scale' ? scaleOf(kind) : {}]),
           ),
           additionalPrinterColumns: kind.columns.map(({ path, ...column }) => ({ ...column, jsonPath: path })),
-          // The API server keeps no empty list, and whoever applies the definition next would be told of a conflict.
+          // The API server keeps no empty list, and the next apply of the definition would be told of a conflict.
           ...(kind.selectableFields.length > 0 && {
             selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
           }),

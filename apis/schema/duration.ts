@@ -9,9 +9,9 @@ const SPAN = '^([0-9]{1,6}(\\\\.[0-9]{1,3})?(ns|us|µs|ms|s|m|h))+$'
 
 /**
  * A span of time as Go writes it, at most a week. Below 100ms a loop would be a flood: 0s is the usual mistake.
- * @param options.default What the API server fills in when the field is left out.
+ * @param options.default What the API server fills in when the field is left out; nothing without one.
  */
-export const duration = (options: { description: string; default: Duration }): TUnsafe<Duration> =>
+export const duration = (options: { description: string; default?: Duration }): TUnsafe<Duration> =>
   Type.Unsafe<Duration>({
     type: 'string',
     maxLength: 20,
@@ -26,7 +26,7 @@ export const duration = (options: { description: string; default: Duration }): T
 const LONGEST = '87600h'
 
 /** A span of time that may be left out, from 0s on, as Go writes it; Hive's fields have no other bounds. */
-export const span = (options: { description: string }): TUnsafe<Duration> =>
+export const span = (options: { description: string; default?: Duration }): TUnsafe<Duration> =>
   Type.Unsafe<Duration>({
     type: 'string',
     maxLength: 32,

@@ -1,7 +1,7 @@
 import type { TSchema, TUnsafe } from 'typebox'
 
 /**
- * A value of several shapes, for which a structural schema has no words: the API server keeps it as it is, and whoever reads it
+ * A value of several shapes, for which a structural schema has no words: the API server keeps it as it is, and its reader
  * checks it against the shapes. Kubernetes: `x-kubernetes-preserve-unknown-fields`.
  * @param shapes What it may be; anything when there are none.
  */

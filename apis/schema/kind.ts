@@ -20,6 +20,8 @@ export interface Column {
 export interface CustomKind {
   readonly resource: Resource
   readonly shortNames: readonly string[]
+  /** Only Muster writes objects of this kind: people may read them. */
+  readonly isInternal?: boolean
   /** One sentence: what an object of this kind is for. */
   readonly description: string
   /** What must hold of the whole object: the only rules that see `self.metadata.name`. */

@@ -4,7 +4,7 @@
  */
 export interface Rule {
   readonly rule: string
-  /** What must hold and what to write instead, shown to whoever applied the object. */
+  /** What must hold and what to write instead, shown to the client that applied the object. */
   readonly message: string
   /** CEL that makes a message naming the offending part; `message` is used where it fails. */
   readonly messageExpression?: string

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { conditions } from './conditions.ts'
 
-/** The fields that the status of every kind begins with. */
-export const standardStatus = () => ({
+/** The fields that the status of every kind begins with. @param options of a kind whose manifests have `lastProbeTime` */
+export const standardStatus = (options?: Parameters<typeof conditions>[0]) => ({
   observedGeneration: Type.Optional(
     Type.Integer({
       description: 'metadata.generation of the spec that this status speaks of.',
@@ -10,7 +10,7 @@ export const standardStatus = () => ({
       minimum: 0,
     }),
   ),
-  conditions: Type.Optional(conditions()),
+  conditions: Type.Optional(conditions(options)),
 })
 
 /** A number that only grows or is counted anew, never negative. */

@@ -33,6 +33,10 @@ describe('a schema becomes structural', () => {
     expect(Object.keys(structural(schema, 'spec'))).toEqual(['type', 'description', 'properties'])
   })
 
+  test('an object without fields has no map of them: the API server would not keep it, and the next apply were a conflict', () => {
+    expect(structural(Type.Object({}, described), 'status')).toEqual({ type: 'object', description: 'D.' })
+  })
+
   test('a record becomes additional properties', () => {
     const schema = Type.Record(Type.String(), Type.String({ ...described, maxLength: 63 }), {
       ...described,

@@ -1,4 +1,6 @@
 import type { TSchema } from 'typebox'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApisErrors } from '../errors.ts'
 import type { Rule } from './rule.ts'
 
 /** Keywords that the API server takes as they are. Kubernetes: JSONSchemaProps, structural schemas. */
@@ -60,10 +62,9 @@ export interface StructuralSchema {
 }
 
 /** A schema that Kubernetes has no words for: a mistake in the kind's file, found when the manifests are generated. */
-export class SchemaError extends Error {
+export class SchemaError extends errorOf<ApisErrors>('SchemaError') {
   constructor(path: string, problem: string) {
     super(`${path}: ${problem}`)
-    this.name = 'SchemaError'
   }
 }
 
@@ -128,16 +129,15 @@ const translate = (schema: Json, path: string): StructuralSchema => {
     return { type, ...plain, additionalProperties: translate(value ?? {}, `${path}.*`) }
   }
   const required = requiredOf(schema)
+  const properties = Object.entries(schema.properties as Record<string, Json>)
   return {
     type,
     ...plain,
     ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(
-      Object.entries(schema.properties as Record<string, Json>).map(([name, value]) => [
-        name,
-        translate(value, `${path}.${name}`),
-      ]),
-    ),
+    // The API server keeps no empty map: the next apply of the definition would be told of a conflict.
+    ...(properties.length > 0 && {
+      properties: Object.fromEntries(properties.map(([name, value]) => [name, translate(value, `${path}.${name}`)])),
+    }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { flag, optional, type Values } from '#operator/flags/flag.ts'
+import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { count, nonEmpty, objectName, oneOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
@@ -23,6 +23,22 @@ export const deadLettersFlags = {
 
 export type DeadLettersOptions = Values<typeof deadLettersFlags>
 
+export const orphansFlags = {
+  namespace: flag('NAME', 'the namespace of the tasks', objectName, 'hyperfleet-system'),
+  hyperfleetUrl: optional(
+    'URL',
+    'the HyperFleet API, to find resources that it does not have (default: only tasks that are gone are found)',
+    urlOf('http', 'https'),
+  ),
+  tokenFile: optional('FILE', 'a file with a bearer token for that API', nonEmpty),
+  prune: toggle('delete what is listed'),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
+  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+}
+
+export type OrphansOptions = Values<typeof orphansFlags>
+
 const EXAMPLES = `
 Examples:
   muster adapter dry-run --task=task.yaml --event=event.json
@@ -37,9 +53,17 @@ Examples:
   muster adapter dead-letters --nats-url=nats://localhost:4222 --replay=7
 `
 
+const ORPHANS_EXAMPLES = `
+Examples:
+  muster adapter orphans --namespace=hyperfleet-system
+  muster adapter orphans --hyperfleet-url=http://localhost:8000 --prune
+
+It looks and deletes with your own rights. What --prune has deleted may take a while to go: run it again, and the inventories go too.
+`
+
 export const adapterCommand = (): Command =>
   new Command('adapter')
-    .description('try out adapter tasks, and read their dead letters')
+    .description('try out adapter tasks, read their dead letters, and find what is left of them')
     .addCommand(
       addFlags(new Command('dry-run'), dryRunFlags)
         .description('run an adapter task with no cluster, and print what it would do')
@@ -58,5 +82,15 @@ export const adapterCommand = (): Command =>
           const options = readFlags(command, deadLettersFlags)
           const { runDeadLetters } = await import('./dead-letters.ts')
           await runDeadLetters(options)
+        }),
+    )
+    .addCommand(
+      addFlags(new Command('orphans'), orphansFlags)
+        .description('list what is left of tasks and resources that are gone, and delete it')
+        .addHelpText('after', ORPHANS_EXAMPLES)
+        .action(async (_options: object, command: Command) => {
+          const options = readFlags(command, orphansFlags)
+          const { runOrphans } = await import('./orphans.ts')
+          await runOrphans(options)
         }),
     )

@@ -1,4 +1,5 @@
 import { createLogger } from '#lib/log/logger.ts'
+import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { KubeConfigError } from '#operator/client/kubeconfig.ts'
 import { loadTransport, type Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/model/clock.ts'
@@ -14,6 +15,7 @@ export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
   const { device, labels, natsUrl, stateDir, stopWorkloads } = flags
   const signal = stopOnSignals()
   const log = createLogger(flags)
+  logUnhandledRejections(log)
   const { version } = buildInfo()
   const authenticator = await credentialsOf(flags)
   const cluster = await clusterOf(flags, version)
@@ -60,7 +62,7 @@ const credentialsOf = async ({ natsCredentials, natsTokenFile }: AgentFlags) => 
   }
 }
 
-/** Only what is asked for: the cluster that kubectl happens to point to is none of the fleet's. @throws UsageError */
+/** Only the cluster that a flag names: the one that kubectl happens to point to is none of the fleet's. @throws UsageError */
 const clusterOf = async ({ kubeconfig, context }: AgentFlags, version: string): Promise<Transport | undefined> => {
   if (kubeconfig === undefined) {
     if (context !== undefined) throw new UsageError('--context: it needs --kubeconfig')

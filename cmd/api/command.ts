@@ -8,7 +8,7 @@ import { authFlags } from './auth-flags.ts'
 /** The ports differ from the manager's, so that both run side by side on one machine. */
 export const apiFlags = {
   bindAddress: flag('ADDRESS', 'where the API is served', listenAddress, '127.0.0.1:8000'),
-  allowUnauthenticated: toggle('serve other machines too, although callers are not asked who they are'),
+  allowUnauthenticated: toggle('serve other machines too, although callers are not authenticated'),
   metricsBindAddress: flag('ADDRESS', 'where /metrics is served; 0 for nowhere', listenAddress, ':8090'),
   healthProbeBindAddress: flag(
     'ADDRESS',
@@ -44,7 +44,11 @@ export const apiFlags = {
   ...authFlags,
   tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),
   tlsKeyFile: optional('FILE', 'the key of --tls-cert-file (PEM)', nonEmpty),
-  clientCaFile: optional('FILE', 'let only those connect who have a certificate of these authorities (PEM)', nonEmpty),
+  clientCaFile: optional(
+    'FILE',
+    'let only clients connect that have a certificate of these authorities (PEM)',
+    nonEmpty,
+  ),
   rateLimit: flag('NUMBER', 'requests a second of one caller with a token; 0 for any number', count, '1000'),
   maxStreams: flag('NUMBER', 'open watch streams of one caller with a token; 0 for any number', count, '1000'),
   shutdownDelay: flag(

@@ -1,4 +1,6 @@
+import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { TenantRules } from '#services/hyperfleet-api/auth/tenancy.ts'
@@ -20,6 +22,7 @@ import { explain, explainFile } from './explain.ts'
 export const runApi = async (options: ApiOptions): Promise<void> => {
   const signal = stopOnSignals()
   const log = createLogger(options)
+  logUnhandledRejections(log)
   const { bindAddress, metricsBindAddress, healthProbeBindAddress, config: file, openapiSchemaPath, ...rest } = options
   const { rateLimit, maxStreams } = options
   if (bindAddress === undefined) throw new UsageError('--bind-address: the API has to listen somewhere: write :8000')
@@ -44,7 +47,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   }).catch((error: unknown) => {
     throw explain(error, options)
   })
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await untilAborted(signal)
   await api.stop()
   log.info('stopped', { signal: signal.reason })
 }

@@ -31,27 +31,27 @@ interface Definition {
 
 /**
  * The structural schema of a kind of ours, as the API server has it: a JSON Schema with `x-kubernetes-` words.
- * @param wanted the kind's name
+ * @param kindName the kind's name
  */
-export const schemaOf = (wanted: string): object => {
-  const found = manifests().find(({ kind }) => kind === wanted)
-  if (found === undefined) throw new Error(`there is no CustomResourceDefinition of the kind ${wanted}`)
+export const schemaOf = (kindName: string): object => {
+  const found = manifests().find(({ kind }) => kind === kindName)
+  if (found === undefined) throw new Error(`there is no CustomResourceDefinition of the kind ${kindName}`)
   return (load(found.text) as Definition).spec.versions[0].schema.openAPIV3Schema
 }
 
 /**
  * The CustomResourceDefinitions of every kind, or of one, as YAML documents.
- * @param wanted Kind or plural, in any case.
+ * @param kindName Kind or plural, in any case.
  * @throws UsageError when there is no such kind.
  */
-export const crds = (wanted?: string): string => {
+export const crds = (kindName?: string): string => {
   const all = manifests()
-  const name = wanted?.toLowerCase()
+  const name = kindName?.toLowerCase()
   const chosen = all.filter(({ kind, plural }) => name === undefined || kind.toLowerCase() === name || plural === name)
-  if (wanted === undefined || chosen.length > 0) return chosen.map(({ text }) => text).join('---\n')
+  if (kindName === undefined || chosen.length > 0) return chosen.map(({ text }) => text).join('---\n')
 
   const kinds = all.map(({ kind }) => kind)
   throw new UsageError(
-    `--kind: ${JSON.stringify(wanted)} is not a kind of ours${hintAt(wanted, kinds)} (valid: ${kinds.join(', ')})`,
+    `--kind: ${JSON.stringify(kindName)} is not a kind of ours${hintAt(kindName, kinds)} (valid: ${kinds.join(', ')})`,
   )
 }

@@ -3,6 +3,7 @@ import { required, several } from '#operator/flags/flag.ts'
 import { nonEmpty } from '#operator/flags/values.ts'
 import { deviceName } from '../agent/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { drillCommand } from './drill-command.ts'
 import { previewCommand } from './preview-command.ts'
 
 export const credentialsFlags = {
@@ -22,6 +23,7 @@ export const fleetCommand = (): Command =>
     .description('prepare what the fleet of devices needs, and try out its Deployments')
     .addCommand(credentialsCommand())
     .addCommand(previewCommand())
+    .addCommand(drillCommand())
 
 const credentialsCommand = (): Command =>
   addFlags(new Command('credentials'), credentialsFlags)

@@ -56,7 +56,7 @@ export const managerFlags = {
   ),
   natsCredentials: optional(
     'FILE',
-    'who the fleet operator is for NATS: a .creds file, or one with the seed of a key',
+    'credentials of the fleet operator for NATS: a .creds file, or one with the seed of a key',
     nonEmpty,
   ),
   ...controllerFlags,

@@ -28,7 +28,7 @@ export interface DashboardParts {
 }
 
 /**
- * Serves the dashboard. Nobody has to say where: then a port that is taken, as by another manager on this machine, is no failure.
+ * Serves the dashboard. The address is optional: without one, a port that is taken, as by another manager on this machine, is no failure.
  * @returns undefined when it is not served
  * @throws BindingError when the address that was given can't be listened on
  */

@@ -3,7 +3,7 @@ import type { OperatorStatus } from '#operator/operator.ts'
 
 /**
  * Why a manager with the fleet controller is not ready; undefined when it is. It is ready once everything was read: a new version
- * replaces the old one only when it knows the fleet. Who knew it and lost a source stays ready, because no other replica knows
+ * replaces the old one only when it knows the fleet. A replica that knew it and lost a source stays ready, because no other replica knows
  * more and the dashboard, which tells of it, must stay in reach. FLEET-14.
  */
 export const fleetUnready = (

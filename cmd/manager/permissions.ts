@@ -14,6 +14,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: '', resource: 'serviceaccounts', verbs: ['impersonate'] },
     { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
+    { group: 'hyperfleet.redhat.com', resource: 'adapterinventories', verbs: ['get', 'list', 'create', 'update', 'delete'] },
     { group: 'hyperfleet.redhat.com', resource: 'adaptertasks', verbs: ['get', 'list', 'watch'] },
     { group: 'hyperfleet.redhat.com', resource: 'adaptertasks/status', verbs: ['patch'] },
   ],

@@ -27,7 +27,7 @@ export const preflight = async (transport: Transport, needs: Needs, signal?: Abo
 
 type Ask = <T>(path: string, body?: object) => Promise<T>
 
-/** One request whose failure is said in the words of whoever starts the manager. */
+/** One request whose failure is told in terms of the manager's flags. */
 const asking =
   (transport: Transport, signal: AbortSignal | undefined): Ask =>
   async (path, body) => {

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
 import { createRegistry, runtimeMetrics, serveMetrics } from '#operator/metrics.ts'
@@ -22,6 +24,7 @@ import { permissions } from './permissions.ts'
 import { type Needs, preflight } from './preflight.ts'
 import { remedy } from './remedy.ts'
 import { runsPermissions } from './runs-permission.ts'
+import { sentinelUnready } from './sentinel-readiness.ts'
 import { admissionOf, webhookPermissions } from './webhook.ts'
 
 /**
@@ -43,11 +46,12 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
   const admission = admissionOf(options)
   const { version, commit } = buildInfo()
   const log = createLogger(options)
+  logUnhandledRejections(log)
   const clock = systemClock
   const registry = createRegistry()
   const metrics = runtimeMetrics(registry)
   const health = createHealth(clock)
-  // Until the caches have a check of their own: the API server is asked first, and meanwhile nobody is ready.
+  // Until the caches have a check of their own: the API server is asked first, and meanwhile the process is not ready.
   health.check('caches', () => 'not begun: first the API server is asked whether everything is there')
   const identity = `${hostname()}_${randomBytes(4).toString('hex')}`
   await using running = new AsyncDisposableStack()
@@ -94,13 +98,16 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     remedy,
   })
   if (options.controllers.includes('fleet')) health.check('fleet', () => fleetUnready(fleet, manager.status()))
+  const { config } = options
+  if (config !== undefined && options.controllers.includes('sentinel'))
+    health.check('config', () => sentinelUnready(config, manager.cache(SentinelConfig)?.values()))
   log.info('starting', { version, commit, controllers: options.controllers, server: transport.server })
   if (options.dashboardBind !== 'Nowhere') {
     const { openDashboard } = await import('./dashboard.ts')
     const server = await openDashboard({ options, manager, fleet, runs, transport, clock, log, version })
     running.defer(() => server?.stop())
   }
-  void manager.ready.then(() => log.info('caches are filled', { controllers: options.controllers }))
+  void manager.ready.then((isReady) => isReady && log.info('caches are filled', { controllers: options.controllers }))
   await manager.start(signal)
   log.info('stopped', { signal: signal.reason })
 }

@@ -12,14 +12,14 @@ const FLAG = '--adapter-runs-bind-address'
 /** Serves the last runs of adapter tasks. @throws BindingError */
 export const serveRunsTo = async (
   binding: Binding,
-  given: {
+  sources: {
     readonly runs: AdapterRuns
     readonly transport: Transport
     readonly clock: Clock
     readonly options: ManagerOptions
   },
 ): Promise<SideServer> => {
-  const { runs, transport, clock, options } = given
+  const { runs, transport, clock, options } = sources
   const certificate = isLoopback(binding) ? undefined : await selfSigned(clock)
   return serveRuns({ runs, transport, binding, flag: FLAG, namespace: options.namespace, certificate })
 }

@@ -55,8 +55,9 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
     api,
     indexes: await listed(api, pool),
     writeCache: new WriteCache(),
-    rejections: { ofCustomizations: new Map(), ofPool: undefined },
+    rejections: { ofCustomizations: new Map(), ofCreations: new Map(), ofPool: undefined },
     unfinishedClusters: new Map(),
+    absentClaims: new Map(),
     now,
   }
   let count = 0
@@ -69,11 +70,11 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
 }
 
 /** The same lookups as the controller's, over lists that are read once. */
-const listed = async (api: Api, { metadata: { namespace, uid } }: ClusterPool): Promise<PoolIndexes> => {
+const listed = async (api: Api, { metadata: { namespace } }: ClusterPool): Promise<PoolIndexes> => {
   const clusters = await storeOf(api, ClusterDeployment, {})
   const claims = await storeOf(api, ClusterClaim, { namespace })
   const customizations = await storeOf(api, ClusterDeploymentCustomization, { namespace })
-  const namespaces = await storeOf(api, Namespace, { labelSelector: `${POOL_LABELS.uid}=${uid}` })
+  const namespaces = await storeOf(api, Namespace, { labelSelector: POOL_LABELS.uid })
   const bindings = await storeOf(api, RoleBinding, {})
   return {
     clustersOfPool: clusters(indexEntries.clustersOfPool),
@@ -84,6 +85,7 @@ const listed = async (api: Api, { metadata: { namespace, uid } }: ClusterPool): 
     customization: customizations(indexEntries.customization),
     customizationsHeldBy: customizations(indexEntries.customizationsHeldBy),
     namespacesOfPool: namespaces(indexEntries.namespacesOfPool),
+    namespace: namespaces(indexEntries.namespace),
     bindingsInNamespace: bindings(indexEntries.bindingsInNamespace),
   }
 }

@@ -20,7 +20,8 @@ export const refuseInvalidTask =
     if (taskRef !== undefined)
       warnings.push(`the task in the ConfigMap ${taskRef.name} is judged when it is read: look at the condition Ready`)
     try {
-      validateSpec(object.spec, { access, languages: taskLanguages(() => clock.now()) })
+      const hints = validateSpec(object.spec, { access, languages: taskLanguages(() => clock.now()) })
+      for (const { path, message } of hints) warnings.push(`spec.${path}: ${message}`)
     } catch (error) {
       if (!(error instanceof InvalidTaskError)) throw error
       throw new PermanentError(`spec: ${error.message}`, { reason: 'InvalidTask', cause: error })

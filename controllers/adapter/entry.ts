@@ -1,3 +1,4 @@
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, toggle, type Values } from '#operator/flags/flag.ts'
@@ -34,6 +35,7 @@ const rights: Rights = {
   about: 'To work on adapter tasks. What a task applies, it applies in the name of its own ServiceAccount.',
   why: {
     leases: 'One Lease an AdapterTask: a second replica stands by.',
+    adapterinventories: 'What each task has applied, written down before it is applied.',
     events: 'Runs that fail and recover are events of the task.',
     serviceaccounts: 'A task may do what its ServiceAccount may. Only those of this namespace.',
   },
@@ -49,7 +51,7 @@ const rights: Rights = {
 /** Adapter tasks: docs/adapters.md. */
 export const adapterEntry = {
   name: 'adapter',
-  kinds: [AdapterTask],
+  kinds: [AdapterTask, AdapterInventory],
   flags,
   rights,
   load: async ({ adapterEnv, adapterFiles, adapterHttpTargets, denyInvalidTasks, runs, ...context }: Context) => {

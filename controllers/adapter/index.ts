@@ -1,7 +1,7 @@
 /**
  * Adapter tasks: one worker per AdapterTask.
  *
- *   AdapterTask ─► task (daemon) ─► events: queue | JetStream ─► KeyedQueue ─► run: params, preconditions, apply | delete, report
+ *   AdapterTask ─► task (daemon) ─► events: queue | JetStream ─► RunQueue ─► run: params, preconditions, apply | delete, report
  *                      │                                             ▲
  *                      └─► status                    applied objects change (watch)
  *

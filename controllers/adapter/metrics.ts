@@ -62,6 +62,18 @@ export const createMetrics = (registry: Registry) => {
       labelNames: ADAPTER_LABELS,
       registers,
     }),
+    orphans: new Gauge({
+      name: 'hyperfleet_adapter_orphaned_resources',
+      help: 'Resources that the HyperFleet API does not have any more, and for which something that was applied may be left: muster adapter orphans lists them.',
+      labelNames: ADAPTER_LABELS,
+      registers,
+    }),
+    deletionsHeld: new Gauge({
+      name: 'hyperfleet_adapter_deletions_held',
+      help: 'Resources that are gone from the HyperFleet API, that it never said are to be deleted, and that are many at once: what was applied for them stays until a person releases it.',
+      labelNames: ADAPTER_LABELS,
+      registers,
+    }),
     deadLetters: new Counter({
       name: 'hyperfleet_adapter_dead_letters_total',
       help: 'Messages that were no event and were set aside.',

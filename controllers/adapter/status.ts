@@ -2,7 +2,13 @@
 
 import type { AdapterRun } from '#apis/hyperfleet.redhat.com/adapter-run.ts'
 import type { AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { type Condition, type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
+import {
+  type Condition,
+  type ConditionInput,
+  type KstatusInput,
+  kstatusConditions,
+  withConditions,
+} from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import type { StatsSummary } from './daemon/task-stats.ts'
 
@@ -20,6 +26,8 @@ export interface StatusInput {
   readonly sourceProblem: string | undefined
   /** Kinds whose changes are not seen, with why. */
   readonly unwatchedKinds: ReadonlyMap<string, string>
+  /** Deletions that no person asked for, and what releases them; undefined when there are none. */
+  readonly held: string | undefined
   readonly inFlight: number
   readonly summary: StatsSummary
   /** The newest first. */
@@ -40,6 +48,7 @@ const decideState = ({
   failure,
   connected,
   sourceProblem,
+  held,
   unwatchedKinds,
 }: StatusInput): TaskState => {
   if (invalid !== undefined)
@@ -50,6 +59,7 @@ const decideState = ({
   if (sourceProblem !== undefined)
     return { type: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; retrying` }
   if (!connected) return { type: 'Reconciling', reason: 'Connecting', message: 'connecting to the source of events' }
+  if (held !== undefined) return { type: 'Stalled', reason: 'DeletionsHeld', message: held }
   const [unwatched] = unwatchedKinds
   if (unwatched !== undefined) {
     const [kind, problem] = unwatched
@@ -70,7 +80,10 @@ export const buildStatus = (
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
   const { generation, inFlight, summary, lastRuns } = input
-  const conditions = kstatusConditions({ ...decideState(input), observedGeneration: generation })
+  const conditions = [
+    ...kstatusConditions({ ...decideState(input), observedGeneration: generation }),
+    heldCondition(input),
+  ]
   return {
     observedGeneration: generation ?? null,
     conditions: withConditions(before, conditions, now) as AdapterTaskStatus['conditions'] & {},
@@ -80,6 +93,14 @@ export const buildStatus = (
     lastRuns: lastRuns.map(toLastRun),
   }
 }
+
+const heldCondition = ({ held, generation }: StatusInput): ConditionInput => ({
+  type: 'DeletionsHeld',
+  status: held === undefined ? 'False' : 'True',
+  reason: held === undefined ? 'NothingHeld' : 'TooManyAtOnce',
+  message: held ?? '',
+  ...(generation !== undefined && { observedGeneration: generation }),
+})
 
 /** Characters of a message: `kubectl describe` shows it, and the trace has all of it. */
 const MAX_MESSAGE_CHARS = 256

@@ -89,7 +89,7 @@ test.each<[string, Partial<Observed>, string | undefined]>([
   ['it goes with its cluster', { deleting: true }, 'Reconciling ClusterDeleting'],
   ['it goes, and its cluster is gone', { deleting: true, cluster: undefined }, undefined],
 ])('how a claim stands when %s', (_when, says, expected) => {
-  const said = decide(claim(says), NOW).standing
+  const said = decide(claim(says), NOW).kstatus
   expect(said && `${said.type} ${said.reason}`).toBe(expected)
 })
 
@@ -130,12 +130,12 @@ test.each([
   ['the API server is out of order', 500, 'Reconciling'],
 ] as const)(
   'a claim whose subjects could not be let in is not Ready, says what to do and goes on: %s',
-  (_why, status, standing) => {
+  (_why, status, kstatus) => {
     const decision = decide(claim(), NOW)
     expect(withGrantRejection(decision, claim(), { status, message: 'the words of the API server' })).toEqual({
       ...decision,
-      standing: {
-        type: standing,
+      kstatus: {
+        type: kstatus,
         reason: 'SubjectsNotGranted',
         message:
           'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or mend spec.subjects: it is tried again',

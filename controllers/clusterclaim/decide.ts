@@ -25,7 +25,7 @@ export interface ClaimedCluster {
   /** It was marked as done with. */
   readonly marked: boolean
   readonly power: string | undefined
-  /** Somebody, or its `hibernateAfter`, wants it to sleep. */
+  /** A user, or its `hibernateAfter`, wants it to sleep. */
   readonly hibernationDesired: boolean
 }
 
@@ -45,7 +45,7 @@ export type ClaimAction =
 
 export interface Decision {
   /** Undefined when the claim goes with this decision. */
-  readonly standing: KstatusSummary | undefined
+  readonly kstatus: KstatusSummary | undefined
   readonly conditions: readonly ConditionInput[]
   /** The lifetime that holds; undefined: it lives until it is deleted. */
   readonly lifetime: ClusterClaimSpec['lifetime']
@@ -59,10 +59,10 @@ export const decide = (claim: Observed, now: Date): Decision => {
   const lifetime = effectiveLifetime(claim.spec.lifetime, claim.pool?.limits)
   const decide = (
     action: ClaimAction,
-    standing: KstatusSummary | undefined,
+    kstatus: KstatusSummary | undefined,
     conditions: readonly ConditionInput[],
     recheckAt?: Date,
-  ): Decision => ({ standing, conditions, lifetime, action, recheckAt })
+  ): Decision => ({ kstatus, conditions, lifetime, action, recheckAt })
   const { cluster } = claim
   const isOurs = cluster?.claim === claim.name
   if (claim.deleting) {
@@ -92,7 +92,7 @@ export interface GrantRejection {
   readonly message: string
 }
 
-/** 400 and 422: what was sent is wrong; 401 and 403: who sends it may not. Trying again alone changes neither. */
+/** 400 and 422: what was sent is wrong; 401 and 403: the sender may not. Trying again alone changes neither. */
 const PERMANENT_STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 422])
 
 /** The decision when its subjects could not be let in, or out again: the cluster is there, and whom the claim is for can't use it. */
@@ -102,7 +102,7 @@ export const withGrantRejection = (
   { status, message }: GrantRejection,
 ): Decision => ({
   ...decision,
-  standing: {
+  kstatus: {
     type: PERMANENT_STATUSES.has(status) ? 'Stalled' : 'Reconciling',
     reason: 'SubjectsNotGranted',
     message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or mend spec.subjects: it is tried again`,
@@ -136,7 +136,7 @@ const CONFLICT: KstatusSummary = {
  */
 const decideWaiting = (
   { spec, pool }: Observed,
-  decide: (action: ClaimAction, standing: KstatusSummary, conditions: readonly ConditionInput[]) => Decision,
+  decide: (action: ClaimAction, kstatus: KstatusSummary, conditions: readonly ConditionInput[]) => Decision,
 ): Decision => {
   if (pool === undefined) {
     const message = `there is no ClusterPool ${spec.clusterPoolName} in this namespace: create it, or claim from another one`

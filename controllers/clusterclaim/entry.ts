@@ -22,7 +22,8 @@ const rights: Rights = {
       group: '',
       resource: 'secrets',
       verbs: ['get'],
-      reason: 'No call of its own: nobody can grant what he may not do, and subjects of claims read their Secrets.',
+      reason:
+        'No call of its own: Kubernetes lets no client grant what it may not do, and subjects of claims read their Secrets.',
     },
   ],
   tests: ['test/integration/clusterpool'],

@@ -1,11 +1,11 @@
 /**
  * Cluster claims: a claim has a cluster of its pool for as long as it lives, and the cluster goes with it.
  *
- *   ClusterClaim ─► reconcile: decide ─► status ─► let subjects in | mark the cluster | delete the claim | let it go
+ *   ClusterClaim ─► reconcile: observe ─► decide ─► execute: grant, status, mark the cluster, delete the claim, remove the finalizer
  *        ▲
  *        └─ woken by its pool, its cluster, and what its subjects were granted
  *
- * Which claim gets which cluster, and who waits at which place, is the pool's to decide: controllers/clusterpool.
+ * Which claim gets which cluster, and which waits at which place, is the pool's to decide: controllers/clusterpool.
  */
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'

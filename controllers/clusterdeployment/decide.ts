@@ -40,7 +40,7 @@ export type Step =
 
 export interface Decision {
   readonly step: Step
-  readonly standing: Omit<KstatusInput, 'observedGeneration'>
+  readonly kstatus: Omit<KstatusInput, 'observedGeneration'>
   /** The cluster; undefined while it is not registered. */
   readonly record: ClusterRecord | undefined
   readonly installed: boolean
@@ -57,7 +57,7 @@ export interface Decision {
   readonly recheckAt: number | undefined
 }
 
-type KstatusSummary = Decision['standing']
+type KstatusSummary = Decision['kstatus']
 
 const reconciling = (reason: string, message: string): KstatusSummary => ({ type: 'Reconciling', reason, message })
 const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'Stalled', reason, message })
@@ -80,7 +80,7 @@ export const isRecordOf = ({ metadata }: ClusterDeployment, { owner }: ClusterRe
 export const registrationOf = ({ metadata }: ClusterDeployment): string | undefined =>
   metadata.annotations?.[REGISTRATION] || undefined
 
-const unchanged = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' | 'standing'> => ({
+const unchanged = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' | 'kstatus'> => ({
   record: undefined,
   installed: spec.installed,
   power: status?.powerState as CurrentPower | undefined,
@@ -96,23 +96,28 @@ const NOTHING = { do: 'Nothing' } as const
 const decideCopied = (deployment: ClusterDeployment, { owner, id }: ClusterRecord): Decision => ({
   ...unchanged(deployment),
   step: NOTHING,
-  standing: stalled(
+  kstatus: stalled(
     'RegistrationConflict',
     `the annotation ${REGISTRATION} is that of ClusterDeployment ${owner?.namespace}/${owner?.name} (cluster ${id}): remove it here to get a cluster of its own`,
   ),
 })
 
+/** It was registered in an earlier life: a backup has no status, and an object that is made again has another uid (CLUSTER-11). */
+const isRestored = ({ metadata }: ClusterDeployment): boolean =>
+  (metadata.annotations?.[REGISTRATION] ?? metadata.uid) !== metadata.uid
+
 const decideUnregistered = ({ deployment, readLeaseProblem, installConfigProblem }: Observed): Decision => {
   const { spec, status, metadata } = deployment
   const was = unchanged(deployment)
   const registration = registrationOf(deployment)
-  if (spec.installed && status?.hyperfleet !== undefined) {
-    const message = `the HyperFleet API has cluster ${status.hyperfleet.id} no more: somebody deleted it there. Delete this ClusterDeployment too, and make another one for a new cluster`
+  if (spec.installed && (status?.hyperfleet !== undefined || isRestored(deployment))) {
+    const id = status?.hyperfleet?.id ?? `of registration ${registration}`
+    const message = `the HyperFleet API has cluster ${id} no more: it was deleted there. Delete this ClusterDeployment too, and make another one for a new cluster`
     return {
       ...was,
       power: undefined,
       step: NOTHING,
-      standing: stalled('RecordGone', message),
+      kstatus: stalled('RecordGone', message),
       stopped: { reason: 'RecordGone', message },
     }
   }
@@ -123,21 +128,21 @@ const decideUnregistered = ({ deployment, readLeaseProblem, installConfigProblem
     return {
       ...was,
       step: NOTHING,
-      standing: reconciling('WaitingForLease', `${readLeaseProblem}; registered when it is its own`),
+      kstatus: reconciling('WaitingForLease', `${readLeaseProblem}; registered when it is its own`),
     }
   if (installConfigProblem !== undefined)
-    return { ...was, step: NOTHING, standing: reconciling('WaitingForInstallConfig', installConfigProblem) }
+    return { ...was, step: NOTHING, kstatus: reconciling('WaitingForInstallConfig', installConfigProblem) }
   if (registration === undefined)
     return {
       ...was,
       step: { do: 'Mark', registration: metadata.uid },
-      standing: reconciling('Registering', 'about to be registered with the HyperFleet API'),
+      kstatus: reconciling('Registering', 'about to be registered with the HyperFleet API'),
     }
   const lost = status?.hyperfleet === undefined ? '' : `; cluster ${status.hyperfleet.id} was deleted there`
   return {
     ...was,
     step: { do: 'Register', registration, name: recordName(metadata.name, registration), attempt: was.failed + 1 },
-    standing: reconciling('Registering', `is being registered with the HyperFleet API${lost}`),
+    kstatus: reconciling('Registering', `is being registered with the HyperFleet API${lost}`),
   }
 }
 
@@ -148,7 +153,7 @@ const decideDeletedElsewhere = (deployment: ClusterDeployment, record: ClusterRe
     ...unchanged(deployment),
     record,
     step: NOTHING,
-    standing: reconciling(
+    kstatus: reconciling(
       'DeletedElsewhere',
       `somebody deletes cluster ${record.id} in the HyperFleet API; ${then}. ${progress}`.trimEnd(),
     ),
@@ -181,7 +186,7 @@ const decideRegistered = (
   const step = next.do === 'Nothing' && isOver ? hibernateStep(deployment) : next
   const inStep = step.do === 'Nothing' && spec.installed === installed
   const power = spec.installed ? powerStateOf(spec.powerState, status?.powerState, isThere && inStep) : undefined
-  const common: Omit<Decision, 'standing'> = {
+  const common: Omit<Decision, 'kstatus'> = {
     step: step.do === 'Change' && step.anew && installConfigProblem !== undefined ? NOTHING : step,
     record,
     installed,
@@ -195,8 +200,8 @@ const decideRegistered = (
   }
   if (attempts.isStopped) return { ...common, ...attemptsExhausted(attempts.failed, limit ?? 0, attempts.failing) }
   if (step !== common.step)
-    return { ...common, standing: reconciling('WaitingForInstallConfig', installConfigProblem ?? '') }
-  return { ...common, standing: summarize(common, deployment, record, inStep && isThere) }
+    return { ...common, kstatus: reconciling('WaitingForInstallConfig', installConfigProblem ?? '') }
+  return { ...common, kstatus: summarize(common, deployment, record, inStep && isThere) }
 }
 
 const nextStep = (
@@ -223,7 +228,7 @@ const hibernateStep = ({ spec }: ClusterDeployment): Step => ({
 })
 
 const summarize = (
-  { step, installed, failing, power, recheckAt }: Omit<Decision, 'standing'>,
+  { step, installed, failing, power, recheckAt }: Omit<Decision, 'kstatus'>,
   { spec }: ClusterDeployment,
   record: ClusterRecord,
   isDone: boolean,
@@ -249,11 +254,11 @@ const attemptsExhausted = (
   failed: number,
   limit: number,
   failing: string | undefined,
-): Pick<Decision, 'standing' | 'stopped'> => {
+): Pick<Decision, 'kstatus' | 'stopped'> => {
   const last = failing === undefined ? '' : `; the last one: ${failing}`
   const message = `${failed} of ${limit} attempts have failed${last}. Raise installAttemptsLimit to try again`
   return {
-    standing: stalled('InstallAttemptsLimitReached', message),
+    kstatus: stalled('InstallAttemptsLimitReached', message),
     stopped: { reason: 'InstallAttemptsLimitReached', message },
   }
 }

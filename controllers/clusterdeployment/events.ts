@@ -11,7 +11,7 @@ export interface DeploymentEvent {
 
 /** What people should hear of: what the decision changes about the ClusterDeployment as it was. */
 export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decision): readonly DeploymentEvent[] => {
-  const { record, installed, stopped, failed, failing, standing } = decision
+  const { record, installed, stopped, failed, failing, kstatus } = decision
   const events: DeploymentEvent[] = []
   const add = (type: DeploymentEvent['type'], reason: string, message: string) => events.push({ type, reason, message })
   const before = status?.hyperfleet?.id
@@ -23,8 +23,8 @@ export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decis
   if (failed > (status?.installAttempts ?? 0)) add('warning', 'AttemptFailed', `attempt ${failed}: ${failing ?? ''}`)
   if (stopped !== undefined && !isTrue(status?.conditions, STOPPED)) add('warning', 'ProvisionStopped', stopped.message)
   const was = findCondition(status?.conditions, 'Ready')?.reason
-  if (WARNING_REASONS.includes(standing.reason) && was !== standing.reason)
-    add('warning', standing.reason, standing.message)
+  if (WARNING_REASONS.includes(kstatus.reason) && was !== kstatus.reason)
+    add('warning', kstatus.reason, kstatus.message)
   return events
 }
 

@@ -9,12 +9,11 @@ import type { Context } from '#operator/engine/context.ts'
  */
 export const hibernate = async (
   { api, events }: Pick<Context<ClusterDeployment>, 'api' | 'events'>,
-  { metadata: { name, namespace, resourceVersion } }: ClusterDeployment,
+  deployment: ClusterDeployment,
   why: string,
 ): Promise<boolean> => {
-  const body = { metadata: { resourceVersion }, spec: { powerState: 'Hibernating' } } as const
   try {
-    await api.patch(ClusterDeployment, { name, namespace, type: 'merge', body })
+    await api.patchIfUnchanged(ClusterDeployment, deployment, { spec: { powerState: 'Hibernating' } })
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return false
     throw error

@@ -1,7 +1,7 @@
 /**
  * ClusterDeployments: each is a cluster of the HyperFleet API, where adapters make it.
  *
- *   ClusterDeployment ─► reconcile ─► decision ─► POST, PATCH /clusters      the pool holds the lease meanwhile
+ *   ClusterDeployment ─► reconcile: observe ─► decide ─► execute: POST, PATCH /clusters      the pool holds the lease meanwhile
  *        ▲    └─ deleted ─► remove ─► DELETE, until the record is gone
  *        └─ status, installed ◄── stream of /clusters (outside)
  *
@@ -61,6 +61,7 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const doing = { hyperfleet, records, metrics: createMetrics(deps.registry, records, states) }
 
   deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
+  // The id is in stored progress and in metrics, so it stays.
   deployments.on.delete('withdraw', deregister(doing), { backoff: BACKOFF })
   deployments.watches(ClusterDeploymentCustomization, ({ status }) =>
     status?.clusterDeploymentRef === undefined ? [] : [status.clusterDeploymentRef],

@@ -18,7 +18,7 @@ export const findLeaseProblem = (
   if (customization === undefined) return `${what} is not there`
   const holder = customization.status?.clusterDeploymentRef
   if (findCondition(customization.status?.conditions, 'Available')?.status === 'True' || holder === undefined)
-    return `${what} is not leased to anybody`
+    return `${what} has no lease`
   if (holder.name === metadata.name && holder.namespace === metadata.namespace) return undefined
   return `${what} is leased to cluster ${holder.namespace}/${holder.name}`
 }

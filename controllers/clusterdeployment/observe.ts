@@ -66,7 +66,7 @@ export const readRecords = async (
   }
   const known = deployment.status?.hyperfleet?.id
   if (known !== undefined && !records.has(known)) {
-    // Somebody may have taken the label off.
+    // The label may have been taken off.
     const record = recordOf(await hyperfleet.get('clusters', known, signal))
     if (record !== undefined && isRecordOf(deployment, record)) records.set(record.id, record)
   }

@@ -13,11 +13,11 @@ export type CurrentPower = Power | 'Resuming' | 'Stopping'
 /**
  * Whether a cluster runs, as far as is known. A change of anything else leaves it as it was.
  * @param before what was known
- * @param isThere every adapter says that what is asked for, power included, is there
+ * @param isThere every adapter says that all resources of the spec, power included, are there
  */
-export const powerStateOf = (wanted: Power, before: string | undefined, isThere: boolean): CurrentPower => {
-  if (isThere || before === wanted) return wanted
-  return wanted === 'Running' ? 'Resuming' : 'Stopping'
+export const powerStateOf = (requested: Power, before: string | undefined, isThere: boolean): CurrentPower => {
+  if (isThere || before === requested) return requested
+  return requested === 'Running' ? 'Resuming' : 'Stopping'
 }
 
 /**

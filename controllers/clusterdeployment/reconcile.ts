@@ -4,14 +4,13 @@ import type { Context, MayWait } from '#operator/engine/context.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { type Decision, decide, registrationOf, type Step } from './decide.ts'
+import { type Decision, decide, registrationOf } from './decide.ts'
 import { buildEvents } from './events.ts'
+import { execute } from './execute.ts'
 import { hibernate } from './hibernate.ts'
-import { REGISTRATION } from './labels.ts'
 import type { Metrics } from './metrics.ts'
-import { type FreshObservation, observe, readRecords } from './observe.ts'
-import { desiredLabels, desiredSpec, fallbackName, withInstallConfig } from './record/desired-record.ts'
-import { type ClusterRecord, ownerOf, recordOf } from './record/record.ts'
+import { observe } from './observe.ts'
+import { ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
 import { buildStatus, buildSummaryStatus } from './status.ts'
 
@@ -73,61 +72,9 @@ const report = (
     metrics.installed(object, now)
   }
   if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
-  if (decision.standing.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
+  if (decision.kstatus.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
   if (decision.recheckAt !== undefined) return { requeueAfter: Math.max(1, decision.recheckAt - now.getTime()) }
 }
-
-/** @returns the record as it is then; undefined when nothing was written there */
-const execute = async (
-  { hyperfleet }: ReconcileDeps,
-  { patch, signal, events }: Context<ClusterDeployment>,
-  observed: FreshObservation,
-  step: Step,
-): Promise<ClusterRecord | undefined> => {
-  const { deployment, installConfig } = observed
-  switch (step.do) {
-    case 'Nothing':
-    // Written before: whether it could be decides about the rest.
-    case 'Hibernate':
-      return undefined
-    case 'Mark':
-      // It comes back by the watch, and only then the cluster is registered.
-      patch.merge({ metadata: { annotations: { [REGISTRATION]: step.registration } } })
-      return undefined
-    case 'Register': {
-      const draft = {
-        labels: desiredLabels(deployment, step.registration),
-        spec: withInstallConfig(desiredSpec(deployment, step.attempt), installConfig),
-      }
-      const create = async (name: string) => recordOf(await hyperfleet.create('clusters', { name, ...draft }, signal))
-      try {
-        return await create(step.name)
-      } catch (error) {
-        if (!isConflict(error)) throw error
-        // Another manager, or an answer that was lost, may have made it.
-        const [made] = await readRecords(deployment, { hyperfleet, signal })
-        if (made !== undefined) return made
-        const name = fallbackName(deployment.metadata.name, step.registration)
-        events.warning(
-          'NameTaken',
-          `another cluster of the HyperFleet API is called ${step.name}: registered as ${name}`,
-        )
-        return create(name)
-      }
-    }
-    case 'Change': {
-      const config = step.anew ? withInstallConfig({}, installConfig).installConfig : step.record.installConfig
-      const spec = desiredSpec(deployment, step.attempt)
-      const change = { labels: step.labels, spec: config === undefined ? spec : { ...spec, installConfig: config } }
-      return recordOf(await hyperfleet.patch('clusters', step.record.id, change, signal))
-    }
-    case 'Withdraw':
-      await hyperfleet.remove('clusters', step.record.id, signal)
-      return undefined
-  }
-}
-
-const isConflict = (error: unknown): boolean => error instanceof HyperFleetError && error.status === 409
 
 /** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */
 const reportApiFailure = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {

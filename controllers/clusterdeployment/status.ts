@@ -1,6 +1,16 @@
 /** A decision as the status of its ClusterDeployment. Pure. */
-import type { ClusterDeployment, ClusterDeploymentStatus } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { type Condition, type ConditionInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
+import {
+  API_REACHABLE,
+  type ClusterDeployment,
+  type ClusterDeploymentStatus,
+} from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import {
+  type Condition,
+  type ConditionInput,
+  findCondition,
+  kstatusConditions,
+  withConditions,
+} from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
@@ -13,7 +23,7 @@ export const buildStatus = (
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
   const { record, installed, power, failed } = decision
-  const claims = buildConditions(decision, metadata.generation)
+  const claims = [...buildConditions(decision, metadata.generation), ...reachableAgain(status?.conditions)]
   return {
     observedGeneration: metadata.generation ?? null,
     conditions: mergeConditions(status?.conditions, claims, record, now),
@@ -29,18 +39,34 @@ export const buildStatus = (
 /** A status that only says how it stands: what else was known stays. */
 export const buildSummaryStatus = (
   { metadata, status }: ClusterDeployment,
-  written: Decision['standing'],
+  written: Decision['kstatus'],
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
-  const claims = kstatusConditions({ ...written, observedGeneration: metadata.generation })
+  const claims = [
+    ...kstatusConditions({ ...written, observedGeneration: metadata.generation }),
+    ...(written.reason === 'APIUnreachable' ? [reachability('False', written.reason, written.message)] : []),
+  ]
   return {
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
   }
 }
 
+const reachability = (status: 'True' | 'False', reason: string, message: string): ConditionInput => ({
+  type: API_REACHABLE,
+  status,
+  reason,
+  message,
+})
+
+/** Since when it answers again; without an outage there is no such condition. */
+const reachableAgain = (before: readonly Condition[] | undefined): readonly ConditionInput[] =>
+  findCondition(before, API_REACHABLE) === undefined
+    ? []
+    : [reachability('True', 'APIReachable', 'the HyperFleet API answers')]
+
 const buildConditions = (decision: Decision, observedGeneration: number | undefined): readonly ConditionInput[] => {
-  const { standing: reported, installed, failing, stopped, power, hibernatesAt, record } = decision
+  const { kstatus: reported, installed, failing, stopped, power, hibernatesAt, record } = decision
   const say = (type: string, status: ConditionInput['status'], reason: string, message: string): ConditionInput => ({
     type,
     status,

@@ -48,21 +48,18 @@ const hasLeftoverFinalizer = ({
 
 /** Guarded: a lease that was written since keeps it. */
 const removeLeaseFinalizer = async ({ object, api }: Context<ClusterDeploymentCustomization>): Promise<void> => {
-  const { name, namespace, resourceVersion, finalizers = [] } = object.metadata
-  const rest = finalizers.filter((finalizer) => finalizer !== LEASE_FINALIZER)
-  const body = { metadata: { resourceVersion, finalizers: rest } }
-  await api.patch(ClusterDeploymentCustomization, { name, namespace, type: 'merge', body })
+  const finalizers = object.metadata.finalizers?.filter((finalizer) => finalizer !== LEASE_FINALIZER) ?? []
+  await api.patchIfUnchanged(ClusterDeploymentCustomization, object, { metadata: { finalizers } })
 }
 
 const writeConditions = async ({ object, api, clock }: Context<ClusterDeploymentCustomization>): Promise<void> => {
   const { metadata, status } = object
-  const { name, namespace, resourceVersion, generation } = metadata
+  const { generation } = metadata
   const change = {
     ...(generation !== undefined && { observedGeneration: generation }),
-    conditions: withConditions(status?.conditions, buildPatchConditions(object), clock.now()),
+    conditions: [...withConditions(status?.conditions, buildPatchConditions(object), clock.now())],
   }
   if (isDeepStrictEqual({ ...status, ...change }, status)) return
   // Guarded: the conditions are one list, and a lease that was written since must not be lost.
-  const body = { metadata: { resourceVersion }, status: change }
-  await api.patch(ClusterDeploymentCustomization, { name, namespace, subresource: 'status', type: 'merge', body })
+  await api.patchIfUnchanged(ClusterDeploymentCustomization, object, { status: change }, 'status')
 }

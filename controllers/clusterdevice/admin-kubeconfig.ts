@@ -1,17 +1,18 @@
 /**
- * The admin kubeconfig of a cluster, from the Secret that its ClusterDeployment names. Anyone who may write Secrets there can
+ * The admin kubeconfig of a cluster, from the Secret that its ClusterDeployment names. A user that may write Secrets there can
  * change it, so it must hold everything itself: it must not make this process run programs or read files. AGENT-21.
  */
+
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { load } from 'js-yaml'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { Secret } from '#apis/kubernetes.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Api } from '#operator/client/api.ts'
+import type { ClusterDeviceErrors } from './errors.ts'
 
 /** The cluster can't be reached with what its Secret holds. */
-export class AdminKubeconfigError extends Error {
-  override readonly name = 'AdminKubeconfigError'
-}
+export class AdminKubeconfigError extends errorOf<ClusterDeviceErrors>('AdminKubeconfigError') {}
 
 /** The key in the Secret, as Hive has it. */
 const KEY = 'kubeconfig'
@@ -45,7 +46,7 @@ const secretName = ({ spec }: ClusterDeployment): string => {
   throw new AdminKubeconfigError('spec.clusterMetadata.adminKubeconfigSecretRef.name is not set: name the Secret')
 }
 
-/** Fields that say everything themselves; others name files or programs of whoever reads them. kubectl: client-go, clientcmd/api/v1. */
+/** Fields that say everything themselves; others name files or programs of the reader's machine. kubectl: client-go, clientcmd/api/v1. */
 const CLUSTER_FIELDS = new Set(['server', 'certificate-authority-data', 'tls-server-name', 'insecure-skip-tls-verify'])
 const USER_FIELDS = new Set(['token', 'client-certificate-data', 'client-key-data', 'username', 'password'])
 

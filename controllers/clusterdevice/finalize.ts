@@ -1,4 +1,5 @@
 /** Before a cluster is deleted, its Device and its reports are. Its objects are deleted with the cluster itself. AGENT-23. */
+
 import { rm } from 'node:fs/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
@@ -7,11 +8,12 @@ import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey, keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { findStream } from '#lib/nats/find-stream.ts'
 import type { ChangeContext, Wait } from '#operator/engine/context.ts'
 import { connectAgent } from '#services/agent/index.ts'
 import { type RunningAgents, stateFolder } from './agent-daemon.ts'
-import { deviceName } from './device.ts'
+import { deviceName } from './decide.ts'
 import { readClusterAuthenticator } from './nats-credentials.ts'
 import type { ClusterDeviceOptions } from './options.ts'
 
@@ -26,9 +28,9 @@ export const removeDevice =
     const device = deviceName(object)
     // What it still has to say must not come after this.
     await agents.get(object.metadata.uid)?.catch(() => undefined)
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(NATS_TIMEOUT_MS)])
+    using limit = new AbortScope(signal).within(NATS_TIMEOUT_MS)
     const authenticator = await readClusterAuthenticator(deps)
-    const connection = await connectAgent({ url: deps.nats.url, device, authenticator, clock, log }, limit)
+    const connection = await connectAgent({ url: deps.nats.url, device, authenticator, clock, log }, limit.signal)
     try {
       await deleteReports(connection, device)
     } finally {
@@ -45,7 +47,7 @@ export const removeDevice =
 const deleteReports = async (connection: NatsConnection, device: string): Promise<void> => {
   const manager = await jetstreamManager(connection)
   const buckets = new Kvm(connection)
-  /** Undefined when the fleet has none, not yet or not any more: then nothing is said there, and nobody must wait for one. */
+  /** Undefined when the fleet has none, not yet or not any more: then nothing is said there, and there is none to wait for. */
   const bucketOf = async (name: string): Promise<KV | undefined> =>
     (await findStream(manager, name)) && (await buckets.open(name))
 

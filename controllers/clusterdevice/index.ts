@@ -10,7 +10,7 @@
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import { type RunningAgents, runClusterAgent } from './agent-daemon.ts'
-import { needsAgent, OPT_IN_LABEL } from './device.ts'
+import { needsAgent, OPT_IN_LABEL } from './decide.ts'
 import { removeDevice } from './finalize.ts'
 import type { ClusterDeviceOptions } from './options.ts'
 
@@ -24,6 +24,7 @@ export const clusterDevice = (deps: ClusterDeviceOptions): Controller<ClusterDep
   })
   const agents: RunningAgents = new Map()
   clusters.daemon('agent', runClusterAgent(deps, agents), { when: needsAgent, backoff: BACKOFF })
+  // The id is in stored progress and in metrics, so it stays.
   clusters.on.delete('withdraw', removeDevice(deps, agents), { labels: { [OPT_IN_LABEL]: 'true' }, backoff: BACKOFF })
   return clusters
 }

@@ -2,7 +2,7 @@ export interface ClusterDeviceOptions {
   readonly nats: {
     /** Several servers of one NATS cluster are separated by commas. */
     readonly url: string
-    /** A file with a user's credentials, who may do what the fleet operator may; undefined for servers that ask nobody. */
+    /** A file with a user's credentials, with the permissions of the fleet operator; undefined for servers without authentication. */
     readonly credentials: string | undefined
   }
   /** Which labels of ClusterDeployments their Devices get: keys, or prefixes that end in a slash. */

@@ -1,5 +1,6 @@
 /** The conditions of a pool (POOL-17, POOL-39, POOL-46); Ready, Reconciling and Stalled as kstatus reads them. */
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
 import { type ConditionInput, type KstatusInput, kstatusConditions } from '#operator/model/conditions.ts'
 import type { Buckets } from './decide/buckets.ts'
@@ -20,6 +21,10 @@ export interface ConditionsInput {
   readonly missing: readonly string[]
   /** Why no cluster can be made though nothing is missing; undefined when one can. */
   readonly blockedReason: string | undefined
+  /** What keeps a cluster from being made that was tried last, in words; undefined when all could be made. */
+  readonly creationProblem: string | undefined
+  /** Deletions that wait for a person, in words; undefined when there are none. */
+  readonly held: string | undefined
   /** Undefined for a pool without inventory. */
   readonly summary: Summary | undefined
   /** How many clusters could be made soon: customizations that come back from deletions and pauses. */
@@ -35,7 +40,10 @@ export const POOL_CONDITIONS = [
   'DeletionPossible',
 ] as const
 
-type PoolCondition = (typeof POOL_CONDITIONS)[number]
+/** And those that only Muster has. */
+type OwnCondition = 'DeletionsHeld'
+
+type PoolCondition = (typeof POOL_CONDITIONS)[number] | OwnCondition
 type KstatusSummary = Omit<KstatusInput, 'observedGeneration'>
 
 /** What a pool's status says before anything was looked at. */
@@ -56,6 +64,7 @@ export const poolConditions = (now: ConditionsInput): readonly ConditionInput[] 
   capacity(now),
   current(now),
   inventory(now),
+  deletionsHeld(now),
 ]
 
 /** What the status of a pool that is being deleted says. @param left Clusters that are still there. */
@@ -77,6 +86,19 @@ export const deletionConditions = (
       : condition(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
   ]
 }
+
+/** What the status of a pool that is being restored says. POOL-52. */
+export const restoreConditions = (
+  generation: number | undefined,
+  clusters: number,
+  claimed: number,
+): readonly ConditionInput[] =>
+  kstatusConditions({
+    type: 'Stalled',
+    reason: 'Restoring',
+    message: `is being restored: clusters that came back: ${clusters}, claimed ones among them: ${claimed}; when all have, take the label ${RESTORE_LABEL} off`,
+    observedGeneration: generation,
+  })
 
 const condition = (
   observedGeneration: number | undefined,
@@ -101,6 +123,7 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
   const isBusy = sizing.add > 0 || sizing.delete.length > 0 || installing.length + deleting.length > 0
   const desired = `${standby.length + assignable.length} of ${spec.size + waiting} wanted clusters are installed`
 
+  if (now.held !== undefined) return stalled('DeletionsHeld', now.held)
   if (now.missing.length > 0) return stalled('MissingDependencies', `add what is missing: ${now.missing.join('; ')}`)
   if (now.blockedReason !== undefined) return stalled('BrokenByConfiguration', now.blockedReason)
   if (sizing.missing > 0 && !isBusy) {
@@ -110,6 +133,8 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
     if (now.returning > 0) return onTheWay('WaitingForCustomizations', `${desired}; a customization will be free again`)
     return stalled('NoFreeCustomization', `${desired}; ${now.summary?.sentence}`)
   }
+  if (sizing.missing > 0 && now.creationProblem !== undefined)
+    return onTheWay('CreationFailing', `${desired}; ${now.creationProblem}; tried again`)
   if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', desired)
   if (marked.length + deleting.length > 0 || sizing.missing < 0)
     return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${desired}`)
@@ -163,6 +188,11 @@ const inventory = ({ generation, summary }: ConditionsInput): ConditionInput => 
   const { isValid, sentence } = summary
   return condition(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
 }
+
+const deletionsHeld = ({ generation, held }: ConditionsInput): ConditionInput =>
+  held === undefined
+    ? condition(generation, 'DeletionsHeld', 'False', 'NothingHeld', '')
+    : condition(generation, 'DeletionsHeld', 'True', 'TooManyAtOnce', held)
 
 /** A condition's message has room for so many names. */
 const MAX_NAMES = 50

@@ -201,6 +201,58 @@ describe('several managers, cut off anywhere', () => {
   })
 })
 
+describe('POOL-57: a lease has the time that its maker needs', () => {
+  test('also when it takes the place of one whose cluster was never made', () => {
+    const pools = ['first', 'second', 'third'].map((name) => aPool({ name, size: 1, inventory: ['a'] }))
+    const world = new World({ pools, customizations: [aCustomization('a')] })
+    const holder = () => world.customizations.get('a')?.status?.clusterPoolRef?.name
+    const take = (pool: string) => {
+      const pass = world.begin(pool)
+      while (holder() !== pool) if (pass.next().done) throw new Error(`pool ${pool} did not take it`)
+      return pass
+    }
+    take('first')
+    world.advance(6)
+    const second = take('second')
+    world.advance(1)
+    for (const _ of world.begin('third'));
+    expect(holder()).toBe('second')
+    for (const _ of second);
+    expect([...world.clusters.values()].map(({ spec }) => spec.clusterPoolRef?.poolName)).toEqual(['second'])
+  })
+
+  test('no lease is taken away that is younger than the grace and whose cluster was not made yet', PATIENCE, () => {
+    const names = ['a']
+    const pools = ['first', 'second', 'third']
+    const happened = fc.array(
+      fc.record({
+        manager: fc.nat({ max: pools.length - 1 }),
+        what: fc.constantFrom('begin', 'go on', 'advance'),
+        by: fc.integer({ min: 1, max: 7 }),
+      }),
+      { maxLength: 60, size: 'max' },
+    )
+    fc.assert(
+      fc.property(happened, (events) => {
+        const world = new World({
+          pools: pools.map((name) => aPool({ name, size: 1, inventory: names })),
+          customizations: names.map((name) => aCustomization(name)),
+        })
+        const running: (Steps | undefined)[] = []
+        for (const { manager, what, by } of events) {
+          if (what === 'advance') world.advance(by)
+          else {
+            if (what === 'begin') running[manager] = world.begin(pools[manager] ?? 'first')
+            for (let writes = 0; writes < by; writes += 1) running[manager]?.next()
+          }
+          expect(world.earlyLosses()).toEqual([])
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
 const uses = (world: World, name: string): boolean =>
   [...world.clusters.values()].some(({ spec }) => spec.clusterPoolRef?.clusterDeploymentCustomization?.name === name)
 

@@ -452,7 +452,7 @@ describe('claims', () => {
       pool: aPool({ size: 0 }),
       clusters: [aCluster('a', { claim: 'vanished' })],
       claims: claims(1),
-      absentClaims: ['vanished'],
+      absentClaims: new Map([['vanished', 0]]),
     })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['a'])
     expect(targetsOf(plan, 'AssignClaim')).toEqual([])

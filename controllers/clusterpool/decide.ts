@@ -10,13 +10,15 @@
 import { computePoolVersion } from './cluster/pool-version.ts'
 import { initialConditions, poolConditions } from './conditions.ts'
 import { bindingActions } from './decide/admin-bindings.ts'
-import { type Buckets, resumeDeadline, sortIntoBuckets } from './decide/buckets.ts'
+import { type Buckets, claimGoneAt, provisionDeadline, resumeDeadline, sortIntoBuckets } from './decide/buckets.ts'
 import { claimActions, planClaims, queueActions } from './decide/claims.ts'
 import { countClusters } from './decide/counts.ts'
 import { decideDeletion } from './decide/deletion.ts'
 import { explainWaits } from './decide/explain-waits.ts'
+import { describeHeld, heldWaits, isHeld } from './decide/inferred-deletions.ts'
 import { namespaceActions } from './decide/namespaces.ts'
 import { type PowerChange, powerChanges, powerOf } from './decide/power.ts'
+import { decideRestore } from './decide/restore.ts'
 import { type Deletion, decideSize, type Sizing, type SizingInput } from './decide/sizing.ts'
 import { findStale, isStaleness } from './decide/stale.ts'
 import { computeSupply } from './decide/supply.ts'
@@ -26,8 +28,10 @@ import type { Inventory } from './inventory/inventory.ts'
 import { type Summary, summarizeEntries } from './inventory/summary.ts'
 import { findLeases, findLosers, poolOf } from './lease/lease.ts'
 import { leaseActions } from './lease/lease-actions.ts'
-import type { Cluster, Observed, PowerState } from './model/observed.ts'
+import { type Cluster, isRestoring, type Observed, type PowerState } from './model/observed.ts'
+import { compareText } from './model/order.ts'
 import type { Action, Plan } from './model/plan.ts'
+import { WITHOUT_CUSTOMIZATION } from './observe/creation-failures.ts'
 import { initialStatusActions, statusActions } from './status.ts'
 
 export interface DecideInput {
@@ -39,6 +43,7 @@ export interface DecideInput {
 /** Decides what a pool does next. Nothing is read or written here; the same input gives the same plan. */
 export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan => {
   const { pool } = observed
+  if (isRestoring(pool.metadata)) return decideRestore(observed, now)
   if (pool.metadata.deletionTimestamp !== undefined) return decideDeletion(observed, now)
   if (pool.status?.conditions === undefined)
     return {
@@ -67,8 +72,12 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     free: supply.free,
     returning: supply.returning(buckets),
     removed: pool.spec.inventory === undefined ? [] : findRemoved(buckets, inventory),
+    drained: pool.spec.inventory === undefined ? [] : findDrained(observed, buckets, inventory),
     stale,
     uncounted: findUncounted(observed, buckets, inventory),
+    losers: buckets.installing.filter((cluster) => losers.has(cluster)),
+    isHeld: (cluster) => isHeld(observed, cluster),
+    countFailing: (creations) => countFailing(observed, supply.candidate, creations),
     isUnproven: isUnproven(buckets, version, inventory),
     isReplaceable: (cluster) => losers.has(cluster) || supply.replaces(cluster),
   }
@@ -95,6 +104,8 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     stale,
     missing,
     blockedReason: supply.blockedReason,
+    creationProblem: describeCreationProblem(observed),
+    held: observed.heldDeletions && describeHeld(observed.heldDeletions),
     summary,
     returning: sizes.returning,
   })
@@ -121,6 +132,7 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     ),
     ...bindingActions(observed),
     ...namespaces.actions,
+    ...heldWaits(observed),
     ...explainWaits(sizes, size, missing, supply.blockedReason),
   ]
   return {
@@ -129,7 +141,7 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     recheckAt: nextRecheck(
       observed,
       inventory,
-      [...leaseWork.recheckTimes, ...namespaces.recheckTimes, supply.retryAt ?? NEVER],
+      [...leaseWork.recheckTimes, ...namespaces.recheckTimes, ...supply.restTimes, supply.retryAt ?? NEVER],
       now,
     ),
     counts: countClusters(observed, buckets, { stale: stale.length, waiting: claims.waiting.length }),
@@ -138,10 +150,12 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
 
 const DELETION_REASONS: Readonly<Record<Deletion, string>> = {
   Marked: 'its claim is done with it',
+  LeaseLost: 'another cluster leases its customization, so it can never be installed',
   Broken: 'it will never be usable',
   RemovedFromInventory: 'its customization was removed from the inventory',
+  Drained: 'its customization is cordoned and drained',
   Surplus: 'there are more clusters than wanted',
-  UnknownVersion: 'nobody wrote down which pool version it was made with',
+  UnknownVersion: 'it has no record of the pool version it was made with',
   OtherVersion: 'it was made with another pool version',
   OtherCustomization: 'its customization was edited, or is leased by another cluster',
 }
@@ -170,8 +184,8 @@ const powerActions = (changes: readonly PowerChange[]): readonly Action[] =>
   }))
 
 /** Clusters that this pass gives to claims are claimed for all that follows. */
-const afterClaims = (buckets: Buckets, taken: ReadonlySet<Cluster>): Buckets => {
-  const rest = (clusters: readonly Cluster[]) => clusters.filter((cluster) => !taken.has(cluster))
+const afterClaims = (buckets: Buckets, assigned: ReadonlySet<Cluster>): Buckets => {
+  const rest = (clusters: readonly Cluster[]) => clusters.filter((cluster) => !assigned.has(cluster))
   const known = new Set(buckets.claimed)
   return {
     ...buckets,
@@ -179,8 +193,25 @@ const afterClaims = (buckets: Buckets, taken: ReadonlySet<Cluster>): Buckets => 
     assignable: rest(buckets.assignable),
     standby: rest(buckets.standby),
     installing: rest(buckets.installing),
-    claimed: [...buckets.claimed, ...[...taken].filter((cluster) => !known.has(cluster))],
+    claimed: [...buckets.claimed, ...[...assigned].filter((cluster) => !known.has(cluster))],
   }
+}
+
+/** Of the next so many clusters, how many could not be made when they were tried last: POOL-47. */
+const countFailing = (
+  { creationFailures }: Observed,
+  candidate: (index: number) => Candidate | undefined,
+  creations: number,
+): number => {
+  if (creationFailures.size === 0) return 0
+  return Array.from({ length: creations }, (_, index) => candidate(index)).filter(
+    (one) => one !== undefined && creationFailures.get(one.customization?.name ?? WITHOUT_CUSTOMIZATION) !== undefined,
+  ).length
+}
+
+const describeCreationProblem = ({ creationFailures }: Observed): string | undefined => {
+  const [failure] = [...creationFailures.values()].toSorted((a, b) => compareText(a.cluster, b.cluster))
+  return failure && `cluster ${failure.cluster.split('/')[1]} could not be made: ${failure.message}`
 }
 
 const findMissing = ({ missing, pool, customizations }: Observed): readonly string[] => {
@@ -195,6 +226,18 @@ const findRemoved = (
 ): readonly Cluster[] =>
   [...installing, ...standby, ...assignable].filter(
     ({ customization }) => customization !== undefined && inventory?.[customization]?.status === 'ToBeDeleted',
+  )
+
+/** Unclaimed clusters whose customization is cordoned, and drained: POOL-55. */
+const findDrained = (
+  { customizations }: Observed,
+  { installing, standby, assignable }: Buckets,
+  inventory: Inventory | undefined,
+): readonly Cluster[] =>
+  [...installing, ...standby, ...assignable].filter(
+    ({ customization = '' }) =>
+      customizations.get(customization)?.cordoned?.drain === true &&
+      inventory?.[customization]?.status !== 'ToBeDeleted',
   )
 
 /** A cluster that failed stays until its failure is in the status: a crash in between must not lose the count (POOL-16). */
@@ -237,7 +280,7 @@ const summarizeInventory = (inventory: Inventory, size: number, { claimed }: Buc
 const NEVER = Number.NEGATIVE_INFINITY
 
 const nextRecheck = (
-  { pool, clusters }: Observed,
+  { pool, clusters, absentClaims }: Observed,
   inventory: Inventory | undefined,
   times: readonly number[],
   now: Date,
@@ -245,6 +288,10 @@ const nextRecheck = (
   const pauses = Object.values(inventory ?? {}).map((entry) => coolOffEnd(entry, now) ?? NEVER)
   // A cluster is broken when its time is over, not at its last moment.
   const resumes = clusters.map((cluster) => (resumeDeadline(cluster, pool.spec) ?? NEVER) + 1)
-  const future = [...times, ...pauses, ...resumes].filter((time) => time > now.getTime())
+  const deadlines = clusters.map((cluster) =>
+    cluster.claim === undefined ? (provisionDeadline(cluster, pool.spec) ?? NEVER) + 1 : NEVER,
+  )
+  const claims = clusters.map((cluster) => claimGoneAt(cluster, absentClaims) ?? NEVER)
+  const future = [...claims, ...times, ...pauses, ...resumes, ...deadlines].filter((time) => time > now.getTime())
   return future.length === 0 ? undefined : new Date(Math.min(...future))
 }

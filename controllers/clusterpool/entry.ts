@@ -32,7 +32,8 @@ const rights: Rights = {
       resource: 'clusterroles',
       verbs: ['bind'],
       name: 'hive-cluster-pool-admin',
-      reason: 'No call of its own: nobody can hand out a role that he does not have, unless he may bind it.',
+      reason:
+        'No call of its own: Kubernetes lets no client hand out a role that it does not have, unless it may bind it.',
     },
   ],
   optional: LEADER_ELECTION,

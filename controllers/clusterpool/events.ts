@@ -21,7 +21,7 @@ export const buildEvents = (
 ): readonly PoolEvent[] =>
   results
     .flatMap((result) => eventsOfResult(result, before))
-    .map((news) => ({ ...news, message: news.message.slice(0, MAX_NOTE_CHARS) }))
+    .map((event) => ({ ...event, message: event.message.slice(0, MAX_NOTE_CHARS) }))
 
 const eventsOfResult = (result: ActionResult, before: ClusterPoolStatus | undefined): readonly PoolEvent[] => {
   const { action } = result

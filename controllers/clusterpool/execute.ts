@@ -10,7 +10,7 @@ import { ADMIN_BINDING } from './decide/admin-bindings.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './execute/context.ts'
 import { ClusterRejectedError, createCluster, FIELD_MANAGER } from './execute/create-cluster.ts'
 import { deleteEmptyNamespace, removePoolFinalizer } from './execute/delete-empty.ts'
-import { releaseLease, writeLease } from './lease/lease-writes.ts'
+import { releaseLease, repairLease } from './lease/lease-writes.ts'
 import type { Action } from './model/plan.ts'
 
 /** What became of one action. */
@@ -79,9 +79,9 @@ const executeAction = async (action: Action, context: ExecuteContext): Promise<v
       return api.delete(ClusterDeployment, name, namespace, { uid, resourceVersion })
     }
     case 'RepairLease':
-      return writeLease(context, action.customization, action.cluster)
+      return repairLease(context, action.customization, action.cluster)
     case 'ReleaseLease':
-      return releaseLease(context, action.customization)
+      return releaseLease(context, action.customization, action.end)
     case 'RemoveClusterFinalizer':
       return removeClusterFinalizer(context, action)
     case 'AssignClaim':
@@ -119,9 +119,9 @@ const writeStatus = async (
 /** The lease first, then the finalizer: POOL-6. */
 const removeClusterFinalizer = async (
   context: ExecuteContext,
-  { cluster, customization }: ActionOf<'RemoveClusterFinalizer'>,
+  { cluster, customization, end }: ActionOf<'RemoveClusterFinalizer'>,
 ): Promise<void> => {
-  if (customization !== undefined) await releaseLease(context, customization)
+  if (customization !== undefined) await releaseLease(context, customization, end)
   // Nothing but the lease's finalizer is left on it: that is what the plan saw at this resourceVersion.
   await patchIfUnchanged(context, ClusterDeployment, cluster, { metadata: { finalizers: [] } })
 }

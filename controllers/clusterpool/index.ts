@@ -5,7 +5,8 @@
  *        ▲
  *        └─ woken by its clusters, claims, customizations, namespaces and by the bindings of its admins
  *
- *   pool removed by force ─► lease/orphaned-clusters.ts removes the finalizer of what is left of its clusters (outside)
+ *   pool removed by force ─► lease/orphaned-clusters.ts removes the finalizer of what is left of its clusters,
+ *                            lease/orphaned-leases.ts gives its leases back (outside)
  *
  * observe.ts and observe/ read; decide.ts decides without I/O, with decide/, inventory/, lease/ and cluster/ (what a cluster is made of);
  * execute.ts and execute/ write. model/ has the plain types.
@@ -19,8 +20,10 @@ import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { type Clock, type Controller, controller, type KubeObject } from '#operator/index.ts'
+import { keyOf } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
 import { leaseOnlyEntries, releaseOrphanedClusters } from './lease/orphaned-clusters.ts'
+import { leasedEntries, releaseOrphanedLeases } from './lease/orphaned-leases.ts'
 import { createMetrics, forgetPool } from './metrics.ts'
 import { indexEntries, type PoolIndexes } from './observe/indexes.ts'
 import { reconcile } from './reconcile.ts'
@@ -74,12 +77,20 @@ export const clusterPool = ({ clock, registry, suffix }: ClusterPoolDeps): Contr
     customization: customizations.index('customization-by-name', indexEntries.customization),
     customizationsHeldBy: customizations.index('customizations-held-by', indexEntries.customizationsHeldBy),
     namespacesOfPool: namespaces.index('namespaces-of-pool', indexEntries.namespacesOfPool),
+    namespace: namespaces.index('namespace-by-name', indexEntries.namespace),
     bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
   }
 
   pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }) }))
   const orphans = clusters.index('only-leased', leaseOnlyEntries)
-  pools.source('orphans', (context) => releaseOrphanedClusters(orphans, context))
+  const leases = customizations.index('leased', leasedEntries)
+  const byName = pools.index('name', (pool) => [[keyOf(pool.metadata), pool]])
+  pools.source('orphans', async (context) => {
+    await Promise.all([
+      releaseOrphanedClusters(orphans, context),
+      releaseOrphanedLeases({ leases, pools: byName, clusters: indexes.cluster }, context),
+    ])
+  })
   pools.on.event('forget', ({ type, object }) => {
     if (type === 'deleted') forgetPool(metrics, object)
   })

@@ -39,6 +39,10 @@ export const createMetrics = (registry: Registry) => {
     broken: gauge('hive_clusterpool_clusterdeployments_broken', 'Unclaimed clusters that will never be usable.'),
     leases: gauge('muster_clusterpool_leases_held', 'Customizations that the pool holds.'),
     waiting: gauge('muster_clusterpool_claims_waiting', 'Claims of the pool that have no cluster.'),
+    held: gauge(
+      'muster_clusterpool_deletions_held',
+      'Deletions of installed clusters that no person asked for and that wait for one.',
+    ),
     attemptsLeft: gauge(
       'muster_clusterpool_attempts_left',
       'How many more clusters may fail before all customizations of the pool are broken by the cloud.',
@@ -51,7 +55,7 @@ export const createMetrics = (registry: Registry) => {
     ),
     conflicts: counter(
       'muster_clusterpool_conflicts_total',
-      'Writes that were given up because somebody else wrote first; each is decided anew.',
+      'Writes that were given up because another client wrote first; each is decided anew.',
     ),
     leasesTaken: counter('muster_clusterpool_leases_taken_total', 'Customizations leased for new clusters.'),
     failures: counter(
@@ -79,9 +83,9 @@ export const labelsOf = ({ metadata: { namespace = '', name } }: ClusterPool) =>
 /** Sets what is counted anew in each pass. */
 export const setGauges = ({ gauges }: Metrics, pool: ClusterPool, counts: Counts): void => {
   const labels = labelsOf(pool)
-  const { assignable, claimed, deleting, installing, standby, stale, broken, leases, waiting } = counts
+  const { assignable, claimed, deleting, installing, standby, stale, broken, leases, waiting, held } = counts
   const unclaimed = installing + standby + assignable
-  const values = { assignable, claimed, deleting, installing, unclaimed, standby, stale, broken, leases, waiting }
+  const values = { assignable, claimed, deleting, installing, unclaimed, standby, stale, broken, leases, waiting, held }
   for (const [name, value] of Object.entries(values)) gauges[name as keyof typeof values].set(labels, value)
   const entries = Object.values(pool.status?.inventory ?? {})
   gauges.attemptsLeft.set(

@@ -3,6 +3,7 @@ import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, type RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/index.ts'
 import { keyOf, type Resource } from '#operator/model/resource.ts'
@@ -19,6 +20,8 @@ export interface ObserveSources {
   readonly writeCache: WriteCache
   readonly rejections: Rejections
   readonly unfinishedClusters: ReadonlyMap<string, NamespacedName>
+  /** Written to: since when claims that clusters name are not there. */
+  readonly absentClaims: Map<string, number>
   readonly now: Date
 }
 
@@ -31,8 +34,8 @@ export const readPoolObjects = async (
   const { indexes, writeCache } = reading
   await confirmOverdueWrites(reading)
   const key = keyOf(pool.metadata)
-  const clusters = writeCache.merge(ClusterDeployment, indexes.clustersOfPool.get(key))
-  const claims = writeCache.merge(ClusterClaim, indexes.claimsOfPool.get(key))
+  const clusters = writeCache.merge(ClusterDeployment, indexes.clustersOfPool.get(key), reading.now)
+  const claims = writeCache.merge(ClusterClaim, indexes.claimsOfPool.get(key), reading.now)
   const customizations = findCustomizations(pool, clusters, reading)
   return {
     pool,
@@ -42,14 +45,16 @@ export const readPoolObjects = async (
     absent: await findAbsentClusters(clusters, customizations, reading),
     absentClaims: await findAbsentClaims(pool, clusters, claims, reading),
     refused: reading.rejections.ofCustomizations,
+    creationFailures: reading.rejections.ofCreations,
     refusal: reading.rejections.ofPool,
     begun: [...reading.unfinishedClusters.values()],
     missing,
     ...(template !== undefined && { template }),
     admins: indexes.bindingsInNamespace.get(pool.metadata.namespace ?? '').flatMap(adminsOf),
-    namespaces: writeCache
-      .merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid))
-      .map((namespace) => namespaceOf(namespace, reading)),
+    namespaces: [
+      ...writeCache.merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid), reading.now),
+      ...earlierNamespaces(pool, clusters, reading),
+    ].map((namespace) => namespaceOf(namespace, pool, reading)),
   }
 }
 
@@ -71,7 +76,7 @@ const confirmOverdueWrites = async ({ api, writeCache, now }: ObserveSources): P
 const findCustomizations = (
   { spec, metadata }: ClusterPool,
   clusters: readonly ClusterDeployment[],
-  { indexes, writeCache }: ObserveSources,
+  { indexes, writeCache, now }: ObserveSources,
 ): readonly ClusterDeploymentCustomization[] => {
   const names = new Set([
     ...(spec.inventory?.ClusterDeploymentCustomizations ?? []).map(({ name }) => name),
@@ -82,7 +87,7 @@ const findCustomizations = (
   return [...names].flatMap((name) =>
     indexes.customization
       .get(`${metadata.namespace}/${name}`)
-      .map((cached) => writeCache.latest(ClusterDeploymentCustomization, cached)),
+      .map((cached) => writeCache.latest(ClusterDeploymentCustomization, cached, now)),
   )
 }
 
@@ -106,22 +111,43 @@ const findAbsentClaims = async (
   pool: ClusterPool,
   clusters: readonly ClusterDeployment[],
   claims: readonly ClusterClaim[],
-  { api }: ObserveSources,
-): Promise<readonly string[]> => {
+  { api, absentClaims: before, now }: ObserveSources,
+): Promise<ReadonlyMap<string, number>> => {
   const there = new Set(claims.map(({ metadata }) => metadata.name))
-  const absent: string[] = []
+  const absent = new Map<string, number>()
   for (const { spec } of clusters) {
     const name = spec.clusterPoolRef?.claimName
     if (name === undefined || name === '' || there.has(name)) continue
-    if ((await api.get(ClusterClaim, name, pool.metadata.namespace)) === undefined) absent.push(name)
+    if ((await api.get(ClusterClaim, name, pool.metadata.namespace)) === undefined)
+      absent.set(name, before.get(name) ?? now.getTime())
   }
+  before.clear()
+  for (const [name, since] of absent) before.set(name, since)
   return absent
 }
 
 const adminsOf = ({ roleRef, subjects = [] }: RoleBinding) =>
   roleRef.kind === 'ClusterRole' && roleRef.name === ADMIN_ROLE ? subjects : []
 
-const namespaceOf = ({ metadata, status }: Namespace, { indexes }: ObserveSources): PoolNamespace => ({
+/** Those of its clusters that carry the uid of an earlier pool of its name. */
+const earlierNamespaces = (
+  { metadata: { uid, name, namespace } }: ClusterPool,
+  clusters: readonly ClusterDeployment[],
+  { indexes }: ObserveSources,
+): readonly Namespace[] =>
+  [...new Set(clusters.map(({ metadata }) => metadata.namespace ?? ''))]
+    .flatMap((one) => indexes.namespace.get(one))
+    .filter(({ metadata: { labels } }) => {
+      const isOther = labels?.[POOL_LABELS.uid] !== uid
+      return isOther && labels?.[POOL_LABELS.name] === name && labels?.[POOL_LABELS.namespace] === namespace
+    })
+
+const namespaceOf = (
+  { metadata, status }: Namespace,
+  pool: ClusterPool,
+  { indexes }: ObserveSources,
+): PoolNamespace => ({
+  isOfEarlierPool: metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid,
   name: metadata.name,
   uid: metadata.uid,
   createdAt: Date.parse(metadata.creationTimestamp ?? ''),

@@ -1,15 +1,25 @@
 /** One pass of a pool: observe → plan → carry out. Nothing is remembered between passes but what a cache has not shown yet. */
 import { randomInt } from 'node:crypto'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
+import { POOL_FINALIZER, RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Clock, type Context, isConflict, isNotFound, type MayWait, TemporaryError } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { DeletionBrake } from '#operator/model/deletion-brake.ts'
+import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
+import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { decide } from './decide.ts'
 import { buildEvents } from './events.ts'
 import { type ExecuteContext, patchIfUnchanged } from './execute/context.ts'
 import { type ActionResult, execute } from './execute.ts'
 import { labelsOf, type Metrics, setGauges } from './metrics.ts'
-import { type NamespacedName, type PoolObjects, toObserved } from './model/observed.ts'
+import {
+  type HeldDeletions,
+  type InferredClusterDeletion,
+  type NamespacedName,
+  type Observed,
+  type PoolObjects,
+  toObserved,
+} from './model/observed.ts'
 import type { Plan } from './model/plan.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
@@ -29,14 +39,24 @@ export interface ReconcileDeps {
 const DEPENDENCIES_MAX_AGE_MS = 60_000
 /** When something is missing, how soon to look whether it came. */
 const MISSING_RECHECK_MS = 15_000
-/** After a write that lost against another one; the watch is usually quicker. */
-const CONFLICT_RETRY_MS = 1_000
+/** What a pool refers to is not watched: a pool that has nothing else to do looks at it this often (POOL-51). */
+const RESYNC_INTERVAL_MS = 5 * 60_000
+/** After a write that lost against another one; the watch is usually quicker. It grows while every pass loses. */
+const CONFLICT_RETRY: ExponentialBackoff = { initial: 1_000, factor: 2, max: 60_000 }
+
+/** Clusters are few, and each is worth more than a program on a device: two at once, or a tenth of all, need no person. */
+const BRAKE_LIMITS = { percent: 10, least: 2 }
 
 /** What a pool's passes keep from one to the next; lost with the process. */
 interface Memory {
   readonly writeCache: WriteCache
   readonly rejections: Rejections
   readonly unfinishedClusters: Map<string, NamespacedName>
+  /** Since when claims that clusters name are not there. */
+  readonly absentClaims: Map<string, number>
+  readonly brake: DeletionBrake<InferredClusterDeletion>
+  /** Passes in a row that lost a write. */
+  conflicts: number
   /** That of the rejections and the dependencies. */
   generation: number | undefined
   dependencies: Dependencies | undefined
@@ -48,16 +68,17 @@ export const reconcile =
   async (context: Context<ClusterPool>): Promise<MayWait> => {
     const memory = poolMemory(context)
     const { api, clock, signal, events, log } = context
-    const latest = memory.writeCache.latest(ClusterPool, context.object)
+    const latest = memory.writeCache.latest(ClusterPool, context.object, clock.now())
     if (memory.generation !== latest.metadata.generation) {
       memory.rejections.ofCustomizations.clear()
       memory.rejections.ofPool = undefined
+      memory.rejections.ofCreations.clear()
       memory.dependencies = undefined
       memory.generation = latest.metadata.generation
     }
     const passContext = { api, clock, memory, deps }
     const pool = await addFinalizer(latest, passContext)
-    if (pool === undefined) return { requeueAfter: CONFLICT_RETRY_MS }
+    if (pool === undefined) return { requeueAfter: countConflict(memory) }
     let decided = await observeAndDecide(pool, passContext)
     // What clusters are made of is read again before they are: it is not watched.
     if (makesClusters(decided.plan) && decided.dependencies.readAt < decided.now.getTime()) {
@@ -78,13 +99,21 @@ export const reconcile =
       secrets: dependencies.secrets,
     }
     const results = await execute(plan.actions, executeContext, signal)
+    for (const { action, result } of results) {
+      const deleted = action.action === 'DeleteCluster' && result === 'done' ? action.cluster.uid : undefined
+      const deletion = decided.inferred.find(({ key }) => key === deleted)
+      if (deletion !== undefined) memory.brake.deleted(deletion, decided.now.getTime())
+    }
     countResults(deps.metrics, pool, results, clock.now())
     for (const { type, reason, message } of buildEvents(results, pool.status)) {
       events[type](reason, message)
-      log.info(message, { reason })
+      log[type === 'warning' ? 'warn' : 'info'](message, { reason })
     }
     throwFailures(results)
-    return requeue(decided, { results, overdueAt: writeCache.overdueAt() }, clock.now())
+    const isConflicted = results.some(({ result }) => result === 'conflict')
+    const conflictDelay = isConflicted ? countConflict(memory) : undefined
+    if (!isConflicted) memory.conflicts = 0
+    return requeue(decided, { results, overdueAt: writeCache.overdueAt(), conflictDelay }, clock.now())
   }
 
 interface PassContext {
@@ -97,6 +126,8 @@ interface PassContext {
 interface Decided {
   readonly objects: PoolObjects
   readonly plan: Plan
+  /** Deletions of the plan, or held, that no person asked for. */
+  readonly inferred: readonly InferredClusterDeletion[]
   readonly dependencies: Dependencies
   readonly now: Date
 }
@@ -105,16 +136,36 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
   const now = clock.now()
   const { writeCache, rejections, unfinishedClusters } = memory
   const dependencies = await refreshDependencies(pool, { api, clock, memory, deps })
-  const objects = await readPoolObjects(pool, dependencies, {
+  const read = await readPoolObjects(pool, dependencies, {
     api,
     indexes: deps.indexes,
     writeCache,
     rejections,
     unfinishedClusters,
+    absentClaims: memory.absentClaims,
     now,
   })
-  const plan = decide(toObserved(objects), { now, suffix: deps.suffix ?? randomSuffix })
-  return { objects, plan, dependencies, now }
+  const seen = toObserved(read)
+  const inferred = findInferredDeletions(seen, now)
+  const heldDeletions = applyBrake(seen, inferred, memory.brake, now)
+  const plan = decide({ ...seen, heldDeletions }, { now, suffix: deps.suffix ?? randomSuffix })
+  return { objects: { ...read, heldDeletions }, plan, inferred, dependencies, now }
+}
+
+/** What is too much to be deleted at once without a person: POOL-53. */
+const applyBrake = (
+  observed: Observed,
+  deletions: readonly InferredClusterDeletion[],
+  brake: Memory['brake'],
+  now: Date,
+): HeldDeletions | undefined => {
+  const { verdict } = brake.decide({
+    deletions,
+    total: observed.clusters.length,
+    released: observed.pool.metadata.annotations?.[RELEASE_DELETIONS_ANNOTATION],
+    now: now.getTime(),
+  })
+  return verdict.verdict === 'Held' ? verdict : undefined
 }
 
 const refreshDependencies = async (pool: ClusterPool, { api, clock, memory }: PassContext): Promise<Dependencies> => {
@@ -180,23 +231,32 @@ const throwFailures = (results: readonly ActionResult[]): void => {
   throw new TemporaryError([...new Set(messages)].join('; '), { cause: first.error })
 }
 
+/** @returns how long the next pass waits, in milliseconds */
+const countConflict = (memory: Memory): number => {
+  memory.conflicts += 1
+  return exponentialDelay(CONFLICT_RETRY, memory.conflicts)
+}
+
 interface Executed {
   readonly results: readonly ActionResult[]
   /** When the watch should have shown what was made; undefined when it has shown all. Milliseconds since the epoch. */
   readonly overdueAt: number | undefined
+  /** Undefined when no write lost. Milliseconds. */
+  readonly conflictDelay: number | undefined
 }
 
-const requeue = (decided: Decided, { results, overdueAt }: Executed, now: Date): MayWait => {
+const requeue = (decided: Decided, { results, overdueAt, conflictDelay }: Executed, now: Date): MayWait => {
   const { plan, dependencies } = decided
   const times = [
+    RESYNC_INTERVAL_MS,
     ...(mayNotFitTemplate(decided) ? [DEPENDENCIES_MAX_AGE_MS] : []),
     ...(overdueAt === undefined ? [] : [overdueAt - now.getTime()]),
     ...(plan.recheckAt === undefined ? [] : [plan.recheckAt.getTime() - now.getTime()]),
     ...(dependencies.missing.length === 0 ? [] : [MISSING_RECHECK_MS]),
-    ...(results.some(({ result }) => result === 'conflict') ? [CONFLICT_RETRY_MS] : []),
+    ...(conflictDelay === undefined ? [] : [conflictDelay]),
     ...(results.some(({ result }) => result === 'rejected') || results.length < plan.actions.length ? [0] : []),
   ]
-  return times.length === 0 ? undefined : { requeueAfter: Math.max(0, Math.min(...times)) }
+  return { requeueAfter: Math.max(0, Math.min(...times)) }
 }
 
 /** Patches that don't fit the template may fit once it is corrected; the template is not watched. */
@@ -212,8 +272,11 @@ const poolMemory = ({ memo }: Context<ClusterPool>): Memory => {
   if (known !== undefined) return known
   const memory: Memory = {
     writeCache: new WriteCache(),
-    rejections: { ofCustomizations: new Map(), ofPool: undefined },
+    rejections: { ofCustomizations: new Map(), ofCreations: new Map(), ofPool: undefined },
     unfinishedClusters: new Map(),
+    absentClaims: new Map(),
+    brake: new DeletionBrake(BRAKE_LIMITS),
+    conflicts: 0,
     generation: undefined,
     dependencies: undefined,
   }

@@ -22,10 +22,10 @@ const rights: Rights = {
     'For the fleet operator. Devices belong to no namespace, and Deployments live where their owners do: hence everywhere. Only its Lease is kept at home.',
   why: {
     deployments: 'The finalizer stays until the keys of a Deployment are gone.',
-    'deployments/status': 'Written whole, and only while nobody else has written it.',
+    'deployments/status': 'Written whole, and only while no other program has written it.',
     devices: 'Devices are made from what agents tell.',
     controllerrevisions: 'The revisions of Deployments, to go back to.',
-    leases: 'One replica leads: it writes status, advances rollouts and collects orphans.',
+    leases: 'One replica leads: it writes status, advances rollouts and collects unneeded keys.',
     events: 'The steps of a rollout are events of its Deployment.',
   },
   rare: [
@@ -33,13 +33,14 @@ const rights: Rights = {
       group: 'fleet.nationtech.io',
       resource: 'deployments',
       verbs: ['get'],
-      reason: 'Asked for before keys that seem to be orphans are deleted, and read anew when a write has lost (409).',
+      reason:
+        'Asked for before keys that nothing seems to need are deleted, and read anew when a write has lost (409).',
     },
     {
       group: 'fleet.nationtech.io',
       resource: 'devices',
       verbs: ['get'],
-      reason: 'Asked for before keys that seem to be orphans are deleted.',
+      reason: 'Asked for before keys that nothing seems to need are deleted.',
     },
     {
       group: 'apps',

@@ -3,7 +3,7 @@
  *
  *   fleet-desired as it is at the start: the seed ─┐
  *   Deployments, Devices, revisions ───────────────┼─► FleetState ─┬─► writes, as soon as all was read
- *   fleet-state, fleet-heartbeat, fleet-info ──────┘               └─► lead: status, rollouts, orphans (one replica)
+ *   fleet-state, fleet-heartbeat, fleet-info ──────┘               └─► lead: status, rollouts, keys (one replica)
  *
  * All is read at once. Nothing is decided before the seed and all else was read to its end, so their order does not matter.
  *
@@ -12,6 +12,7 @@
 
 import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
 import { createEvents, type Events } from '#operator/client/events.ts'
@@ -105,13 +106,13 @@ export class FleetOperator {
 
   /**
    * Until the signal aborts; then no timer, watch or connection is left.
-   * @throws what a part of it threw, after the others have ended: whoever runs it runs another one
+   * @throws what a part of it threw, after the others have ended: the caller starts another one
    */
   async run(parentSignal: AbortSignal): Promise<void> {
     const { api, clock, log, metrics, identity } = this.#options
     const began = monotonic(clock)
-    const broken = new AbortController()
-    const signal = AbortSignal.any([parentSignal, broken.signal])
+    const scope = new AbortScope(parentSignal)
+    const { signal } = scope
     const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
     metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
     const parts = [
@@ -123,7 +124,7 @@ export class FleetOperator {
     try {
       await Promise.all(parts)
     } finally {
-      broken.abort(new Error('the fleet operator has ended'))
+      scope.abort(new Error('the fleet operator has ended'))
       await Promise.allSettled(parts)
       await this.#deployments.storesDone()
       await events.close('1s')
@@ -187,7 +188,7 @@ export class FleetOperator {
       this.#options.keysDeleted({ namespace, name })
   }
 
-  /** Tells those who show the fleet, at most once a second. */
+  /** Tells the pages that show the fleet, at most once a second. */
   async #notifyViewers(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     while (!signal.aborted) {

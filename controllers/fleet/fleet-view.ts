@@ -3,7 +3,8 @@
 import type { DeploymentRow, DeviceRow, FleetView, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { DeploymentCache } from './cache/deployments.ts'
 import type { DeviceCache } from './cache/devices.ts'
-import type { FleetState, MatchedPlacement } from './state/fleet-state.ts'
+import type { MatchedPlacement } from './state/fleet-queries.ts'
+import type { FleetState } from './state/fleet-state.ts'
 import { placementPhase } from './state/placement.ts'
 import { countPhases } from './status/device-status.ts'
 
@@ -60,8 +61,8 @@ const buildPlacementRow = (known: MatchedPlacement): PlacementRow => {
   return {
     deployment: deployment.key,
     device: device.name,
-    standing: placementPhase(deployment, device, known),
-    given: entry?.desired?.payload.revision,
+    phase: placementPhase(deployment, device, known),
+    givenRevision: entry?.desired?.payload.revision,
     answered: answer?.revision,
     message: answer?.message,
     at: answer?.at,

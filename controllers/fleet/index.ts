@@ -30,7 +30,7 @@ export interface FleetDeps {
 
 /** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
 const LEASE_TIMES = { leaseDuration: '8s', renewDeadline: '5s', retryPeriod: '1s' } as const
-/** How often a Deployment that is being deleted is looked at when nobody says that its keys are gone. */
+/** How often a Deployment that is being deleted is looked at while no event says that its keys are gone. */
 const KEYS_RECHECK_INTERVAL = '2s'
 
 export const fleet = (deps: FleetDeps): Controller<Deployment> => {

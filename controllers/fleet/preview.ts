@@ -32,7 +32,7 @@ export interface Preview {
   readonly deployment: string
   /** That the batches are of: the next one. */
   readonly revision: number
-  /** Whether it is known who of a batch with a limit is in it: the draw needs the uid that a Deployment gets when it is made. */
+  /** Whether it is known which devices are in a batch with a limit: the draw needs the uid that a Deployment gets when it is made. */
   readonly isDrawn: boolean
   /** Devices of each batch, the implicit last one included. */
   readonly batches: readonly number[]
@@ -93,7 +93,7 @@ const explainHeld = (deployment: DeploymentView, device: DeviceView): string | u
   return hold && explainBlocked(deployment, known, hold)
 }
 
-/** Something would not come to a device that it is meant for, or nobody knows whether it is. */
+/** Something would not come to a device that it is meant for, or that it may be meant for. */
 export const hasProblems = ({ devices }: Preview): boolean =>
   devices.some((one) => one.is === 'Unknown' || (one.is === 'Selected' && one.problem !== undefined))
 
@@ -104,7 +104,8 @@ export const formatPreview = (shown: Preview, isTemplated: boolean): string => {
   const { deployment, revision, isDrawn, batches, devices } = shown
   const selected = devices.filter((one) => one.is === 'Selected')
   const lines = [`${deployment}, revision ${revision}: for ${selected.length} of ${plural(devices.length)}`]
-  if (!isDrawn) lines.push('Who is in a batch with a limit is drawn when the Deployment is made; this is one draw.')
+  if (!isDrawn)
+    lines.push('The devices of a batch with a limit are drawn when the Deployment is made; this is one draw.')
   batches.forEach((size, index) => {
     lines.push('', `batch ${index + 1} of ${batches.length}: ${plural(size)}`)
     for (const one of selected) {

@@ -1,5 +1,6 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { untilAborted } from '#lib/abort/until-aborted.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
@@ -23,7 +24,7 @@ export interface SentinelDaemonDeps {
   readonly identity: string
   /** File with the bearer token for the HyperFleet API. */
   readonly hyperfleetApiTokenFile?: string | undefined
-  /** Looks who else claims the same resources, or nobody does. */
+  /** Looks which other configs cover the same resources, and which resources none covers. */
   readonly check: OwnershipCheck
   /** The loops that run in this process, by uid of their SentinelConfig. */
   readonly loops: Map<string, PulseLoop>
@@ -102,12 +103,6 @@ const followSlot = async (
     signal,
   )
 }
-
-const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 type Status = DeepPartial<SentinelConfigStatus>
 

@@ -1,7 +1,7 @@
 /**
  * Sentinel: one pulse loop per SentinelConfig.
  *
- *   SentinelConfig ─► pulse (daemon) ─► source: watch | poll ─► schedule: who is due ─► POST /events
+ *   SentinelConfig ─► pulse (daemon) ─► source: watch | poll ─► schedule: what is due ─► POST /events
  *                        └─► status, every change at most once a second
  *
  * What it promises: docs/sentinel.md. Why it is so: docs/decisions/sentinel-*.md.
@@ -14,6 +14,7 @@ import { rejectOverlap } from './admission.ts'
 import { sentinelDaemon, sentinelLease, usesSlotLeases } from './daemon.ts'
 import type { PulseLoop } from './loop/pulse-loop.ts'
 import { createMetrics } from './metrics.ts'
+import { reportMissingConfig } from './missing-config.ts'
 import { createOwnershipCheck } from './sharding/ownership-check.ts'
 
 export interface SentinelDeps {
@@ -49,6 +50,14 @@ export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
     for (const sibling of siblings.get(context.spec.resourceType)) await check(sibling, context)
   })
   configs.timer('ownership', { every: '1m', when: ours }, (context) => check(context.object, context))
+  if (deps.config !== undefined) {
+    const named = configs.index('name', (config) => [[config.metadata.name, config]])
+    const { config: name } = deps
+    configs.source(
+      'missing-config',
+      reportMissingConfig(name, () => named.get(name).length > 0, metrics),
+    )
+  }
   if (deps.denyOverlap) configs.on.validate('shard', rejectOverlap(siblings))
 
   return configs

@@ -87,10 +87,10 @@ export interface ShardMetrics {
   error(operation: Operation): void
   reload(): void
   malformed(): void
-  /** One look at the shard: how long it took in seconds, and who waits for its backoff. */
+  /** One look at the shard: how long it took in seconds, and which resources wait for their backoff. */
   poll(seconds: number, waiting: Counts): void
   state(schedule: Pick<Schedule, 'size'>, currentAt: number | undefined): void
-  /** Nobody looks after the shard here any more. */
+  /** This process looks after the shard no more. */
   remove(): void
 }
 

@@ -1,8 +1,11 @@
 /** A SentinelConfig's spec, checked and in the units of the loop. */
-import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+
+import { SENTINEL_DEFAULTS, type SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { type Duration, DurationError, formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, matches, type Selector, SelectorError, selectorOf } from '#operator/model/selector.ts'
 import type { Backoff } from './decision/decide.ts'
+import type { SentinelErrors } from './errors.ts'
 import { slotNumbers, slotOf } from './sharding/rendezvous.ts'
 
 /** How the selected resources are divided further. */
@@ -26,10 +29,9 @@ export interface SentinelSettings {
 }
 
 /** A spec that can't be run; the message names the field and says what to write. */
-export class SettingsError extends Error {
+export class SettingsError extends errorOf<SentinelErrors>('SettingsError') {
   constructor(field: string, problem: string) {
     super(`spec.${field}: ${problem}`)
-    this.name = 'SettingsError'
   }
 }
 
@@ -39,20 +41,30 @@ const MIN_INTERVAL_MS = 100
 /** The API server checks most of this too, but an older CRD, or a CRD without defaults, must not break a running Sentinel. @throws SettingsError */
 export const parseSettings = (spec: SentinelConfigSpec): SentinelSettings => ({
   resourceType: checkResourceType(spec.resourceType),
-  backoff: {
-    notReady: parseInterval('backoffNotReady', spec.backoffNotReady ?? '10s'),
-    ready: parseInterval('backoffReady', spec.backoffReady ?? '30m'),
-  },
+  backoff: parseBackoff(spec),
   selector: parseShardSelector(spec.shardSelector),
   autoShard: parseAutoShard(spec.autoShard),
   url: parseUrl(spec.hyperfleetAPI?.url),
-  timeout: parseInterval('hyperfleetAPI.timeout', spec.hyperfleetAPI?.timeout ?? '10s'),
-  pollInterval: parseInterval('pollInterval', spec.pollInterval ?? '5s'),
+  timeout: parseInterval('hyperfleetAPI.timeout', spec.hyperfleetAPI?.timeout ?? SENTINEL_DEFAULTS.timeout),
+  pollInterval: parseInterval('pollInterval', spec.pollInterval ?? SENTINEL_DEFAULTS.pollInterval),
 })
 
-const parseShardSelector = (given: SentinelConfigSpec['shardSelector']): Selector => {
+const parseBackoff = (spec: SentinelConfigSpec): Backoff => {
+  const notReady = parseInterval('backoffNotReady', spec.backoffNotReady ?? SENTINEL_DEFAULTS.backoffNotReady)
+  const ready = parseInterval('backoffReady', spec.backoffReady ?? SENTINEL_DEFAULTS.backoffReady)
+  if (spec.backoffNotReadyMax === undefined) return { notReady, ready }
+  const notReadyMax = parseInterval('backoffNotReadyMax', spec.backoffNotReadyMax)
+  if (notReadyMax < notReady)
+    throw new SettingsError(
+      'backoffNotReadyMax',
+      `${JSON.stringify(spec.backoffNotReadyMax)} is shorter than backoffNotReady: write ${formatDuration(notReady)} or more`,
+    )
+  return { notReady, ready, notReadyMax }
+}
+
+const parseShardSelector = (spec: SentinelConfigSpec['shardSelector']): Selector => {
   try {
-    return selectorOf(given ?? {})
+    return selectorOf(spec ?? {})
   } catch (error) {
     if (error instanceof SelectorError) throw new SettingsError('shardSelector', error.message)
     throw error
@@ -93,9 +105,9 @@ const parseUrl = (text: string | undefined): string => {
   return url.href
 }
 
-const parseAutoShard = (given: SentinelConfigSpec['autoShard']): AutoShard => {
-  if (given === undefined) return { kind: 'none' }
-  const { shards, index, replicas } = given
+const parseAutoShard = (spec: SentinelConfigSpec['autoShard']): AutoShard => {
+  if (spec === undefined) return { kind: 'none' }
+  const { shards, index, replicas } = spec
   if (replicas !== undefined && shards === undefined && index === undefined) return { kind: 'leased', replicas }
   if (replicas === undefined && shards !== undefined && index !== undefined && index >= 0 && index < shards)
     return { kind: 'fixed', shards, index }

@@ -29,7 +29,7 @@ export interface Component {
 export interface Contents {
   readonly info: BuildInfo
   readonly packages: readonly Package[]
-  /** Undefined when whoever runs the bundle brings a Node.js. */
+  /** Undefined when the bundle runs with the Node.js of its machine. */
   readonly runtime: Package | undefined
 }
 

@@ -41,7 +41,7 @@ export interface Bundle {
 /**
  * Bundles the program into `<folder>/muster.mjs` and one chunk for each command and controller, with the CRDs and the dashboard's files beside it.
  * @param folder Absolute; what is in it is removed first.
- * @param info Said by whoever builds outside of a repository, as the Dockerfile does.
+ * @param info Given by a build outside of a repository, as the Dockerfile's.
  */
 export const bundle = async (folder: string, info: BuildInfo = checkoutInfo(root)): Promise<Bundle> => {
   await rm(folder, { recursive: true, force: true })

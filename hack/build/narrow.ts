@@ -22,7 +22,7 @@ const NARROWINGS: readonly Narrowing[] = [
   {
     specifiers: ['typebox'],
     importer: join(import.meta.dirname, '../../apis/'),
-    // The adapter checks task files with the schema while it runs; whoever runs no adapter loads none of these.
+    // The adapter checks task files with the schema while it runs; a process without adapters loads none of these.
     except: ['/v1alpha1/task/'],
     instead: 'typebox.ts',
   },

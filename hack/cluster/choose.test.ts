@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { candidates, type Facts } from './choose.ts'
 
 const order = (facts: Partial<Facts>) =>
-  candidates({ wanted: {}, forced: undefined, assets: undefined, built: false, ...facts }).map(
+  candidates({ request: {}, forced: undefined, assets: undefined, built: false, ...facts }).map(
     ({ provider, because }) => `${provider.title}, ${because}`,
   )
 
@@ -33,8 +33,8 @@ test('KUBEBUILDER_ASSETS come first', () => {
 })
 
 test.for([
-  ['--kubeconfig', { wanted: { kubeconfig: '/k' }, forced: 'kind', assets: '/envtest' }, 'an existing cluster'],
-  ['--context', { wanted: { context: 'prod' } }, 'an existing cluster'],
+  ['--kubeconfig', { request: { kubeconfig: '/k' }, forced: 'kind', assets: '/envtest' }, 'an existing cluster'],
+  ['--context', { request: { context: 'prod' } }, 'an existing cluster'],
   ['MUSTER_CLUSTER=kind', { forced: 'kind', assets: '/envtest' }, 'kind in Docker'],
   ['MUSTER_CLUSTER=local', { forced: 'local' }, 'a local control plane'],
   ['MUSTER_CLUSTER=my-context', { forced: 'my-context', built: true }, 'an existing cluster'],
@@ -45,6 +45,6 @@ test.for([
 })
 
 test('MUSTER_CLUSTER=<context> asks for that context', () => {
-  const [only] = candidates({ wanted: {}, forced: 'my-context', assets: undefined, built: true })
-  expect(only?.wanted).toEqual({ context: 'my-context' })
+  const [only] = candidates({ request: {}, forced: 'my-context', assets: undefined, built: true })
+  expect(only?.request).toEqual({ context: 'my-context' })
 })

@@ -14,14 +14,14 @@ export class NoClusterError extends Error {
 
 export interface Candidate {
   readonly provider: ClusterProvider
-  readonly wanted: ClusterRequest
+  readonly request: ClusterRequest
   /** Completes "Cluster: <title>, ". */
   readonly because: string
 }
 
 /** What a choice depends on. */
 export interface Facts {
-  readonly wanted: ClusterRequest
+  readonly request: ClusterRequest
   /** `$MUSTER_CLUSTER`: kind, local, or the name of a context. */
   readonly forced: string | undefined
   /** `$KUBEBUILDER_ASSETS`. */
@@ -34,19 +34,19 @@ export interface Facts {
  * The providers to try, in order; the first that serves is taken. What was asked for on purpose is the only candidate.
  * README.md, "Two commands", has the order.
  */
-export const candidates = ({ wanted, forced, assets: folder, built }: Facts): readonly Candidate[] => {
+export const candidates = ({ request, forced, assets: folder, built }: Facts): readonly Candidate[] => {
   const because = 'as MUSTER_CLUSTER says'
-  if (wanted.kubeconfig !== undefined || wanted.context !== undefined)
-    return [{ provider: existing, wanted, because: 'as --kubeconfig or --context says' }]
-  if (forced === 'kind') return [{ provider: kind, wanted, because }]
-  if (forced === 'local') return [{ provider: local, wanted, because }]
-  if (forced) return [{ provider: existing, wanted: { context: forced }, because }]
+  if (request.kubeconfig !== undefined || request.context !== undefined)
+    return [{ provider: existing, request, because: 'as --kubeconfig or --context says' }]
+  if (forced === 'kind') return [{ provider: kind, request, because }]
+  if (forced === 'local') return [{ provider: local, request, because }]
+  if (forced) return [{ provider: existing, request: { context: forced }, because }]
 
-  const inAssets = { provider: assets, wanted, because: 'as KUBEBUILDER_ASSETS is set' }
-  const thatRuns = { provider: running, wanted, because: 'as it runs already' }
-  const fromCache = { provider: local, wanted, because: 'as its binaries are in the cache' }
-  const inDocker = { provider: kind, wanted, because: 'as Docker is here' }
-  const builtNow = { provider: local, wanted, because: 'built with Go' }
+  const inAssets = { provider: assets, request, because: 'as KUBEBUILDER_ASSETS is set' }
+  const thatRuns = { provider: running, request, because: 'as it runs already' }
+  const fromCache = { provider: local, request, because: 'as its binaries are in the cache' }
+  const inDocker = { provider: kind, request, because: 'as Docker is here' }
+  const builtNow = { provider: local, request, because: 'built with Go' }
   return [...(folder ? [inAssets] : []), thatRuns, ...(built ? [fromCache, inDocker] : [inDocker, builtNow])]
 }
 
@@ -56,25 +56,25 @@ export const candidates = ({ wanted, forced, assets: folder, built }: Facts): re
  */
 export const startCluster = async (start: Start): Promise<Cluster> => {
   const facts = {
-    wanted: start.wanted,
+    request: start.request,
     forced: process.env.MUSTER_CLUSTER,
     assets: process.env.KUBEBUILDER_ASSETS,
     built: isBuilt(CONTROL_PLANE),
   }
   const choices = candidates(facts)
   const reasons: string[] = []
-  for (const { provider, wanted, because } of choices) {
-    let reason = await provider.unavailable(wanted)
+  for (const { provider, request, because } of choices) {
+    let reason = await provider.unavailable(request)
     if (reason === undefined) {
       start.say(`Cluster: ${provider.title}, ${because}`)
       try {
-        return await provider.start({ ...start, wanted })
+        return await provider.start({ ...start, request })
       } catch (error) {
         start.signal?.throwIfAborted()
         reason = (error as Error).message
       }
     }
-    // What somebody set up and can't be used deserves a word, even when something else serves.
+    // What is set up and can't be used deserves a word, even when something else serves.
     if (choices.length > 1 && provider !== running) start.say(`Skipping ${provider.title}: ${reason.split('\n')[0]}`)
     reasons.push(`${provider.title}: ${reason}`)
   }

@@ -21,7 +21,7 @@ export interface ClusterRequest {
 
 /** For one start: where progress goes, and when to give up. */
 export interface Start {
-  readonly wanted: ClusterRequest
+  readonly request: ClusterRequest
   readonly say: (line: string) => void
   readonly signal?: AbortSignal | undefined
 }
@@ -31,7 +31,7 @@ export interface ClusterProvider {
   /** For people, e.g. 'kind in Docker'. */
   readonly title: string
   /** Why it can't serve here and what would mend that; undefined when it can. It starts nothing. */
-  unavailable(wanted: ClusterRequest): Promise<string | undefined>
+  unavailable(request: ClusterRequest): Promise<string | undefined>
   /** A cluster that answers. An abort rejects, and leaves nothing behind. */
   start(start: Start): Promise<Cluster>
 }

@@ -61,7 +61,7 @@ export const kubeconfig = ({ name, server, certificateAuthority, token, namespac
 })
 
 /**
- * The same cluster for somebody else: one context of a kubeconfig, with a token in place of its user.
+ * The same cluster for another user: one context of a kubeconfig, with a token in place of its user.
  * @param folder of the file, from which relative paths in it start
  */
 export const withToken = (

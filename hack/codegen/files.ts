@@ -3,6 +3,7 @@ import { apiErrorsFile } from './api-errors.ts'
 import { argoSettingsFile } from './argocd.ts'
 import { rightsFiles } from './controller-rights.ts'
 import { crdFiles } from './crds.ts'
+import { errorsFile } from './errors.ts'
 import { flagsFile } from './flags.ts'
 import type { GeneratedFile } from './generated.ts'
 import { kustomizationFile } from './kustomization.ts'
@@ -22,6 +23,7 @@ export const generatedFiles = (): GeneratedFile[] => {
     referenceFile(kinds),
     flagsFile(),
     apiErrorsFile(),
+    errorsFile(),
     taskLanguageFile(),
     peopleRolesFile(kinds),
     ...rightsFiles(kinds),

@@ -1,4 +1,4 @@
-import { deadLettersFlags, dryRunFlags } from '#cmd/adapter/command.ts'
+import { deadLettersFlags, dryRunFlags, orphansFlags } from '#cmd/adapter/command.ts'
 import { agentFlags } from '#cmd/agent/command.ts'
 import { apiFlags } from '#cmd/api/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
@@ -7,7 +7,9 @@ import { credentialsFlags } from '#cmd/fleet/command.ts'
 import { previewFlags } from '#cmd/fleet/preview-command.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
 import { planFlags, renderFlags } from '#cmd/pool/command.ts'
+import { sentinelPreviewFlags } from '#cmd/sentinel/command.ts'
 import { versionFlags } from '#cmd/version/command.ts'
+import { whyFlags } from '#cmd/why/command.ts'
 import type { Flag, Flags } from '#operator/flags/flag.ts'
 import { cell, row } from './table.ts'
 
@@ -18,6 +20,10 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   'adapter dead-letters': {
     does: 'Lists messages from NATS that no task could work on, and replays them.',
     flags: deadLettersFlags,
+  },
+  'adapter orphans': {
+    does: 'Lists what is left of tasks and resources that are gone, and deletes it.',
+    flags: orphansFlags,
   },
   'pool plan': { does: 'Prints what the controller would do next with a pool, and why.', flags: planFlags },
   'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
@@ -30,6 +36,11 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
     does: 'Makes keys for devices, and the NATS configuration that goes with them.',
     flags: credentialsFlags,
   },
+  'sentinel preview': {
+    does: 'Prints what SentinelConfigs would gain and lose, their pulses a minute, overlaps and gaps.',
+    flags: sentinelPreviewFlags,
+  },
+  why: { does: 'Prints what a resource of the HyperFleet API waits for, and why.', flags: whyFlags },
   crds: { does: 'Prints the CustomResourceDefinitions as YAML.', flags: crdsFlags },
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },
 }

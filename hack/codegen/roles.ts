@@ -30,13 +30,38 @@ const clusterRole = (name: string, aggregateTo: readonly string[], rules: readon
 })
 
 /**
- * What people may do with our kinds: who may view or edit a namespace may do the same with them. Only controllers write status.
- * Kubernetes: aggregated ClusterRoles view, edit and admin.
+ * A Deployment of the fleet runs any command on devices that no namespace owns: more than editing a namespace, so it takes a role that
+ * an administrator binds on purpose. GITOPS-16.
+ */
+const runsOnDevices = ({ resource }: CustomKind) => resource.group === 'fleet.nationtech.io'
+
+/**
+ * What people may do with our kinds: users that may view or edit a namespace may do the same with them, but for what runs on devices. Only
+ * controllers write status. Kubernetes: aggregated ClusterRoles view, edit and admin.
  */
 export const peopleRolesFile = (kinds: readonly CustomKind[]): GeneratedFile => ({
   path: 'kustomize/base/rbac/people.yaml',
   text: manifest(
-    clusterRole('muster-viewer', ['view'], [...rulesFor(kinds, READ), ...rulesFor(kinds, ['get'], '/status')]),
-    clusterRole('muster-editor', ['edit', 'admin'], rulesFor(kinds, [...READ, ...WRITE])),
+    clusterRole(
+      'muster-viewer',
+      ['view'],
+      [
+        ...rulesFor(kinds, READ),
+        ...rulesFor(
+          kinds.filter(({ resource }) => resource.subresources.includes('status')),
+          ['get'],
+          '/status',
+        ),
+      ],
+    ),
+    clusterRole(
+      'muster-editor',
+      ['edit', 'admin'],
+      rulesFor(
+        kinds.filter((kind) => !runsOnDevices(kind) && kind.isInternal !== true),
+        [...READ, ...WRITE],
+      ),
+    ),
+    clusterRole('muster-fleet-editor', [], rulesFor(kinds.filter(runsOnDevices), [...READ, ...WRITE])),
   ),
 })

@@ -163,7 +163,7 @@ describe('no break', () => {
   })
 })
 
-/** What can be done to a schema that somebody relies on; undefined where it does not apply. */
+/** What can be done to a schema that clients rely on; undefined where it does not apply. */
 const MUTATIONS: Readonly<Record<string, (schema: Draft<Schema>) => Draft<Schema> | undefined>> = {
   'remove a field': ({ properties, ...rest }) => {
     const [, ...others] = Object.entries(properties ?? {})

@@ -57,7 +57,7 @@ const definitionBreaks = (before: Definition, after: Definition): readonly Break
   ]
 }
 
-/** What nobody can change in place: the API server refuses it, or every client and every Role has it written down. */
+/** What can't be changed in place: the API server refuses it, or every client and every Role has it written down. */
 const names = (where: string, { spec: before }: Definition, { spec: after }: Definition): readonly Break[] => {
   const fixed = [
     ['group', before.group, after.group],

@@ -21,8 +21,8 @@ export interface Installable {
 export const mayInstall = (): boolean => process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')
 
 /** Installs Debian's packages of what is missing when we may. */
-export const ensureInstalled = async (wanted: readonly Installable[], say: Say): Promise<void> => {
-  const missing = wanted.filter((program) => program.missing() !== undefined)
+export const ensureInstalled = async (programs: readonly Installable[], say: Say): Promise<void> => {
+  const missing = programs.filter((program) => program.missing() !== undefined)
   if (missing.length === 0 || !mayInstall()) return
   const packages = missing.map((program) => program.package)
   say(`Installing ${missing.map(({ title }) => title).join(', ')} (apt-get install ${packages.join(' ')}) …`)

@@ -7,6 +7,8 @@ import { parseEnv, promisify } from 'node:util'
 import { cacheFolder } from '../cache/folder.ts'
 import { makeOnce, type Say } from '../cache/make-once.ts'
 import { onPath } from '../cluster/programs.ts'
+import { namespacesMissing } from '../process/namespaces.ts'
+import { runToEnd } from '../process/run.ts'
 import type { Installable } from './install.ts'
 
 const run = promisify(execFile)
@@ -26,8 +28,11 @@ export const debianRootMissing = (): string | undefined => {
   if (process.platform !== 'linux' || !existsSync('/etc/debian_version'))
     return 'Images are made from the packages of Debian: use a machine with Debian'
   if (process.getuid?.() !== 0) return 'A root file system can only be made by root'
-  return DEBOOTSTRAP.missing()
+  return DEBOOTSTRAP.missing() ?? namespacesMissing()
 }
+
+/** Mounts of its own, for debootstrap mounts /proc in the folder and a kill would leave it there; processes of its own, so that all end. */
+const NAMESPACES = ['--mount', '--pid', '--fork', '--kill-child']
 
 /**
  * A folder with this machine's Debian, its essential packages and these, which depend on others; kept in the cache and not to be
@@ -45,29 +50,14 @@ export const ensureDebianRoot = async (
     .slice(0, 12)
   const parent = join(cacheFolder(), 'debian')
   await mkdir(parent, { recursive: true })
-  // Programs in it that are root's whoever starts them are for nobody on this machine.
+  // Programs in it that run as root for every caller are for no user of this machine.
   await chmod(parent, 0o700)
   const title = `Debian ${suite} with ${packages.length} packages`
   const make = async (draft: string): Promise<void> => {
     say(`Making a root file system of ${title} (a minute) …`)
     const include = `--include=${packages.join(',')}`
-    // Mounts of its own, for debootstrap mounts /proc in the folder and a kill would leave it there; processes of its own, so that all end.
-    await run(
-      'unshare',
-      [
-        '--mount',
-        '--pid',
-        '--fork',
-        '--kill-child',
-        'debootstrap',
-        '--variant=minbase',
-        include,
-        suite,
-        draft,
-        await mirrorOf(suite),
-      ],
-      { maxBuffer: 64 * 1024 * 1024, ...(signal && { signal }) },
-    )
+    const debootstrap = ['debootstrap', '--variant=minbase', include, suite, draft, await mirrorOf(suite)]
+    await runToEnd({ name: 'debootstrap', command: 'unshare', args: [...NAMESPACES, ...debootstrap] }, signal)
     for (const rest of ['var/cache/apt', 'var/lib/apt/lists', 'var/log', 'debootstrap'])
       await rm(join(draft, rest), { recursive: true, force: true })
     await chmod(draft, 0o755)

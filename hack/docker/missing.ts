@@ -1,5 +1,6 @@
 import { onPath } from '../cluster/programs.ts'
 import type { Installable } from '../debian/install.ts'
+import { namespacesMissing } from '../process/namespaces.ts'
 
 /** What starts containers in tests, in namespaces of its own: the machine's own engine, if there is one, is left alone. */
 export const DOCKER: Installable = {
@@ -16,5 +17,5 @@ export const dockerMissing = (): string | undefined => {
   if (process.platform !== 'linux')
     return 'A Docker engine of its own needs namespaces of Linux: use a machine with Linux'
   if (process.getuid?.() !== 0) return 'A Docker engine of its own is for root: run the tests as root'
-  return DOCKER.missing()
+  return DOCKER.missing() ?? namespacesMissing()
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { makeOnce, type Say } from '../cache/make-once.ts'
 import { signalGroup } from '../process/child.ts'
 import { forgetGroup, guardGroup } from '../process/reaper.ts'
@@ -39,8 +40,8 @@ const buildInto = async (
   const programs = Object.entries(set.packages)
   const waiting = programs.values()
   let built = 0
-  const failing = new AbortController()
-  const ending = AbortSignal.any([failing.signal, ...(signal === undefined ? [] : [signal])])
+  using scope = new AbortScope(signal)
+  const { signal: ending } = scope
   const build = async (): Promise<void> => {
     for (const [name, source] of waiting) {
       await goBuild(set, source, join(draft, name), ending)
@@ -48,7 +49,7 @@ const buildInto = async (
     }
   }
   const builders = Array.from({ length: process.availableMemory() < TWO_BUILDS_BYTES ? 1 : 2 }, () =>
-    build().catch((error: unknown) => failing.abort(error)),
+    build().catch((error: unknown) => scope.abort(error)),
   )
   // All of them: what still ran would write into a folder that is gone.
   await Promise.all(builders)

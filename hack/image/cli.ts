@@ -21,8 +21,8 @@ const program = new Command('npm run image --')
   .option('--engine <name>', `${ENGINES.map(({ name }) => name).join(', ')}; the first that works when not given`)
   .option('--build-image <name>', 'in place of the Dockerfile’s: Node.js 20 or newer with npm and a shell')
   .option('--runtime-image <name>', 'in place of the Dockerfile’s: glibc and libstdc++')
-  .action(async ({ tag, engine: wanted, buildImage: build, runtimeImage: runtime }: Options) => {
-    const engine = await findEngine(wanted)
+  .action(async ({ tag, engine: engineName, buildImage: build, runtimeImage: runtime }: Options) => {
+    const engine = await findEngine(engineName)
     const { id, info } = await buildImage({
       engine,
       tag,

@@ -68,10 +68,10 @@ export const ENGINES: readonly Engine[] = [docker, daemonless('podman'), daemonl
  * The first engine that can build here, or the one of that name.
  * @throws EngineError with the reason of each
  */
-export const findEngine = async (wanted?: string): Promise<Engine> => {
-  const candidates = ENGINES.filter(({ name }) => wanted === undefined || name === wanted)
+export const findEngine = async (engineName?: string): Promise<Engine> => {
+  const candidates = ENGINES.filter(({ name }) => engineName === undefined || name === engineName)
   const names = ENGINES.map(({ name }) => name).join(', ')
-  if (candidates.length === 0) throw new EngineError(`There is no engine "${wanted}": write one of ${names}`)
+  if (candidates.length === 0) throw new EngineError(`There is no engine "${engineName}": write one of ${names}`)
   const reasons: string[] = []
   for (const engine of candidates) {
     const reason = await unavailable(engine)

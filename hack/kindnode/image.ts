@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolder } from '../cache/folder.ts'
@@ -50,7 +50,7 @@ const inputs = (): string => {
 /** The one that this checkout makes, whether it is there or not. */
 export const nodeImage = (): NodeImage => {
   const name = `${KUBERNETES_VERSION}-${inputs()}`
-  return { tag: `docker.io/muster/node:${name}`, archive: join(cacheFolder(), 'node-image', name, 'image', 'node.tar') }
+  return { tag: `docker.io/muster/node:${name}`, archive: join(cacheFolder(), 'node-image', name, 'node.tar') }
 }
 
 /** Why no node image can be made here, and what to do; undefined when there is one already, or one can be made. */
@@ -63,8 +63,8 @@ export const nodeImageMissing = (): string | undefined => {
     : 'A node image is built with Go, and "go" is not on the PATH: install Go 1.26 (https://go.dev/dl)'
 }
 
-/** How many images of earlier sources stay: two checkouts may take turns. */
-const KEPT = 2
+/** How many images stay, a gigabyte each: two checkouts may take turns. */
+const KEPT = 3
 
 /**
  * The image of a kind node, made from Debian's packages and Go's modules alone when the cache doesn't have it: where no registry
@@ -111,16 +111,6 @@ export const ensureNodeImage = async (say: Say, signal?: AbortSignal): Promise<N
     await rm(scratch, { recursive: true })
     done('5/5 its image')
   }
-  await makeOnce({ folder, title: 'an image of a kind node', make }, say)
-  await forgetOlder(join(folder, '..', '..'))
+  await makeOnce({ folder, title: 'an image of a kind node', kept: KEPT, make }, say)
   return image
-}
-
-/** Each is a gigabyte. */
-const forgetOlder = async (folder: string): Promise<void> => {
-  const all = await Promise.all(
-    (await readdir(folder)).map(async (name) => ({ name, at: (await stat(join(folder, name))).mtimeMs })),
-  )
-  const older = all.toSorted((a, b) => b.at - a.at).slice(KEPT)
-  for (const { name } of older) await rm(join(folder, name), { recursive: true, force: true })
 }

@@ -8,7 +8,7 @@ import { clusterToken, hyperfleetToken } from './tokens.ts'
 
 export interface Manager {
   /** What it looks after, for people. Its log is called so. */
-  readonly who: string
+  readonly subject: string
   readonly controllers: string
   readonly account: string
   /** In all namespaces, not only in that of the ServiceAccounts. */
@@ -18,42 +18,42 @@ export interface Manager {
 }
 
 export const SENTINELS: Manager = {
-  who: 'Sentinels',
+  subject: 'Sentinels',
   controllers: 'sentinel',
   account: 'hyperfleet-sentinel',
   everywhere: false,
   tokenFlag: '--hyperfleet-api-token-file',
 }
 export const ADAPTERS: Manager = {
-  who: 'adapters',
+  subject: 'adapters',
   controllers: 'adapter',
   account: 'hyperfleet-adapter',
   everywhere: false,
   tokenFlag: '--adapter-files',
 }
 export const POOLS: Manager = {
-  who: 'pools',
+  subject: 'pools',
   controllers: 'clusterpool,clusterclaim',
   account: 'hyperfleet-clusterpool',
   everywhere: true,
   tokenFlag: undefined,
 }
 export const CLUSTERS: Manager = {
-  who: 'clusters',
+  subject: 'clusters',
   controllers: 'clusterdeployment',
   account: 'hyperfleet-clusterdeployment',
   everywhere: true,
   tokenFlag: '--hyperfleet-api-token-file',
 }
 export const CLUSTER_DEVICES: Manager = {
-  who: 'devices',
+  subject: 'devices',
   controllers: 'clusterdevice',
   account: 'hyperfleet-clusterdevice',
   everywhere: true,
   tokenFlag: undefined,
 }
 export const FLEET: Manager = {
-  who: 'fleet',
+  subject: 'fleet',
   controllers: 'fleet',
   account: 'fleet-operator',
   everywhere: true,
@@ -73,7 +73,7 @@ export interface Home {
 export interface ManagerSetting {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Open to whoever is on this machine. */
+  /** Open to every user of this machine. */
   readonly dashboardUrl: string
   readonly tokenFile: string
 }

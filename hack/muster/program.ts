@@ -41,7 +41,7 @@ export const servedProgram = async ({ name, args, ...command }: ServedCommand): 
   }
 }
 
-/** The agent of a device: it has no probe, so who wants to know that it is up looks at its Device. */
+/** The agent of a device: it has no probe, so a caller that wants to know that it is up looks at its Device. */
 export const agentProgram = (device: string, { args, ...command }: Omit<Command, 'name' | 'log'>): Program =>
   programOf({
     ...command,

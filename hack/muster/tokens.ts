@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cluster } from '../cluster/cluster.ts'
 
-/** Who the API takes tokens for; kustomize/base/api says the same to the API in a cluster. */
+/** The subjects that the API takes tokens for; kustomize/base/api says the same to the API in a cluster. */
 const AUDIENCE = 'hyperfleet-api'
 const DAY = '24h'
 

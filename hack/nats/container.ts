@@ -1,4 +1,4 @@
-import { GenericContainer } from 'testcontainers'
+import { LocalContainer } from '../docker/local-container.ts'
 
 const PORT = 4222
 const CONFIG = '/etc/nats/muster.conf'
@@ -8,7 +8,7 @@ const CONFIG = '/etc/nats/muster.conf'
  * @param config path of a configuration file with what is not said here, such as users
  */
 export const startNatsContainer = async (config?: string): Promise<{ readonly url: string; stop(): Promise<void> }> => {
-  const container = await new GenericContainer('nats:2.12-alpine')
+  const container = await new LocalContainer('nats:2.12-alpine')
     .withCommand(['--jetstream', ...(config === undefined ? [] : [`--config=${CONFIG}`])])
     .withCopyFilesToContainer(config === undefined ? [] : [{ source: config, target: CONFIG }])
     .withExposedPorts(PORT)

@@ -20,7 +20,8 @@ export interface Postgres {
   stop(): Promise<void>
 }
 
-type Account = { readonly uid: number; readonly gid: number }
+/** The user whom the server runs as; undefined for ours. */
+export type Account = { readonly uid: number; readonly gid: number }
 
 /**
  * Starts a PostgreSQL of its own on 127.0.0.1, with its data and log in the folder. Nothing is forced to the disk, which a
@@ -29,18 +30,43 @@ type Account = { readonly uid: number; readonly gid: number }
  * @throws ProcessError
  */
 export const startPostgres = async (programs: string, folder: string): Promise<Postgres> => {
-  const account = process.getuid?.() === 0 ? await accountOf('postgres') : undefined
-  if (account !== undefined) await chown(folder, account.uid, account.gid)
+  const account = await serverAccount()
+  await giveTo(account, folder)
   const data = join(folder, 'data')
   const password = randomBytes(12).toString('hex')
   await initialise(programs, folder, data, password, account)
+  return runPostgres({ programs, folder, data, password, account })
+}
 
+/** A data folder that a server can run on. */
+export interface Instance {
+  /** Folder of PostgreSQL's programs. */
+  readonly programs: string
+  /** For its log. */
+  readonly folder: string
+  readonly data: string
+  /** Of the user `muster`. */
+  readonly password: string
+  readonly account: Account | undefined
+  /** `name=value`, beside what every test server has. */
+  readonly settings?: readonly string[]
+}
+
+/** Runs a server on a data folder that is there. @throws ProcessError */
+export const runPostgres = async ({
+  programs,
+  folder,
+  data,
+  password,
+  account,
+  settings = [],
+}: Instance): Promise<Postgres> => {
   const port = await freePort()
   const logFile = join(folder, 'postgres.log')
   const start = async (): Promise<Child> => {
     const child = await startChild({
       command: join(programs, 'postgres'),
-      args: ['-D', data, '-p', String(port), '-h', '127.0.0.1', ...settings()],
+      args: ['-D', data, '-p', String(port), '-h', '127.0.0.1', ...argumentsOf(settings)],
       cwd: folder,
       logFile,
       guarded: true,
@@ -68,13 +94,20 @@ export const startPostgres = async (programs: string, folder: string): Promise<P
   }
 }
 
-const settings = (): readonly string[] =>
-  ['unix_socket_directories=', 'fsync=off', 'full_page_writes=off'].flatMap((setting) => ['-c', setting])
+const argumentsOf = (settings: readonly string[]): readonly string[] =>
+  ['unix_socket_directories=', 'fsync=off', 'full_page_writes=off', ...settings].flatMap((setting) => ['-c', setting])
 
-const initialise = async (programs: string, folder: string, data: string, password: string, account?: Account) => {
+/** Makes a data folder, whose user `muster` has the password. */
+export const initialise = async (
+  programs: string,
+  folder: string,
+  data: string,
+  password: string,
+  account: Account | undefined,
+): Promise<void> => {
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, password, { mode: 0o600 })
-  if (account !== undefined) await chown(passwordFile, account.uid, account.gid)
+  await giveTo(account, passwordFile)
   const locale = ['--encoding=UTF8', '--locale=C.UTF-8']
   const access = ['--username=muster', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   await run(join(programs, 'initdb'), ['-D', data, '--no-sync', ...locale, ...access], { cwd: folder, ...account })
@@ -87,6 +120,14 @@ const answers = async (programs: string, port: number): Promise<boolean> => {
   } catch {
     return false
   }
+}
+
+/** Whom the server has to run as. */
+export const serverAccount = async (): Promise<Account | undefined> =>
+  process.getuid?.() === 0 ? accountOf('postgres') : undefined
+
+export const giveTo = async (account: Account | undefined, path: string): Promise<void> => {
+  if (account !== undefined) await chown(path, account.uid, account.gid)
 }
 
 const accountOf = async (name: string): Promise<Account> => {

@@ -14,7 +14,7 @@ export interface Program {
   readonly env?: NodeJS.ProcessEnv
   /** Both output streams are appended here. */
   readonly logFile: string
-  /** True: ends with us, however we end. False: lives on after us, until somebody stops it by its pid. */
+  /** True: ends with us, however we end. False: lives on after us, until it is stopped by its pid. */
   readonly guarded: boolean
   /** Runs as this user, which only root can ask for. */
   readonly user?: { readonly uid: number; readonly gid: number }

@@ -1,7 +1,7 @@
 /** Why no container can be started here, and the mend; undefined when Docker, or whatever else testcontainers finds, answers. */
 export const noContainers = async (): Promise<string | undefined> => {
   try {
-    // Loaded only when somebody asks: the package and what it brings take a while.
+    // Loaded only when it is needed: the package and what it brings take a while.
     const { getContainerRuntimeClient } = await import('testcontainers')
     await getContainerRuntimeClient()
     return undefined

@@ -10,7 +10,7 @@ const [LOWEST, HIGHEST] = [10_000, 32_767]
 
 const handedOut = new Set<number>()
 
-/** A TCP port of 127.0.0.1 that nobody listens on now; another one at each call. */
+/** A TCP port of 127.0.0.1 that no process listens on now; another one at each call. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(LOWEST, HIGHEST + 1)
@@ -32,7 +32,7 @@ const isFree = async (port: number): Promise<boolean> => {
   return true
 }
 
-/** Whether somebody accepts connections on this port of 127.0.0.1. */
+/** Whether a process accepts connections on this port of 127.0.0.1. */
 export const accepts = async (port: number): Promise<boolean> => {
   const socket = connect(port, '127.0.0.1')
   try {

@@ -47,7 +47,7 @@ const record = async (controller: ControllerName, calls: readonly Call[], passed
   const grant = rightsByController[controller]
   const { testAccount } = grant
   const own = calls.filter(({ account }) => account === testAccount)
-  if (own.length === 0) throw new Error(`${controller}: nobody called anything as ${testAccount}: see above why`)
+  if (own.length === 0) throw new Error(`${controller}: there was no call as ${testAccount}: see above why`)
   const before = await recorded(controller)
   // Tests that fail have not made every call.
   const kept = passed || before === '' ? [] : callsIn(parseRecording(before))

@@ -9,7 +9,7 @@ export const RECORDING = 'MUSTER_RECORD_CALLS'
 /** What one controller was seen to call: verbs by API group ('' for core) and resource. */
 export type Recording = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
-/** A call, whoever's and of whatever object. */
+/** A call, of any user and any object. */
 export type Called = Pick<Call, 'verb' | 'group' | 'resource'>
 
 /** The calls as a recording: each verb once, everything in a fixed order. */

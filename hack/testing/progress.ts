@@ -50,7 +50,7 @@ export const describeProgress = ({ files, tests, running, secondsLeft }: Progres
     .map(({ file, seconds }) => `${shortName(file)} (${describeSeconds(seconds)})`)
   return [
     `${files.done} of ${files.all} files, ${tests.passed} tests passed${failed}`,
-    // Nothing is left of files that take longer than ever: then nobody knows.
+    // Nothing is left of files that take longer than ever: then it is unknown.
     ...(secondsLeft >= 1 ? [`about ${describeSeconds(secondsLeft)} left`] : []),
     ...(now.length > 0 ? [`now ${now.join(', ')}`] : []),
   ].join('; ')

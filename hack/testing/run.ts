@@ -37,26 +37,26 @@ const NEVER_ENDED: Outcome = {
 const LOOK_EVERY = 2_000
 
 /** Runs vitest's tests, and stops the servers that they share. Says what went wrong, and rejects only for options that vitest refuses. */
-export const runTests = async (wanted: TestSelection, say: (line: string) => void): Promise<RunEnd> => {
+export const runTests = async (selection: TestSelection, say: (line: string) => void): Promise<RunEnd> => {
   const startedAt = performance.now()
   const counting = countingReporter()
   const timing = runReporter(readDurations())
   const vitest = await createVitest('test', {
-    ...wanted.options,
+    ...selection.options,
     watch: false,
     // Its summary would be a second live line.
     reporters: [['default', { summary: false }], counting, timing],
   })
   const processes = processCosts()
   const looking = setInterval(processes.look, LOOK_EVERY)
-  const { tally, unsteady } = await runs(vitest, counting, timing, wanted, say)
+  const { tally, unsteady } = await runs(vitest, counting, timing, selection, say)
   processes.look()
   await vitest.close()
   clearInterval(looking)
   // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
   const foundAtTheEnd = tally.failed.length === 0 && (process.exitCode ?? 0) !== 0
   // A part of a file says nothing of how long the file takes.
-  const whole = wanted.options.testNamePattern === undefined
+  const whole = selection.options.testNamePattern === undefined
   if (whole) writeDurations(Object.fromEntries(timing.costs().map(({ file, seconds }) => [file, seconds])))
   return {
     tally: foundAtTheEnd ? { ...tally, failed: ['the end of the run: see above'] } : tally,

@@ -2,7 +2,7 @@ import { setInterval } from 'node:timers'
 import { liveLine } from './live-line.ts'
 import { describeProgress, type Progress } from './progress.ts'
 
-/** Milliseconds between two lines where nobody looks at a terminal. */
+/** Milliseconds between two lines where the output is no terminal. */
 const LINE_EVERY = 60_000
 
 /** Keeps people informed: on a terminal a line that is always up to date, else a line a minute. Dispose of it at the end. */

@@ -8,12 +8,19 @@ const REPOSITORY = join(import.meta.dirname, '..', '..')
 const SOURCES = '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test,examples}/**/*.ts'
 const PAGES = '{README.md,docs/**/*.md}'
 
-/** A banned word: in names (files, folders, what is declared), as a whole name in sources (a test's locals are read beside their use), or in texts (comments, messages, pages). */
+/**
+ * A banned word: in names (files, folders, what is declared, parameters, properties), as a whole name in sources (a test's locals are
+ * read beside their use), in comments, or in texts (comments, messages, pages). `except` is what may be said all the same: a phrase of comments, or a name in one file.
+ */
 export interface BannedWord {
-  readonly where: 'name' | 'whole' | 'text'
+  readonly where: (typeof PLACES)[number]
   /** Lower case; the words of a name are parted by dashes. */
   readonly word: string
+  /** Of an exception: the only file that it is for. */
+  readonly file?: string
 }
+
+const PLACES = ['name', 'whole', 'comment', 'except', 'text'] as const
 
 /** A place that uses a banned word. */
 export interface UseOfWord {
@@ -33,9 +40,10 @@ export const parseWords = (text: string): readonly BannedWord[] =>
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .map((line) => {
       const [where, ...words] = line.split(' ')
-      if (where !== 'name' && where !== 'whole' && where !== 'text')
-        throw new Error(`hack/words.txt: "${line}" begins with none of name, whole, text`)
-      return { where, word: words.join(' ').toLowerCase() }
+      const known = PLACES.find((place) => place === where)
+      if (known === undefined) throw new Error(`hack/words.txt: "${line}" begins with none of ${PLACES.join(', ')}`)
+      const [word = '', file] = words.join(' ').split(' in ')
+      return { where: known, word: word.toLowerCase(), ...(file !== undefined && { file }) }
     })
 
 /** The words of a name: "letGo", "LET_GO" and "let-go" are the same two. */
@@ -48,21 +56,57 @@ export const wordsOf = (name: string): string =>
 
 const DECLARATION = /\b(?:const|let|function\*?|class|interface|type|enum)\s+([A-Za-z_$][\w$]*)/g
 
-/** Where a file uses banned words in its path, its declared names and its text. */
+/** A property, a method's or function's parameter with its type: only these have the colon at once behind the name. */
+const MEMBER = /(?<![\w$.])([A-Za-z_$][\w$]*)\??:(?=\s)/g
+
+/** Parameters without types, and what they take apart. */
+const PARAMETERS = /\(([\w$\s,{}[\].:?|<>]*)\)\s*=>/g
+
+/** Comments, and literals in which what looks like code or a comment is none. */
+const COMMENT_OR_LITERAL =
+  /(\/\/[^\n]*|\/\*[\s\S]*?\*\/)|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[=(,:[!&|?{};>]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g
+
+/** The code and the comments of a source, each with the line breaks of the whole, so that lines keep their numbers. */
+const partSource = (text: string): { readonly code: string; readonly comments: string } => {
+  const breaks = (part: string) => part.replaceAll(/[^\n]/g, '')
+  let comments = ''
+  let end = 0
+  const code = text.replaceAll(COMMENT_OR_LITERAL, (found: string, comment: string | undefined, at: number) => {
+    comments += breaks(text.slice(end, at)) + (comment ?? breaks(found))
+    end = at + found.length
+    return breaks(found)
+  })
+  return { code, comments }
+}
+
+/** Every name that a line of code gives to something: what it declares, properties, parameters. */
+const namesIn = (line: string): readonly string[] => [
+  ...[...line.matchAll(DECLARATION), ...line.matchAll(MEMBER)].map(([, name = '']) => name),
+  ...[...line.matchAll(PARAMETERS)].flatMap(([, list = '']) => list.match(/[A-Za-z_$][\w$]*/g) ?? []),
+]
+
+/** Where a file uses banned words in its path, in the names that it gives, in its comments and its text. */
 export const usesIn = (file: string, text: string, banned: readonly BannedWord[]): readonly UseOfWord[] => {
+  const exceptions = banned.filter((one) => one.where === 'except' && (one.file ?? file) === file)
   const names = banned.filter(({ where }) => where === 'name' || (where === 'whole' && !isTest(file)))
   const has = (name: string, { where, word }: BannedWord) =>
-    where === 'whole' ? wordsOf(name) === word : `-${wordsOf(name)}-`.includes(`-${word}-`)
+    (where === 'whole' ? wordsOf(name) === word : `-${wordsOf(name)}-`.includes(`-${word}-`)) &&
+    exceptions.every((exception) => exception.word !== wordsOf(name))
+  const isIn = (content: string, word: string) => new RegExp(`\\b${word}\\b`, 'i').test(content)
+  const { code, comments } = file.endsWith('.ts') ? partSource(text) : { code: '', comments: '' }
+  const lines = { text: text.split('\n'), code: code.split('\n'), comments: comments.split('\n') }
+
   const uses: UseOfWord[] = []
   for (const part of file.split('/'))
     for (const one of names)
       if (has(part.replace(/(\.test)?\.ts$/, ''), one)) uses.push({ file, found: part, word: one.word })
-  for (const [index, content] of text.split('\n').entries()) {
+  for (const [index, content] of lines.text.entries()) {
     const line = index + 1
-    for (const [, name = ''] of file.endsWith('.ts') ? content.matchAll(DECLARATION) : [])
+    for (const name of new Set(namesIn(lines.code[index] ?? '')))
       for (const one of names) if (has(name, one)) uses.push({ file, line, found: name, word: one.word })
+    const comment = exceptions.reduce((rest, { word }) => rest.replaceAll(word, ''), lines.comments[index] ?? '')
     for (const { where, word } of banned)
-      if (where === 'text' && new RegExp(`\\b${word}\\b`, 'i').test(content))
+      if ((where === 'text' && isIn(content, word)) || (where === 'comment' && isIn(comment, word)))
         uses.push({ file, line, found: word, word })
   }
   return uses

@@ -16,7 +16,7 @@ export interface FleetNats {
   readonly credentials: string
 }
 
-/** Makes the keys of the operator and of each device, and starts a NATS server that lets in nobody else. */
+/** Makes the keys of the operator and of each device, and starts a NATS server that lets in no others. */
 export const startFleetNats = async (run: Run, scratch: string, logs: string): Promise<FleetNats> => {
   const credentials = join(scratch, 'fleet-credentials')
   await writeCredentials(DEVICES, credentials)

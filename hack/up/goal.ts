@@ -1,11 +1,12 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Run } from './run.ts'
 import type { Screen } from './screen.ts'
 
 /** Until when a goal must be reached, in milliseconds. */
 const GOAL_TIMEOUT = 180_000
 
-/** Takes what has changed, how everything is now, and what of that is not yet as wanted: all, when nobody says. */
-export type OnSighting = (news: readonly string[], picture: readonly string[], missing?: readonly string[]) => void
+/** Takes what has changed, how everything is now, and what of that is not yet as wanted: all, when none is given. */
+export type OnSighting = (changes: readonly string[], picture: readonly string[], missing?: readonly string[]) => void
 
 /** Shows something on its way to a goal. @throws Error with how it was last, when that takes too long; the run's reason when it ends */
 export const untilGoal = async <T>(
@@ -13,15 +14,15 @@ export const untilGoal = async <T>(
   screen: Screen,
   follow: (signal: AbortSignal, onSighting: OnSighting) => Promise<T>,
 ): Promise<T> => {
-  const limit = AbortSignal.timeout(GOAL_TIMEOUT)
+  using limit = new AbortScope(run.signal).within(GOAL_TIMEOUT)
   let latest: readonly string[] = ['nothing has changed']
   try {
-    return await follow(AbortSignal.any([run.signal, limit]), (news, picture, missing = picture) => {
+    return await follow(limit.signal, (changes, picture, missing = picture) => {
       latest = missing
-      screen.news(news, picture)
+      screen.showProgress(changes, picture)
     })
   } catch (error) {
-    if (!limit.aborted) throw error
+    if (run.signal.aborted || !limit.signal.aborted) throw error
     throw new Error(`after ${GOAL_TIMEOUT / 60_000} minutes ${latest.join('; ')}`, { cause: error })
   }
 }

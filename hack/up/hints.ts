@@ -6,7 +6,7 @@ import { NAMESPACE, type Up } from './steps.ts'
 /** What to do next, as lines to copy. @param kubectl the program's name, or its path when it is not on the PATH */
 export const hints = ({ cluster, apiUrl, managers, runsUrl }: Up, logs: string, kubectl: string): readonly string[] => {
   const choose = cluster.ours ? [] : [`  ${kubectl} config use-context ${cluster.context}`]
-  const hasFleet = managers.some(({ who }) => who === FLEET.who)
+  const hasFleet = managers.some(({ subject }) => subject === FLEET.subject)
   return [
     '',
     'Muster is up. Look around:',
@@ -25,7 +25,7 @@ export const hints = ({ cluster, apiUrl, managers, runsUrl }: Up, logs: string, 
     ...managers.map(({ metricsUrl }) => `  curl -s ${metricsUrl} | grep -E '^(hyperfleet|hive|fleet|muster)_'`),
     `  curl -s '${runsUrl}?task=cluster-config&limit=1'`,
     'Dashboards, one a manager; each shows what its manager looks after:',
-    ...managers.map(({ who, dashboardUrl }) => `  ${dashboardUrl}  ${who}`),
+    ...managers.map(({ subject, dashboardUrl }) => `  ${dashboardUrl}  ${subject}`),
     `Logs: ${logs}/*.log`,
   ]
 }

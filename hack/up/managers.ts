@@ -9,9 +9,9 @@ export interface Place extends Home {
 
 /** One that runs. */
 export interface RunningManager {
-  readonly who: string
+  readonly subject: string
   readonly metricsUrl: string
-  /** Open to whoever is on this machine. */
+  /** Open to every user of this machine. */
   readonly dashboardUrl: string
   readonly tokenFile: string
 }
@@ -23,10 +23,10 @@ export const startManager = async (
   ...more: readonly string[]
 ): Promise<RunningManager> => {
   const { run, logs } = place
-  const { who } = manager
+  const { subject } = manager
   const { args, env, dashboardUrl, tokenFile } = await settingOf(place, manager, ...more)
-  const child = await startMuster({ name: 'manager', log: who.toLowerCase(), args, folder: logs, env })
-  run.undo(`Stopping the manager of the ${who}`, async () => void (await child.stop()))
+  const child = await startMuster({ name: 'manager', log: subject.toLowerCase(), args, folder: logs, env })
+  run.undo(`Stopping the manager of the ${subject}`, async () => void (await child.stop()))
   run.watch(child)
-  return { who, metricsUrl: child.metricsUrl, dashboardUrl, tokenFile }
+  return { subject, metricsUrl: child.metricsUrl, dashboardUrl, tokenFile }
 }

@@ -44,7 +44,7 @@ export const missing = async ({ kubectl }: Cluster, manifests: readonly Manifest
   return missingFrom(itemsOf(found), manifests)
 }
 
-/** Applies manifests and waits until new kinds are served. Fields that somebody else set otherwise are a conflict. */
+/** Applies manifests and waits until new kinds are served. Fields that another program set otherwise are a conflict. */
 export const apply = async ({ kubectl }: Cluster, manifests: readonly Manifest[]): Promise<void> => {
   await kubectl(['apply', '--server-side', '--field-manager=muster-up', '-f', '-'], { input: asYaml(manifests) })
   const kinds = manifests.filter(({ kind }) => kind === 'CustomResourceDefinition').map(({ metadata }) => metadata.name)

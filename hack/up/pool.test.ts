@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { describePoolChanges, isFilled, isFree, isRefilled, type PoolSighting, poolPicture } from './pool.ts'
 
 const sighting = (over: Partial<PoolSighting>): PoolSighting => ({
-  wanted: 3,
+  size: 3,
   ready: 0,
   claimed: 0,
   inventory: '4/4',

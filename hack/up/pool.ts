@@ -14,7 +14,7 @@ export const CLAIM = 'demo'
 
 /** What has been seen of the pool. */
 export interface PoolSighting {
-  readonly wanted: number
+  readonly size: number
   /** Unclaimed clusters that run. */
   readonly ready: number
   readonly claimed: number
@@ -26,11 +26,11 @@ export interface PoolSighting {
   readonly claim: string | undefined
 }
 
-export const isFilled = ({ wanted, ready }: PoolSighting): boolean => ready === wanted
+export const isFilled = ({ size, ready }: PoolSighting): boolean => ready === size
 export const isRefilled = (sighting: PoolSighting): boolean => isFilled(sighting) && sighting.claimed === 1
-/** Nobody has a cluster, and none is left over. */
+/** No claim has a cluster, and none is left over. */
 export const isFree = (sighting: PoolSighting): boolean =>
-  isFilled(sighting) && sighting.claim === undefined && sighting.clusters.size === sighting.wanted
+  isFilled(sighting) && sighting.claim === undefined && sighting.clusters.size === sighting.size
 
 /** What has changed, a line each. */
 export const describePoolChanges = (before: PoolSighting | undefined, now: PoolSighting): readonly string[] => {
@@ -53,7 +53,7 @@ export const poolPicture = (now: PoolSighting): readonly string[] => [
 
 const summary = (sighting: PoolSighting | undefined): string | undefined =>
   sighting &&
-  `clusterpool/${POOL} has ${sighting.ready} of ${sighting.wanted} clusters ready, ${sighting.claimed} claimed, inventory ${sighting.inventory}`
+  `clusterpool/${POOL} has ${sighting.ready} of ${sighting.size} clusters ready, ${sighting.claimed} claimed, inventory ${sighting.inventory}`
 
 /** Between two looks at the cluster. */
 const POLL_INTERVAL_MS = 300
@@ -96,7 +96,7 @@ const look = async (api: Api, namespace: string): Promise<PoolSighting | undefin
   const { size } = pool.spec
   const { ready = 0, claimed = 0, inventorySummary = 'not looked at' } = pool.status ?? {}
   return {
-    wanted: size,
+    size: size,
     ready,
     claimed,
     inventory: inventorySummary,

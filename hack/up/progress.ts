@@ -65,8 +65,8 @@ const cellsOf = (sighting: Sighting): readonly string[] => {
 }
 
 /** The sightings as aligned columns, with a line of headers. */
-export const progressTable = (sightings: readonly Sighting[]): readonly string[] => {
-  const rows = [HEADERS, ...sightings.map(cellsOf)]
+export const progressTable = (observations: readonly Sighting[]): readonly string[] => {
+  const rows = [HEADERS, ...observations.map(cellsOf)]
   const widths = HEADERS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) =>
     row

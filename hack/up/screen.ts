@@ -12,7 +12,7 @@ export interface Screen {
   /** The step ended badly. */
   failed(): void
   /** News: lines that stay, and a picture of how things are now that replaces the one before. */
-  news(lines: readonly string[], picture: readonly string[]): void
+  showProgress(lines: readonly string[], picture: readonly string[]): void
   /** Lines that stay. */
   print(...lines: readonly string[]): void
 }
@@ -28,7 +28,7 @@ export const plainScreen = (write: (line: string) => void): Screen => {
     note: (line) => write(`    ${line.trim()}`),
     done: (result) => write(`✓ ${title}${result === '' ? '' : `: ${result}`}`),
     failed: () => write(`✗ ${title}`),
-    news: (lines) => write(lines.map((line) => `    ${line}`).join('\n')),
+    showProgress: (lines) => write(lines.map((line) => `    ${line}`).join('\n')),
     print: (...lines) => write(lines.join('\n')),
   }
 }
@@ -67,7 +67,7 @@ export const liveScreen = (terminal: NodeJS.WriteStream): Screen => {
     },
     done: (result) => end(styleText('green', '✓'), `${title}${result === '' ? '' : styleText('dim', `: ${result}`)}`),
     failed: () => end(styleText('red', '✗'), title ?? ''),
-    news: (_, picture) => {
+    showProgress: (_, picture) => {
       below = picture
       draw()
     },

@@ -1,6 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { startCluster } from '../cluster/choose.ts'
 import type { Cluster, ClusterRequest } from '../cluster/cluster.ts'
 import { apiArgs, DEVELOPER } from '../muster/api.ts'
@@ -14,14 +13,15 @@ import { freePort } from '../process/ports.ts'
 import { operatorArgs, startAgents, startFleetNats } from './agents.ts'
 import { followFleet, isRolledOut, isThere, removeDevices } from './fleet.ts'
 import { untilGoal } from './goal.ts'
-import { type Hyperfleet, hyperfleet, type Resource } from './hyperfleet.ts'
+import { hyperfleet } from './hyperfleet.ts'
 import { type Place, type RunningManager, startManager } from './managers.ts'
 import { apply, type Manifest, missing, pointedAt, remove, render, resting } from './manifests.ts'
 import { startMuster } from './muster.ts'
 import { CLAIM, followPool, isFilled, isFree, isRefilled, POOL, type PoolSighting, removePool } from './pool.ts'
-import { follow, progressLine, progressTable, type Sighting } from './progress.ts'
+import type { Sighting } from './progress.ts'
 import type { Run } from './run.ts'
-import { DELETED, SAMPLES, type Sample, TYPES } from './samples.ts'
+import { createSamples, deleteAll, isGone, isReady, untilAll } from './sample-resources.ts'
+import { DELETED } from './samples.ts'
 import type { Screen } from './screen.ts'
 
 /** What is up when all steps are done. */
@@ -31,11 +31,11 @@ export interface Up {
   readonly managers: readonly RunningManager[]
   /** Of the last runs of the adapters' tasks. */
   readonly runsUrl: string
-  readonly sightings: readonly Sighting[]
+  readonly observations: readonly Sighting[]
 }
 
 export interface Settings {
-  readonly wanted: ClusterRequest
+  readonly request: ClusterRequest
   /** Where the logs go. */
   readonly logs: string
 }
@@ -44,18 +44,15 @@ export const NAMESPACE = 'hyperfleet-system'
 
 const KUSTOMIZE = join(import.meta.dirname, '..', '..', 'kustomize')
 
-/** How long the adapters may take to clean up at the end, in milliseconds. */
-const CLEANUP_TIMEOUT_MS = 60_000
-
 /** Everything that `npm run up` does, in order. Each step says how it is undone as soon as it has done something. */
-export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settings): Promise<Up> => {
+export const bringUp = async (run: Run, screen: Screen, { request, logs }: Settings): Promise<Up> => {
   const scratch = await temporaryFolder('up')
   run.undo(undefined, () => rm(scratch, { recursive: true, force: true }))
 
   const cluster = await run.step(
     'Find or start a cluster',
     async (note) => {
-      const found = await startCluster({ wanted, say: note, signal: run.signal })
+      const found = await startCluster({ request, say: note, signal: run.signal })
       if (found.ours) run.undo('Stopping the cluster', found.stop)
       return found
     },
@@ -122,7 +119,7 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
   await run.step('Apply kustomize/samples', async () => {
     const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl, adapters.tokenFile))
     await applyForNow(run, cluster, 'Removing the samples', samples)
-    // Its clusters go as long as somebody takes them down.
+    // Its clusters go only while an adapter takes them down.
     if (!cluster.ours) run.undo('Deleting the sample pool', () => removePool(cluster, NAMESPACE))
   })
 
@@ -183,7 +180,7 @@ export const bringUp = async (run: Run, screen: Screen, { wanted, logs }: Settin
     apiUrl,
     managers: [sentinels, adapters, ...pools, ...fleet],
     runsUrl: adapters.runsUrl,
-    sightings: left,
+    observations: left,
   }
 }
 
@@ -233,35 +230,6 @@ const startBroker = async (run: Run, logs: string, note: (line: string) => void)
   return nats.url
 }
 
-const createSamples = async (api: Hyperfleet): Promise<readonly Resource[]> => {
-  const created = new Map<Sample['name'], Resource>()
-  for (const sample of SAMPLES) {
-    const owner = sample.cluster === undefined ? undefined : created.get(sample.cluster)
-    created.set(sample.name, await api.create(sample, owner))
-  }
-  return [...created.values()]
-}
-
-/** What the adapters have applied for them goes with them, so this needs the managers. */
-const deleteAll = async (apiUrl: string, token: string): Promise<void> => {
-  const signal = AbortSignal.timeout(CLEANUP_TIMEOUT_MS)
-  const api = hyperfleet(apiUrl, token, signal)
-  // Those of the pool go with it.
-  const left = (await Promise.all(TYPES.map(api.list)))
-    .flat()
-    .filter(({ labels }) => labels?.[REGISTRATION] === undefined)
-  await Promise.all(
-    left.filter(({ owner_references: owner }) => owner === undefined).map(({ href }) => api.remove(href)),
-  )
-  await follow(
-    api,
-    left,
-    (all) => all.every(isGone),
-    signal,
-    () => undefined,
-  )
-}
-
 /** Follows the sample pool until it has reached the goal. */
 const untilPool = (
   run: Run,
@@ -272,28 +240,4 @@ const untilPool = (
 ): Promise<PoolSighting> =>
   untilGoal(run, screen, (signal, onSighting) =>
     followPool({ cluster, namespace: NAMESPACE, last, signal, onSighting }, isDone),
-  )
-
-const isReady = ({ resource }: Sighting): boolean => resource.status.phase === 'Ready'
-const isGone = (sighting: Sighting): boolean => sighting.isGone
-
-/** Follows resources until each has reached the goal. */
-const untilAll = (
-  run: Run,
-  screen: Screen,
-  api: Hyperfleet,
-  resources: readonly Resource[],
-  isDone: (sighting: Sighting) => boolean,
-): Promise<readonly Sighting[]> =>
-  untilGoal(run, screen, (signal, onSighting) =>
-    follow(
-      api,
-      resources,
-      (all) => all.every(isDone),
-      signal,
-      (all, latest) => {
-        const missing = all.filter((sighting) => !isDone(sighting)).map(progressLine)
-        onSighting([progressLine(latest)], progressTable(all), missing)
-      },
-    ),
   )

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { stateFolder } from '../cluster/named/state.ts'
 import { findKubectl, onPath } from '../cluster/programs.ts'
+import { sweepFoldersOfTheDead } from '../process/owners.ts'
 import { hints, tabulateObjects } from './hints.ts'
 import { progressTable } from './progress.ts'
 import { createRun, Interrupted } from './run.ts'
@@ -40,7 +41,7 @@ const program = new Command('npm run up --')
   .allowExcessArguments(false)
   .parse()
 
-const { once, ...wanted } = program.opts<Options>()
+const { once, ...request } = program.opts<Options>()
 
 const INTERRUPTED = 130
 /** A terminal, npm and hack/run.mjs may each deliver the same Ctrl-C; later than this it is another one. Milliseconds. */
@@ -66,14 +67,15 @@ const ended = (): Promise<Error> =>
 
 const main = async (): Promise<number> => {
   const home = join(stateFolder(), 'up')
+  await sweepFoldersOfTheDead()
   const endTurn = await takeTurn(join(home, 'turn.json'))
   run.undo(undefined, endTurn)
   const logs = join(home, 'logs')
   await rm(logs, { recursive: true, force: true })
   await mkdir(logs, { recursive: true, mode: 0o700 })
 
-  const up = await bringUp(run, screen, { wanted, logs })
-  screen.print('', ...progressTable(up.sightings), '', await tabulateObjects(up.cluster))
+  const up = await bringUp(run, screen, { request, logs })
+  screen.print('', ...progressTable(up.observations), '', await tabulateObjects(up.cluster))
   if (once) return 0
   screen.print(...hints(up, logs, onPath('kubectl') === undefined ? (findKubectl() ?? 'kubectl') : 'kubectl'))
 

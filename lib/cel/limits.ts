@@ -1,3 +1,6 @@
+import type { LibErrors } from '../errors/catalogue.ts'
+import { errorOf } from '../errors/error-of.ts'
+
 /**
  * What one evaluation may use. The evaluator is synchronous, so nothing outside can stop it: it counts its own steps and
  * sizes instead, and ends itself. A step is one node of the expression evaluated once; work that grows with its operands
@@ -31,7 +34,7 @@ export const DEFAULT_LIMITS: Limits = {
 }
 
 /** Which limit was met; becomes a CelLimitError where the expression is known. */
-export class LimitReached extends Error {
+export class LimitReached extends errorOf<LibErrors>('LimitReached') {
   readonly limit: keyof Limits
   constructor(limit: keyof Limits, message: string) {
     super(message)

@@ -10,8 +10,11 @@
  *   undefined in an object    ──► (absent)
  *                                 optional                ──► its value, undefined without one
  */
+
 import { Optional } from '@marcbachmann/cel-js'
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator'
+import type { LibErrors } from '../errors/catalogue.ts'
+import { errorOf } from '../errors/error-of.ts'
 import { LimitReached, type Limits, tooDeep, tooLong, tooMany } from './limits.ts'
 
 export { Duration, Optional, UnsignedInt }
@@ -22,7 +25,7 @@ const MIN_INT = -(2n ** 63n)
 export const isInt64 = (value: bigint): boolean => value >= MIN_INT && value <= MAX_INT
 
 /** A JavaScript value that CEL has no type for. */
-export class ValueError extends Error {}
+export class ValueError extends errorOf<LibErrors>('ValueError') {}
 
 const describe = (value: unknown): string =>
   typeof value === 'object' && value !== null

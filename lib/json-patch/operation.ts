@@ -2,6 +2,9 @@
  * The grammar of a JSON Patch operation (RFC 6902, section 4), checked before anything is done with it. Objects come from
  * people and from the cluster, so nothing about their shape is assumed.
  */
+
+import type { LibErrors } from '../errors/catalogue.ts'
+import { errorOf } from '../errors/error-of.ts'
 import type { Json } from './json.ts'
 import { formatPointer, isObject, parsePointer } from './pointer.ts'
 
@@ -18,13 +21,12 @@ export interface ReadOperation {
 }
 
 /** A patch that can't be applied as it is written. */
-export class PatchError extends Error {
+export class PatchError extends errorOf<LibErrors>('PatchError') {
   /** Which operation, counted from 0. */
   readonly index: number
 
-  constructor(index: number, said: string, sentence: string) {
-    super(`operation ${index} (${said}): ${sentence}`)
-    this.name = 'PatchError'
+  constructor(index: number, written: string, sentence: string) {
+    super(`operation ${index} (${written}): ${sentence}`)
     this.index = index
   }
 }

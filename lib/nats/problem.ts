@@ -1,3 +1,6 @@
+import type { LibErrors } from '../errors/catalogue.ts'
+import { errorOf } from '../errors/error-of.ts'
+
 /** Why the fleet can't use NATS: the catalogue. The message says what to do. */
 export type NatsReason =
   /** No server answers there, or the connection broke. */
@@ -12,12 +15,15 @@ export type NatsReason =
   | 'BucketRefused'
   /** A bucket was deleted, or made anew, while it was watched. */
   | 'BucketGone'
+  /** A bucket has earlier revisions than it had: it was restored from a backup. */
+  | 'BucketWentBack'
+  /** Values of a bucket were removed past its watchers. */
+  | 'BucketPurged'
 
-export class NatsProblem extends Error {
+export class NatsProblem extends errorOf<LibErrors>('NatsProblem') {
   readonly reason: NatsReason
   constructor(reason: NatsReason, problem: string, options?: ErrorOptions) {
     super(problem, options)
-    this.name = 'NatsProblem'
     this.reason = reason
   }
 }

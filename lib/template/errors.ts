@@ -1,3 +1,6 @@
+import type { LibErrors } from '../errors/catalogue.ts'
+import { errorOf } from '../errors/error-of.ts'
+
 /** Where in a template, counted from 1 as editors do. */
 export interface Place {
   readonly line: number
@@ -33,4 +36,4 @@ export class TemplateRenderError extends TemplateError {
 }
 
 /** Thrown where the place is not known; the renderer adds it. */
-export class Refusal extends Error {}
+export class Refusal extends errorOf<LibErrors>('Refusal') {}

@@ -1,3 +1,4 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Api } from '../client/api.ts'
 import { type Reflector, reflect } from '../client/reflector.ts'
 import type { Clock } from '../model/clock.ts'
@@ -106,7 +107,8 @@ export const rotateCertificates = (options: CertRotationOptions): CertRotation =
         const message = error instanceof Error ? error.message : String(error)
         log.warn(`webhook certificates can't be set up, retrying: ${message}`, { err: error })
       }
-      await restUntil(clock.now().getTime() + delay, AbortSignal.any([signal, sleep.signal]))
+      using either = new AbortScope(signal, sleep.signal)
+      await restUntil(clock.now().getTime() + delay, either.signal)
     }
     established.resolve(false)
     await Promise.all([secrets.stopped, ...configurations.map(({ seen }) => seen.stopped)])

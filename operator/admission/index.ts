@@ -23,6 +23,14 @@ export interface AdmissionOptions {
   readonly mutating?: string
 }
 
+interface AdmissionEnvironment {
+  readonly api: Api
+  readonly clock: Clock
+  readonly log: Logger
+  /** How long reviews in flight have at a stop, in milliseconds. */
+  readonly stopTimeoutMs: number
+}
+
 export interface Admission {
   /** The port, once the API server can call us; undefined when stopped before. @throws BindingError */
   readonly serving: Promise<number | undefined>
@@ -33,7 +41,7 @@ export interface Admission {
 export const serveAdmission = (
   definitions: readonly Definition[],
   { binding, ...trusted }: AdmissionOptions,
-  { api, clock, log }: { readonly api: Api; readonly clock: Clock; readonly log: Logger },
+  { api, clock, log, stopTimeoutMs }: AdmissionEnvironment,
 ): Admission => {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -51,7 +59,7 @@ export const serveAdmission = (
     serving: trust.established.then((established) => (established ? server.listening : undefined)),
     async stop() {
       stopping.abort(new Error('the operator is stopping'))
-      await Promise.all([server.stop(), trust.stopped])
+      await Promise.all([server.stop(stopTimeoutMs), trust.stopped])
     },
   }
 }

@@ -1,7 +1,9 @@
 import jsonPatch, { type Operation } from 'fast-json-patch'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { isJsonObject, type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { AdmissionContext, Writable } from '../engine/context.ts'
 import type { AdmissionHandler } from '../engine/definition.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
 import { PermanentError, TemporaryError } from '../model/errors.ts'
 import { matches } from '../model/filters.ts'
 import type { Logger } from '../model/log.ts'
@@ -30,10 +32,9 @@ export interface AdmissionResponse {
 }
 
 /** A body that is no AdmissionReview. */
-export class ReviewError extends Error {
+export class ReviewError extends errorOf<OperatorErrors>('ReviewError') {
   constructor(problem: string) {
     super(`not an AdmissionReview of admission.k8s.io/v1: ${problem}`)
-    this.name = 'ReviewError'
   }
 }
 

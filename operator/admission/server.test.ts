@@ -28,7 +28,7 @@ beforeAll(async () => {
   server.serve(await signLeaf(authority, ['127.0.0.1'], Date.now()))
   port = await server.listening
 })
-afterAll(() => server.stop())
+afterAll(() => server.stop(0))
 
 describe('the webhook server', () => {
   it('answers a review with its uid', async () => {
@@ -57,5 +57,46 @@ describe('the webhook server', () => {
     server.serve(await signLeaf(next, ['127.0.0.1'], Date.now()))
     await expect(post('/validate/widgets', '{}')).rejects.toThrow('certificate')
     expect((await post('/validate/widgets', '{}', next.certificate)).code).toBe(400)
+  })
+})
+
+describe('RUNTIME-51: a stop', () => {
+  let begun = Promise.withResolvers<void>()
+  let answer = Promise.withResolvers<void>()
+  const review = { uid: 'r', operation: 'CREATE', object: { metadata: {} }, oldObject: null, userInfo: {} }
+  const body = JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: review })
+  const slow = {
+    ...definition,
+    validators: [
+      {
+        id: 'slow',
+        filters: {},
+        run: async () => {
+          begun.resolve()
+          await answer.promise
+        },
+      },
+    ],
+  } as unknown as Definition
+
+  it.each([
+    ['answers the review that is in flight', 60_000, true],
+    ['cuts a review that is not answered in time', 0, false],
+  ])('%s', async (_, graceMs, isAnswered) => {
+    begun = Promise.withResolvers()
+    answer = Promise.withResolvers()
+    const stopped = createWebhookServer([slow], { host: '127.0.0.1', port: 0 }, log)
+    stopped.serve(await signLeaf(authority, ['127.0.0.1'], Date.now()))
+    port = await stopped.listening
+    const asked = post('/validate/widgets', body).then(
+      ({ code }) => code === 200,
+      () => false,
+    )
+    await begun.promise
+    const ended = stopped.stop(graceMs)
+    if (isAnswered) answer.resolve()
+    expect(await asked).toBe(isAnswered)
+    await ended
+    await expect(post('/validate/widgets', body)).rejects.toThrow('ECONNREFUSED')
   })
 })

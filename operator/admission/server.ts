@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { type Binding, listen } from '../binding.ts'
 import type { Definition } from '../engine/definition.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
 import type { Logger } from '../model/log.ts'
 import type { KeyPair } from './certificates.ts'
 import { mutate, parseReview, ReviewError, reviewOf, validate } from './review.ts'
@@ -15,7 +17,8 @@ export interface WebhookServer {
   serve(leaf: KeyPair): void
   /** The port it listens on. @throws BindingError */
   readonly listening: Promise<number>
-  stop(): Promise<void>
+  /** Takes no new connection and answers the reviews in flight; what is not answered after so many milliseconds is cut. RUNTIME-51. */
+  stop(graceMs: number): Promise<void>
 }
 
 export const createWebhookServer = (
@@ -26,6 +29,7 @@ export const createWebhookServer = (
   const listening = Promise.withResolvers<number>()
   listening.promise.catch(() => {})
   let server: Server | undefined
+  let isStopping = false
 
   const respond = async (request: IncomingMessage): Promise<{ code: number; body: unknown }> => {
     const { pathname = '' } = URL.parse(request.url ?? '', 'https://localhost') ?? {}
@@ -58,29 +62,29 @@ export const createWebhookServer = (
           })
           .then(({ code, body }) => {
             // A body that is too large is not read to its end, so nothing else can come over this connection.
-            const connection = request.complete ? {} : { connection: 'close' }
+            const connection = request.complete && !isStopping ? {} : { connection: 'close' }
             response.writeHead(code, { 'content-type': 'application/json', ...connection }).end(JSON.stringify(body))
           })
           .catch((error: unknown) => log.error('a webhook answer could not be sent', { err: error }))
       })
       listen(server, binding, '--webhook-bind-address').then(listening.resolve, listening.reject)
     },
-    stop: () =>
-      new Promise((resolve) => {
-        if (server === undefined) {
-          resolve()
-          return
-        }
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    async stop(graceMs) {
+      isStopping = true
+      if (server === undefined) return
+      const stopped = server
+      const closed = new Promise<void>((resolve) => stopped.close(() => resolve()))
+      // The machine's time, not a clock's: a process must go.
+      const cut = setTimeout(() => stopped.closeAllConnections(), graceMs)
+      await closed
+      clearTimeout(cut)
+    },
   }
 }
 
-class BodyTooLargeError extends Error {
+class BodyTooLargeError extends errorOf<OperatorErrors>('BodyTooLargeError') {
   constructor() {
     super(`the body is larger than ${MAX_BODY_BYTES} bytes`)
-    this.name = 'BodyTooLargeError'
   }
 }
 

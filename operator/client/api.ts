@@ -1,3 +1,4 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Duration } from '../model/duration.ts'
 import {
   apiVersionOf,
@@ -8,8 +9,9 @@ import {
   pathOf,
   type Resource,
 } from '../model/resource.ts'
+import { readPageThatFits } from './bounded-text.ts'
 import { isExpired, isNotFound } from './errors.ts'
-import type { Transport } from './transport.ts'
+import type { ApiRequest, Transport } from './transport.ts'
 
 export interface ListOptions {
   /** All namespaces when undefined. */
@@ -65,7 +67,7 @@ export interface Api {
   replace<O extends KubeObject>(resource: Resource<O>, object: Desired<O>, subresource?: 'status'): Promise<O>
   patch<O extends KubeObject>(resource: Resource<O>, options: PatchOptions): Promise<O>
   /**
-   * A merge patch of the state that was seen and of no other: it is refused (409, see `isConflict`) when anybody has written
+   * A merge patch of the state that was seen and of no other: it is refused (409, see `isConflict`) when another client has written
    * the object since, and when another object has its name. controller-runtime: MergeFromWithOptimisticLock. RUNTIME-21.
    */
   patchIfUnchanged<O extends KubeObject>(
@@ -83,7 +85,10 @@ export interface Api {
     namespace?: string,
     options?: DeleteOptions,
   ): Promise<void>
-  /** The same Api, whose requests end when the signal aborts or the server is silent for longer than the timeout. */
+  /**
+   * The same Api, whose requests end when the signal aborts or the server is silent for longer than the timeout. A signal
+   * is added to those that end its requests already; a timeout takes the place of the one before.
+   */
   withLimits(limits: RequestLimits): Api
 }
 
@@ -105,20 +110,34 @@ export interface Page<O extends KubeObject> {
 
 const PATCH_TYPES = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const
 
-export const createApi = (transport: Transport, limits: RequestLimits = {}): Api => {
+export const createApi = (transport: Transport, { signal, timeout }: RequestLimits = {}): Api =>
+  createLimitedApi(transport, signal === undefined ? [] : [signal], timeout)
+
+/** Each request ends with the first of the signals. */
+const createLimitedApi = (
+  transport: Transport,
+  signals: readonly AbortSignal[],
+  timeout: Duration | undefined,
+): Api => {
+  const request = async <T>(own: ApiRequest): Promise<T> => {
+    if (signals.length < 2) return transport.request<T>({ ...own, signal: signals[0], timeout })
+    using any = new AbortScope(...signals)
+    return await transport.request<T>({ ...own, signal: any.signal, timeout })
+  }
+
   const write = <O extends KubeObject>(
     method: 'POST' | 'PUT' | 'PATCH',
     path: string,
     body: unknown,
     rest: { contentType?: string; query?: Record<string, string | boolean | undefined> } = {},
-  ): Promise<O> => transport.request<O>({ method, path, body, ...rest, ...limits })
+  ): Promise<O> => request<O>({ method, path, body, ...rest })
 
   return {
     transport,
 
     async get<O extends KubeObject>(resource: Resource<O>, name: string, namespace?: string) {
       try {
-        return await transport.request<O>({ method: 'GET', path: objectPath(resource, { name, namespace }), ...limits })
+        return await request<O>({ method: 'GET', path: objectPath(resource, { name, namespace }) })
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -128,11 +147,14 @@ export const createApi = (transport: Transport, limits: RequestLimits = {}): Api
     async *list<O extends KubeObject>(resource: Resource<O>, options: ListOptions = {}) {
       const { namespace, pageSize = 500, ...selectors } = options
       const path = pathOf(resource, { namespace })
+      const limits = { size: pageSize }
       let token: string | undefined
       do {
-        const query = { ...selectors, limit: pageSize, continue: token }
+        const query = { ...selectors, continue: token }
         try {
-          const page = await transport.request<Page<O>>({ method: 'GET', path, query, ...limits })
+          const page = await readPageThatFits(limits, (limit) =>
+            request<Page<O>>({ method: 'GET', path, query: { ...query, limit } }),
+          )
           for (const item of page.items) yield { ...item, ...typeOf(resource) }
           token = page.metadata.continue
         } catch (error) {
@@ -175,13 +197,18 @@ export const createApi = (transport: Transport, limits: RequestLimits = {}): Api
       const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
       const body = { preconditions, ...(propagation && { propagationPolicy: propagation }) }
       try {
-        await transport.request({ method: 'DELETE', path: objectPath(resource, { name, namespace }), body, ...limits })
+        await request({ method: 'DELETE', path: objectPath(resource, { name, namespace }), body })
       } catch (error) {
         if (!isNotFound(error)) throw error
       }
     },
 
-    withLimits: (narrower) => createApi(transport, { ...limits, ...narrower }),
+    withLimits: (narrower) =>
+      createLimitedApi(
+        transport,
+        narrower.signal === undefined ? signals : [...signals, narrower.signal],
+        narrower.timeout ?? timeout,
+      ),
   }
 }
 

@@ -1,5 +1,8 @@
 /** Why a request to the API server failed: it answered with an error, or there was no answer. */
 
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
+
 /** The parts of Kubernetes' `Status` that a caller can act on. */
 export interface StatusDetails {
   readonly name?: string
@@ -21,7 +24,7 @@ export interface Status {
 }
 
 /** The API server answered, and the answer is an error. `message` is the server's sentence. */
-export class ApiError extends Error {
+export class ApiError extends errorOf<OperatorErrors>('ApiError') {
   /** HTTP status code. */
   readonly status: number
   /** Kubernetes' CamelCase reason, e.g. NotFound, AlreadyExists, Conflict, Expired, Forbidden; '' when it gave none. */
@@ -34,7 +37,6 @@ export class ApiError extends Error {
 
   constructor(status: Status & { readonly code: number }, retryAfter?: number) {
     super(status.message ?? `the API server answered ${status.code}`)
-    this.name = 'ApiError'
     this.status = status.code
     this.reason = status.reason ?? ''
     this.details = status.details ?? {}
@@ -45,13 +47,12 @@ export class ApiError extends Error {
 }
 
 /** No answer: nothing listens, the name is unknown, the certificate is not trusted, the connection was cut or silent. */
-export class NetworkError extends Error {
+export class NetworkError extends errorOf<OperatorErrors>('NetworkError') {
   /** The system's, TLS's or undici's code, e.g. ECONNREFUSED. */
   readonly code: string
   constructor(request: string, cause: unknown) {
     const code = codeOf(cause)
     super(`${request}: ${EXPLANATIONS[code] ?? messageOf(cause)}`, { cause })
-    this.name = 'NetworkError'
     this.code = code
   }
 }

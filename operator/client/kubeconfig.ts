@@ -3,6 +3,8 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 // The deep import keeps the package's watch, informer and other clients out of memory; kubeconfig.test.ts pins the path.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
 
 /** Where to look for a cluster: what a person asked for on the command line. */
 export interface KubeConfigSource {
@@ -13,12 +15,7 @@ export interface KubeConfigSource {
 }
 
 /** No cluster can be reached with what was given. One line: what is wrong, where, and what to write instead. */
-export class KubeConfigError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'KubeConfigError'
-  }
-}
+export class KubeConfigError extends errorOf<OperatorErrors>('KubeConfigError') {}
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
@@ -88,10 +85,10 @@ const readFile = (file: string): KubeConfig => {
   return config
 }
 
-const selectContext = (config: KubeConfig, wanted: string | undefined, where: string): void => {
+const selectContext = (config: KubeConfig, contextName: string | undefined, where: string): void => {
   const names = config.contexts.map(({ name }) => name)
   const valid = `valid: ${names.join(', ') || 'none'}`
-  const name = wanted ?? config.currentContext
+  const name = contextName ?? config.currentContext
   if (!name) throw new KubeConfigError(`${where} has no current-context: give --context (${valid})`)
 
   const context = config.contexts.find((candidate) => candidate.name === name)

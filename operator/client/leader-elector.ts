@@ -1,15 +1,19 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { monotonic } from '../model/clock.ts'
-import { toMilliseconds } from '../model/duration.ts'
+
+import type { OperatorErrors } from '../model/error-catalogue.ts'
+
 import type { Api } from './api.ts'
 import { isAlreadyExists, isConflict, messageOf } from './errors.ts'
-import type { LeaseOptions, LeaseTimes } from './lease-options.ts'
+import type { LeaseOptions } from './lease-options.ts'
 import { acquired, isFree, LEASES, type Lease, type Observation, observe, released, renewed } from './lease-record.ts'
+import { ACQUIRE_JITTER, checkLeaseTimes } from './lease-times.ts'
 
 /** The lease was lost: renewing failed for the renew deadline, or another process holds it. */
-export class LeaseLostError extends Error {
+export class LeaseLostError extends errorOf<OperatorErrors>('LeaseLostError') {
   constructor(lease: string, why: string) {
     super(`lease ${lease} is lost: ${why}`)
-    this.name = 'LeaseLostError'
   }
 }
 
@@ -25,12 +29,10 @@ export interface LeaderElector {
 
 /** A process that stops must be gone soon; a lease that could not be released expires. */
 const RELEASE_WITHIN = '1s'
-/** client-go's: contenders must not ask in step. */
-const ACQUIRE_JITTER = 1.2
 
 export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
   const { api, name, namespace, identity, ownerReference, onHolder, clock, log, signal, random = Math.random } = options
-  const { leaseDuration, renewDeadline, retryPeriod } = checked(options.times)
+  const { leaseDuration, renewDeadline, retryPeriod } = checkLeaseTimes(options.times)
   const seconds = Math.ceil(leaseDuration / 1000)
   /** What was last read or written, and since when the holder's time runs. */
   let seen: Observation | undefined
@@ -66,7 +68,7 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
     return true
   }
 
-  /** The usual renewal: a single request, refused when anybody has touched the lease since we wrote it. */
+  /** The usual renewal: a single request, refused when another client has touched the lease since we wrote it. */
   const renewUnread = async (bounded: Api, { lease }: Observation): Promise<true> => {
     const startedAt = monotonic(clock)
     saw(await bounded.replace(LEASES, { ...lease, spec: renewed(lease.spec, seconds, clock.now()) }))
@@ -76,17 +78,12 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
 
   /** Runs one attempt, which fails when it takes longer than `limit` ms or the signal aborts. */
   const within = async <T>(limit: number, until: AbortSignal, attempt: (bounded: Api) => Promise<T>): Promise<T> => {
-    const over = new AbortController()
-    const finished = new AbortController()
-    void clock.sleep(limit, finished.signal).then(() => over.abort(new Error(`no answer within ${limit} ms`)))
+    using scope = new AbortScope(until)
+    void clock.sleep(limit, scope.signal).then(() => scope.abort(new Error(`no answer within ${limit} ms`)))
     isUnanswered = true
-    try {
-      const answer = await attempt(api.withLimits({ signal: AbortSignal.any([over.signal, until]) }))
-      isUnanswered = false
-      return answer
-    } finally {
-      finished.abort()
-    }
+    const answer = await attempt(api.withLimits({ signal: scope.signal }))
+    isUnanswered = false
+    return answer
   }
 
   // RUNTIME-31
@@ -144,17 +141,4 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
 
     release,
   }
-}
-
-/** @throws TypeError when a holder could still work while another takes over */
-const checked = ({ leaseDuration = '15s', renewDeadline = '10s', retryPeriod = '2s' }: LeaseTimes = {}) => {
-  const times = {
-    leaseDuration: toMilliseconds(leaseDuration),
-    renewDeadline: toMilliseconds(renewDeadline),
-    retryPeriod: toMilliseconds(retryPeriod),
-  }
-  if (times.leaseDuration <= times.renewDeadline || times.renewDeadline <= times.retryPeriod * ACQUIRE_JITTER) {
-    throw new TypeError('lease times must satisfy leaseDuration > renewDeadline > 1.2 × retryPeriod')
-  }
-  return times
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../model/log.ts'
 import type { OwnerReference } from '../model/resource.ts'
 import type { Api } from './api.ts'
 
-/** client-go's times: a holder that can't renew stops by itself before anybody else may take over. */
+/** client-go's times: a holder that can't renew stops by itself before another one may take over. */
 export interface LeaseTimes {
   /** How long others wait without a renewal before they take over. Default 15 s; rounded up to seconds. */
   readonly leaseDuration?: Duration

@@ -1,3 +1,4 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Logger } from '../model/log.ts'
 import { createLeaderElector, type LeaderElector, LeaseLostError } from './leader-elector.ts'
 import type { LeaseOptions } from './lease-options.ts'
@@ -36,13 +37,13 @@ const workAndRenew = async (
   signal: AbortSignal,
   log: Logger,
 ): Promise<unknown> => {
-  const lost = new AbortController()
-  const leading = AbortSignal.any([signal, lost.signal])
-  const ended = new AbortController()
-  const renewing = elector.renew(AbortSignal.any([leading, ended.signal])).then((error) => {
+  using held = new AbortScope(signal)
+  const { signal: leading } = held
+  using ended = new AbortScope(leading)
+  const renewing = elector.renew(ended.signal).then((error) => {
     if (error === undefined) return
     log.warn(error.message)
-    lost.abort(error)
+    held.abort(error)
   })
   try {
     await work(leading)

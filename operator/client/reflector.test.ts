@@ -218,16 +218,70 @@ test('pages whose snapshot expires in the middle start over', async () => {
 
 // RUNTIME-34
 test('a stream that is cut before all initial events came is no list: nothing is taken for deleted', async () => {
-  const { asked, events, clock } = await watched([
+  const { asked, events, failures, clock } = await watched([
     (response) => send(response, [event('ADDED', pod('a', 1))], 'cut'),
     initial(event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))),
     quiet,
   ])
-  await expect.poll(() => clock.sleepers()).toBe(1)
+  await expect.poll(() => failures).toEqual(['broken'])
   expect(events).toEqual(['listed a@1'])
   await clock.advance('800ms')
   await expect.poll(() => asked).toEqual(['initial', 'initial', '10'])
   expect(events).toEqual(['listed a@1', 'listed b@2', 'synced'])
+})
+
+const page: Script[number] = (response) =>
+  json(response, 200, { metadata: { resourceVersion: '20' }, items: [pod('a', 1)] })
+
+test.each(['end', 'cut'] as const)(
+  'RUNTIME-52: two WatchLists without their mark (%s) are enough: what is there is listed in pages',
+  async (how) => {
+    const { asked, events, failures, clock } = await watched([
+      (response) => send(response, [event('ADDED', pod('a', 1)), event('ADDED', pod('b', 2))], how),
+      (response) => send(response, [event('ADDED', pod('a', 1)), bookmark(9)], how),
+      page,
+      (response) => send(response, [tooOld], 'end'),
+      page,
+      quiet,
+    ])
+    const troubles = () => failures.filter((failure) => failure !== 'fine')
+    await expect.poll(troubles).toHaveLength(1)
+    await clock.advance('2s')
+    await expect.poll(troubles).toHaveLength(2)
+    await clock.advance('2s')
+    await expect.poll(troubles).toHaveLength(3)
+    await clock.advance('2s')
+    await expect.poll(() => asked).toEqual(['initial', 'initial', 'page', '20', 'page', '20'])
+    expect(events).toEqual(['listed a@1', 'listed b@2', 'deleted b@2', 'synced'])
+    const cause = how === 'end' ? 'unmarked' : 'broken'
+    expect(troubles()).toEqual([cause, cause, 'expired'])
+  },
+)
+
+test('RUNTIME-52: a WatchList that brings nothing new for a minute and no mark is given up for pages, one that brings objects is not', async () => {
+  let answer: ServerResponse | undefined
+  const { asked, events, failures, clock } = await watched([
+    (response) => {
+      answer = response
+      send(response, [event('ADDED', pod('a', 1))], 'stay')
+    },
+    page,
+    quiet,
+  ])
+  await expect.poll(() => events).toEqual(['listed a@1'])
+  await clock.advance('59s')
+  send(answer as ServerResponse, [event('ADDED', pod('b', 2))], 'stay')
+  await expect.poll(() => events).toHaveLength(2)
+  await clock.advance('59s')
+  expect(failures).toEqual([])
+  // Changes and marks of another kind are no progress of a list.
+  send(answer as ServerResponse, [event('MODIFIED', pod('b', 3)), bookmark(3)], 'stay')
+  await expect.poll(() => events).toHaveLength(3)
+  await clock.advance('1s')
+  await expect.poll(() => failures).toEqual(['unmarked'])
+  await clock.advance('2s')
+  await expect.poll(() => asked).toEqual(['initial', 'page', '20'])
+  expect(events.slice(3)).toEqual(['deleted b@3', 'synced'])
 })
 
 test('a line that is not a watch event breaks the watch, which goes on from before it', async () => {

@@ -3,6 +3,8 @@ import { type Duration, toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/resource.ts'
 import type { Page } from './api.ts'
+import { readPageThatFits } from './bounded-text.ts'
+import { EndMarkTimer } from './end-mark.ts'
 import { ApiError } from './errors.ts'
 import type { Store } from './store.ts'
 import { createSyncedStore, type ReflectorEvent } from './synced-store.ts'
@@ -10,8 +12,10 @@ import type { Transport } from './transport.ts'
 import {
   delayAfter,
   describe,
+  EndMarkMissingError,
   endsInitialEvents,
   failureOf,
+  MAX_UNMARKED_STREAMS,
   parseMessage,
   stateAfter,
   type WatchFailure,
@@ -93,6 +97,8 @@ export const reflect = <O extends KubeObject>(
   /** Attempts in a row that brought nothing new. */
   let idle = 0
   let failing = false
+  /** WatchLists in a row that did not come to their mark. */
+  let unmarkedStreams = 0
 
   const report = (failure: WatchFailure | undefined): void => {
     try {
@@ -121,15 +127,23 @@ export const reflect = <O extends KubeObject>(
     state = { phase: 'watching', resourceVersion }
   }
 
-  const followWatch = async (): Promise<void> => {
+  const followWatch = async (endMark?: EndMarkTimer): Promise<void> => {
     const seconds = Math.round((toMilliseconds(serverTimeout) * (1 + random())) / 1000)
     const query = { ...selectors, ...watchQuery(state, seconds) }
-    for await (const line of transport.stream({ path, query, signal, inactivityTimeout, onOpen: heard })) {
+    const until = endMark?.signal ?? signal
+    const opened = () => {
+      endMark?.opened()
+      heard()
+    }
+    for await (const line of transport.stream({ path, query, signal: until, inactivityTimeout, onOpen: opened })) {
       if (signal.aborted) return
       beat()
       const message = parseMessage<O>(line)
       switch (message.type) {
         case 'ADDED':
+          endMark?.objectCame()
+          syncedStore.put(message.object)
+          break
         case 'MODIFIED':
           syncedStore.put(message.object)
           break
@@ -137,7 +151,10 @@ export const reflect = <O extends KubeObject>(
           syncedStore.remove(message.object)
           break
         case 'BOOKMARK':
-          if (endsInitialEvents(message.object.metadata)) listed(message.object.metadata.resourceVersion)
+          if (!endsInitialEvents(message.object.metadata)) break
+          endMark?.marked()
+          unmarkedStreams = 0
+          listed(message.object.metadata.resourceVersion)
           break
         case 'ERROR':
           throw new ApiError({ ...message.object, code: message.object.code ?? 500 })
@@ -149,11 +166,28 @@ export const reflect = <O extends KubeObject>(
     }
   }
 
+  /** A WatchList: when its list is complete it goes on as a watch. RUNTIME-52. */
+  const streamList = async (): Promise<WatchFailure> => {
+    using endMark = new EndMarkTimer(clock, signal)
+    try {
+      await followWatch(endMark)
+      return { cause: endMark.isMissing ? 'unmarked' : 'ended' }
+    } catch (error) {
+      if (error instanceof EndMarkMissingError) unmarkedStreams = MAX_UNMARKED_STREAMS
+      throw error
+    } finally {
+      if (endMark.isMissing) unmarkedStreams += 1
+    }
+  }
+
   const listPages = async (): Promise<void> => {
+    const pages = { size: PAGE_SIZE }
     let token: string | undefined
     do {
-      const query = { ...selectors, limit: PAGE_SIZE, continue: token }
-      const page = await transport.request<Page<O>>({ method: 'GET', path, query, signal })
+      const query = { ...selectors, continue: token }
+      const page = await readPageThatFits(pages, (limit) =>
+        transport.request<Page<O>>({ method: 'GET', path, query: { ...query, limit }, signal }),
+      )
       if (signal.aborted) return
       heard()
       for (const item of page.items)
@@ -168,13 +202,17 @@ export const reflect = <O extends KubeObject>(
   const attempt = async (): Promise<WatchFailure | undefined> => {
     beat()
     idle += 1
-    if (state.phase === 'empty') state = { phase: initialList === 'stream' ? 'streaming' : 'paging' }
+    if (state.phase === 'empty') {
+      const isStreamed = initialList === 'stream' && unmarkedStreams < MAX_UNMARKED_STREAMS
+      state = { phase: isStreamed ? 'streaming' : 'paging' }
+    }
     if (state.phase !== 'watching') syncedStore.beginList()
     try {
       if (state.phase === 'paging') {
         await listPages()
         return undefined
       }
+      if (state.phase === 'streaming') return await streamList()
       await followWatch()
       return { cause: 'ended' }
     } catch (error) {

@@ -1,5 +1,7 @@
 /** Which path an apiVersion and kind have on the API server. */
+import { errorOf } from '#lib/errors/error-of.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
 import type { Resource } from '../model/resource.ts'
 import { isNotFound } from './errors.ts'
 import type { Transport } from './transport.ts'
@@ -8,17 +10,26 @@ import type { Transport } from './transport.ts'
 const DISCOVERY_TTL_MS = 2_000
 
 /** The API server has no such kind. */
-export class UnknownKindError extends Error {
+export class UnknownKindError extends errorOf<OperatorErrors>('UnknownKindError') {
   constructor(apiVersion: string, kind: string) {
     super(
       `the API server has no kind ${kind} in ${apiVersion}: correct the manifest, or install its CustomResourceDefinition`,
     )
-    this.name = 'UnknownKindError'
   }
 }
 
 interface Listing {
   readonly resources: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[]
+}
+
+/** Kubernetes: APIGroup. */
+interface GroupVersions {
+  readonly versions: readonly { readonly groupVersion: string }[]
+}
+
+/** Kubernetes: APIVersions. */
+interface CoreVersions {
+  readonly versions: readonly string[]
 }
 
 interface Known {
@@ -48,6 +59,41 @@ export class RestMapper {
       if (again !== undefined) return again
     }
     throw new UnknownKindError(apiVersion, kind)
+  }
+
+  /**
+   * The kind in the version that is named, or in another of its group when that one is served no longer: its objects are the same.
+   * @throws UnknownKindError when the group serves it in no version, or what the API server failed with
+   */
+  async getServed(apiVersion: string, kind: string, signal: AbortSignal): Promise<Resource> {
+    try {
+      return await this.get(apiVersion, kind, signal)
+    } catch (error) {
+      if (!(error instanceof UnknownKindError)) throw error
+      for (const other of await this.#versions(apiVersion, signal)) {
+        if (other === apiVersion) continue
+        const found = (await this.#ask(other, signal)).kinds.get(kind)
+        if (found !== undefined) return found
+      }
+      throw error
+    }
+  }
+
+  /** apiVersions of the group, as they are served now, the preferred one first. */
+  async #versions(apiVersion: string, signal: AbortSignal): Promise<readonly string[]> {
+    const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
+    try {
+      if (group === '') {
+        const { versions } = await this.#transport.request<CoreVersions>({ method: 'GET', path: '/api', signal })
+        return versions
+      }
+      const path = `/apis/${group}`
+      const { versions } = await this.#transport.request<GroupVersions>({ method: 'GET', path, signal })
+      return versions.map(({ groupVersion }) => groupVersion)
+    } catch (error) {
+      if (isNotFound(error)) return []
+      throw error
+    }
   }
 
   #read(apiVersion: string, signal: AbortSignal): Promise<Known> {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -275,4 +276,18 @@ test('an exec plugin gives the token, and one that fails is named in one line', 
     name: 'KubeConfigError',
     message: 'credentials of user "plugin-user" cannot be read: no login',
   })
+})
+
+test('RUNTIME-46: after requests that answered, refused and were cut, the signal of the process holds nothing of them', async () => {
+  const server = await started((_, response, before) => {
+    if (before % 3 === 0) json(response, 200, {})
+    else if (before % 3 === 1) refuse(response, 403, 'Forbidden', 'no')
+    else response.destroy()
+  })
+  const transport = connected(server.kubeConfig)
+  const { signal } = new AbortController()
+  for (let i = 0; i < 60; i++) await failure(transport.request({ ...get, signal }))
+  for (let i = 0; i < 30; i++) await failure(Array.fromAsync(transport.stream({ path: '/x', signal })))
+  expect(server.requests).toHaveLength(90)
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 })

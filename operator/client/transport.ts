@@ -2,6 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import type { Dispatcher } from 'undici'
 import { type Clock, monotonic, systemClock } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
+import { AnswerTooLargeError, readText } from './bounded-text.ts'
 import { type Connections, connectionsTo } from './connections.ts'
 import { type Credentials, credentialsOf } from './credentials.ts'
 import { ApiError, NetworkError, type Status } from './errors.ts'
@@ -132,12 +133,13 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       return await reading()
     } catch (error) {
       signal?.throwIfAborted()
+      if (error instanceof AnswerTooLargeError) throw error
       throw new NetworkError(`${method} ${server.origin}${basePath}${path}`, error)
     }
   }
 
   const errorOf = async (request: Exchange, answer: Dispatcher.ResponseData): Promise<ApiError> => {
-    const text = await read(request, () => answer.body.text())
+    const text = await read(request, () => readText(answer.body))
     return new ApiError(statusOf(text, request, answer.statusCode), retryAfterOf(answer.headers['retry-after'], clock))
   }
 
@@ -149,7 +151,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       const deadline = monotonic(clock) + request.timeout
       for (;;) {
         const answer = await exchange('requests', request)
-        if (answer.statusCode < 400) return parse(await read(request, () => answer.body.text()), answer) as T
+        if (answer.statusCode < 400) return parse(await read(request, () => readText(answer.body)), answer) as T
         const error = await errorOf(request, answer)
         if (!asksForRetry(error) || monotonic(clock) + error.retryAfter > deadline) throw error
         await clock.sleep(Math.max(MIN_RETRY_DELAY_MS, error.retryAfter), request.signal)

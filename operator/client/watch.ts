@@ -1,4 +1,6 @@
 /** The list and watch protocol of the API server as data: its states, its messages, its failures, and what follows on each. */
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
 import { type ExponentialBackoff, exponentialDelay } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { ApiError, messageOf, type Status } from './errors.ts'
@@ -38,6 +40,8 @@ export type WatchFailure =
   | { readonly cause: 'expired' }
   /** 400 or 422 for `sendInitialEvents`: the server has no WatchList. */
   | { readonly cause: 'unsupported' }
+  /** A WatchList that ended, or brought no new object for a minute, without the mark that ends a list: a server or proxy without it. */
+  | { readonly cause: 'unmarked' }
   /** Any other error answer: no permission, kind not there (yet), too many requests, server starting. */
   | { readonly cause: 'refused'; readonly error: ApiError }
   /** The stream ended as it should, after `timeoutSeconds`, or because the server goes down in good order. */
@@ -46,10 +50,9 @@ export type WatchFailure =
   | { readonly cause: 'broken'; readonly error: unknown }
 
 /** A line of a watch that is not a watch event. */
-export class MalformedLineError extends Error {
+export class MalformedLineError extends errorOf<OperatorErrors>('MalformedLineError') {
   constructor(line: Buffer, options?: ErrorOptions) {
     super(`the watch sent a line that is not a watch event: ${line.toString('utf8', 0, 200)}`, options)
-    this.name = 'MalformedLineError'
   }
 }
 
@@ -80,8 +83,21 @@ export const watchQuery = (state: WatchState, seconds: number): Query => ({
     : { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }),
 })
 
+/** A WatchList sent no new object for so long, and no mark that its list is complete. Milliseconds. */
+export const END_MARK_TIMEOUT_MS = 60_000
+/** After so many WatchLists in a row that ended without their mark, lists are read in pages: RUNTIME-52. */
+export const MAX_UNMARKED_STREAMS = 2
+
+/** A WatchList that is given up because its mark does not come. */
+export class EndMarkMissingError extends errorOf<OperatorErrors>('EndMarkMissingError') {
+  constructor() {
+    super(`no new object and no end of the list within ${END_MARK_TIMEOUT_MS / 1_000} s`)
+  }
+}
+
 /** What an error thrown while in a state means. */
 export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
+  if (error instanceof EndMarkMissingError) return { cause: 'unmarked' }
   if (!(error instanceof ApiError)) return { cause: 'broken', error }
   if (error.status === 410 || isFromTheFuture(error)) return { cause: 'expired' }
   const unsupported = state.phase === 'streaming' && (error.status === 400 || error.status === 422)
@@ -120,6 +136,8 @@ export const describe = (failure: WatchFailure): readonly ['debug' | 'info' | 'w
   switch (failure.cause) {
     case 'expired':
       return ['info', 'the watch is too old, listing again']
+    case 'unmarked':
+      return ['warn', 'the server did not say when its list was complete, as one without WatchList or behind a proxy']
     case 'unsupported':
       return ['info', 'the server has no WatchList, listing in pages']
     case 'refused':

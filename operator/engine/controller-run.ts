@@ -86,6 +86,7 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
   const queue = createKeyedQueue({
     concurrency,
     errorDelays: settings.queueing.errorDelays.map(toMilliseconds),
+    random,
     clock,
     metrics: metrics?.queue,
     onActive: (keys) => metrics?.activeWorkers(keys),

@@ -59,9 +59,9 @@ export const createEnvironment = (options: EnvironmentOptions): ControllerEnviro
         limits.set(policy, known)
         return known
       },
-      async write(state, object, patch) {
+      async write(state, object, patch, over = api) {
         if (!isPresent(state)) return undefined
-        const sent = await sendPatch(api, resource, object, patch, transform === undefined)
+        const sent = await sendPatch(over, resource, object, patch, transform === undefined)
         recordOwnWrites(state, sent, monotonic(clock) + consistencyTimeoutMs)
         if (sent.gone) return undefined
         patch.sent()

@@ -5,6 +5,7 @@ import { buildContext, report } from './call-handler.ts'
 import type { DaemonContext } from './context.ts'
 import type { DaemonHandler } from './definition.ts'
 import type { Environment } from './environment.ts'
+import { LeasedApi } from './leased-api.ts'
 import type { HandlerScope } from './object-scope.ts'
 import type { ObjectState } from './object-state.ts'
 import { createPatch } from './patch.ts'
@@ -85,7 +86,7 @@ const callDaemon = async <O extends KubeObject>(
   daemon: DaemonHandler<O>,
   { handlerScope, failures, startedAt }: DaemonCall,
 ): Promise<CallResult> => {
-  const work = async (signal: AbortSignal) => {
+  const work = async (signal: AbortSignal, api = env.api) => {
     let patch = createPatch<O>()
     const recorder: DaemonContext<O>['patch'] = {
       merge: (part) => patch.merge(part),
@@ -95,7 +96,7 @@ const callDaemon = async <O extends KubeObject>(
     const send = async () => {
       const recorded = patch
       patch = createPatch()
-      await env.write(state, state.object, recorded)
+      await env.write(state, state.object, recorded, api)
     }
     const object = () => state.object
     const context = buildContext(env, state, {
@@ -106,13 +107,17 @@ const callDaemon = async <O extends KubeObject>(
       startedAt,
       object,
     })
-    await daemon.run(Object.assign(context, { send }))
+    await daemon.run(Object.assign(context, { send, api }))
     await send()
   }
   try {
     const lease = daemon.lease(state.object)
     if (lease === undefined) await work(handlerScope.signal)
-    else await env.runWithLease(lease, handlerScope.signal, work)
+    else
+      await env.runWithLease(lease, handlerScope.signal, async (held) => {
+        using leased = new LeasedApi(env.api, held)
+        await work(held, leased.api)
+      })
     return { requeueAfter: undefined }
   } catch (error) {
     return { error }

@@ -24,6 +24,6 @@ export interface Environment<O extends KubeObject = KubeObject> {
   limits(policy: RetryPolicy): Limits
   readonly progress: ObjectStorage<ChangeProgress>
   readonly handled: ObjectStorage<DeclaredState>
-  /** Sends a patch and remembers which resourceVersions it made. @returns the object as it is now; undefined when it is gone */
-  write(state: ObjectState<O>, object: O, patch: PatchRecord<O>): Promise<O | undefined>
+  /** Sends a patch, over another Api where one is given, and remembers which resourceVersions it made. @returns the object as it is now; undefined when it is gone */
+  write(state: ObjectState<O>, object: O, patch: PatchRecord<O>, api?: Api): Promise<O | undefined>
 }

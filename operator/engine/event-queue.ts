@@ -6,6 +6,8 @@ export interface EventQueueOptions<E> {
   readonly concurrency: number
   /** Milliseconds after the first, second, … failure in a row. */
   readonly errorDelays: readonly number[]
+  /** In [0, 1), for jitter. */
+  readonly random?: () => number
   readonly clock: Clock
   deliver(event: E): Promise<void>
   onError(key: string, error: unknown, delay: number): void
@@ -21,12 +23,13 @@ export interface EventQueue<E> {
 }
 
 export const createEventQueue = <E>(options: EventQueueOptions<E>): EventQueue<E> => {
-  const { concurrency, errorDelays, clock, deliver, onError } = options
+  const { concurrency, errorDelays, random = Math.random, clock, deliver, onError } = options
   const pending = new Map<string, E[]>()
 
   const queue = createKeyedQueue({
     concurrency,
     errorDelays,
+    random,
     clock,
     async work(key) {
       const events = pending.get(key) ?? []

@@ -14,6 +14,7 @@ const workshop = (options: Partial<QueueOptions> = {}) => {
   const queue = createKeyedQueue({
     concurrency: 2,
     errorDelays: [1000, 5000],
+    random: () => 0,
     clock,
     work: (key) => {
       begun.push(key)

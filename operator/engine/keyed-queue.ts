@@ -19,6 +19,8 @@ export interface QueueOptions {
   readonly concurrency: number
   /** Milliseconds to wait after the first, second, … failure in a row of a key; the last one repeats. Not empty. */
   readonly errorDelays: readonly number[]
+  /** In [0, 1): what failed together is not tried together. */
+  readonly random: () => number
   readonly clock: Clock
   readonly metrics?: QueueMetrics | undefined
   /** Told how many keys are in work. */
@@ -43,9 +45,13 @@ export interface KeyedQueue {
   readonly length: number
 }
 
+/** A delay grows by up to this share. */
+const JITTER = 0.2
+
 export const createKeyedQueue = ({
   concurrency,
   errorDelays,
+  random,
   clock,
   metrics,
   onActive,
@@ -102,7 +108,7 @@ export const createKeyedQueue = ({
     } catch (error) {
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
-      after = errorDelays[Math.min(count, errorDelays.length) - 1] ?? 0
+      after = (errorDelays[Math.min(count, errorDelays.length) - 1] ?? 0) * (1 + JITTER * random())
       metrics?.retried()
       onError(key, error, count, after)
       // The error's delay holds, whatever came in meanwhile: else a busy object that always fails would spin.

@@ -27,7 +27,7 @@ export interface ChangeProgress {
   readonly handlers: Readonly<Record<string, HandlerProgress>>
 }
 
-/** Whether a note can be gone on from: anybody can edit an annotation. */
+/** Whether a note can be gone on from: every user can edit an annotation. */
 export const isChangeProgress = (note: unknown): note is ChangeProgress =>
   isJsonObject(note) &&
   isJsonObject(note.handlers) &&

@@ -1,11 +1,12 @@
+import { errorOf } from '#lib/errors/error-of.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
+import type { OperatorErrors } from '../model/error-catalogue.ts'
 import type { RetryPolicy } from '../model/outcome.ts'
 
 /** A handler was declared wrongly: a programmer's mistake, thrown where it was made. */
-export class RegistrationError extends Error {
+export class RegistrationError extends errorOf<OperatorErrors>('RegistrationError') {
   constructor(controller: string, problem: string) {
     super(`controller ${controller}: ${problem}`)
-    this.name = 'RegistrationError'
   }
 }
 

@@ -1,3 +1,4 @@
+import { checkLeaseTimes, DEFAULT_STOP_MARGIN_MS } from '../client/lease-times.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
 
 /** What can be tuned, and its defaults. Durations. */
@@ -51,13 +52,13 @@ const DEFAULTS: OperatorSettings = {
 }
 
 /** The given settings over the defaults. @throws DurationError, RangeError for what can't work, before anything starts */
-export const withDefaults = (given: SettingsInput = {}): OperatorSettings => {
+export const withDefaults = (input: SettingsInput = {}): OperatorSettings => {
   const settings: OperatorSettings = {
-    watching: { ...DEFAULTS.watching, ...given.watching },
-    queueing: { ...DEFAULTS.queueing, ...given.queueing },
-    execution: { ...DEFAULTS.execution, ...given.execution },
-    persistence: { ...DEFAULTS.persistence, ...given.persistence },
-    ...(given.election === undefined ? {} : { election: given.election }),
+    watching: { ...DEFAULTS.watching, ...input.watching },
+    queueing: { ...DEFAULTS.queueing, ...input.queueing },
+    execution: { ...DEFAULTS.execution, ...input.execution },
+    persistence: { ...DEFAULTS.persistence, ...input.persistence },
+    ...(input.election === undefined ? {} : { election: input.election }),
   }
   const { concurrency, errorDelays } = settings.queueing
   if (!Number.isInteger(concurrency) || concurrency < 1) {
@@ -75,5 +76,23 @@ export const withDefaults = (given: SettingsInput = {}): OperatorSettings => {
   ]) {
     toMilliseconds(duration)
   }
+  checkStopTime(settings)
   return settings
+}
+
+/**
+ * Handlers that are told to stop because their lease can't be renewed must have stopped before another process may take it.
+ * Daemons' leases have the usual times. RUNTIME-49.
+ */
+const checkStopTime = ({ execution: { stopTimeout }, election }: OperatorSettings): void => {
+  const { leaseDuration, renewDeadline } = checkLeaseTimes({
+    ...(election?.duration !== undefined && { leaseDuration: election.duration }),
+    ...(election?.renew !== undefined && { renewDeadline: election.renew }),
+    ...(election?.retry !== undefined && { retryPeriod: election.retry }),
+  })
+  const shortest = Math.min(leaseDuration - renewDeadline, DEFAULT_STOP_MARGIN_MS)
+  if (toMilliseconds(stopTimeout) >= shortest)
+    throw new RangeError(
+      `settings.execution.stopTimeout: ${stopTimeout} must be shorter than ${shortest} ms, which are between the moment when a holder gives a lease up and the one when another takes it`,
+    )
 }

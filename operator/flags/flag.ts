@@ -9,7 +9,7 @@ export interface Flag<T> {
   /** What the flag means when written without a value; undefined when it needs one. */
   readonly alone: string | undefined
   /** @throws Error whose message says what to write instead. */
-  readonly read: (given: Provided, where: string) => T
+  readonly read: (provided: Provided, where: string) => T
 }
 
 /** What was written: several texts only where a flag may be given several times. */
@@ -28,13 +28,13 @@ export type Flags = Readonly<Record<string, Flag<unknown>>>
 /** What a table of flags reads to. */
 export type Values<F extends Flags> = { readonly [K in keyof F]: F[K] extends Flag<infer T> ? T : never }
 
-/** A flag that has a value even when nobody gives one. */
+/** A flag that has a value even when none is given. */
 export const flag = <T>(value: string, help: string, parse: Parse<T>, otherwise: string, alone?: string): Flag<T> => ({
   value,
   help,
   default: otherwise,
   alone,
-  read: (given, where) => parse(textOf(given) ?? otherwise, where),
+  read: (provided, where) => parse(textOf(provided) ?? otherwise, where),
 })
 
 /** A flag that is undefined unless given. */
@@ -43,8 +43,8 @@ export const optional = <T>(value: string, help: string, parse: Parse<T>): Flag<
   help,
   default: undefined,
   alone: undefined,
-  read: (given, where) => {
-    const text = textOf(given)
+  read: (provided, where) => {
+    const text = textOf(provided)
     return text === undefined ? undefined : parse(text, where)
   },
 })
@@ -55,23 +55,23 @@ export const several = <T>(value: string, help: string, parse: Parse<T>): Flag<r
   help,
   default: undefined,
   alone: undefined,
-  read: (given, where) => {
-    if (given === undefined) throw new Error('is needed at least once')
-    return [given].flat().map((text) => parse(text, where))
+  read: (provided, where) => {
+    if (provided === undefined) throw new Error('is needed at least once')
+    return [provided].flat().map((text) => parse(text, where))
   },
 })
 
 /** A flag that must be given. */
 export const required = <T>(value: string, help: string, parse: Parse<T>): Flag<T> => ({
   ...optional(value, help, parse),
-  read: (given, where) => {
-    const text = textOf(given)
+  read: (provided, where) => {
+    const text = textOf(provided)
     if (text === undefined) throw new Error('is needed')
     return parse(text, where)
   },
 })
 
-const textOf = (given: Provided): string | undefined => (typeof given === 'string' ? given : given?.at(-1))
+const textOf = (provided: Provided): string | undefined => (typeof provided === 'string' ? provided : provided?.at(-1))
 
 /** A flag that is off unless given; `--x`, `--x=true` and `--x=false` all say something. */
 export const toggle = (help: string): Flag<boolean> => flag('BOOL', help, boolean, 'false', 'true')

@@ -16,13 +16,6 @@ export const monotonic = (clock: Clock): number => clock.monotonic?.() ?? clock.
 /** Longer timers of Node.js end at once. Milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/**
- * Aborts when the milliseconds are over, by the machine's time. One of Node.js' own takes neither fractions nor more than
- * 49 days, and after more than 24 it is over at once; here the longest limit is 24 days.
- */
-export const timeLimit = (milliseconds: number): AbortSignal =>
-  AbortSignal.timeout(Math.min(Math.ceil(milliseconds), MAX_TIMER_MS))
-
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonic: () => performance.now(),

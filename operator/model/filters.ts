@@ -25,10 +25,10 @@ export const matches = <O extends KubeObject>(filters: Filters<O>, object: O): b
 
 const metaMatches = (filter: MetaFilter | undefined, values: Readonly<Record<string, string>> | undefined): boolean => {
   if (filter === undefined) return true
-  return Object.entries(filter).every(([key, wanted]) => {
+  return Object.entries(filter).every(([key, expected]) => {
     const value = values?.[key]
-    if (wanted === PRESENT) return value !== undefined
-    if (wanted === ABSENT) return value === undefined
-    return typeof wanted === 'function' ? wanted(value) : value === wanted
+    if (expected === PRESENT) return value !== undefined
+    if (expected === ABSENT) return value === undefined
+    return typeof expected === 'function' ? expected(value) : value === expected
   })
 }

@@ -90,8 +90,8 @@ const jobReadiness = (what: string, conditions: readonly Condition[]): Readiness
   return inProgress('JobRunning', `${what} is at work`)
 }
 
-const replicasReadiness = (what: string, ready: number, wanted: number): Readiness =>
-  ready >= wanted ? available(what) : inProgress('Progressing', `${what}: ${ready} of ${wanted} are ready`)
+const replicasReadiness = (what: string, ready: number, desired: number): Readiness =>
+  ready >= desired ? available(what) : inProgress('Progressing', `${what}: ${ready} of ${desired} are ready`)
 
 const conditionReadiness = (what: string, conditions: readonly Condition[], otherwise: Readiness): Readiness => {
   const condition = READY_TYPES.map((type) => conditions.find((condition) => condition.type === type)).find(

@@ -35,13 +35,13 @@ export const parseSelector = (text: string): Selector => {
   /** A label value, which may be empty and may read as a keyword. */
   const value = (): string => (peek().kind === 'word' ? take().text : '')
 
-  /** `(a,b)`; an empty place between commas is the empty value, as in Kubernetes. */
+  /** `(a,b)`; an empty place between commas, and `()`, is the empty value, as in Kubernetes. */
   const list = (): string[] => {
     const open = take()
     if (open.kind !== '(') throw expected("'('", open)
     if (peek().kind === ')') {
       take()
-      return []
+      return ['']
     }
     const values = [value()]
     while (peek().kind === ',') {
@@ -57,7 +57,7 @@ export const parseSelector = (text: string): Selector => {
     const negated = peek().kind === '!'
     if (negated) take()
     const key = take()
-    if (key.kind !== 'word' || isKeyword(key)) throw expected('a label key', key)
+    if (key.kind !== 'word') throw expected('a label key', key)
     if (negated) return { key: key.text, operator: 'DoesNotExist' }
     const next = peek()
     switch (next.kind) {

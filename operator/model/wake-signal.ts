@@ -1,3 +1,4 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Clock } from './clock.ts'
 
 /** Wakes a loop before its time. A wake-up while no loop waits ends the next wait at once. */
@@ -17,7 +18,10 @@ export class WakeSignal {
 
   /** Until `wake` is called, the milliseconds have passed, or the signal aborts; never throws. */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (!this.#isSet) await this.#clock.sleep(milliseconds, AbortSignal.any([signal, this.#sleep.signal]))
+    if (!this.#isSet) {
+      using either = new AbortScope(signal, this.#sleep.signal)
+      await this.#clock.sleep(milliseconds, either.signal)
+    }
     this.#isSet = false
     this.#sleep = new AbortController()
   }

@@ -8,6 +8,7 @@
  * What it was told last is on its disk, so it works without NATS. Only a deletion takes a workload away: a key that is
  * missing tells that a store was lost. AGENT-5, AGENT-6, AGENT-11.
  */
+
 import { randomUUID } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
 import { Kvm } from '@nats-io/kv'
@@ -15,6 +16,7 @@ import type { Authenticator, NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { heartbeatCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -102,30 +104,30 @@ const runConnected = async (
 ): Promise<void> => {
   const { device, clock, log } = options
   log.info('connected to NATS', { device, server: connection.getServer() })
-  let renew = new AbortController()
+  let reading: AbortScope | undefined
   const again = (): void => {
     reports.resendAll()
-    renew.abort()
+    reading?.abort()
   }
   void logStatus(connection, log, again)
   const watch = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
-      renew = new AbortController()
-      const over = AbortSignal.any([signal, renew.signal])
-      void clock.sleep(REREAD_INTERVAL, over).then(() => renew.abort())
+      using scope = new AbortScope(signal)
+      reading = scope
+      void clock.sleep(REREAD_INTERVAL, scope.signal).then(() => scope.abort())
       try {
         await watchDesired(
           connection,
           device,
           placements.listener(() => (failures = 0)),
-          over,
+          scope.signal,
         )
       } catch (error) {
         failures += 1
         if (failures === 1 && !signal.aborted)
           log.warn('fleet-desired can’t be read: what runs goes on', { problem: messageOf(error) })
       }
-      if (!over.aborted) await clock.sleep(RETRY_DELAY_MS, over)
+      if (!scope.signal.aborted) await clock.sleep(RETRY_DELAY_MS, scope.signal)
     }
   }
   const buckets = await openReportBuckets(connection)
@@ -172,7 +174,7 @@ const sendHeartbeats = async (
   }
 }
 
-/** A bucket of reports may be made anew alone, and only who looks knows. */
+/** A bucket of reports may be made anew alone, and only a look at it shows that. */
 const checkReports = async (
   reports: StateReporter,
   buckets: ReportBuckets,

@@ -1,12 +1,14 @@
 /** One agent for each state folder: a second one would start the same workloads again. AGENT-11. */
+
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:net'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AgentErrors } from './errors.ts'
 
 /** Another agent has the folder. */
-export class LockedError extends Error {
+export class LockedError extends errorOf<AgentErrors>('LockedError') {
   constructor(folder: string) {
     super(`another agent uses ${folder}: end it, or give this one a --state-dir of its own`)
-    this.name = 'LockedError'
   }
 }
 

@@ -3,9 +3,12 @@
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Phase, type State, truncateMessage } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { WORKLOADS } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import { EntryPosition } from './entry-position.ts'
+import type { StorePosition } from './evaluate-deletion.ts'
 import { type AcceptedEntry, type EntryId, entryIdOf, evaluateEntry } from './evaluate-entry.ts'
 import { readHoldReason } from './hold-file.ts'
 import type { PlacementStore, StoredPlacement } from './placement-store.ts'
@@ -18,9 +21,15 @@ export interface PlacementRunnerOptions {
   /** Takes the state away; resolves when it is gone from the store, or the signal aborts. */
   readonly clearReport: (key: string, signal: AbortSignal) => Promise<void>
   /** It is gone from this device. @param next An entry that came meanwhile, for a tenant after this one */
-  readonly onRemoved: (key: string, next: Uint8Array | undefined) => void
+  readonly onRemoved: (key: string, next: WrittenEntry | undefined) => void
   readonly clock: Clock
   readonly log: Logger
+}
+
+/** An entry as the bucket has it. */
+export interface WrittenEntry {
+  readonly bytes: Uint8Array
+  readonly position: StorePosition
 }
 
 /** What a tenant works towards. */
@@ -45,10 +54,11 @@ const HOLD_CHECK_INTERVAL = '2s'
 export class PlacementRunner {
   readonly #options: PlacementRunnerOptions
   readonly #placement: LocalPlacement
+  readonly #position: EntryPosition
   #accepted: AcceptedEntry | undefined
   #goal: Goal
   /** An entry that came while this one is being taken away: it begins when nothing of this one is left. */
-  #nextEntry: Uint8Array | undefined
+  #nextEntry: WrittenEntry | undefined
   /** An entry that came later and can't be run. */
   #refusal: Refusal | undefined
   #held: HeldEntry | undefined
@@ -62,23 +72,31 @@ export class PlacementRunner {
   #work: Promise<void> | undefined
 
   constructor(remembered: StoredPlacement, deps: PlacementRunnerOptions) {
-    const { key, accepted, isRemoving } = remembered
+    const { key, accepted, position, isRemoving } = remembered
     const { namespace, deployment } = parsePlacementKey(key)
     this.#options = deps
     this.#placement = { key, deployment: `${namespace}/${deployment}`, folder: deps.store.folderOf(key) }
     this.#accepted = accepted
+    this.#position = new EntryPosition(this.#placement, position, deps)
     if (isRemoving) this.#setGoal({ do: 'Remove' })
     else if (accepted !== undefined) this.#setGoal({ do: 'Run', accepted })
   }
 
   /** Its entry in fleet-desired, which may be the one that it has. */
-  entryWritten(bytes: Uint8Array): Promise<void> {
-    return this.#enqueue(() => this.#handleEntry(bytes))
+  entryWritten(bytes: Uint8Array, position: StorePosition): Promise<void> {
+    return this.#enqueue(async () => {
+      if (this.#goal?.do === 'Remove') {
+        this.#nextEntry = { bytes, position }
+        return
+      }
+      await this.#position.entryTold(position, this.#accepted !== undefined)
+      await this.#handleEntry(bytes)
+    })
   }
 
   /** Its key was deleted. */
-  entryDeleted(): Promise<void> {
-    return this.#enqueue(() => this.#handleDeletion())
+  entryDeleted(position: StorePosition): Promise<void> {
+    return this.#enqueue(() => this.#handleDeletion(position))
   }
 
   /** Stops tending. @param halt also what runs on this machine */
@@ -98,10 +116,6 @@ export class PlacementRunner {
   async #handleEntry(bytes: Uint8Array): Promise<void> {
     const { log, store } = this.#options
     const { key, deployment, folder } = this.#placement
-    if (this.#goal?.do === 'Remove') {
-      this.#nextEntry = bytes
-      return
-    }
     const verdict = evaluateEntry(bytes, this.#accepted)
     switch (verdict.verdict) {
       case 'Older':
@@ -116,7 +130,7 @@ export class PlacementRunner {
         this.#setRefusal(undefined)
         return
       case 'Renumber':
-        await store.storeAccepted(key, bytes)
+        await store.storeAccepted(key, bytes, this.#position.position)
         this.#accepted = verdict.accepted
         this.#setRefusal(undefined)
         return
@@ -127,7 +141,7 @@ export class PlacementRunner {
           this.#holdBack({ bytes, message: `revision ${revision} is held back: ${reason}` })
           return
         }
-        await store.storeAccepted(key, bytes)
+        await store.storeAccepted(key, bytes, this.#position.position)
         log.info('a revision is taken', { deployment, revision })
         this.#accepted = verdict.accepted
         this.#refusal = undefined
@@ -137,7 +151,11 @@ export class PlacementRunner {
     }
   }
 
-  async #handleDeletion(): Promise<void> {
+  async #handleDeletion(position: StorePosition): Promise<void> {
+    if (this.#position.isOlder(position, this.#nextEntry?.position)) {
+      this.#sendReport()
+      return
+    }
     this.#nextEntry = undefined
     if (this.#goal?.do === 'Remove') return
     await this.#options.store.markRemoving(this.#placement.key)
@@ -147,7 +165,7 @@ export class PlacementRunner {
     this.#setGoal({ do: 'Remove' })
   }
 
-  /** Of the same Deployment as what is there: one that was made anew comes after a deletion, which nobody holds back. */
+  /** Of the same Deployment as what is there: one that was made anew comes after a deletion, which is never held back. */
   #isUpdate({ entry }: AcceptedEntry): boolean {
     return this.#accepted?.entry.payload.owner.uid === entry.payload.owner.uid
   }
@@ -170,7 +188,7 @@ export class PlacementRunner {
       await clock.sleep(HOLD_CHECK_INTERVAL, signal)
       if (signal.aborted) return
       await this.#enqueue(async () => {
-        if (this.#held !== undefined) await this.#handleEntry(this.#held.bytes)
+        if (this.#held !== undefined && this.#goal?.do !== 'Remove') await this.#handleEntry(this.#held.bytes)
       }).catch((error: unknown) => log.error('an entry could not be taken', { key: this.#placement.key, error }))
     }
   }
@@ -188,7 +206,8 @@ export class PlacementRunner {
     while (!this.#closing.signal.aborted) {
       const goal = this.#goal
       this.#goalChanged = new AbortController()
-      const signal = AbortSignal.any([this.#goalChanged.signal, this.#closing.signal])
+      using pursuit = new AbortScope(this.#goalChanged.signal, this.#closing.signal)
+      const { signal } = pursuit
       try {
         if (goal?.do === 'Run') await this.#run(goal.accepted, signal)
         else if (await this.#remove(signal)) return
@@ -252,7 +271,8 @@ export class PlacementRunner {
 
   #phaseToReport(): { readonly phase: Phase; readonly message: string | undefined } {
     if (this.#refusal !== undefined) return this.#explainRefusal(this.#refusal.reason)
-    return this.#held === undefined ? this.#lastPhase : { phase: this.#lastPhase.phase, message: this.#held.message }
+    const { phase, message } = this.#lastPhase
+    return { phase, message: this.#held?.message ?? message ?? this.#position.olderDeletion }
   }
 
   #explainRefusal(reason: string): { readonly phase: Phase; readonly message: string } {
@@ -260,7 +280,7 @@ export class PlacementRunner {
     return { phase: 'Failed', message: running === undefined ? reason : `${reason}; revision ${running} goes on` }
   }
 
-  /** Of an entry that could never be read nobody knows whose it is: such a state is for people alone. */
+  /** Of an entry that could never be read the Deployment is unknown: such a state is for people alone. */
   #acceptedEntryId(): EntryId {
     return this.#accepted === undefined
       ? { uid: 'unknown', revision: 1, generation: 0 }

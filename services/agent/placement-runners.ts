@@ -37,13 +37,18 @@ export class PlacementRunners {
   listener(onReplayed: () => void): DesiredListener {
     const missing = new Set(this.#byKey.keys())
     return {
-      onEntry: async (key, bytes) => {
+      onEntry: async (key, bytes, position) => {
         missing.delete(key)
-        if (this.#isValid(key)) await this.#getOrStart(key).entryWritten(bytes)
+        if (this.#isValid(key)) await this.#getOrStart(key).entryWritten(bytes, position)
       },
-      onDeleted: async (key) => {
+      onDeleted: async (key, position) => {
         missing.delete(key)
-        await this.#byKey.get(key)?.entryDeleted()
+        await this.#byKey.get(key)?.entryDeleted(position)
+      },
+      onLost: (key) => {
+        missing.delete(key)
+        if (this.#byKey.has(key))
+          this.#options.log.warn('the server removed an entry, and none was deleted: it stays', { key })
       },
       onReplayed: () => {
         onReplayed()
@@ -72,7 +77,7 @@ export class PlacementRunners {
   }
 
   #getOrStart(key: string): PlacementRunner {
-    return this.#byKey.get(key) ?? this.#start({ key, accepted: undefined, isRemoving: false })
+    return this.#byKey.get(key) ?? this.#start({ key, accepted: undefined, position: undefined, isRemoving: false })
   }
 
   #start(remembered: StoredPlacement): PlacementRunner {
@@ -85,7 +90,7 @@ export class PlacementRunners {
         this.#byKey.delete(key)
         if (next !== undefined && !this.#isClosing)
           this.#getOrStart(key)
-            .entryWritten(next)
+            .entryWritten(next.bytes, next.position)
             .catch((error: unknown) => log.error('an entry could not be taken', { key, error }))
       },
     })

@@ -4,6 +4,7 @@
  *
  *   <state>/<device>.<namespace>.<deployment>/
  *     desired.json    the last entry that could be run, as it was written
+ *     position.json   where in the bucket its last entry stood: deletions that are older count for nothing. AGENT-26
  *     removing        its key was deleted, and not everything is gone yet
  *     hold            the device takes no other revision now: see `hold-file.ts`
  *     …               what its runner remembers
@@ -13,19 +14,25 @@ import { join } from 'node:path'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { StorePosition } from './evaluate-deletion.ts'
 import type { AcceptedEntry } from './evaluate-entry.ts'
 
 /** What a folder says. */
 export interface StoredPlacement {
   readonly key: string
   readonly accepted: AcceptedEntry | undefined
+  /** Of the entry that was told last; undefined when that was not recorded. */
+  readonly position: StorePosition | undefined
   readonly isRemoving: boolean
 }
 
 export interface PlacementStore {
   folderOf(key: string): string
   readAll(): Promise<readonly StoredPlacement[]>
-  storeAccepted(key: string, bytes: Uint8Array): Promise<void>
+  /** @param position undefined when it is not known */
+  storeAccepted(key: string, bytes: Uint8Array, position: StorePosition | undefined): Promise<void>
+  /** Of a placement that has an accepted entry. */
+  storePosition(key: string, position: StorePosition): Promise<void>
   markRemoving(key: string): Promise<void>
   delete(key: string): Promise<void>
 }
@@ -38,17 +45,22 @@ export const openPlacementStore = async (folder: string, log: Logger): Promise<P
   const readPlacement = async (key: string): Promise<StoredPlacement | undefined> => {
     const isRemoving = (await readIfThere(join(folderOf(key), 'removing'))) !== undefined
     const bytes = await readIfThere(join(folderOf(key), 'desired.json'))
-    if (bytes === undefined) return isRemoving ? { key, accepted: undefined, isRemoving } : undefined
+    if (bytes === undefined)
+      return isRemoving ? { key, accepted: undefined, position: undefined, isRemoving } : undefined
+    const position = parsePosition(await readIfThere(join(folderOf(key), 'position.json')))
     try {
-      return { key, accepted: { bytes, entry: desiredCodec.decode(bytes) }, isRemoving }
+      return { key, accepted: { bytes, entry: desiredCodec.decode(bytes) }, position, isRemoving }
     } catch (error) {
       log.error('what was remembered of a Deployment is spoilt: it waits for its entry in fleet-desired', {
         key,
         error,
       })
-      return { key, accepted: undefined, isRemoving }
+      return { key, accepted: undefined, position, isRemoving }
     }
   }
+
+  const storePosition = (key: string, position: StorePosition): Promise<void> =>
+    replaceFile(join(folderOf(key), 'position.json'), JSON.stringify(position))
 
   return {
     folderOf,
@@ -62,11 +74,14 @@ export const openPlacementStore = async (folder: string, log: Logger): Promise<P
       )
       return all.filter((one) => one !== undefined)
     },
-    async storeAccepted(key, bytes) {
+    async storeAccepted(key, bytes, position) {
       await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
+      // First: deletions between an entry and a later position are older in any case.
+      if (position !== undefined) await storePosition(key, position)
       await replaceFile(join(folderOf(key), 'desired.json'), bytes)
       await rm(join(folderOf(key), 'removing'), { force: true })
     },
+    storePosition,
     async markRemoving(key) {
       await mkdir(folderOf(key), { recursive: true, mode: 0o700 })
       await replaceFile(join(folderOf(key), 'removing'), new Uint8Array())
@@ -74,6 +89,18 @@ export const openPlacementStore = async (folder: string, log: Logger): Promise<P
     async delete(key) {
       await rm(folderOf(key), { recursive: true, force: true })
     },
+  }
+}
+
+/** Undefined for what is not there, or is spoilt. */
+const parsePosition = (bytes: Buffer | undefined): StorePosition | undefined => {
+  try {
+    const { revision, at } = JSON.parse(bytes?.toString() ?? '{}') as Partial<StorePosition>
+    return Number.isSafeInteger(revision) && Number.isSafeInteger(at)
+      ? { revision: Number(revision), at: Number(at) }
+      : undefined
+  } catch {
+    return undefined
   }
 }
 
@@ -96,7 +123,7 @@ export const readIfThere = async (path: string): Promise<Buffer | undefined> => 
   }
 }
 
-/** Whoever reads the file finds the old content or the new one, also after a power cut. Readable for its owner alone. */
+/** A reader of the file finds the old content or the new one, also after a power cut. Readable for its owner alone. */
 export const replaceFile = async (path: string, content: Uint8Array | string): Promise<void> => {
   const next = `${path}.next`
   const file = await open(next, 'w', 0o600)

@@ -5,7 +5,7 @@
  *   GET /devices.json?q=eu, or with Accept: application/json ──► its model as JSON
  *   GET /devices?q=eu with Accept: text/event-stream ──► its sections, each when it changes
  *
- * Everything is read only; who may look is decided before anything is looked up.
+ * Everything is read only; whether the viewer may look is decided before anything is looked up.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { html } from '#lib/markup/markup.ts'
@@ -29,7 +29,7 @@ import type { Sources } from './sources.ts'
 
 export interface AppOptions {
   readonly sources: Sources
-  /** Undefined: whoever reaches this address may look, which only this machine does. */
+  /** Undefined: every client that reaches this address may look, which only this machine does. */
   readonly guard: Guard | undefined
   /** Served by TLS: cookies are sent by nothing else. */
   readonly isSecure: boolean
@@ -142,7 +142,7 @@ export const createApp = async (options: AppOptions): Promise<FastifyInstance> =
   return app
 }
 
-/** What holds no data: without it nobody could sign in. */
+/** What holds no data: without it there would be no way to sign in. */
 const isOpenToAll = ({ url }: FastifyRequest): boolean =>
   url.startsWith('/assets/') || url === '/sign-in' || url === '/sign-out'
 

@@ -1,5 +1,5 @@
 /**
- * One count of the fleet for all who look. A hundred Deployments on ten thousand devices are a million places to count: that is done
+ * One count of the fleet for all viewers. A hundred Deployments on ten thousand devices are a million places to count: that is done
  * once after a change and not for every page, and takes a small share of the time however many changes there are.
  */
 import type { FleetView } from '#apis/fleet.nationtech.io/fleet-view.ts'
@@ -10,7 +10,7 @@ import type { Sources } from './sources.ts'
 const QUICK_COUNT_MS = 50
 /** … is done again only after so many times as long. */
 const PAUSE_FACTOR = 20
-/** Nothing is shown for longer, in milliseconds, though nobody told of a change: heartbeats come and change nothing but their time. */
+/** Nothing is shown for longer, in milliseconds, though no change was told: heartbeats come and change nothing but their time. */
 const MAX_AGE_MS = 10_000
 
 /** The same sources, whose fleet is counted once after each change. */

@@ -1,15 +1,16 @@
 import type { FastifyError } from 'fastify'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Markup } from '#lib/markup/markup.ts'
+import type { DashboardErrors } from './errors.ts'
 
 /** A request that is answered with an error: status, title and message; the body replaces the message on a page. */
-export class HttpError extends Error {
+export class HttpError extends errorOf<DashboardErrors>('HttpError') {
   readonly status: number
   readonly title: string
   readonly body: Markup | undefined
 
   constructor(status: number, title: string, message: string, body?: Markup) {
     super(message)
-    this.name = 'HttpError'
     this.status = status
     this.title = title
     this.body = body

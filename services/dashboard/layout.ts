@@ -10,7 +10,7 @@ export interface Frame {
   readonly version: string
   /** By name of the file, where it is served. */
   readonly assets: Readonly<Record<Asset, string>>
-  /** Who looks; undefined when nobody had to say. */
+  /** The viewer; undefined when viewers need not sign in. */
   readonly viewer: string | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Listens. What the pages are made of is loaded with the first request, so that a dashboard that nobody opens costs nothing. */
+/** Listens. What the pages are made of is loaded with the first request, so that a dashboard without viewers costs nothing. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Binding } from '#operator/binding.ts'

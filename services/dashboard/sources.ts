@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import type { Cache } from '#operator/operator.ts'
 
 export interface Sources {
-  /** What is in memory of a kind; undefined when nobody in this process watches it. */
+  /** What is in memory of a kind; undefined when no controller of this process watches it. */
   objects<O extends KubeObject>(resource: Resource<O>): Cache<O> | undefined
   /** Undefined when this process does not run the fleet operator. */
   fleet(): FleetView | undefined

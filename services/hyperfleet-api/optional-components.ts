@@ -9,7 +9,7 @@ import { noTracer, type Tracer } from './tracing/tracer.ts'
 
 /** What is only there when an option asks for it. The code of large ones is imported only then. */
 
-/** Who finds out who asks; undefined when nobody is asked. @throws ApiOptionsError */
+/** Authentication of callers; undefined when they are not authenticated. @throws ApiOptionsError */
 export const openAuthenticator = async (
   { issuers = [], log }: ApiOptions,
   now: () => Date,

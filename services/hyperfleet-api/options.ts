@@ -1,8 +1,10 @@
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { IssuerSettings } from './auth/issuer.ts'
 import type { TenantRules } from './auth/tenancy.ts'
 import type { RateLimitSettings } from './auth/token-bucket.ts'
+import type { ApiErrors } from './errors.ts'
 import type { ListenAddress } from './http/listen.ts'
 import type { Build } from './http/self-description.ts'
 import type { TlsFiles } from './http/tls-certificate.ts'
@@ -31,9 +33,9 @@ export interface ApiOptions {
   readonly entities?: readonly EntityConfig[] | undefined
   /** OpenAPI or JSON Schema file with the schemas that specs must fit. */
   readonly openapiSchemaPath?: string | undefined
-  /** Whose tokens are taken; callers are not asked who they are when absent or empty. */
+  /** The issuers whose tokens are taken; callers are not authenticated when absent or empty. */
   readonly issuers?: readonly IssuerSettings[] | undefined
-  /** Who belongs to whom, as a gateway says; everything is everybody's when absent. */
+  /** The tenant of a caller, as a gateway says; without it every caller sees everything. */
   readonly tenants?: TenantRules | undefined
   /** HTTPS with these files; HTTP when absent. */
   readonly tls?: TlsFiles | undefined
@@ -55,12 +57,11 @@ export interface ApiOptions {
 }
 
 /** Options that can't be served; the message says what to write instead. */
-export class ApiOptionsError extends Error {
+export class ApiOptionsError extends errorOf<ApiErrors>('ApiOptionsError') {
   readonly option: 'listen' | 'issuers' | 'tls'
 
   constructor(option: ApiOptionsError['option'], message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'ApiOptionsError'
     this.option = option
   }
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import { measureQueue } from './events/metrics.ts'
+import { databaseSource } from './feed/change-source.ts'
 import { createFeed } from './feed/feed.ts'
 import { createWakeup } from './feed/wakeup.ts'
 import { createAccessControl } from './http/access-control.ts'
@@ -17,6 +18,7 @@ import { countReconciliations, measureReconciliation } from './metrics/reconcili
 import { createMetrics } from './metrics/request-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
 import { createIdGenerator } from './model/id-generator.ts'
+import { startRechecks } from './mutations/recheck-deletions.ts'
 import { openAuthenticator, openCertificate, openQueue, openTracer } from './optional-components.ts'
 import { type ApiOptions, refuseUnauthenticatedNetwork } from './options.ts'
 import { readSpecSchemas } from './specs/read.ts'
@@ -75,7 +77,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     const database = withTracing(opened, tracer)
     const wakeup = createWakeup(database, log)
     closers.push(() => wakeup.close())
-    const feed = await createFeed(database, wakeup, log)
+    const feed = await createFeed(databaseSource(database), wakeup, log)
     closers.push(() => feed.close())
     closers.push(
       startRetention(database, clock, log, {
@@ -113,6 +115,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       stopping: stopping.signal,
       notifyCommitted: () => wakeup.wake(),
     }
+    closers.push(startRechecks(service, log))
     const operations = buildOperations(service)
     const openApi = openApiDocument(operations, build.version)
     const { tenants, rateLimit, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, tls } = options
@@ -142,7 +145,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(async () => stopping.abort())
     closers.push(async () => {
       notReady.abort()
-      // Until everybody who sends requests has seen that this one isn't ready.
+      // Until all load balancers have seen that this one isn't ready.
       if (options.shutdownDelay) await clock.sleep(options.shutdownDelay)
     })
 

@@ -30,6 +30,8 @@ export interface Start {
   readonly env?: NodeJS.ProcessEnv
   /** Default: those of a manager with one controller. */
   readonly nodeFlags?: readonly string[]
+  /** Stands before the program and becomes it by exec: what puts it into a control group, say. */
+  readonly prefix?: readonly string[]
 }
 
 let bundled: Promise<string> | undefined
@@ -50,13 +52,15 @@ export const startMuster = async ({
   folder,
   env,
   nodeFlags = NODE_FLAGS,
+  prefix = [],
 }: Start): Promise<MusterProcess> => {
   const entry = await program()
+  const [command, ...rest] = [...prefix, process.execPath]
   const startedAt = moment()
   const child: Child = await startChild({
     name: `muster ${args[0]}`,
-    command: process.execPath,
-    args: [...nodeFlags, entry, ...args],
+    command,
+    args: [...rest, ...nodeFlags, entry, ...args],
     // As the Deployments have it.
     env: { ...process.env, MALLOC_ARENA_MAX: '2', ...env },
     logFile: join(await mkdtemp(join(folder, `${args[0]}-`)), 'log'),
@@ -85,7 +89,11 @@ const answers = async (url: string): Promise<boolean> => {
 }
 
 /** The HyperFleet API on an embedded database in the folder, or on a PostgreSQL. */
-export const startApiProcess = async (folder: string, databaseUrl?: string): Promise<MusterProcess> => {
+export const startApiProcess = async (
+  folder: string,
+  databaseUrl?: string,
+  options: Pick<Start, 'env' | 'nodeFlags' | 'prefix'> = {},
+): Promise<MusterProcess> => {
   const [port, probe] = [await freePort(), await freePort()]
   const args = [
     'api',
@@ -96,5 +104,5 @@ export const startApiProcess = async (folder: string, databaseUrl?: string): Pro
     '--log-level=warn',
   ]
   const url = `http://127.0.0.1:${port}`
-  return startMuster({ args, url, probe: `http://127.0.0.1:${probe}/readyz`, folder })
+  return startMuster({ args, url, probe: `http://127.0.0.1:${probe}/readyz`, folder, ...options })
 }

@@ -15,12 +15,12 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 
 interface Case {
   readonly provider: ClusterProvider
-  readonly wanted: ClusterRequest
+  readonly request: ClusterRequest
   /** Why Jobs don't run, when they don't. */
   readonly noNodes?: string
 }
 
-/** Of the Job. On kind it is loaded, for nothing can be pulled there; elsewhere nobody looks for it. */
+/** Of the Job. On kind it is loaded, for nothing can be pulled there; elsewhere it is not looked for. */
 const IMAGE = 'docker.io/muster/conformance:local'
 
 /** kind as `npm run up` starts it, in an engine that changes nothing on this machine. */
@@ -45,12 +45,12 @@ const connection = inject('controlPlane')
 const CASES: Readonly<Record<string, Case>> = {
   existing: {
     provider: existing,
-    wanted: { kubeconfig: connection.kubeconfig },
+    request: { kubeconfig: connection.kubeconfig },
     noNodes: 'the shared control plane has no nodes',
   },
-  assets: { provider: assets, wanted: {}, noNodes: "envtest's binaries have no scheduler" },
-  local: { provider: local, wanted: {} },
-  kind: { provider: kind, wanted: {} },
+  assets: { provider: assets, request: {}, noNodes: "envtest's binaries have no scheduler" },
+  local: { provider: local, request: {} },
+  kind: { provider: kind, request: {} },
 }
 
 /** As setup-envtest leaves them. */
@@ -84,13 +84,13 @@ afterAll(() => {
   delete process.env.KUBEBUILDER_ASSETS
 })
 
-describe.for(Object.entries(CASES))('a cluster of the provider "%s"', ([name, { provider, wanted, noNodes }]) => {
+describe.for(Object.entries(CASES))('a cluster of the provider "%s"', ([name, { provider, request, noNodes }]) => {
   let cluster: Cluster | undefined
   let missing: string | undefined
 
   beforeAll(async () => {
-    missing = await provider.unavailable(wanted)
-    if (missing === undefined) cluster = await provider.start({ wanted, say: console.error })
+    missing = await provider.unavailable(request)
+    if (missing === undefined) cluster = await provider.start({ request, say: console.error })
   }, 900_000)
   afterAll(() => cluster?.stop())
 

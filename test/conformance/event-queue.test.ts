@@ -23,7 +23,7 @@ const alone = async (options: Partial<ApiOptions>): Promise<World> => {
   return { options, clock, short: { text: '30s', end: () => clock.advance('30s') } }
 }
 
-/** With JetStream, whose clock nobody can set. */
+/** With JetStream, whose clock can't be set. */
 const jetStream = async (options: Partial<ApiOptions>): Promise<World> => {
   const nats = await startNats()
   onTestFinished(() => nats.stop())

@@ -1,16 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { PARTS } from '#hack/cluster/local/layout.ts'
-import { signalGroup } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
 import { startControlPlane } from '#test/harness/index.ts'
+import { type ProcessGroup, startProcessGroup } from '#test/harness/process-group.ts'
 
-const REPOSITORY = join(import.meta.dirname, '..', '..')
 const TIMEOUT = 600_000
 
 interface Running {
@@ -18,40 +13,16 @@ interface Running {
   readonly command: string
 }
 
-interface Up {
-  /** Everything it has printed so far. */
-  output(): string
-  readonly exited: Promise<number>
+interface Up extends ProcessGroup {
   /** Processes, on this machine, that it or its children started and that still run. */
   left(): readonly Running[]
-  /** Sends a signal as a terminal does: to all of the group. */
-  interrupt(signal: NodeJS.Signals): void
 }
 
-/** Starts it with a state folder of its own, by which its processes are known as well, in a process group like a terminal's. */
+/** Starts it with a state folder of its own, by which its processes are known as well. */
 const up = async (command: string, args: readonly string[]): Promise<Up> => {
   const home = await temporaryFolder('e2e')
-  const env = { ...process.env, XDG_STATE_HOME: home, MUSTER_CLUSTER: 'local' }
-  const child = spawn(command, args, { cwd: REPOSITORY, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  await once(child, 'spawn')
-  const group = child.pid as number
-  guardGroup(group)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
-  const exited = once(child, 'close').then(([code]) => {
-    forgetGroup(group)
-    return code as number
-  })
-  return {
-    exited,
-    output: () => output,
-    left: () => processesWith(home),
-    interrupt: (signal) => signalGroup(group, signal),
-  }
+  const group = await startProcessGroup(command, args, { XDG_STATE_HOME: home, MUSTER_CLUSTER: 'local' })
+  return { ...group, left: () => processesWith(home) }
 }
 
 const npmRunUp = (...args: readonly string[]): Promise<Up> => up('npm', ['run', '-s', 'up', '--', ...args])

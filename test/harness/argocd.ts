@@ -16,7 +16,11 @@ export { redisMissing }
 export interface ApplicationStatus {
   readonly sync?: { readonly status: string; readonly revision?: string }
   readonly health?: { readonly status: string; readonly message?: string }
-  readonly operationState?: { readonly phase: string; readonly message?: string }
+  readonly operationState?: {
+    readonly phase: string
+    readonly message?: string
+    readonly syncResult?: { readonly resources?: readonly { readonly name: string; readonly status?: string }[] }
+  }
   readonly conditions?: readonly { readonly type: string; readonly message: string }[]
   readonly resources?: readonly {
     readonly kind: string

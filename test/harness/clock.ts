@@ -5,25 +5,25 @@ import { type Duration, toMilliseconds } from '#operator/model/duration.ts'
 /** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {
   /**
-   * Moves the time forward and wakes whoever's sleep ends on the way, in order, each at its own moment. What they do then
-   * without real I/O is done when this resolves; who sleeps again within the span is woken again.
+   * Moves the time forward and wakes every sleeper whose time comes on the way, in order, each at its own moment. What they do then
+   * without real I/O is done when this resolves; a sleeper that sleeps again within the span is woken again.
    */
   advance(duration: Duration): Promise<void>
-  /** Somebody sets the machine's time by so many milliseconds, back where negative: no sleep and no span is longer or shorter for it. */
+  /** The machine's time is set by so many milliseconds, back where negative: no sleep and no span is longer or shorter for it. */
   set(by: number): void
   /** How many sleep now. */
   sleepers(): number
 }
 
 interface Sleeper {
-  /** By the clock that nobody sets. */
+  /** By the clock that is never set. */
   readonly until: number
   wake(): void
 }
 
 /** @param start RFC 3339 */
 export const manualClock = (start = '2026-01-01T00:00:00Z'): ManualClock => {
-  /** Milliseconds that nobody sets. */
+  /** Milliseconds of the clock that is never set. */
   let now = Date.parse(start)
   let setBy = 0
   const sleepers = new Set<Sleeper>()

@@ -53,7 +53,7 @@ const WITHOUT_NODES: readonly Part[] = ['etcd', 'kube-apiserver', 'kube-controll
 export const sharedControlPlane = (): Promise<ControlPlane> => Promise.resolve(connect(inject('controlPlane')))
 
 /**
- * One that nobody else uses. Stop it, or take it with `await using`.
+ * One that no other test uses. Stop it, or take it with `await using`.
  * @param options.crds false for one without the CRDs of manifests/crds: deleting them right after their creation can
  * take kube-apiserver minutes ("could not list instances: storage is (re)initializing")
  */
@@ -99,7 +99,7 @@ const connect = (connection: Connection): ControlPlane => ({
   proxy: () => requestProxy(connection),
 })
 
-/** One that somebody else runs. */
+/** One that was there before. */
 export const reach = (connection: Reach): Omit<ControlPlane, 'proxy'> => {
   const call = rest(connection)
   const run = kubectlOf(connection)

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Exit, signalGroup } from '#hack/process/child.ts'
 import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
+import { UNHANDLED_REJECTION } from '#lib/process/unhandled-rejections.ts'
 
 /** One line of `muster`'s JSON log. */
 export interface LogLine {
@@ -29,11 +30,11 @@ export interface MusterProcess extends AsyncDisposable {
    */
   line(fits: string | ((line: LogLine) => boolean)): Promise<LogLine>
   signal(signal: NodeJS.Signals): void
-  /** SIGTERM, and SIGKILL after 10 s. */
+  /** SIGTERM, and SIGKILL after 10 s. @throws when it logged a rejected promise that nothing handled */
   stop(): Promise<Exit>
 }
 
-/** Milliseconds, from when somebody asks. Long enough for a busy machine; a test that waits longer never says what it waited for. */
+/** Milliseconds, from the first question. Long enough for a busy machine; a test that waits longer never says what it waited for. */
 const LINE_PATIENCE = 60_000
 
 /** The environment variable that names the program where the run has bundled it: bundled.ts. */
@@ -88,7 +89,10 @@ export const startMuster = async (
     signal('SIGTERM')
     const timer = setTimeout(() => signal('SIGKILL'), 10_000)
     try {
-      return await exited
+      const exit = await exited
+      const lost = lines.log.find(({ msg }) => msg === UNHANDLED_REJECTION)
+      if (lost !== undefined) throw new Error(`muster ${args.join(' ')}: ${lost.msg}: ${String(lost.error)}`)
+      return exit
     } finally {
       clearTimeout(timer)
     }

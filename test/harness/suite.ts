@@ -32,7 +32,7 @@ export type { End, Supervised } from './suite/supervised.ts'
 export interface SuiteOptions {
   /** Where it runs. It stays when the suite stops. */
   readonly cluster: ControlPlane
-  /** Whether kustomize/overlays/dev is applied first, with its workloads at rest; false when somebody else has applied it. */
+  /** Whether kustomize/overlays/dev is applied first, with its workloads at rest; false when it is applied already. */
   readonly applies?: boolean
   /** SQLite when undefined; skip the test with `postgresMissing()` where there is no PostgreSQL. */
   readonly database?: 'postgres' | 'sqlite'
@@ -53,7 +53,7 @@ export interface Suite extends AsyncDisposable {
   /** Of the HyperFleet API. */
   readonly apiUrl: string
   readonly apiMetricsUrl: string
-  /** For the HyperFleet API, as one who may do everything. */
+  /** For the HyperFleet API, as a user that may do everything. */
   readonly token: string
   /** Where adapter tasks of this suite find their token: `spec.hyperfleetAPI.tokenPath`. */
   readonly tokenPath: string
@@ -145,7 +145,7 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
   }
 }
 
-/** A cluster of a test as what hack/ works with: kubectl goes to the API server itself, whoever is given the kubeconfig goes its way. */
+/** A cluster of a test as what hack/ works with: kubectl goes to the API server itself, a holder of the kubeconfig goes its way. */
 const clusterOf = async (plane: ControlPlane, kubeconfig: string): Promise<Cluster> => ({
   kubeconfig,
   context: currentContextOf(await readKubeconfig(kubeconfig)) ?? '',

@@ -16,12 +16,14 @@ export interface TcpProxy extends AsyncDisposable {
   /** New connections are broken at once, until `accept`. */
   refuse(): void
   accept(): void
+  /** New connections go to this server; those that are open stay where they are. */
+  redirect(target: string): void
   stop(): Promise<void>
 }
 
 /** Starts a proxy on 127.0.0.1 before a server. @param target any URL with a host and a port: https, nats, postgres, … */
 export const tcpProxy = async (target: string): Promise<TcpProxy> => {
-  const { hostname, port } = new URL(target)
+  let upstreamUrl = new URL(target)
   const pairs = new Set<readonly [Socket, Socket]>()
   let held = false
   let refusing = false
@@ -31,7 +33,7 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
       client.resetAndDestroy()
       return
     }
-    const upstream = connect(Number(port), hostname)
+    const upstream = connect(Number(upstreamUrl.port), upstreamUrl.hostname)
     const pair = [client, upstream] as const
     pairs.add(pair)
     for (const [from, to] of [pair, pair.toReversed() as [Socket, Socket]] as const) {
@@ -79,6 +81,9 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
     },
     accept: () => {
       refusing = false
+    },
+    redirect: (other) => {
+      upstreamUrl = new URL(other)
     },
     stop,
     [Symbol.asyncDispose]: stop,

@@ -59,34 +59,34 @@ const limit = (value: number): number => (value <= 0 ? Number.POSITIVE_INFINITY 
  * What a change would throw away; undefined when nothing. A lower limit of values is none of it: NATS keeps what is stored.
  * Heartbeats are sent again in any case.
  */
-const loss = (wanted: BucketSettings, found: BucketSettings): string | undefined => {
-  if (limit(wanted.maxBytes) < limit(found.maxBytes))
-    return `it may hold ${setting('maxBytes', found.maxBytes)} bytes and should hold ${wanted.maxBytes}, so values could be lost`
-  if (wanted.history < found.history)
-    return `it keeps ${found.history} values a key and should keep ${wanted.history}, so older values would be lost`
-  if (limit(wanted.ttl) < limit(found.ttl) && wanted.name !== BUCKETS.heartbeat.name)
-    return `its keys live ${found.ttl <= 0 ? 'for ever' : `${found.ttl} ms`} and should live ${wanted.ttl} ms, so keys would be lost`
+const loss = (desired: BucketSettings, found: BucketSettings): string | undefined => {
+  if (limit(desired.maxBytes) < limit(found.maxBytes))
+    return `it may hold ${setting('maxBytes', found.maxBytes)} bytes and should hold ${desired.maxBytes}, so values could be lost`
+  if (desired.history < found.history)
+    return `it keeps ${found.history} values a key and should keep ${desired.history}, so older values would be lost`
+  if (limit(desired.ttl) < limit(found.ttl) && desired.name !== BUCKETS.heartbeat.name)
+    return `its keys live ${found.ttl <= 0 ? 'for ever' : `${found.ttl} ms`} and should live ${desired.ttl} ms, so keys would be lost`
   return undefined
 }
 
 /** What to do about a bucket that is there. */
-export const compareBucket = (wanted: BucketSettings, found: BucketSettings): BucketVerdict => {
-  const { name } = wanted
-  if (found.storage !== wanted.storage) {
-    const reason = `the bucket ${name} is in ${found.storage} and must be in ${wanted.storage}; NATS can't move it: copy its keys, delete it, start again`
+export const compareBucket = (desired: BucketSettings, found: BucketSettings): BucketVerdict => {
+  const { name } = desired
+  if (found.storage !== desired.storage) {
+    const reason = `the bucket ${name} is in ${found.storage} and must be in ${desired.storage}; NATS can't move it: copy its keys, delete it, start again`
     return { verdict: 'Refuse', reason }
   }
-  const lost = loss(wanted, found)
+  const lost = loss(desired, found)
   if (lost !== undefined)
     return {
       verdict: 'Refuse',
       reason: `the bucket ${name} was changed: ${lost}; set it back with "nats kv edit", or delete the bucket and start again`,
     }
   const changes = CHANGEABLE.filter(
-    (field) => found[field] !== wanted[field] && !bothUnlimited(field, wanted, found),
-  ).map((field) => `${field}: ${setting(field, found[field])} → ${setting(field, wanted[field])}`)
+    (field) => found[field] !== desired[field] && !bothUnlimited(field, desired, found),
+  ).map((field) => `${field}: ${setting(field, found[field])} → ${setting(field, desired[field])}`)
   return changes.length === 0 ? { verdict: 'Fine' } : { verdict: 'Migrate', changes }
 }
 
-const bothUnlimited = (field: (typeof CHANGEABLE)[number], wanted: BucketSettings, found: BucketSettings): boolean =>
-  field !== 'history' && wanted[field] <= 0 && found[field] <= 0
+const bothUnlimited = (field: (typeof CHANGEABLE)[number], desired: BucketSettings, found: BucketSettings): boolean =>
+  field !== 'history' && desired[field] <= 0 && found[field] <= 0

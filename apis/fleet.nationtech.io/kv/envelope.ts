@@ -1,6 +1,6 @@
 /**
  * The form of every value in the buckets: canonical JSON (RFC 8785) of `{schema, generation, digest, payload}`.
- * The same content is always the same bytes, whoever writes them, so writers compare before they put. FLEET-21.
+ * The same content is always the same bytes, by every writer, so writers compare before they put. FLEET-21.
  */
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'

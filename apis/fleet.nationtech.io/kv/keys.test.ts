@@ -45,6 +45,10 @@ describe('keys', () => {
     )
   })
 
+  test.each(['', 'a', 'a.b', 'a.b.c.d', 'a..c', '.b.c', 'a.b.'])('%j is no key of a placement', (key) => {
+    expect(() => parsePlacementKey(key)).toThrow(MalformedEntry)
+  })
+
   test.each(['', 'A', 'a.b', 'a*', 'a>', 'a b', '-a', 'a-', 'ü', 'a'.repeat(64), 'a/b', 'a\n'])(
     '%j is no name of a device',
     (device) => {

@@ -1,3 +1,6 @@
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApisErrors } from '../../errors.ts'
+
 /** The reasons why an entry of a bucket is malformed. Watchers count it by reason, log it and go on. FLEET-16. */
 export type MalformedReason =
   /** The key is not made of the tokens that its bucket has. */
@@ -13,12 +16,11 @@ export type MalformedReason =
   /** The payload is not the one that was sealed. */
   | 'Digest'
 
-/** A key or value that breaks the contract of its bucket. Whoever reads it skips the entry; nobody deletes it. */
-export class MalformedEntry extends Error {
+/** A key or value that breaks the contract of its bucket. Readers skip the entry, and leave it where it is. */
+export class MalformedEntry extends errorOf<ApisErrors>('MalformedEntry') {
   readonly reason: MalformedReason
   constructor(reason: MalformedReason, problem: string, options?: ErrorOptions) {
     super(problem, options)
-    this.name = 'MalformedEntry'
     this.reason = reason
   }
 }

@@ -9,22 +9,23 @@ type Compared = Pick<Desired, 'owner' | 'revision' | 'filled'>
 /**
  * - `Same`: nothing is to be written, when the bytes are equal too.
  * - `Newer`: what is wanted follows what is there.
- * - `Older`: who wants this knows less than who wrote: it must read again.
+ * - `Older`: the operator that wants this knows less than the one that wrote: it must read again.
  *
  * A Deployment that was made later is newer, whatever its revision: revisions begin anew with it. Of one revision that was filled
  * in for a device twice, the one that was filled in with the later Device is newer.
  */
-export const precedence = (wanted: Compared, found: Compared): 'Same' | 'Newer' | 'Older' => {
+export const precedence = (desired: Compared, found: Compared): 'Same' | 'Newer' | 'Older' => {
   const order =
-    wanted.owner.uid === found.owner.uid
-      ? wanted.revision - found.revision || filledOrder(wanted, found)
-      : Date.parse(wanted.owner.created) - Date.parse(found.owner.created) || compare(wanted.owner.uid, found.owner.uid)
+    desired.owner.uid === found.owner.uid
+      ? desired.revision - found.revision || filledOrder(desired, found)
+      : Date.parse(desired.owner.created) - Date.parse(found.owner.created) ||
+        compare(desired.owner.uid, found.owner.uid)
   return order === 0 ? 'Same' : order > 0 ? 'Newer' : 'Older'
 }
 
 /** 0 where nothing was filled in, or the API server counts its versions in another way than Kubernetes says. */
-const filledOrder = (wanted: Compared, found: Compared): number => {
-  const [a, b] = [wanted.filled?.device, found.filled?.device]
+const filledOrder = (desired: Compared, found: Compared): number => {
+  const [a, b] = [desired.filled?.device, found.filled?.device]
   if (a === undefined || b === undefined || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return 0
   return Number(BigInt(a) - BigInt(b))
 }

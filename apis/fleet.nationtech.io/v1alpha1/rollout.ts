@@ -167,7 +167,7 @@ export const rolloutStatus = () =>
 export type RolloutSpec = Static<ReturnType<typeof rollout>>
 export type RolloutStatus = Static<ReturnType<typeof rolloutStatus>>
 
-/** A batch is good and the next one waits for somebody. What waits for a window has no good batch yet. */
+/** A batch is good and the next one waits for an approval. What waits for a window has no good batch yet. */
 export const awaitsApproval = ({ phase, goodSince }: RolloutStatus): boolean =>
   phase === 'Waiting' && goodSince !== undefined
 

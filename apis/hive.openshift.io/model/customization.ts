@@ -1,9 +1,11 @@
 /** What a ClusterDeploymentCustomization changes, applied in memory: POOL-4, POOL-44. */
 
+import { errorOf } from '#lib/errors/error-of.ts'
 import { applyPatches, readPatches } from '#lib/json-patch/apply.ts'
 import type { Json } from '#lib/json-patch/json.ts'
 import { PatchError } from '#lib/json-patch/operation.ts'
 import { isObject } from '#lib/json-patch/pointer.ts'
+import type { ApisErrors } from '../../errors.ts'
 import type { Patch } from '../v1/patch.ts'
 import type { InstallConfig } from './install-config.ts'
 
@@ -15,12 +17,7 @@ export interface Customization {
 }
 
 /** A customization that can't be applied; its entry becomes BrokenByConfiguration with this message. */
-export class CustomizationError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'CustomizationError'
-  }
-}
+export class CustomizationError extends errorOf<ApisErrors>('CustomizationError') {}
 
 /** A document after customizations, and what their authors should know. */
 export interface Customized<Document> {

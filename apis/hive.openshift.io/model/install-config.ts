@@ -2,6 +2,7 @@
  * Install-configs as text. The installer reads YAML 1.1, people write what looks right: whatever is not plainly null, true,
  * false or a whole number is a text and stays the text it is. `4.20` is a version and no number, `0123` no 83, `yes` no true.
  */
+
 import {
   boolCoreTag,
   defineScalarTag,
@@ -13,15 +14,12 @@ import {
   nullCoreTag,
   Schema,
 } from 'js-yaml'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Json } from '#lib/json-patch/json.ts'
+import type { ApisErrors } from '../../errors.ts'
 
 /** An install-config that can't be read; the message says where. */
-export class InstallConfigError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'InstallConfigError'
-  }
-}
+export class InstallConfigError extends errorOf<ApisErrors>('InstallConfigError') {}
 
 export type InstallConfig = { [key: string]: Json }
 

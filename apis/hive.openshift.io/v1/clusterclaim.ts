@@ -20,7 +20,7 @@ const subject = () =>
       namespace: Type.Optional(Type.String({ description: 'Of a ServiceAccount.', maxLength: 63 })),
     },
     {
-      description: 'Somebody who may use the cluster. Kubernetes: rbac Subject.',
+      description: 'A user, group or ServiceAccount that may use the cluster. Kubernetes: rbac Subject.',
       ...rules({
         rule: "(self.kind == 'ServiceAccount') == has(self.namespace)",
         message: 'namespace must be given for a ServiceAccount, and only for one',
@@ -39,7 +39,7 @@ const spec = () =>
       }),
       subjects: Type.Optional(
         Type.Array(subject(), {
-          description: 'Who may use the cluster while it is claimed.',
+          description: 'Users, groups and ServiceAccounts that may use the cluster while it is claimed.',
           maxItems: 64,
           'x-kubernetes-list-type': 'atomic',
         }),
@@ -55,20 +55,14 @@ const spec = () =>
         span({ description: 'After how long the claim is deleted; the pool may have a default and a maximum.' }),
       ),
     },
-    {
-      description: 'What is wanted.',
-      ...rules({
-        rule: 'oldSelf.hasValue() || !has(self.namespace)',
-        message: 'namespace is written by the controller: leave it out',
-        optionalOldSelf: true,
-      }),
-    },
+    // That no claim is made with a namespace is a policy: it depends on the user, and on a label (kustomize/base/policies).
+    { description: 'What is wanted.' },
   )
 
 const status = () =>
   Type.Object(
     {
-      ...standardStatus(),
+      ...standardStatus({ isProbed: true }),
       lifetime: Type.Optional(Type.String({ description: 'The lifetime that holds, pool limits included.' })),
       queuePosition: count({
         description: 'How many claims of the pool are before this one, plus one; 0 once assigned.',

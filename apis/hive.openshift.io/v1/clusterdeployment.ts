@@ -13,6 +13,12 @@ import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 import { environment } from './environment.ts'
 import { platform } from './platform.ts'
 
+/**
+ * A condition of a ClusterDeployment: whether the HyperFleet API answers. It is there from the first outage on, so that pools don't take
+ * the time of an outage for time that an installation had.
+ */
+export const API_REACHABLE = 'APIReachable'
+
 const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
 
 const clusterPoolRef = () =>
@@ -71,22 +77,26 @@ const provisioning = () =>
         reference({ description: 'A Secret whose key install-config.yaml holds the install-config.', of: 'Secret' }),
       ),
       installerEnv: Type.Optional(environment()),
+      ...kept(
+        'customizationRef',
+        'installerImageOverride',
+        'manifestsConfigMapRef',
+        'manifestsSecretRef',
+        'releaseImage',
+        'sshKnownHosts',
+        'sshPrivateKeySecretRef',
+      ),
     },
     { description: 'How the cluster is installed.' },
   )
 
-/** Fields of Hive's that nothing here acts on; kept, so that whoever wrote them finds them again. */
-const kept = () =>
+/** Fields of Hive's that nothing here acts on; kept, so that their writers find them again, and so that its exports apply strictly. */
+const kept = (...names: readonly string[]) =>
   Object.fromEntries(
-    [
-      'boundServiceAccountSigningKeySecretRef',
-      'certificateBundles',
-      'clusterInstallRef',
-      'clusterMetadata',
-      'controlPlaneConfig',
-      'ingress',
-      'manageDNS',
-    ].map((name) => [name, Type.Optional(free({ description: 'Kept as it is written; nothing acts on it here.' }))]),
+    names.map((name) => [
+      name,
+      Type.Optional(free({ description: 'Kept as it is written; nothing acts on it here.' })),
+    ]),
   )
 
 const spec = () =>
@@ -122,7 +132,16 @@ const spec = () =>
       preserveOnDelete: Type.Optional(
         Type.Boolean({ description: 'Leave the cluster as it is when this object is deleted.' }),
       ),
-      ...kept(),
+      ...kept(
+        'boundServiceAccountSigningKeySecretRef',
+        'certificateBundles',
+        'clusterInstallRef',
+        'clusterMetadata',
+        'controlPlaneConfig',
+        'ingress',
+        'machineManagement',
+        'manageDNS',
+      ),
     },
     {
       description: 'The cluster that is wanted.',
@@ -131,11 +150,7 @@ const spec = () =>
           rule: 'has(self.clusterPoolRef) == has(oldSelf.clusterPoolRef)',
           message: 'clusterPoolRef can’t be added or removed: a cluster stays where it was made',
         },
-        {
-          rule: 'oldSelf.hasValue() || !has(self.clusterPoolRef) || !has(self.clusterPoolRef.claimName)',
-          message: 'a cluster can’t be made claimed: leave claimName out, the pool writes it',
-          optionalOldSelf: true,
-        },
+        // That no cluster is made claimed is a policy: it depends on the user, and on a label (kustomize/base/policies).
       ),
     },
   )
@@ -155,7 +170,7 @@ const hyperfleet = () =>
 const status = () =>
   Type.Object(
     {
-      ...standardStatus(),
+      ...standardStatus({ isProbed: true }),
       powerState: Type.Optional(
         Type.String({
           description: 'Whether the cluster runs, as far as is known: Running, Hibernating, or on the way.',
@@ -166,6 +181,19 @@ const status = () =>
       ),
       installAttempts: count({ description: 'How often the installation has failed.' }),
       hyperfleet: Type.Optional(hyperfleet()),
+      ...kept(
+        'apiURL',
+        'certificateBundles',
+        'cliImage',
+        'clusterVersionStatus',
+        'installRestarts',
+        'installStartedTimestamp',
+        'installVersion',
+        'installerImage',
+        'platformStatus',
+        'provisionRef',
+        'webConsoleURL',
+      ),
     },
     { description: 'What became of it.' },
   )

@@ -17,6 +17,9 @@ const texts = (options: { description: string; value: string }) =>
     description: options.description,
   })
 
+/** Several times what an installation takes, with the pauses between its attempts. */
+export const PROVISION_DEADLINE = '6h'
+
 const amount = (options: { description: string; default?: number }) =>
   Type.Integer({ format: 'int32', minimum: 0, maximum: 10_000, ...options })
 
@@ -105,6 +108,12 @@ const spec = () =>
       installAttemptsLimit: Type.Optional(
         Type.Integer({ description: 'How often an installation is tried.', minimum: 0, maximum: 1_000 }),
       ),
+      // No default of the definition: it would change what is stored of every pool, and back at a rollback.
+      provisionDeadline: Type.Optional(
+        span({
+          description: `An unclaimed cluster that is not installed so long after it was made has failed and is replaced; outages of the HyperFleet API don’t count. 0s waits for ever; ${PROVISION_DEADLINE} when it is left out.`,
+        }),
+      ),
       installerEnv: Type.Optional(environment()),
       skipMachinePools: Type.Optional(Type.Boolean({ description: 'Kept as it is written; nothing acts on it here.' })),
       customizationRef: Type.Optional(
@@ -173,6 +182,7 @@ const entry = () =>
     {
       version: Type.Optional(Type.String({ description: 'The version of the customization that was last seen.' })),
       status: Type.Enum([...ENTRY_STATUSES], { description: 'What the customization is to this pool.' }),
+      cordoned: Type.Optional(Type.Boolean({ description: 'Whether it is out of service; the message says why.' })),
       attempts: count({ description: 'How many clusters may still fail with it before it is BrokenByCloud.' }),
       failure: Type.Optional(failure()),
       retryTime: Type.Optional(
@@ -189,7 +199,7 @@ const entry = () =>
 const status = () =>
   Type.Object(
     {
-      ...standardStatus(),
+      ...standardStatus({ isProbed: true }),
       size: count({ description: 'Unclaimed clusters.' }),
       ready: count({ description: 'Unclaimed clusters that are installed and run.' }),
       standby: count({ description: 'Unclaimed clusters that are installed and hibernate.' }),

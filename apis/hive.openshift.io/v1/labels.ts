@@ -7,7 +7,7 @@
 export const VERSION_ANNOTATION = 'hive.openshift.io/cluster-pool-spec-hash'
 /** On a ClusterDeployment: the version of the customization that it was made with. */
 export const CUSTOMIZATION_VERSION_ANNOTATION = 'hive.openshift.io/customization-version'
-/** On a ClusterDeployment, "true": whoever had it is done with it. The second one is Hive's older spelling. */
+/** On a ClusterDeployment, "true": its user is done with it. The second one is Hive's older spelling. */
 export const REMOVE_ANNOTATIONS = [
   'hive.openshift.io/remove-cluster-from-pool',
   'hive.openshift.io/remove-claimed-cluster-from-pool',
@@ -26,6 +26,13 @@ export const POOL_LABELS = {
  * POOL-6, POOL-7.
  */
 export const LEASE_FINALIZER = 'hive.openshift.io/customization-lease'
+/**
+ * "true" on pools, claims, clusters and customizations that are being restored from a backup, as Hive has it on ClusterDeployments. With it
+ * they may be created as they were, claimed; and nothing of them is made, leased or deleted until it is taken off (POOL-52).
+ */
+export const RESTORE_LABEL = 'hive.openshift.io/disable-creation-webhook-for-dr'
+/** On a ClusterPool: the name of a list of deletions that a person releases (POOL-53). */
+export const RELEASE_DELETIONS_ANNOTATION = 'hive.openshift.io/release-deletions'
 /** On a ClusterPool: it stays while it has clusters or leases. */
 export const POOL_FINALIZER = 'hive.openshift.io/clusters'
 /** On a ClusterClaim: it stays until its cluster is gone. */

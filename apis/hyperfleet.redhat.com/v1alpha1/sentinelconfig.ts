@@ -11,6 +11,14 @@ import { rules } from '#apis/schema/rule.ts'
 import { count, standardStatus } from '#apis/schema/status.ts'
 import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 
+/** What a field means when it is absent: SENTINEL-27. */
+export const SENTINEL_DEFAULTS = {
+  backoffNotReady: '10s',
+  backoffReady: '30m',
+  timeout: '10s',
+  pollInterval: '5s',
+} as const
+
 const autoShard = () =>
   Type.Object(
     {
@@ -57,7 +65,10 @@ const hyperfleetAPI = () =>
   Type.Object(
     {
       url: httpUrl({ description: 'HyperFleet API base URL' }),
-      timeout: duration({ description: 'How long one request to the HyperFleet API may take.', default: '10s' }),
+      timeout: duration({
+        description: 'How long one request to the HyperFleet API may take.',
+        default: SENTINEL_DEFAULTS.timeout,
+      }),
     },
     { description: 'How the HyperFleet API is reached.' },
   )
@@ -73,8 +84,20 @@ const spec = () =>
           message: 'must be the plural under which the API serves the type, in lower case: clusters, nodepools, …',
         }),
       }),
-      backoffNotReady: duration({ description: 'Backoff interval for resources NOT in Ready state', default: '10s' }),
-      backoffReady: duration({ description: 'Backoff interval for resources in Ready state', default: '30m' }),
+      backoffNotReady: duration({
+        description: 'Backoff interval for resources NOT in Ready state',
+        default: SENTINEL_DEFAULTS.backoffNotReady,
+      }),
+      backoffNotReadyMax: Type.Optional(
+        duration({
+          description:
+            'Up to how much backoffNotReady grows, doubling with each pulse that no report follows, with jitter. Absent, it does not grow.',
+        }),
+      ),
+      backoffReady: duration({
+        description: 'Backoff interval for resources in Ready state',
+        default: SENTINEL_DEFAULTS.backoffReady,
+      }),
       shardSelector: Type.Optional(
         labelSelector({
           description: 'Label selector for resource sharding. Absent or empty, it selects every resource.',
@@ -82,7 +105,10 @@ const spec = () =>
       ),
       autoShard: Type.Optional(autoShard()),
       hyperfleetAPI: hyperfleetAPI(),
-      pollInterval: duration({ description: 'How often to poll HyperFleet API', default: '5s' }),
+      pollInterval: duration({
+        description: 'How often to poll HyperFleet API',
+        default: SENTINEL_DEFAULTS.pollInterval,
+      }),
     },
     { description: 'What is wanted of the Sentinel.' },
   )

@@ -1,5 +1,6 @@
 /** Connects a task to the HyperFleet API and to its events, as its spec says. */
 import type { AdapterTask, AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, selectorOf } from '#operator/model/selector.ts'
@@ -8,6 +9,7 @@ import { consumerGroup, legacyConsumerGroup } from '../events/consumer-group.ts'
 import type { EventSource, SourceOptions } from '../events/source.ts'
 import { HttpClient } from '../http/client.ts'
 import { type HttpConnection, openHttpConnection } from '../http/connection.ts'
+import { InventoryStore } from '../inventory/inventory-store.ts'
 
 export interface ApiConnection {
   /** To be closed. */
@@ -47,3 +49,17 @@ export const createEventSource = async (
   const legacyConsumer = spec.events.consumer === undefined ? legacyConsumerGroup(namespace, name) : undefined
   return jetStreamSource({ ...common, url, legacyConsumer, name: `muster-adapter ${namespace}/${name}` })
 }
+
+/** @param transport as the manager itself: nothing in a task's name may write inventories */
+export const inventoriesOf = (
+  { metadata: { name, namespace = 'default' }, spec }: AdapterTask,
+  transport: Transport,
+): InventoryStore =>
+  new InventoryStore({
+    transport,
+    namespace,
+    task: name,
+    adapter: spec.adapter.name,
+    serviceAccountName: spec.serviceAccountName,
+    keepsEmpty: selectorOf(spec.selector ?? {}).length > 0,
+  })

@@ -1,39 +1,33 @@
 /** The daemon of one AdapterTask: loads the task, runs a worker for it, restarts that when the task changes, and writes the status. */
+
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
-import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
-import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { ObjectDeletedError } from '#operator/engine/object-scope.ts'
+import { monotonic } from '#operator/model/clock.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { selectorOf } from '#operator/model/selector.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
-import type { Access } from '../access.ts'
 import type { DeadLetter } from '../events/source.ts'
-import { HttpClient } from '../http/client.ts'
-import { openHttpConnection } from '../http/connection.ts'
 import { taskLanguages } from '../language/task-languages.ts'
 import type { Metrics } from '../metrics.ts'
 import type { RunHistory } from '../runs/run-history.ts'
 import type { StatusInput } from '../status.ts'
 import type { Task } from '../task/task.ts'
 import { InvalidTaskError } from '../task/task-problems.ts'
-import { MAX_RESPONSE_CHARS } from '../transports/http.ts'
-import { guardedLookup } from '../transports/http-allowlist.ts'
-import { connectApi, createEventSource } from './connect.ts'
+import { createEventSource } from './connect.ts'
+import { type ConnectionDeps, connectTask, impersonatedApi } from './connect-task.ts'
+import { describeHeld, GoneResources, type HeldResources, RELEASE_ANNOTATION } from './gone-resources.ts'
+import { leaveTask } from './leave-task.ts'
 import { retryWithBackoff } from './retry-with-backoff.ts'
 import { StatusWriter } from './status-writer.ts'
 import { readTask } from './task-reader.ts'
 import { TaskStats } from './task-stats.ts'
 import { Worker } from './worker.ts'
 
-export interface TaskDaemonDeps {
+export interface TaskDaemonDeps extends ConnectionDeps {
   readonly metrics: Metrics
-  /** Of this program, for `User-Agent`. */
-  readonly version: string
-  readonly access: Access
-  /** What the API server serves, shared by all tasks. */
-  kinds(context: DaemonContext<AdapterTask>): RestMapper
   readonly history: RunHistory
   /** Woken when the spec of a task has changed, by uid. */
   readonly reloadSignals: Map<string, WakeSignal>
@@ -61,7 +55,10 @@ class TaskDaemon {
   readonly #statusChanged: WakeSignal
   readonly #stats: TaskStats
   readonly #statusWriter: StatusWriter
+  readonly #gone: GoneResources
   #worker: Worker | undefined
+  /** As it could be read last. */
+  #lastTask: Task | undefined
   #invalid: StatusInput['invalid']
   #generation: number | undefined
   #failure: string | undefined
@@ -74,25 +71,30 @@ class TaskDaemon {
     this.#statusWriter = new StatusWriter(context, () => this.#statusInput)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
     this.#stats = new TaskStats({ processed, failed, skipped, deadLetters })
+    this.#gone = new GoneResources({
+      released: () => context.object.metadata.annotations?.[RELEASE_ANNOTATION],
+      now: () => monotonic(context.clock),
+      onChange: (held) => this.#recordHeld(held),
+    })
   }
 
   async run(): Promise<void> {
     const { reloadSignals } = this.#deps
     const { uid } = this.#context.object.metadata
     reloadSignals.set(uid, this.#reload)
-    const ended = new AbortController()
-    const statusWriting = this.#statusWriter.run(
-      this.#statusChanged,
-      AbortSignal.any([this.#context.signal, ended.signal]),
-    )
+    const scope = new AbortScope(this.#context.signal)
+    const statusWriting = this.#statusWriter.run(this.#statusChanged, scope.signal)
     try {
       await this.#followSpec()
     } finally {
-      ended.abort()
+      scope.abort()
       await statusWriting
       reloadSignals.delete(uid)
+      this.#deps.metrics.deletionsHeld.remove(this.#metricLabels)
       await this.#statusWriter.write()
-      if (this.#context.signal.reason instanceof ObjectDeletedError) await this.#removeGroup()
+      if (this.#context.signal.reason instanceof ObjectDeletedError) {
+        await leaveTask(this.#context, this.#deps, this.#lastTask)
+      }
       this.#deps.history.forget(this.#taskKey.namespace, this.#taskKey.task)
     }
   }
@@ -100,7 +102,7 @@ class TaskDaemon {
   /** Runs a worker for the task as it is written now, and another one when that has changed. */
   async #followSpec(): Promise<void> {
     const { signal, log } = this.#context
-    let running: { readonly text: string; readonly end: AbortController; readonly ended: Promise<void> } | undefined
+    let running: { readonly text: string; readonly end: AbortScope; readonly ended: Promise<void> } | undefined
     while (!signal.aborted) {
       let loaded: LoadedTask | undefined
       try {
@@ -120,9 +122,8 @@ class TaskDaemon {
         this.#worker = undefined
       }
       if (running === undefined && loaded !== undefined) {
-        const end = new AbortController()
-        const both = AbortSignal.any([signal, end.signal])
-        const ended = this.#runWithRetries(loaded.task, both)
+        const end = new AbortScope(signal)
+        const ended = this.#runWithRetries(loaded.task, end.signal)
         running = { text, end, ended }
       }
       this.#statusChanged.wake()
@@ -162,6 +163,7 @@ class TaskDaemon {
       })
       this.#generation = generation
       this.#recordValidity(problem, 'deletions')
+      this.#lastTask = task
       return spec.suspend === true ? undefined : { task, text: JSON.stringify(spec) + text }
     } catch (error) {
       const isInvalid = error instanceof InvalidTaskError
@@ -184,33 +186,20 @@ class TaskDaemon {
   }
 
   async #runWorker(task: Task, signal: AbortSignal): Promise<void> {
-    const { metrics, access, kinds } = this.#deps
-    const { spec, object, clock, log, events } = this.#context
-    const { connection, caller, timeoutMs } = connectApi(spec, this.#userAgent, clock)
-    const external = openHttpConnection({
-      userAgent: this.#userAgent,
-      maxResponseChars: MAX_RESPONSE_CHARS,
-      lookup: guardedLookup,
-    })
+    const { metrics } = this.#deps
+    const { spec, object, events } = this.#context
+    const connections = connectTask(this.#context, this.#deps, task)
     const worker = new Worker({
-      task,
+      ...connections.runner,
       selector: selectorOf(spec.selector ?? {}),
-      source: await createEventSource(object, caller, (letter) => this.#recordDeadLetter(letter)),
-      apiClient: caller,
-      externalClient: new HttpClient({ roundTrip: external.roundTrip, clock, timeoutMs }),
-      transport: impersonatedApi(this.#context).transport,
-      kinds: kinds(this.#context),
-      access,
-      config: {
-        adapter: { name: task.adapter.name, version: task.adapter.version },
-        clients: { hyperfleet_api: { base_url: spec.hyperfleetAPI.url, version: 'v1' } },
-      },
+      resourceType: spec.resourceType,
+      retention: spec.retention,
+      gone: this.#gone,
+      source: await createEventSource(object, connections.runner.apiClient, (letter) => this.#recordDeadLetter(letter)),
       maxConcurrent: spec.events.maxConcurrent,
       visibilityMs: toMilliseconds(spec.events.visibility),
       stats: this.#stats,
       metrics,
-      clock,
-      log: log.child({ adapter: task.adapter.name }),
       onStatusChange: () => this.#statusChanged.wake(),
       onRunEnd: (resource, trace) =>
         this.#deps.history.record({ ...this.#taskKey, adapter: task.adapter.name, resource, trace }),
@@ -226,26 +215,20 @@ class TaskDaemon {
     try {
       await worker.run(signal)
     } finally {
-      await Promise.all([connection.close(), external.close()])
+      await connections.close()
     }
   }
 
-  /** Events would wait for a task that is gone. A group that the spec names stays, as other tasks may use it: ADAPTER-21. */
-  async #removeGroup(): Promise<void> {
-    const { spec, object, clock, log } = this.#context
-    if (spec.events.consumer !== undefined) return
-    const { connection, caller } = connectApi(spec, this.#userAgent, clock)
-    const source = await createEventSource(object, caller, () => {})
-    try {
-      await source.remove(AbortSignal.timeout(GROUP_REMOVAL_TIMEOUT_MS))
-    } catch (error) {
-      log.warn('adapter: the consumer group of a deleted task could not be removed, delete it at the API', {
-        problem: messageOf(error),
-      })
-    } finally {
-      await source.close()
-      await connection.close()
+  #recordHeld(held: HeldResources | undefined): void {
+    const { log, events } = this.#context
+    this.#deps.metrics.deletionsHeld.set(this.#metricLabels, held?.deletions.length ?? 0)
+    if (held !== undefined) {
+      const message = describeHeld(held)
+      log.warn('adapter: many resources are gone from the API, what was applied for them is held', { problem: message })
+      // An Event has at most 1,024 characters, and its end says what releases them.
+      events.warning('DeletionsHeld', describeHeld(held, EVENT_NAMES))
     }
+    this.#statusChanged.wake()
   }
 
   #recordDeadLetter(letter: DeadLetter): void {
@@ -257,8 +240,8 @@ class TaskDaemon {
     this.#statusChanged.wake()
   }
 
-  get #userAgent(): string {
-    return `muster-adapter/${this.#deps.version} (${this.#context.name})`
+  get #metricLabels(): { readonly adapter_name: string } {
+    return { adapter_name: this.#context.spec.adapter.name }
   }
 
   get #taskKey(): { readonly namespace: string; readonly task: string } {
@@ -276,6 +259,7 @@ class TaskDaemon {
       connected: worker?.connected ?? false,
       sourceProblem: worker?.sourceProblem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
+      held: this.#gone.held && describeHeld(this.#gone.held),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#stats.summary(this.#context.clock.now().getTime()),
       lastRuns: this.#deps.history.list(this.#taskKey, STATUS_RUN_COUNT),
@@ -283,12 +267,7 @@ class TaskDaemon {
   }
 }
 
+/** Names of held resources in an Event. */
+const EVENT_NAMES = 5
 /** Runs that the status shows. */
 const STATUS_RUN_COUNT = 5
-/** How long the API may take to remove the group of a deleted task. */
-const GROUP_REMOVAL_TIMEOUT_MS = 5_000
-
-/** The API server in the name of the task's ServiceAccount. */
-const impersonatedApi = ({ api, spec, namespace = 'default' }: DaemonContext<AdapterTask>) => ({
-  transport: impersonating(api.transport, serviceAccountUser(namespace, spec.serviceAccountName)),
-})

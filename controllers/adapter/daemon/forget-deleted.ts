@@ -14,6 +14,8 @@ export interface ForgetDeletedOptions {
   /** Of the HyperFleet API. */
   readonly apiClient: HttpClient
   readonly isSelected: (resource: JsonObject) => boolean
+  /** Something is written down for the resource: ./check-inventories.ts sees to it that a run looks. */
+  readonly hasInventory: (id: string) => boolean
   readonly onForgotten: () => void
   readonly clock: Clock
   readonly signal: AbortSignal
@@ -24,11 +26,11 @@ const UNHEARD_AFTER_MS = 60_000
 
 /** Checks every minute until the signal aborts. */
 export const forgetDeleted = async (options: ForgetDeletedOptions): Promise<void> => {
-  const { stats, onForgotten, clock, signal } = options
+  const { stats, hasInventory, onForgotten, clock, signal } = options
   while (!signal.aborted) {
     await clock.sleep(UNHEARD_AFTER_MS, signal)
     for (const event of stats.unheardSince(clock.now().getTime() - UNHEARD_AFTER_MS)) {
-      if (signal.aborted || !(await isGoneOrUnselected(event, options))) continue
+      if (signal.aborted || hasInventory(event.data.id) || !(await isGoneOrUnselected(event, options))) continue
       stats.forget(event.data.id)
       onForgotten()
     }
@@ -41,7 +43,7 @@ const isGoneOrUnselected = async (
   { apiClient, isSelected, signal }: ForgetDeletedOptions,
 ): Promise<boolean> => {
   try {
-    const resource = await new ApiReader(apiClient, hrefOf(event)).resource(signal)
+    const resource = await new ApiReader(apiClient, hrefOf(event), event.data.id).resource(signal)
     return resource !== undefined && !isSelected(resource)
   } catch (error) {
     return error instanceof NothingToDoError

@@ -10,7 +10,8 @@ import type { Languages } from '../task/compile/compiler.ts'
 import { type LoadOptions, loadTask, parseTaskFile } from '../task/load-task.ts'
 import type { Task } from '../task/task.ts'
 import { taskOfDocument, taskOfSpec } from '../task/task-document.ts'
-import { InvalidTaskError } from '../task/task-problems.ts'
+import { InvalidTaskError, type TaskProblem } from '../task/task-problems.ts'
+import { findValueless } from '../task/validate/valueless.ts'
 
 export interface TaskReadOptions {
   /** In the name of the task's ServiceAccount, which must be able to get the ConfigMap. */
@@ -67,17 +68,18 @@ export const readTask = async (spec: AdapterTaskSpec, reading: TaskReadOptions):
   }
 }
 
-/** Judges all that is in the spec, and looks nowhere else. @throws InvalidTaskError that holds everything that is wrong */
+/** Judges all that is in the spec, and looks nowhere else. @returns hints (ADAPTER-83). @throws InvalidTaskError that holds everything that is wrong */
 export const validateSpec = (
   spec: AdapterTaskSpec,
   { access, languages }: Pick<TaskReadOptions, 'access' | 'languages'>,
-): void => {
+): readonly TaskProblem[] => {
   const problems = validateSpecFields(spec, access)
   if (problems.length > 0) throw new InvalidTaskError(problems)
-  if (spec.taskRef !== undefined) return
+  if (spec.taskRef !== undefined) return []
   const { task, adapter } = taskOfSpec(spec)
   const { environment, httpAllowlist: httpTargets } = access
   loadTask(task, { languages, adapter, environment, httpAllowlist: httpTargets })
+  return findValueless(task, Object.keys(environment))
 }
 
 /** @throws InvalidTaskError when there is nothing to run */

@@ -88,3 +88,42 @@ test('how long a deletion took counts from the run that began it, not from the l
   world.release()
   expect(stats.recordRun('c1', await world.run(), 6 * MINUTE)).toBe(4 * MINUTE)
 })
+
+test('ADAPTER-47: a run that fails during a deletion, because something else than the resource is not found, stays in the stuck list, whether it is the first or a later one', async () => {
+  const api_call = { url: '/accounts/a1' }
+  const missing = { code: 'HYPERFLEET-NTF-001' }
+  const account = { match: { method: 'GET', urlPattern: '/accounts/a1$' } }
+  const world = runWorld(
+    {
+      preconditions: [
+        { name: 'account', api_call, conditions: [{ field: 'account.open', operator: 'equals', value: true }] },
+      ],
+      resources: [configMap('config')],
+    },
+    { responses: [{ ...account, responses: [{ body: { open: true } }] }] },
+  )
+  await world.run()
+  world.resource = { ...world.resource, deleted_time: '2026-01-31T12:00:00Z' }
+  world.held.add('config')
+  const [first, later] = [statsOf(), statsOf()]
+  later.recordRun('c1', await world.run(), 0)
+  expect(await scraped(later, () => 5 * MINUTE)).toEqual(['one: config Finalizer 1'])
+
+  world.lost = { ...account, responses: [{ statusCode: 404, body: missing }] }
+  const failed = await world.run()
+  expect(failed.trace.status).toBe('failed')
+  for (const stats of [first, later]) {
+    stats.recordRun('c1', failed, MINUTE)
+    expect(stats.summary(6 * MINUTE)).toMatchObject({ failing: 1, deleting: 1, stuck: 1 })
+  }
+  // Since its first run it waits, and what it waits for is what the last one failed with.
+  const cause = failed.trace.failures[0]?.reason
+  expect(await scraped(later, () => 5 * MINUTE)).toEqual([`one: config ${cause} 1`])
+  expect(await scraped(first, () => 6 * MINUTE)).toEqual([`one: config ${cause} 1`])
+  expect(cause).toBe('RequestFailed')
+
+  world.lost = undefined
+  world.release()
+  expect(later.recordRun('c1', await world.run(), 7 * MINUTE)).toBe(7 * MINUTE)
+  expect(later.summary(20 * MINUTE)).toMatchObject({ failing: 0, deleting: 0, stuck: 0 })
+})

@@ -34,15 +34,16 @@ export class TaskStats {
    * Notes how a run ended.
    * @returns how long the deletion took, in milliseconds, when it has come to its end with this run
    */
-  recordRun(id: string, { trace, remaining, isReported }: RunResult, now: number): number | undefined {
+  recordRun(id: string, { trace, remaining, isReported, isDeleting }: RunResult, now: number): number | undefined {
     this.#count(trace.status)
     const [failure] = trace.failures
     if (failure === undefined) this.#failing.delete(id)
     else this.#failing.set(id, failure.message)
     const before = this.#deleting.get(id)
-    // A run that failed before it observed anything says nothing of what is left.
-    if (trace.mode === undefined && trace.status === 'failed') return undefined
-    if (trace.mode === 'delete' && (remaining.length > 0 || !isReported)) {
+    const isUnobserved = trace.mode === undefined && trace.status === 'failed'
+    // A run that failed before it observed anything says nothing of what is left, but that the deletion waits.
+    if (isUnobserved && !isDeleting) return undefined
+    if (isUnobserved || ((trace.mode === 'delete' || isDeleting) && (remaining.length > 0 || !isReported))) {
       this.#deleting.set(id, { since: before?.since ?? now, waits: deletionWaits(trace, remaining) })
       return undefined
     }

@@ -1,57 +1,37 @@
 /**
  * Works on one task until its signal aborts:
  *
- *   intake:  source ─► KeyedQueue ─► run ─► acknowledge | give back
+ *   intake:  source ─► RunQueue ─► run ─► acknowledge | give back
  *   extend:  the visibility of deliveries that wait or are worked on
- *   watch:   an applied object changes ─► KeyedQueue
+ *   watch:   an applied object changes ─► RunQueue
+ *   check:   resources of which no event tells ─► RunQueue
  *   forget:  resources that are gone without an event
  */
 
-import type { Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import type { RestMapper } from '#operator/client/rest-mapper.ts'
-import type { Transport as ApiTransport } from '#operator/client/transport.ts'
-import type { Clock } from '#operator/model/clock.ts'
-import type { Logger } from '#operator/model/log.ts'
-import { matches, type Selector } from '#operator/model/selector.ts'
-import type { Access } from '../access.ts'
-import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
+import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { EventSource } from '../events/source.ts'
-import type { HttpClient } from '../http/client.ts'
+import type { InventoryOwner } from '../inventory/inventory-store.ts'
 import { countRun, type Metrics } from '../metrics.ts'
-import { ApiReader } from '../run/api-reader.ts'
-import { Redactor } from '../run/redactor.ts'
-import { ReportDedup } from '../run/report-dedup.ts'
-import { type RunResult, run } from '../run/run.ts'
-import type { JsonObject, Task } from '../task/task.ts'
-import { httpTransport } from '../transports/http.ts'
-import { kubernetesTransport } from '../transports/kubernetes.ts'
-import type { ResourceTransports } from '../transports/transport.ts'
+import type { RunResult } from '../run/run.ts'
 import { AppliedObjects } from '../watch/applied-objects.ts'
+import { checkInventories } from './check-inventories.ts'
 import { EventIntake } from './event-intake.ts'
 import { forgetDeleted } from './forget-deleted.ts'
-import { KeyedQueue, type WorkItem } from './keyed-queue.ts'
+import { RunQueue, type WorkItem } from './run-queue.ts'
+import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts'
 import type { TaskStats } from './task-stats.ts'
 
-export interface WorkerOptions {
-  readonly task: Task
-  readonly selector: Selector
+export interface WorkerOptions extends TaskRunnerOptions {
+  /** Plural: clusters. */
+  readonly resourceType: string
   readonly source: EventSource
-  /** Of the HyperFleet API, with the task's token. */
-  readonly apiClient: HttpClient
-  /** Of other services, without it. */
-  readonly externalClient: HttpClient
-  /** In the name of the task's ServiceAccount. */
-  readonly transport: ApiTransport
-  readonly kinds: RestMapper
-  readonly access: Access
-  readonly config: JsonObject
   readonly maxConcurrent: number
   /** Milliseconds. */
   readonly visibilityMs: number
   readonly stats: TaskStats
   readonly metrics: Metrics
-  readonly clock: Clock
-  readonly log: Logger
   /** Something that the status shows has changed. */
   onStatusChange(): void
   /** A run has ended. */
@@ -69,20 +49,19 @@ const PREFETCH_FACTOR = 2
 
 export class Worker {
   readonly #options: WorkerOptions
-  readonly #queue: KeyedQueue
+  readonly #queue: RunQueue
   readonly #intake: EventIntake
-  readonly #reportDedup = new ReportDedup()
   /** Resources with something left at an HTTP service. */
   readonly #polling = new Set<string>()
   /** Of the present `run`. */
   #signal = AbortSignal.abort()
-  #transports: ResourceTransports | undefined
+  #runner: TaskRunner | undefined
   readonly unwatchedKinds = new Map<string, string>()
 
   constructor(options: WorkerOptions) {
     this.#options = options
     const { source, maxConcurrent, clock, log } = options
-    this.#queue = new KeyedQueue({
+    this.#queue = new RunQueue({
       maxConcurrent: () => maxConcurrent,
       onCapacity: () => this.#intake.wake(),
       work: (item) => this.#process(item),
@@ -118,18 +97,25 @@ export class Worker {
   async run(until: AbortSignal): Promise<void> {
     const { source, metrics, task, stats, clock } = this.#options
     const labels = { adapter_name: task.adapter.name }
-    const failed = new AbortController()
-    const signal = AbortSignal.any([until, failed.signal])
+    using scope = new AbortScope(until)
+    const { signal } = scope
     this.#signal = signal
     const applied = this.#createAppliedObjects(signal)
-    this.#transports = this.#createTransports(applied)
+    const runner = new TaskRunner(this.#options, applied)
+    this.#runner = runner
+    await this.#options.inventories.load(signal)
     metrics.up.set(labels, 1)
     metrics.stuck.set(task.adapter.name, () => stats.stuck(clock.now().getTime()))
-    const loops = [this.#intake.run(signal), this.#extendDeliveries(signal, applied), this.#forgetDeleted(signal)]
+    const loops = [
+      this.#intake.run(signal),
+      this.#extendDeliveries(signal, applied),
+      this.#forgetDeleted(signal, runner),
+      this.#checkInventories(signal, runner),
+    ]
     try {
       await Promise.all(loops)
     } catch (error) {
-      failed.abort(error)
+      scope.abort(error)
       await Promise.allSettled(loops)
       throw error
     } finally {
@@ -143,10 +129,11 @@ export class Worker {
   }
 
   #createAppliedObjects(signal: AbortSignal): AppliedObjects {
-    const { transport, task, stats, clock, log, onStatusChange } = this.#options
+    const { transport, task, stats, inventories, clock, log, onStatusChange } = this.#options
     return new AppliedObjects({
       transport,
       adapter: task.adapter.name,
+      ownersOf: (object) => inventories.ownersOf(object),
       isBusy: (id) => this.#queue.isRunning(id),
       isDeleting: (id) => stats.isDeleting(id),
       onChange: (event) => this.#queue.add(event),
@@ -161,37 +148,23 @@ export class Worker {
     })
   }
 
-  #createTransports(applied: AppliedObjects): ResourceTransports {
-    const { transport, kinds, task, externalClient, access } = this.#options
-    return {
-      kubernetes: kubernetesTransport({
-        transport,
-        kinds,
-        fieldManager: `muster-adapter-${task.adapter.name}`,
-        // Also for objects that are only deleted: a manager that takes a deletion over has to see it end.
-        onUse: (resource, namespace) => applied.ensureWatched(resource, namespace),
-        onApplied: (object) => applied.recordOwnWrite(object),
-      }),
-      http: httpTransport(externalClient, access.httpAllowlist),
-    }
-  }
-
   async #extendDeliveries(signal: AbortSignal, applied: AppliedObjects): Promise<void> {
     const { visibilityMs, clock } = this.#options
     while (!signal.aborted) {
       await clock.sleep(visibilityMs / 3, signal)
       if (!signal.aborted) await Promise.all(this.#queue.deliveries.map((delivery) => delivery.extend()))
-      this.#reportDedup.dropExpired(clock.now().getTime())
+      this.#runner?.dropExpiredReports(clock.now().getTime())
       applied.stopIdleWatches()
     }
   }
 
-  #forgetDeleted(signal: AbortSignal): Promise<void> {
-    const { stats, apiClient, clock, onStatusChange } = this.#options
+  #forgetDeleted(signal: AbortSignal, runner: TaskRunner): Promise<void> {
+    const { stats, apiClient, inventories, clock, onStatusChange } = this.#options
     return forgetDeleted({
       stats,
       apiClient,
-      isSelected: (resource) => this.#isSelected(resource),
+      isSelected: (resource) => runner.isSelected(resource),
+      hasInventory: (id) => inventories.has(id),
       onForgotten: () => {
         this.#updateDeletionGauge()
         onStatusChange()
@@ -201,8 +174,34 @@ export class Worker {
     })
   }
 
-  #isSelected({ labels }: JsonObject): boolean {
-    return matches(this.#options.selector, (labels ?? {}) as Record<string, string>)
+  #checkInventories(signal: AbortSignal, runner: TaskRunner): Promise<void> {
+    const { task, resourceType, inventories, apiClient, metrics, clock, log } = this.#options
+    return checkInventories({
+      task,
+      resourceType,
+      inventories,
+      apiClient,
+      isSelected: (resource) => runner.isSelected(resource),
+      onLeft: (data) => this.#queue.add({ id: `left.${data.id}`, type: 'left', traceparent: undefined, data }),
+      onGone: (missing, owners) => {
+        metrics.orphans.set({ adapter_name: task.adapter.name }, missing.length)
+        return this.#freeOf(missing, owners)
+      },
+      clock,
+      log,
+      signal,
+    })
+  }
+
+  /** What is kept can't be deleted, so it is not counted as if it were going to be. */
+  #freeOf(missing: readonly InventoryOwner[], owners: readonly InventoryOwner[]): ReadonlySet<string> {
+    const { gone, retention } = this.#options
+    if (gone === undefined || retention?.whenResourceGone === 'Keep')
+      return new Set(missing.map(({ event }) => event.id))
+    return gone.review(
+      missing.map(({ event, inventory }) => ({ key: event.id, revision: inventory.mark ?? '' })),
+      new Set(owners.map(({ event }) => event.id)),
+    )
   }
 
   async #process({ event, deliveries }: WorkItem): Promise<void> {
@@ -210,7 +209,8 @@ export class Worker {
     const id = event.data.id
     metrics.inFlight.inc({ adapter_name: task.adapter.name })
     try {
-      const result = await this.#run(event)
+      if (this.#runner === undefined) throw new Error('the worker is not running')
+      const result = await this.#runner.run(event, this.#signal)
       this.#recordRun(id, result)
       if (this.#needsPolling(result)) void this.#pollLater(event)
       await Promise.all(
@@ -247,31 +247,6 @@ export class Worker {
     await this.#options.clock.sleep(HTTP_DELETION_POLL_MS, signal)
     this.#polling.delete(id)
     if (!signal.aborted) this.#queue.add(event)
-  }
-
-  #run(event: ReconcileEvent): Promise<RunResult> {
-    const { task, apiClient, access, config, clock, log } = this.#options
-    if (this.#transports === undefined) throw new Error('the worker is not running')
-    const requests: TracedRequest[] = []
-    const tracedClient = apiClient.withTracing((request) => requests.push(request), event.traceparent)
-    return run({
-      task,
-      event,
-      config,
-      environment: access.environment,
-      redactor: new Redactor(Object.values(access.environment)),
-      isSelected: (resource) => this.#isSelected(resource),
-      requests,
-      context: {
-        api: new ApiReader(tracedClient, hrefOf(event)),
-        transports: this.#transports,
-        reportDedup: this.#reportDedup,
-        readFile: access.readFile,
-        clock,
-        log: log.child({ resource: event.data.id }),
-        signal: this.#signal,
-      },
-    })
   }
 
   #recordRun(id: string, result: RunResult): void {

@@ -1,4 +1,6 @@
 /** The answers that a dry run gets from its API, in the Go adapter's form: `{responses: [{match: {method, urlPattern}, responses: [{statusCode, headers, body}]}]}`. */
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AdapterErrors } from '../errors.ts'
 import type { HttpRequest, HttpResponse, RoundTrip } from '../http/connection.ts'
 import type { Json } from '../task/task.ts'
 
@@ -14,12 +16,7 @@ export interface ResponseRule {
 }
 
 /** What is wrong with a file of a dry run, and what to write. */
-export class DryRunFileError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'DryRunFileError'
-  }
-}
+export class DryRunFileError extends errorOf<AdapterErrors>('DryRunFileError') {}
 
 interface CompiledRule {
   readonly method: string
@@ -46,7 +43,8 @@ export const cannedResponses = (
   }
 }
 
-const matchesMethod = (wanted: string, method: string): boolean => wanted === '' || wanted === '*' || wanted === method
+const matchesMethod = (pattern: string, method: string): boolean =>
+  pattern === '' || pattern === '*' || pattern === method
 
 const compile = ({ match, responses }: ResponseRule, at: number): CompiledRule => {
   const place = `responses[${at}]`

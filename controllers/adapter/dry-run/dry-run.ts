@@ -9,6 +9,8 @@ import { silent } from '#operator/model/log.ts'
 import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
 import { HttpClient } from '../http/client.ts'
 import type { HttpRequest } from '../http/connection.ts'
+import { memoryStorage } from '../inventory/memory-storage.ts'
+import { ResourceInventory } from '../inventory/resource-inventory.ts'
 import { ApiReader } from '../run/api-reader.ts'
 import { Redactor } from '../run/redactor.ts'
 import { ReportDedup } from '../run/report-dedup.ts'
@@ -60,7 +62,9 @@ export const dryRun = async (input: DryRunOptions): Promise<DryRun> => {
     redactor,
     requests,
     context: {
-      api: new ApiReader(caller, hrefOf(event)),
+      api: new ApiReader(caller, hrefOf(event), event.data.id),
+      inventory: new ResourceInventory({ storage: memoryStorage() }),
+      ownsWhatItFinds: true,
       transports: { kubernetes: transport, http: transport },
       reportDedup: new ReportDedup(),
       readFile,

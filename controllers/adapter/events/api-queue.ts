@@ -4,7 +4,8 @@ import { type HttpClient, RequestError } from '../http/client.ts'
 import type { HttpRequest } from '../http/connection.ts'
 import type { Json, Retry } from '../task/task.ts'
 import { NotAnEventError, parseEvent } from './reconcile-event.ts'
-import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, type SourceOptions } from './source.ts'
+import { redeliveryDelay } from './redelivery.ts'
+import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, MAX_DELIVERIES, type SourceOptions } from './source.ts'
 
 export interface QueueOptions extends SourceOptions {
   readonly caller: HttpClient
@@ -61,6 +62,13 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
     }
   }
 
+  const giveBack = async (claim: Claim, delayMs: number): Promise<void> => {
+    const { receipt, deliveries = 1 } = claim
+    if (delayMs > 0 && deliveries >= MAX_DELIVERIES)
+      return moveToDeadLetters(claim, `the outcome of its run could not be reported, ${deliveries} times`)
+    await updateClaim('PATCH', receipt, { visibility: formatDuration(redeliveryDelay(delayMs, deliveries)) })
+  }
+
   const toDelivery = async (claim: Claim): Promise<Delivery | undefined> => {
     const { receipt, event } = claim
     try {
@@ -68,7 +76,7 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
         event: parseEvent(event),
         acknowledge: () => updateClaim('DELETE', receipt),
         extend: () => updateClaim('PATCH', receipt, { visibility: formatDuration(visibilityMs) }),
-        giveBack: (delay) => updateClaim('PATCH', receipt, { visibility: formatDuration(delay) }),
+        giveBack: (delay) => giveBack(claim, delay),
       }
     } catch (error) {
       if (!(error instanceof NotAnEventError)) throw error
@@ -79,7 +87,8 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
 
   return {
     async open(signal) {
-      await request('PUT', path, { resourceType, labels: selector }, NO_RETRY, signal)
+      const group = { resourceType, labels: selector, maxDeliveries: MAX_DELIVERIES * 2 }
+      await request('PUT', path, group, NO_RETRY, signal)
     },
     async take(max, signal) {
       const settings = { max, wait: formatDuration(CLAIM_WAIT_MS), visibility: formatDuration(visibilityMs) }
@@ -100,6 +109,8 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
 
 interface Claim {
   readonly receipt: string
+  /** How often it was delivered, this time included. */
+  readonly deliveries?: number
   readonly event: unknown
 }
 

@@ -13,10 +13,10 @@ import {
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { serverOf } from '#lib/nats/url.ts'
-import { exponentialDelay } from '#operator/model/outcome.ts'
 import { REPLAYS_HEADER, storeDeadLetter } from './dead-letters.ts'
 import { NotAnEventError, parseEventText } from './reconcile-event.ts'
-import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, type SourceOptions } from './source.ts'
+import { redeliveryDelay } from './redelivery.ts'
+import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, MAX_DELIVERIES, type SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
@@ -37,10 +37,7 @@ const STREAM = 'hyperfleet-events'
 const SUBJECTS = 'hyperfleet.events'
 /** How long a pull waits for the first message. */
 const PULL_WAIT_MS = 20_000
-/** As the queue of the API counts. With the pauses in between, the API may be away for half an hour. */
-const MAX_DELIVERIES = 10
-/** The longest pause between two deliveries, and the one after a dead letter that could not be stored. */
-const MAX_REDELIVERY_DELAY_MS = 600_000
+/** After a dead letter that could not be stored, in milliseconds. */
 const DEAD_LETTER_RETRY_MS = 30_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
@@ -101,7 +98,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
               message,
               `the outcome of its run could not be reported, ${deliveryCount} times`,
             )
-          else message.nak(exponentialDelay({ initial: delay, factor: 2, max: MAX_REDELIVERY_DELAY_MS }, deliveryCount))
+          else message.nak(redeliveryDelay(delay, deliveryCount))
         },
       }
     } catch (error) {

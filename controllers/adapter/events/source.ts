@@ -48,3 +48,9 @@ export interface SourceOptions {
 
 /** Characters of a dead letter that are kept. */
 export const MAX_DEAD_LETTER_CHARS = 500
+
+/**
+ * Deliveries of an event that could not be reported; then it is a dead letter. Groups allow twice as many: managers that are stopped give
+ * back what they have, which is no failure. ADAPTER-22.
+ */
+export const MAX_DELIVERIES = 10

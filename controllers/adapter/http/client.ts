@@ -23,11 +23,22 @@ export class RequestError extends TaskError {
   readonly status: number | undefined
   /** `code` of the problem document in the answer. */
   readonly code: string | undefined
-  constructor(message: string, status: number | undefined, code: string | undefined, options?: ErrorOptions) {
+  /** Path or URL of the request. */
+  readonly url: string
+  constructor(
+    message: string,
+    {
+      status,
+      code,
+      url,
+      ...options
+    }: ErrorOptions & { readonly status?: number; readonly code?: string; readonly url: string },
+  ) {
     super('RequestFailed', message, options)
     this.name = 'RequestError'
     this.status = status
     this.code = code
+    this.url = url
   }
 }
 
@@ -110,26 +121,23 @@ type Attempt =
 const toResult = ({ method, url }: HttpRequest, { answer, error }: Attempt, attempts: number): HttpResult => {
   const tries = attempts === 1 ? '' : ` (${attempts} attempts)`
   if (answer === undefined)
-    throw new RequestError(`${method} ${url} got no answer: ${messageOf(error)}${tries}`, undefined, undefined, {
-      cause: error,
-    })
+    throw new RequestError(`${method} ${url} got no answer: ${messageOf(error)}${tries}`, { url, cause: error })
   const body = parseBody(answer.text)
   const { etag, location } = answer.headers
   if (answer.status < 300) return { status: answer.status, body, etag: typeof etag === 'string' ? etag : undefined }
   if (answer.status < 400)
     throw new RequestError(
       `${method} ${url} was answered with ${answer.status}${describeRedirect(location, url)}: redirects are not followed, write the URL that it leads to`,
-      answer.status,
-      undefined,
+      { status: answer.status, url },
     )
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const statement = problem.detail ?? problem.reason ?? problem.title ?? ''
   const detail = typeof statement === 'string' && statement !== '' ? `: ${statement.slice(0, 300)}` : ''
-  throw new RequestError(
-    `${method} ${url} was answered with ${answer.status}${detail}${tries}`,
-    answer.status,
-    typeof problem.code === 'string' ? problem.code : undefined,
-  )
+  throw new RequestError(`${method} ${url} was answered with ${answer.status}${detail}${tries}`, {
+    status: answer.status,
+    url,
+    ...(typeof problem.code === 'string' && { code: problem.code }),
+  })
 }
 
 /** Where a redirect leads, without its query, which may be secret. */

@@ -1,7 +1,8 @@
 /** One HTTP request and its answer: over the network, or from what a dry run is given. */
+
 import type { LookupFunction } from 'node:net'
 import { Agent } from 'undici'
-import { timeLimit } from '#operator/model/clock.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -50,7 +51,7 @@ export const openHttpConnection = ({
     roundTrip: async ({ method, url, headers, body }, timeout, signal) => {
       signal.throwIfAborted()
       const { origin, pathname, search } = new URL(/^https?:/.test(url) ? url : root + url)
-      const limited = AbortSignal.any([signal, timeLimit(timeout)])
+      using limited = new AbortScope(signal).within(timeout)
       try {
         const answer = await agent.request({
           origin,
@@ -58,12 +59,12 @@ export const openHttpConnection = ({
           method,
           headers: { accept: 'application/json', 'user-agent': userAgent, ...headers },
           ...(body === undefined ? {} : { body }),
-          signal: limited,
+          signal: limited.signal,
         })
         return { status: answer.statusCode, headers: answer.headers, text: await readBounded(answer.body, largest) }
       } catch (error) {
         signal.throwIfAborted()
-        throw limited.aborted ? new Error(`no answer within ${timeout / 1_000} s`, { cause: error }) : error
+        throw limited.signal.aborted ? new Error(`no answer within ${timeout / 1_000} s`, { cause: error }) : error
       }
     },
     close: () => agent.close(),

@@ -1,13 +1,22 @@
 /** The API as one run sees it: the resource of the event is read once, and all of the run speaks of that state of it. */
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AdapterErrors } from '../errors.ts'
 import { apiPath } from '../http/api-path.ts'
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
-import type { ApiCall, JsonObject, Retry, Scope } from '../task/task.ts'
+import type { ApiCall, Json, JsonObject, Retry, Scope } from '../task/task.ts'
 
-/** The resource is gone, or its labels are not those that the task selects: nothing is done and nothing reported. ADAPTER-12. */
-export class NothingToDoError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+/**
+ * Why a run applies and reports nothing: the API says that the resource is gone; something answers 404 that does not say so as a
+ * HyperFleet API does (`absent`), on whose word nothing is taken away; the task does not select it; or the event is about another one.
+ */
+export type Absence = 'gone' | 'absent' | 'unselected' | 'mismatch'
+
+/** The run is no business of the task, or no longer: nothing is applied and nothing reported. ADAPTER-12. */
+export class NothingToDoError extends errorOf<AdapterErrors>('NothingToDoError') {
+  readonly absence: Absence
+  constructor(message: string, absence: Absence, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'NothingToDoError'
+    this.absence = absence
   }
 }
 
@@ -25,14 +34,26 @@ const DEFAULT_RETRY: Retry = {
 export const isGone = (error: unknown): error is RequestError =>
   error instanceof RequestError && error.status === 404 && error.code !== UNKNOWN_ROUTE_CODE
 
+/** Only a HyperFleet API knows: a proxy that has lost its way answers 404 to everything, and nothing is deleted because of that. */
+const PROBLEM_CODE = /^hyperfleet-/i
+
+export const absenceOf = (error: RequestError): Absence =>
+  error.code !== undefined && PROBLEM_CODE.test(error.code) ? 'gone' : 'absent'
+
+const isResource = (body: Json): body is JsonObject & { readonly id: string } =>
+  typeof body === 'object' && body !== null && !Array.isArray(body) && typeof (body as JsonObject).id === 'string'
+
 export class ApiReader {
   readonly #caller: HttpClient
   /** Path of the resource; undefined when the event does not say. */
   readonly #resourcePath: string | undefined
+  /** Id of the resource. */
+  readonly #id: string
   #resourceResponse: HttpResult | undefined
 
-  constructor(caller: HttpClient, href: string | undefined) {
+  constructor(caller: HttpClient, href: string | undefined, id: string) {
     this.#caller = caller
+    this.#id = id
     this.#resourcePath = href === undefined ? undefined : apiPath(href)
   }
 
@@ -48,11 +69,23 @@ export class ApiReader {
       const request = { method: 'GET', url: this.#resourcePath, headers: {}, body: undefined } as const
       this.#resourceResponse ??= await this.#caller.send(request, DEFAULT_RETRY, signal)
     } catch (error) {
-      if (isGone(error)) throw new NothingToDoError(`the resource is gone: ${error.message}`, { cause: error })
+      if (isGone(error))
+        throw new NothingToDoError(`the resource is gone: ${error.message}`, absenceOf(error), { cause: error })
       throw error
     }
     const { body } = this.#resourceResponse
-    return typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : {}
+    if (isResource(body)) return body
+    // A page to sign in or a proxy's own words, with 200: nothing is known of the resource, so nothing may follow from it.
+    this.#resourceResponse = undefined
+    const url = this.#resourcePath
+    throw new RequestError(`GET ${url}: what was answered is no resource, it has no id`, { url })
+  }
+
+  /** Whether the error says that the resource itself is gone, and not something else that the task asked for: ADAPTER-7. */
+  isResourceGone(error: unknown): error is RequestError {
+    if (!isGone(error)) return false
+    const path = apiPath(error.url).replace(/\/statuses\/?$/, '')
+    return this.#resourcePath === undefined ? path.endsWith(`/${this.#id}`) : path === this.#resourcePath
   }
 
   /** A request of the task. @throws TaskError */

@@ -9,6 +9,7 @@ import {
   configMap,
   DELETED,
   deleting,
+  GONE,
   outcomes,
   reporting,
   runWorld,
@@ -80,10 +81,17 @@ describe('ADAPTER-7: a precondition that meets a 404', () => {
     resources: [configMap('a')],
     post: reporting({ status: 'adapter.executionStatus' }),
   }
-  test('is a resource that is gone: nothing is done and nothing reported', async () => {
-    const world = runWorld(task, { responses: [answering('GET', '/clusters/gone$', { statusCode: 404 })] })
+  test('for the resource of the event: it is gone, nothing is done and nothing reported', async () => {
+    const own = { ...task, preconditions: [{ name: 'p', api_call: { url: '/clusters/{{ .event.id }}' } }] }
+    const world = runWorld(own)
+    world.resource = undefined
     expect((await world.run()).trace.status).toBe('skipped')
     expect([world.done(), world.reports()]).toEqual([[], []])
+  })
+  test('for anything else is a failure, and is reported', async () => {
+    const world = runWorld(task, { responses: [answering('GET', '/clusters/gone$', GONE)] })
+    expect((await world.run()).trace.status).toBe('failed')
+    expect([world.done(), world.reports()]).toEqual([[], [{ status: 'failed' }]])
   })
   test('is a mistake where the API has no such route at all', async () => {
     const body = { code: 'HYPERFLEET-NTF-000' }

@@ -1,7 +1,7 @@
 /** Reports what a run found: by the task's post actions, or by the standard report. */
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Json, JsonObject } from '../task/task.ts'
-import { isGone } from './api-reader.ts'
+import { type Absence, absenceOf } from './api-reader.ts'
 import { buildPayloads } from './phases/payloads.ts'
 import { runActions } from './phases/post-actions.ts'
 import type { RunContext } from './run-context.ts'
@@ -11,6 +11,8 @@ import { buildStandardReport } from './standard-report.ts'
 export interface ReportResult {
   readonly isReported: boolean
   readonly report?: Json
+  /** The API does not have the resource any more. */
+  readonly absence?: Absence
 }
 
 /**
@@ -27,8 +29,8 @@ export const reportOutcome = async (
   if (state.task.postActions.length > 0 && hasParams) {
     buildPayloads(state)
     if (!state.failures.some(({ phase }) => phase === 'payloads')) {
-      const isReported = await runActions(state, context)
-      if (!state.failures.some(({ phase }) => phase === 'post_actions')) return { isReported }
+      const result = await runActions(state, remaining, context)
+      if (!state.failures.some(({ phase }) => phase === 'post_actions')) return result
     }
   }
   return sendReport(state, remaining, context)
@@ -51,7 +53,7 @@ const sendReport = async (
     reportDedup.recordSent(key, body, now.getTime())
     return { isReported: true, report }
   } catch (error) {
-    if (isGone(error)) return { isReported: true, report }
+    if (api.isResourceGone(error)) return { isReported: true, report, absence: absenceOf(error) }
     state.fail('post_actions', 'report', error)
     log.warn('adapter: the report was not accepted, the event comes again', { problem: state.failures.at(-1)?.message })
     return { isReported: false, report }

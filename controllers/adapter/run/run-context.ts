@@ -1,13 +1,37 @@
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { ResourceInventory } from '../inventory/resource-inventory.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { ApiReader } from './api-reader.ts'
 import type { ReportDedup } from './report-dedup.ts'
+
+/** The resource of the run, when the API may not have it any more: daemon/gone-resources.ts. */
+export interface GoneResource {
+  /** The API has it. @param isDeleting it says that the resource is to be deleted */
+  observe(isDeleting: boolean): void
+  /** The API does not have it: may what was applied for it go? */
+  mayDelete(): boolean
+}
 
 /** What a run works with. */
 export interface RunContext {
   readonly api: ApiReader
   readonly transports: ResourceTransports
+  /** What the task has applied for the resource. */
+  readonly inventory: ResourceInventory
+  /** Where the API had the resource when the first object was written down: ADAPTER-68. */
+  readonly recordedHref?: string | undefined
+  /** What is found counts as applied by the task: in a dry run, which has no inventory from before. */
+  readonly ownsWhatItFinds?: boolean
+  /** What becomes of objects when there is no resource for them any more; `Delete` when left out. */
+  readonly retention?: AdapterTaskSpec['retention']
+  /** Whether what was applied may go when the API does not have the resource; it may when left out. */
+  readonly gone?: GoneResource
+  /** What the task selects, as text. Undefined when it selects everything: then no resource ever leaves it. */
+  readonly selection?: string | undefined
+  /** With what state of them resources were let go last, by id: kept ones are looked at again and again. */
+  readonly released?: Map<string, string>
   /** What was reported lately, so that equal reports are not sent again. */
   readonly reportDedup: ReportDedup
   /** The text of a file that tasks may read. @throws Error */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  appliedBefore,
   conditionsOf,
   configMap,
   DELETED,
@@ -243,7 +244,7 @@ describe('while the resource is being deleted', () => {
     })
     expect((await world.run()).trace.failures).toMatchObject([{ step: 'a', reason: 'TemplateFailed' }])
     for (const name of ['a-c1', 'b-c1'])
-      world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'n' } })
+      world.put(appliedBefore({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'n' } }))
     world.resource = DELETED
     const { trace } = await world.run()
     expect([trace.status, trace.resources.map(({ object }) => object)]).toEqual([
@@ -317,7 +318,13 @@ describe('while the resource is being deleted', () => {
     const labelled = configMap('a', { discovery: { by_selectors: { label_selector: { app: 'x' } } } })
     const world = runWorld({ resources: [labelled] })
     for (const name of ['one', 'two', 'three'])
-      world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'n', labels: { app: 'x' } } })
+      world.put(
+        appliedBefore({
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name, namespace: 'n', labels: { app: 'x' } },
+        }),
+      )
     world.resource = DELETED
     expect((await world.run()).remaining).toEqual([])
     expect(world.done()).toHaveLength(3)
@@ -346,7 +353,7 @@ describe('while the resource is being deleted', () => {
     world.resource = DELETED
     await world.run()
     expect(conditionsOf(world.reports()[0])).toContain('Finalized True CleanupConfirmed')
-    world.put({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a-c1', namespace: 'n' } })
+    world.put(appliedBefore({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a-c1', namespace: 'n' } }))
     await world.run()
     expect(world.done()).toEqual([])
     expect(conditionsOf(world.reports()[0])).toEqual([

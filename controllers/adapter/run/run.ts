@@ -11,10 +11,12 @@
 import type { RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
-import { NothingToDoError } from './api-reader.ts'
-import { decideMode } from './phases/mode.ts'
+import { type Absence, NothingToDoError } from './api-reader.ts'
+import { leaveResource, saveInventory } from './leave-resource.ts'
+import { decideMode, isMarkedDeleted } from './phases/mode.ts'
 import { readParams } from './phases/params.ts'
 import { checkPreconditions } from './phases/preconditions.ts'
+import { readResource } from './phases/resource.ts'
 import { Redactor } from './redactor.ts'
 import { reportOutcome } from './report.ts'
 import { applyResources } from './resources/apply.ts'
@@ -44,6 +46,8 @@ export interface RunResult {
   readonly isReported: boolean
   /** Resources that a deletion still waits for. */
   readonly remaining: readonly string[]
+  /** The API says that the resource is being deleted, whatever the task makes of it. */
+  readonly isDeleting: boolean
 }
 
 /** @throws the signal's reason when the run was aborted */
@@ -60,17 +64,39 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     trace: buildTrace(state, status, requests, startedAt, clock.now(), rest.report),
     isReported,
     remaining: rest.remaining ?? [],
+    isDeleting: isMarkedDeleted(state.resource),
   })
+  const leave = async (absence: Absence) => {
+    const { remaining, isDone } = await leaveResource(absence, state, context)
+    return end(state.failed ? 'failed' : state.mode === undefined ? 'skipped' : 'success', isDone, { remaining })
+  }
   try {
     const remaining = await runPhases(state, context, options.isSelected ?? (() => true))
     state.isDeleted = state.mode === 'delete' && remaining.length === 0
-    const { isReported, report } = await reportOutcome(state, remaining, context)
+    // A task may delete all of it while the resource lives, which has the task's report then: ADAPTER-79.
+    const isFinal = state.isDeleted && (state.resource === undefined || isMarkedDeleted(state.resource))
+    if (context.selection !== undefined && !context.inventory.isRecorded && !isFinal) await recordReport(state, context)
+    context.released?.delete(event.data.id)
+    const [{ isReported, report, absence }] = await Promise.all([
+      reportOutcome(state, remaining, context),
+      saveInventory(context, isFinal),
+    ])
+    if (absence === 'gone') return await leave(absence)
     const status = state.failed ? 'failed' : state.skipReason === undefined ? 'success' : 'skipped'
     return end(status, isReported, { report, remaining })
   } catch (error) {
     if (!(error instanceof NothingToDoError)) throw error
     state.skipReason = error.message
-    return end('skipped', true, {})
+    return leave(error.absence)
+  }
+}
+
+/** Written down before it is reported: were it forgotten, the record would wait for this adapter once the task does not select it. */
+const recordReport = async (state: RunState, { inventory, signal }: RunContext): Promise<void> => {
+  try {
+    await inventory.intend([], signal)
+  } catch (error) {
+    state.fail('resources', '', error)
   }
 }
 
@@ -80,24 +106,30 @@ const runPhases = async (
   context: RunContext,
   isSelected: (resource: JsonObject) => boolean,
 ): Promise<readonly string[]> => {
-  await readParams(state, context)
-  if (state.resource !== undefined && !isSelected(state.resource))
-    throw new NothingToDoError('the labels of the resource are not those that the task selects')
-  if (state.failed) return []
+  await readResource(state, context, isSelected)
+  if (!state.failed) await readParams(state, context)
+  if (state.failed) return recordedNames(state, context)
   await checkPreconditions(state, context)
-  if (state.failed) return []
+  if (state.failed) return recordedNames(state, context)
   try {
     state.mode = decideMode(state)
   } catch (error) {
     state.fail('preconditions', 'when_deleting', error)
-    return []
+    return recordedNames(state, context)
   }
   if (state.mode === 'apply') {
     if (state.skipReason === undefined) await applyResources(state, context)
-    return []
+    return recordedNames(state, context)
   }
   return state.skipReason === undefined ? deleteResources(state, context) : observeOnly(state, context)
 }
+
+/**
+ * What a run that deletes nothing leaves behind of a resource which the API wants to be deleted: as far as the task knows, all that it
+ * has applied. Nothing while the resource lives, because nothing waits for it then.
+ */
+const recordedNames = ({ resource }: RunState, { inventory }: RunContext): readonly string[] =>
+  isMarkedDeleted(resource) ? [...new Set([...inventory.entries.values()].map((entry) => entry.resource))] : []
 
 const buildTrace = (
   state: RunState,

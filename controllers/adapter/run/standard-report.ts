@@ -50,7 +50,7 @@ export const buildStandardReport = (outcome: Outcome, now: Date): JsonObject => 
   }
 }
 
-/** Characters of a message: it is for people, who find the rest in the trace. */
+/** Characters of a message: it is for people; the trace has the rest. */
 const MAX_MESSAGE_CHARS = 1_000
 
 const healthCondition = ({ failures, skipReason, mode, remaining }: Outcome): ReportedCondition => {
@@ -85,12 +85,19 @@ const appliedCondition = ({
     const list = remaining.map(({ name, message }) => (message === '' ? name : `${name}: ${message}`))
     return { status: 'True', reason: 'Deleting', message: `still there: ${list.join('; ')}` }
   }
+  // ADAPTER-70: the API wants it deleted, and the task did not look. The record must not go.
+  if (remaining.length > 0 && skipReason !== undefined)
+    return { status: 'True', reason: 'PreconditionNotMet', message: `still there: ${names(remaining)}; ${skipReason}` }
   if (skipReason !== undefined) return { status: 'False', reason: 'PreconditionNotMet', message: skipReason }
   const missing = wanted.filter((name) => objects[name] === undefined)
+  if (missing.length > 0 && remaining.length > 0)
+    return { status: 'True', reason: failures[0]?.reason ?? 'NotApplied', message: `still there: ${names(remaining)}` }
   return missing.length === 0
     ? { status: 'True', reason: 'Applied', message: 'everything is applied' }
     : { status: 'False', reason: failures[0]?.reason ?? 'NotApplied', message: `not there: ${missing.join(', ')}` }
 }
+
+const names = (remaining: Outcome['remaining']): string => remaining.map(({ name }) => name).join(', ')
 
 const availableCondition = ({ mode, failures, skipReason, objects, remaining }: Outcome): ReportedCondition => {
   if (mode === undefined)

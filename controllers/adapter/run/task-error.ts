@@ -1,5 +1,8 @@
 /** What can go wrong in a run, by a reason that conditions, traces and metrics name. */
 
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AdapterErrors } from '../errors.ts'
+
 export type FailureReason =
   /** A required param has no value. */
   | 'ParamMissing'
@@ -8,12 +11,18 @@ export type FailureReason =
   /** An expression has no value: a missing key, a wrong type, a limit. Never the same as false. */
   | 'ExpressionFailed'
   | 'TemplateFailed'
+  /** The event leads to another resource than it is about. Nothing is done and nothing reported. */
+  | 'EventMismatch'
+  /** The task's report says that everything is gone, and something is there. The standard report is sent in its place. */
+  | 'ReportTooEarly'
   /** An HTTP request was refused, or got no answer after all its tries. */
   | 'RequestFailed'
   /** The manifest is no object that can be applied. */
   | 'InvalidManifest'
   /** The server refused what was applied. */
   | 'ApplyFailed'
+  /** What is about to be applied, or is gone, could not be written down: nothing more is applied then. */
+  | 'InventoryFailed'
   | 'DiscoveryFailed'
   | 'DeleteFailed'
   /** ADAPTER-36. */
@@ -26,11 +35,10 @@ export type FailureReason =
   /** The run was ended before it was through. */
   | 'Interrupted'
 
-export class TaskError extends Error {
+export class TaskError extends errorOf<AdapterErrors>('TaskError') {
   readonly reason: FailureReason
   constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
     super(message, options)
-    this.name = 'TaskError'
     this.reason = reason
   }
 }

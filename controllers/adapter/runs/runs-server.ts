@@ -63,7 +63,7 @@ const toErrorResponse = (result: AuthorizationResult, namespace: string | undefi
       return json(403, { message: `${result.user} may not get adaptertasks/runs.${AdapterTask.group} ${where}` })
     }
     case 'unavailable':
-      return json(503, { message: `the API server can't say who may read: ${result.reason}` })
+      return json(503, { message: `the API server can't say whether you may read: ${result.reason}` })
   }
 }
 

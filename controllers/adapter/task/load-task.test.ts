@@ -115,7 +115,7 @@ describe('ADAPTER-57: everything that is wrong is reported at once, with its pla
       params[0].sources: is not known here, did you mean source?: write one of name, source, type, default, required, description
       params[0].source: is missing: it is required here
       resources[0].delete_options.propagationPolicy: is not known here, did you mean propagation_policy?: write one of propagation_policy, after
-      resources[0].recreateOnChange: is not known here, did you mean recreate_on_change?: write one of name, transport, manifest, discovery, nested_discoveries, recreate_on_change, lifecycle, delete_options"
+      resources[0].recreateOnChange: is not known here, did you mean recreate_on_change?: write one of name, transport, manifest, discovery, nested_discoveries, recreate_on_change, adopt, lifecycle, delete_options"
     `)
   })
 

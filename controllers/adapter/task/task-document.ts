@@ -16,6 +16,7 @@ const NON_TASK_FIELDS = [
   'events',
   'serviceAccountName',
   'suspend',
+  'retention',
   'taskRef',
 ]
 

@@ -1,3 +1,5 @@
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AdapterErrors } from '../errors.ts'
 import type { Task } from './task.ts'
 
 /** One thing that is wrong with a task. */
@@ -9,13 +11,12 @@ export interface TaskProblem {
 }
 
 /** A task that can't be run as it is written: everything that is wrong with it, each with its place and what to write. ADAPTER-57. */
-export class InvalidTaskError extends Error {
+export class InvalidTaskError extends errorOf<AdapterErrors>('InvalidTaskError') {
   readonly problems: readonly TaskProblem[]
   /** The task when nothing is wrong but the order of its deletion: what lives can be looked after, and each deletion says what is wrong. */
   readonly task: Task | undefined
   constructor(problems: readonly TaskProblem[], task?: Task) {
     super(problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; '))
-    this.name = 'InvalidTaskError'
     this.problems = problems
     this.task = task
   }

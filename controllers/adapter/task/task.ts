@@ -9,6 +9,8 @@ export type JsonObject = { readonly [key: string]: Json }
 /** A compiled CEL expression. */
 export interface Expression {
   readonly text: string
+  /** The variables that it names. */
+  readonly variables: readonly string[]
   /** The value as JSON. @throws TaskError when it has none for these values: never the same as false */
   evaluate(scope: Scope): Json
 }
@@ -158,6 +160,8 @@ export interface TaskResource {
   readonly discovery: Discovery | undefined
   readonly nested: readonly NestedDiscovery[]
   readonly recreateOnChange: boolean
+  /** What its discovery finds is the task's, whether the task has applied it or not. */
+  readonly adopt: boolean
   readonly createWhen: Expression | undefined
   readonly deleteWhen: Expression | undefined
   readonly policy: PropagationPolicy

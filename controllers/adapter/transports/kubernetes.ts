@@ -35,6 +35,10 @@ export const kubernetesTransport = ({
   const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
     kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
 
+  /** Of what is there already: a version that is not served any longer takes no object with it. ADAPTER-80. */
+  const servedResourceOf = (identity: JsonObject, signal: AbortSignal): Promise<Resource> =>
+    kinds.getServed(apiVersionOf(identity), kindOf(identity), signal)
+
   const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
     const resource = await resourceOf(target.manifest, signal)
     const { name, namespace } = metadataOf(target.manifest)
@@ -55,7 +59,7 @@ export const kubernetesTransport = ({
 
   const find = async ({ name, identity, match }: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> => {
     if (match.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
-    const resource = await resourceOf(identity, signal)
+    const resource = await servedResourceOf(identity, signal)
     const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
     onUse?.(resource, namespace)
     const bound = api.withLimits({ signal })
@@ -76,7 +80,7 @@ export const kubernetesTransport = ({
       explained('DiscoveryFailed', `${lookup.name} can't be looked for`, signal, () => find(lookup, signal)),
     delete: (lookup, object, policy, signal) =>
       explained('DeleteFailed', `${lookup.name} (${describeObject(object)}) can't be deleted`, signal, async () => {
-        const resource = await resourceOf(lookup.identity, signal)
+        const resource = await servedResourceOf(lookup.identity, signal)
         const { name = '', namespace, uid } = metadataOf(object)
         try {
           await api.withLimits({ signal }).delete(resource, name, namespace, { uid, propagation: policy })

@@ -7,8 +7,8 @@ import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
-import { NotAnEventError, parseEvent, type ReconcileEvent } from '../events/reconcile-event.ts'
-import { ADAPTER_LABEL, EVENT_ANNOTATION, metadataOf } from '../run/resources/object.ts'
+import type { EventData, ReconcileEvent } from '../events/reconcile-event.ts'
+import { ADAPTER_LABEL, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { NamespaceWatches } from './namespace-watches.ts'
 
@@ -19,6 +19,8 @@ export interface AppliedObjectsOptions {
   /** In the name of the task's ServiceAccount, which needs list and watch for this to work. */
   readonly transport: Transport
   readonly adapter: string
+  /** The resources for which the object was applied: the inventory's word, nothing that stands on the object. ADAPTER-65. */
+  ownersOf(object: JsonObject): readonly EventData[]
   /** A run for the resource is under way. */
   isBusy(id: string): boolean
   /** The resource is being deleted: only the end of an object starts a run. */
@@ -87,18 +89,23 @@ export class AppliedObjects {
     if (seen.type === 'synced') return
     // What was there before us is the Sentinel's to ask for; what we made may have changed before the watch began.
     if (seen.type === 'listed' && !this.#ownWrites.has(seen.object.metadata.uid)) return
-    const event = parseEventAnnotation(seen.object)
-    if (event === undefined) return
     const { uid, resourceVersion } = seen.object.metadata
     const isGone = seen.type === 'deleted'
     if (isGone) this.#ownWrites.delete(uid)
-    else if (this.#options.isDeleting(event.data.id)) return
-    const change = { event, uid, resourceVersion: isGone ? undefined : resourceVersion }
-    const waiting = this.#changes.get(event.data.id)
+    for (const data of this.#options.ownersOf(seen.object as unknown as JsonObject)) {
+      if (!isGone && this.#options.isDeleting(data.id)) continue
+      const event: ReconcileEvent = { id: `${uid}.${resourceVersion}`, type: 'applied', traceparent: undefined, data }
+      this.#recordChange({ event, uid, resourceVersion: isGone ? undefined : resourceVersion })
+    }
+  }
+
+  #recordChange(change: PendingChange): void {
+    const { id } = change.event.data
+    const waiting = this.#changes.get(id)
     if (waiting !== undefined) waiting.push(change)
     else {
-      this.#changes.set(event.data.id, [change])
-      void this.#flush(event.data.id)
+      this.#changes.set(id, [change])
+      void this.#flush(id)
     }
   }
 
@@ -116,26 +123,13 @@ export class AppliedObjects {
   }
 }
 
-/** Of an object only what says whose it is and that it changed. */
+/** Of an object only which one it is and in which state. */
 const stripObject = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
-  const { name, namespace, uid, resourceVersion, annotations } = metadata
-  const event = annotations?.[EVENT_ANNOTATION]
-  const kept = { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) }
+  const { name, namespace, uid, resourceVersion } = metadata
   return {
     apiVersion,
     kind,
-    metadata: { ...kept, ...(event !== undefined && { annotations: { [EVENT_ANNOTATION]: event } }) },
+    metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) },
     spec: undefined,
-  }
-}
-
-/** The event that the object's annotation stands for; undefined when it was edited and can't be read. */
-const parseEventAnnotation = ({ metadata }: KubeObject): ReconcileEvent | undefined => {
-  try {
-    const data: unknown = JSON.parse(metadata.annotations?.[EVENT_ANNOTATION] ?? '')
-    return parseEvent({ specversion: '1.0', id: `${metadata.uid}.${metadata.resourceVersion}`, type: 'applied', data })
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof NotAnEventError) return undefined
-    throw error
   }
 }

@@ -6,6 +6,7 @@
  *                                ▲                      │
  *                                └──(allowed again)─────┘
  */
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { type Reflector, type ReflectorEvent, type ReflectorOptions, reflect } from '#operator/client/reflector.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { monotonic } from '#operator/model/clock.ts'
@@ -130,9 +131,8 @@ export class NamespaceWatches {
     for (const [namespace, place] of watched.namespaces) {
       if (place.watch !== undefined || open >= MAX_NAMESPACES) continue
       open++
-      const end = new AbortController()
-      const signal = AbortSignal.any([this.#options.signal, end.signal])
-      const reflector = this.#startReflector(watched.resource, { namespace, signal }, (refusal) => {
+      const end = new AbortScope(this.#options.signal)
+      const reflector = this.#startReflector(watched.resource, { namespace, signal: end.signal }, (refusal) => {
         if (place.watch !== undefined) place.watch.refusal = refusal?.message
         this.#reportProblem(watched)
       })

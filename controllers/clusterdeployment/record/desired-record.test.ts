@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { desiredSpec, fallbackName, recordName } from './desired-record.ts'
+import { desiredSpec, fallbackName, recordName, withInstallConfig } from './desired-record.ts'
 import { withoutSecrets } from './redaction.ts'
 
 test('secrets are left out by the names of their fields, wherever they are; references stay', () => {
@@ -47,6 +47,17 @@ test('a name that the API takes stays; any other becomes one that it takes, the 
       expect(fallbackName(name, registration)).toBe(fallbackName(name, registration))
     }),
   )
+})
+
+test('names of 3 to 53 characters stay; of a longer one as much as has room stays before the hash', () => {
+  for (const name of ['abc', 'a'.repeat(53)]) expect(recordName(name, 'id')).toBe(name)
+  for (const name of ['ab', 'a'.repeat(54), 'a.b.c']) expect(recordName(name, 'id')).toBe(fallbackName(name, 'id'))
+  expect(fallbackName('a'.repeat(60), 'id')).toMatch(/^a{47}-[0-9a-f]{5}$/)
+})
+
+test('an install-config is told without its secrets, and not at all where none is named', () => {
+  expect(withInstallConfig({ a: 1 }, undefined)).toEqual({ a: 1 })
+  expect(withInstallConfig({ a: 1 }, { pullSecret: 'x', b: 2 })).toEqual({ a: 1, installConfig: { b: 2 } })
 })
 
 test('the spec of a record says where its ClusterDeployment, its pool and its secrets are, and what of them there is', () => {

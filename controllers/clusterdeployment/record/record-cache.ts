@@ -23,7 +23,7 @@ export class RecordCache {
     this.#waiting.set(`${owner.namespace}/${owner.name}`, owner)
   }
 
-  /** @returns who waited, each once */
+  /** @returns the objects that waited, each once */
   takeWaiting(): readonly Owner[] {
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
@@ -77,7 +77,7 @@ export class RecordCache {
   }
 }
 
-/** The oldest first; ties by id, so that everybody keeps the same one. */
+/** The oldest first; ties by id, so that every replica keeps the same one. */
 export const byAge = (a: ClusterRecord, b: ClusterRecord): number => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
 
 const ownersOf = (...records: readonly (ClusterRecord | undefined)[]): readonly Owner[] =>

@@ -6,6 +6,7 @@
  *   every SWEEP_EVERY: from nothing again, because an API that was put back to an earlier state may not know that a version is none of its
  */
 
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
@@ -67,12 +68,12 @@ class Stream {
       records.beginSweep()
       this.#sweptAt = monotonic(clock)
     }
-    const turn = new AbortController()
-    const over = AbortSignal.any([signal, turn.signal])
-    void clock.sleep(Math.max(0, this.#sweptAt + SWEEP_INTERVAL_MS - monotonic(clock)), over).then(() => turn.abort())
+    using turn = new AbortScope(signal)
+    const rest = Math.max(0, this.#sweptAt + SWEEP_INTERVAL_MS - monotonic(clock))
+    void clock.sleep(rest, turn.signal).then(() => turn.abort())
     const query = { labels: REGISTRATION, fields: RECORD_FIELDS, resourceVersion: this.#version }
     try {
-      for await (const message of api.watch('clusters', query, over)) {
+      for await (const message of api.watch('clusters', query, turn.signal)) {
         this.hasReceived = true
         this.#take(message)
       }
@@ -90,8 +91,6 @@ class Stream {
       if (!(error instanceof HyperFleetError)) throw error
       if (error.reason === 'WatchExpired') this.#version = undefined
       return error.message
-    } finally {
-      turn.abort()
     }
   }
 

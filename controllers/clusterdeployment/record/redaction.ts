@@ -1,5 +1,5 @@
 /**
- * What of an install-config may be told to the HyperFleet API: whoever may read clusters there reads it, streams and archives carry
+ * What of an install-config may be told to the HyperFleet API: every user that may read clusters there reads it, streams and archives carry
  * it. Adapters that need the secrets read the Secret, which the record names, with the rights of their own ServiceAccounts (CLUSTER-3).
  */
 
@@ -7,7 +7,7 @@
 const SECRET = /pass(word|wd|phrase)|secret|token|credential|(ssh|private|access|api)[-_]?key/i
 /** A reference names an object, a mode a way of working; neither tells a secret. */
 const REFERENCE = /(ref|name|path|mode)$/i
-/** Who may do what, in a URL: http://user:password@proxy. */
+/** Credentials in a URL: http://user:password@proxy. */
 const USER_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i
 
 /** A copy without secrets, at any depth. */

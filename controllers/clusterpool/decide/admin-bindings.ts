@@ -5,7 +5,7 @@ import type { Observed, PoolNamespace } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action, AdminBinding } from '../model/plan.ts'
 
-/** Whoever has this ClusterRole in the namespace of a pool administers the clusters of all pools there. Names as Hive's. */
+/** A user with this ClusterRole in the namespace of a pool administers the clusters of all pools there. Names as Hive's. */
 export const ADMIN_ROLE = 'hive-cluster-pool-admin'
 /** What the pool writes into the namespaces of its clusters. */
 export const ADMIN_BINDING = 'hive-cluster-pool-admin-binding'
@@ -30,9 +30,11 @@ export const findOutdatedBindings = (
     .toSorted((a, b) => compareText(a.namespace, b.namespace))
 }
 
-const sameSubjects = (there: readonly Subject[], wanted: readonly Subject[]): boolean => {
+const sameSubjects = (there: readonly Subject[], desired: readonly Subject[]): boolean => {
   const written = uniqueSubjects(there)
-  return written.length === wanted.length && written.every((subject, index) => keyOf(subject) === keyOf(wanted[index]))
+  return (
+    written.length === desired.length && written.every((subject, index) => keyOf(subject) === keyOf(desired[index]))
+  )
 }
 
 const keyOf = (subject: Subject | undefined): string =>

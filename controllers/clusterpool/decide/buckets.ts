@@ -1,12 +1,13 @@
 /** The state of each cluster of a pool: POOL-32, CLAIM-7. */
-import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { type ClusterPoolSpec, PROVISION_DEADLINE } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'
+import { LEASE_GRACE_MS } from '../lease/lease.ts'
 import type { Cluster, Observed } from '../model/observed.ts'
 
 /** Every cluster stands in exactly one of them; each list is oldest first. */
 export interface Buckets {
   readonly deleting: readonly Cluster[]
-  /** Whoever had it is done with it, or its claim is gone: it is deleted next. */
+  /** Its user is done with it, or its claim is gone: it is deleted next. */
   readonly marked: readonly Cluster[]
   readonly claimed: readonly Cluster[]
   /** Unclaimed, and it will never be usable. */
@@ -35,22 +36,54 @@ export const sortIntoBuckets = ({ pool, clusters, absentClaims }: Observed, now:
   return buckets
 }
 
-const bucketOf = (cluster: Cluster, absentClaims: ReadonlySet<string>, spec: ClusterPoolSpec, now: Date): Bucket => {
+const bucketOf = (
+  cluster: Cluster,
+  absentClaims: Observed['absentClaims'],
+  spec: ClusterPoolSpec,
+  now: Date,
+): Bucket => {
   if (cluster.deleting) return 'deleting'
   if (cluster.marked) return 'marked'
   // A claim holds its cluster by a finalizer. Without the claim the cluster is unused, and no other claim may get it.
-  if (cluster.claim !== undefined) return absentClaims.has(cluster.claim) ? 'marked' : 'claimed'
+  if (cluster.claim !== undefined) return isClaimGone(cluster, absentClaims, now) ? 'marked' : 'claimed'
   if (brokenReason(cluster, spec, now) !== undefined) return 'broken'
   if (!cluster.installed) return 'installing'
   return cluster.power === 'Running' ? 'assignable' : 'standby'
 }
 
+/** When a claim that is not there counts as gone: whatever restores it may be at it. Milliseconds since the epoch. CLAIM-7. */
+export const claimGoneAt = (
+  { claim, restoring }: Cluster,
+  absentClaims: Observed['absentClaims'],
+): number | undefined => {
+  const since = claim === undefined || restoring ? undefined : absentClaims.get(claim)
+  return since === undefined ? undefined : since + LEASE_GRACE_MS
+}
+
+/** Its claim is gone, and was so for long enough. */
+export const isClaimGone = (cluster: Cluster, absentClaims: Observed['absentClaims'], now: Date): boolean =>
+  (claimGoneAt(cluster, absentClaims) ?? Number.POSITIVE_INFINITY) <= now.getTime()
+
 /** Why an unclaimed cluster will never be usable, in words; undefined when it may be. */
 export const brokenReason = (cluster: Cluster, spec: ClusterPoolSpec, now: Date): string | undefined => {
   if (cluster.stopped !== undefined) return cluster.stopped
+  const deadline = provisionDeadline(cluster, spec)
+  if (deadline !== undefined && deadline < now.getTime()) {
+    const last = cluster.progress === undefined ? '' : `; at last: ${cluster.progress}`
+    return `was not installed within ${spec.provisionDeadline ?? PROVISION_DEADLINE} (provisionDeadline)${last}`
+  }
   const until = resumeDeadline(cluster, spec)
   if (until === undefined || until >= now.getTime()) return undefined
   return `did not resume within ${spec.hibernationConfig?.resumeTimeout}`
+}
+
+/** Until when a cluster may take to be installed; undefined when it is, or may take for ever. POOL-48. */
+export const provisionDeadline = (
+  { provisioningSince }: Cluster,
+  { provisionDeadline: span = PROVISION_DEADLINE }: Pick<ClusterPoolSpec, 'provisionDeadline'>,
+): number | undefined => {
+  const most = spanOf(span)
+  return most === 0 || provisioningSince === undefined ? undefined : provisioningSince + most
 }
 
 /** Until when a cluster that wakes up may take; undefined when it doesn't, or may take for ever. */

@@ -20,6 +20,7 @@ export const countClusters = (
     broken: broken.length,
     leases: [...observed.customizations.values()].filter((one) => one.pool !== undefined && isSame(one.pool, pool))
       .length,
+    held: observed.heldDeletions?.deletions.length ?? 0,
     ...rest,
   }
 }

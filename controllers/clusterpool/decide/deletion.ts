@@ -13,11 +13,12 @@ import { bindingActions } from './admin-bindings.ts'
 import { sortIntoBuckets } from './buckets.ts'
 import { claimActions, planClaims, queueActions } from './claims.ts'
 import { countClusters } from './counts.ts'
+import { heldWaits, isHeld } from './inferred-deletions.ts'
 import { namespaceActions } from './namespaces.ts'
 import { sizeLimits } from './sizing.ts'
 
 /**
- * Unclaimed clusters go, as fast as maxConcurrent allows; claimed ones stay with their claims and hold the pool. Nobody is given
+ * Unclaimed clusters go, as fast as maxConcurrent allows; claimed ones stay with their claims and hold the pool. No claim is given
  * a cluster any more. The pool itself goes when it has neither clusters nor leases.
  */
 export const decideDeletion = (observed: Observed, now: Date): Plan => {
@@ -32,7 +33,7 @@ export const decideDeletion = (observed: Observed, now: Date): Plan => {
   const { concurrent } = sizeLimits({ spec: pool.spec, buckets, unseen: 0, waiting: 0 })
   const { marked, broken, installing, standby, assignable } = buckets
   const going = [
-    ...marked,
+    ...marked.filter((cluster) => !isHeld(observed, cluster)),
     ...[...broken, ...installing, ...standby, ...assignable].filter((one) => !promised.has(one)),
   ]
   const deletions = going.slice(0, concurrent)
@@ -58,6 +59,7 @@ export const decideDeletion = (observed: Observed, now: Date): Plan => {
     ...queueActions(waiting, () => `pool ${pool.metadata.name} is being deleted: claim from another one`),
     ...bindingActions(observed),
     ...namespaces.actions,
+    ...heldWaits(observed),
     ...waits,
     ...(isEmpty ? [{ action: 'RemovePoolFinalizer', why: 'it has neither clusters nor leases' } as const] : []),
   ]

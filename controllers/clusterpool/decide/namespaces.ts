@@ -25,7 +25,10 @@ export const namespaceActions = (
     ...[...customizations.values()].flatMap(({ cluster }) => cluster?.namespace ?? []),
   ])
   const left = namespaces
-    .filter(({ name, terminating, isUsed }) => !terminating && !isUsed && !needed.has(name))
+    .filter(
+      ({ name, terminating, isUsed, isOfEarlierPool }) =>
+        !terminating && !isOfEarlierPool && !isUsed && !needed.has(name),
+    )
     .toSorted((a, b) => compareText(a.name, b.name))
   const isOld = ({ createdAt }: PoolNamespace) => createdAt + grace <= now.getTime()
   return {

@@ -20,16 +20,24 @@ export interface SizingInput {
   readonly returning: number
   /** Unclaimed clusters whose entry was removed from the inventory. */
   readonly removed: readonly Cluster[]
+  /** Unclaimed clusters whose customization is cordoned and drained. */
+  readonly drained: readonly Cluster[]
   readonly stale: readonly Stale[]
   /** Clusters that failed and whose failure is not written down yet: they stay until it is. */
   readonly uncounted: ReadonlySet<Cluster>
+  /** Clusters that are not installed and whose customization another cluster leases: they never will be (POOL-49). */
+  readonly losers: readonly Cluster[]
+  /** Does its deletion wait for a person? */
+  readonly isHeld: (cluster: Cluster) => boolean
+  /** Of the first so many clusters that would be made, how many could not be made before. */
+  readonly countFailing: (creations: number) => number
   /** Clusters failed and none of the present version was ever installed: replacing more would only lose more. */
   readonly isUnproven: boolean
   /** Could a cluster be made in its place? One that can't be replaced is better than none. */
   readonly isReplaceable: (cluster: Cluster) => boolean
 }
 
-export type Deletion = Staleness | 'Marked' | 'Broken' | 'RemovedFromInventory' | 'Surplus'
+export type Deletion = Staleness | 'Marked' | 'LeaseLost' | 'Broken' | 'RemovedFromInventory' | 'Drained' | 'Surplus'
 
 export interface Sizing {
   readonly add: number
@@ -48,25 +56,37 @@ export const decideSize = (sizes: SizingInput): Sizing => {
   const { capacity, concurrent, missing } = sizeLimits(sizes)
   const deletions: Sizing['delete'][number][] = []
   let left = concurrent
+  const installing = new Set(buckets.installing)
   const remove = (clusters: readonly Cluster[], reason: Deletion) => {
-    const gone = clusters.slice(0, left)
-    left -= gone.length
-    deletions.push(...gone.map((cluster) => ({ cluster, reason })))
+    for (const cluster of clusters) {
+      // One that is being installed has a place already, and keeps it while it is being deleted. 0 stops both (POOL-28).
+      const takesPlace = !installing.has(cluster)
+      if (takesPlace ? left <= 0 : sizes.spec.maxConcurrent === 0) continue
+      if (takesPlace) left -= 1
+      deletions.push({ cluster, reason })
+    }
   }
 
-  remove(buckets.marked, 'Marked')
+  remove(
+    buckets.marked.filter((cluster) => !sizes.isHeld(cluster)),
+    'Marked',
+  )
+  remove(sizes.losers, 'LeaseLost')
   const add = Math.max(0, Math.min(missing, capacity, left, free))
   left -= add
-  // Waiting claims are served before anything is tidied up (POOL-26).
-  if (add === 0) {
-    const going = new Set([...buckets.broken, ...sizes.removed])
+  // Waiting claims are served before anything is tidied up (POOL-26); clusters that can't be made keep nothing waiting (POOL-47).
+  const failing = sizes.countFailing(add)
+  if (add === failing) {
+    const going = new Set([...buckets.broken, ...sizes.removed, ...sizes.drained, ...sizes.losers])
     remove(
-      buckets.broken.filter((cluster) => !sizes.uncounted.has(cluster)),
+      buckets.broken.filter((cluster) => !sizes.uncounted.has(cluster) && !sizes.isHeld(cluster)),
       'Broken',
     )
     remove(sizes.removed, 'RemovedFromInventory')
+    remove(sizes.drained, 'Drained')
     remove(findSurplus(buckets, going, -missing), 'Surplus')
-    for (const { cluster, staleness } of findReplaceable(sizes, missing, going)) remove([cluster], staleness)
+    if (failing === 0)
+      for (const { cluster, staleness } of findReplaceable(sizes, missing, going)) remove([cluster], staleness)
   }
   return { add, delete: deletions, missing, capacity, concurrent }
 }
@@ -98,18 +118,18 @@ const findSurplus = (buckets: Buckets, going: ReadonlySet<Cluster>, tooMany: num
 
 /**
  * The outdated clusters that may be replaced now. Each replacement takes a place until the new cluster is installed; clusters that
- * can't be made for want of customizations or capacity take none, or nothing would ever be replaced (POOL-31).
+ * can't be made for want of customizations or capacity take none, or nothing would ever be replaced (POOL-31). Those that are not
+ * installed go first and all at once: they serve no claim, and would hold the places of the others (POOL-30).
  */
 const findReplaceable = (sizes: SizingInput, missing: number, going: ReadonlySet<Cluster>): readonly Stale[] => {
   const { buckets, spec, free, returning, unseen } = sizes
   if (missing < 0 || going.size > 0 || sizes.isUnproven) return []
+  const replaceable = sizes.stale.filter(({ cluster }) => sizes.isReplaceable(cluster))
+  const uninstalled = replaceable.filter(({ cluster }) => !cluster.installed)
+  if (uninstalled.length > 0) return uninstalled
   const { capacity } = sizeLimits(sizes)
   const room = capacity + buckets.deleting.length + buckets.marked.length
   const coming = Math.max(0, Math.min(missing, free + returning, room))
   const places = spec.staleReplacement.maxConcurrent - coming - buckets.installing.length - unseen
-  return sizes.stale
-    .values()
-    .filter(({ cluster }) => cluster.installed && sizes.isReplaceable(cluster))
-    .take(Math.max(0, places))
-    .toArray()
+  return replaceable.slice(0, Math.max(0, places))
 }

@@ -6,7 +6,7 @@ import { byAge } from '../model/order.ts'
 import type { Buckets } from './buckets.ts'
 
 export type Staleness =
-  /** Nobody wrote down the pool version that it was made with. */
+  /** It has no record of the pool version that it was made with. */
   | 'UnknownVersion'
   | 'OtherVersion'
   /** Its customization was edited since, or another cluster leases it. */

@@ -26,6 +26,8 @@ export interface Supply {
   readonly replaces: (cluster: Cluster) => boolean
   /** Why no cluster at all can be made; undefined when that is a matter of single customizations. */
   readonly blockedReason: string | undefined
+  /** When customizations whose clusters could not be made are leased again, in milliseconds since the epoch. */
+  readonly restTimes: readonly number[]
   /** When one is tried again though the API server refused the last one, in milliseconds since the epoch. */
   readonly retryAt: number | undefined
 }
@@ -39,7 +41,7 @@ export const computeSupply = (
   name: NameGenerator,
   now: Date,
 ): Supply => {
-  const renderings = renderCandidates(observed, leases, name)
+  const renderings = renderCandidates(observed, leases, name, now)
   const inventory = buildInventory(observed, { poolVersion: version, leases, problems: renderings.problems }, now)
   if (observed.pool.spec.inventory === undefined) {
     const first = renderWithoutLease(observed, name())
@@ -59,12 +61,16 @@ export const computeSupply = (
       returning: () => 0,
       replaces: () => blockedReason === undefined && missing.length === 0,
       blockedReason,
+      restTimes: [],
       retryAt: refused?.until,
     }
   }
   const candidates = sortCandidates(observed, renderings, inventory, now)
   const entries = Object.values(inventory ?? {})
-  const cooling = entries.filter((entry) => entry.status === 'Available' && coolOffEnd(entry, now) !== undefined).length
+  const restTimes = [...renderings.resting.values()]
+  const cooling =
+    restTimes.length +
+    entries.filter((entry) => entry.status === 'Available' && coolOffEnd(entry, now) !== undefined).length
   return {
     inventory,
     free: missing.length === 0 ? candidates.length : 0,
@@ -75,6 +81,7 @@ export const computeSupply = (
     },
     replaces: (cluster) => missing.length === 0 && (candidates.length > 0 || canBeUsedAgain(cluster, observed)),
     blockedReason: undefined,
+    restTimes,
     retryAt: undefined,
   }
 }

@@ -1,7 +1,10 @@
 /** What carrying out a plan needs, and the one way in which it changes objects. */
+
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { Secret } from '#apis/kubernetes.ts'
-import type { Api, Clock, KubeObject, Resource } from '#operator/index.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { Api, Clock, DeepPartial, KubeObject, Resource } from '#operator/index.ts'
+import type { ClusterPoolErrors } from '../errors.ts'
 import type { NamespacedName, PoolObjects } from '../model/observed.ts'
 import type { Rejections } from '../observe/rejections.ts'
 import type { WriteCache } from '../observe/write-cache.ts'
@@ -28,24 +31,18 @@ interface Seen {
   readonly resourceVersion: string
 }
 
-/** A merge patch of an object as it was seen. @throws ApiError, with 409 when it was written since, NetworkError */
+/** A merge patch of an object as it was seen; its answer is remembered until the watch shows it. @throws ApiError, with 409 when it was written since, NetworkError */
 export const patchIfUnchanged = async <O extends KubeObject>(
   { api, writeCache, clock }: Pick<ExecuteContext, 'api' | 'writeCache' | 'clock'>,
   resource: Resource<O>,
-  { name, namespace, resourceVersion }: Seen,
+  seen: Seen,
   change: { readonly metadata?: object; readonly spec?: object; readonly status?: object },
   subresource?: 'status',
 ): Promise<O> => {
-  const body = { ...change, metadata: { ...change.metadata, resourceVersion } }
-  const written = await api.patch(resource, { name, namespace, subresource, type: 'merge', body })
+  const written = await api.patchIfUnchanged(resource, { metadata: seen }, change as DeepPartial<O>, subresource)
   writeCache.record(resource, written, clock.now())
   return written
 }
 
-/** Nobody may have this now: the world is another one than the pass saw. It is not an error; the next pass sees it. */
-export class StaleWriteError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'StaleWriteError'
-  }
-}
+/** The objects are others than the pass saw, so its step does not apply. It is not an error; the next pass sees them. */
+export class StaleWriteError extends errorOf<ClusterPoolErrors>('StaleWriteError') {}

@@ -1,18 +1,22 @@
 /** Makes a cluster: its lease, its namespace, its Secrets, and last of all itself. Each step may be done again. */
+
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, Secret } from '#apis/kubernetes.ts'
-import { ApiError, isAlreadyExists } from '#operator/index.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
+import { ApiError, isAlreadyExists, isConflict, isNotFound, NetworkError } from '#operator/index.ts'
 import {
   copiedSecretManifest,
   deploymentManifest,
   installConfigManifest,
   namespaceManifest,
 } from '../cluster/manifests.ts'
+import type { ClusterPoolErrors } from '../errors.ts'
 import { requireLease, writeLease } from '../lease/lease-writes.ts'
 import { keyOf, toObserved } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'
+import { nextCreationFailure, WITHOUT_CUSTOMIZATION } from '../observe/creation-failures.ts'
 import { nextRejection } from '../observe/rejections.ts'
 import { type ExecuteContext, StaleWriteError } from './context.ts'
 import { deleteEmptyNamespace } from './delete-empty.ts'
@@ -22,15 +26,36 @@ type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
 export const FIELD_MANAGER = 'muster-clusterpool'
 
 /** The API server does not take the cluster as it was rendered: trying again at once changes nothing. */
-export class ClusterRejectedError extends Error {
+export class ClusterRejectedError extends errorOf<ClusterPoolErrors>('ClusterRejectedError') {
   constructor(cluster: string, cause: ApiError) {
     super(`the API server refuses cluster ${cluster}: ${cause.message}`, { cause })
-    this.name = 'ClusterRejectedError'
   }
 }
 
-/** @throws ApiError, NetworkError, Overtaken, RefusedError */
+/** @throws ApiError, NetworkError, StaleWriteError, ClusterRejectedError */
 export const createCluster = async (context: ExecuteContext, creation: Creation): Promise<void> => {
+  const { customization, cluster } = creation
+  const { ofCreations } = context.rejections
+  const name = customization?.name ?? WITHOUT_CUSTOMIZATION
+  try {
+    await createParts(context, creation)
+    ofCreations.delete(name)
+  } catch (error) {
+    const isOther =
+      error instanceof StaleWriteError ||
+      error instanceof ClusterRejectedError ||
+      // A connection that broke says nothing of this cluster: it is tried again at once, and no customization rests for it.
+      error instanceof NetworkError ||
+      isConflict(error) ||
+      isNotFound(error)
+    if (isOther || !(error instanceof Error)) throw error
+    const tried = { cluster: keyOf(cluster), version: customization?.version ?? '', message: error.message }
+    ofCreations.set(name, nextCreationFailure(ofCreations.get(name), tried, context.clock.now()))
+    throw error
+  }
+}
+
+const createParts = async (context: ExecuteContext, creation: Creation): Promise<void> => {
   const { api, pool } = context
   const { customization, cluster, lease } = creation
   if (customization !== undefined && lease === 'take') await writeLease(context, customization, cluster)
@@ -89,7 +114,7 @@ const createNamespace = async (context: ExecuteContext, creation: Creation): Pro
   }
   const found = await api.get(Namespace, name)
   if (found === undefined || found.metadata.deletionTimestamp !== undefined)
-    throw new StaleWriteError(`namespace ${name} is going`)
+    throw new Error(`namespace ${name} is being deleted, and has not ended yet`)
   if (found.metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid)
     throw new Error(
       `namespace ${name} is not of pool ${pool.metadata.name}: its label ${POOL_LABELS.uid} says otherwise`,

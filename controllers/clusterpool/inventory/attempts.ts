@@ -15,7 +15,7 @@ export interface Failures {
 
 /** The pause after the first failure, in milliseconds; it doubles with each further one. */
 export const FIRST_COOL_OFF_MS = 5 * 60_000
-const COOL_OFF: ExponentialBackoff = { initial: FIRST_COOL_OFF_MS, factor: 2, max: 60 * 60_000 }
+export const COOL_OFF: ExponentialBackoff = { initial: FIRST_COOL_OFF_MS, factor: 2, max: 60 * 60_000 }
 
 /**
  * Counts the failure of a cluster, once: the same cluster in a later pass changes nothing.
@@ -36,7 +36,12 @@ export const recordFailure = (before: Failures, cluster: Cluster, why: string, l
 /** What people are told of the failures; undefined when there were none. */
 export const failureMessage = ({ failure, retryTime }: Failures, limit: number): string | undefined => {
   if (failure === undefined) return undefined
-  const next = failure.count >= limit ? 'edit the customization to try again' : `tried again at ${retryTime} or later`
+  const next =
+    failure.count >= limit
+      ? 'edit the customization to try again'
+      : retryTime === undefined
+        ? 'used again, because more attempts are allowed now'
+        : `tried again at ${retryTime} or later`
   return `${failure.message}; ${failure.count} of ${limit} attempts used; ${next}`
 }
 

@@ -5,6 +5,7 @@ import { buildClusterName } from '../cluster/cluster-name.ts'
 import { type ClusterDocuments, renderCluster } from '../cluster/render.ts'
 import { type Lease, listedNames, poolOf } from '../lease/lease.ts'
 import { type CustomizationState, keyOf, type NamespacedName, type Observed } from '../model/observed.ts'
+import { creationFailureOf, restEnd } from '../observe/creation-failures.ts'
 import { coolOffEnd } from './attempts.ts'
 import type { Inventory } from './inventory.ts'
 
@@ -40,6 +41,8 @@ export interface RenderedCandidates {
   readonly rendered: ReadonlyMap<string, Candidate>
   /** Why one can't be rendered, by its name: it is noted, and the next one is used (POOL-10). */
   readonly problems: ReadonlyMap<string, string>
+  /** Until when one is not leased because its last cluster could not be made, by its name; milliseconds since the epoch (POOL-47). */
+  readonly resting: ReadonlyMap<string, number>
 }
 
 /** Renders all listed customizations that are free or taken for a cluster that was not made yet. */
@@ -47,14 +50,25 @@ export const renderCandidates = (
   observed: Observed,
   leases: ReadonlyMap<string, Lease>,
   name: NameGenerator,
+  now: Date,
 ): RenderedCandidates => {
+  const resting = new Map<string, number>()
   const rendered = new Map<string, Candidate>()
   const problems = new Map<string, string>()
   for (const listed of listedNames(observed)) {
     const lease = leases.get(listed)
     const customization = observed.customizations.get(listed)
-    if (customization === undefined || customization.deleting) continue
+    if (customization === undefined || customization.deleting || customization.restoring) continue
+    // POOL-55
+    if (customization.cordoned !== undefined) continue
     if (lease?.state !== 'Free' && lease?.state !== 'Taken') continue
+    const failure = creationFailureOf(customization, observed)
+    if (failure !== undefined && lease.state === 'Free' && restEnd(failure) > now.getTime()) {
+      resting.set(listed, restEnd(failure))
+      continue
+    }
+    // The lease is given back, whatever kept its cluster from being made, and whether or not that is known: another pool may get on.
+    if (lease.state === 'Taken' && lease.abandonedAt <= now.getTime()) continue
     const refused = observed.rejectedCustomizations.get(listed)
     if (refused?.version === customization.version) {
       problems.set(listed, `the API server refuses its cluster: ${refused.message}`)
@@ -65,7 +79,7 @@ export const renderCandidates = (
     if (typeof result === 'string') problems.set(listed, result)
     else rendered.set(listed, { ...result, customization, lease: held ? 'held' : 'take' })
   }
-  return { rendered, problems }
+  return { rendered, problems, resting }
 }
 
 /**

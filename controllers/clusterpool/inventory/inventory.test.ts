@@ -222,7 +222,7 @@ describe('healing references', () => {
   })
 
   test('POOL-3: a lease without its cluster is used for the cluster of that name', () => {
-    const customizations = [aCustomization('a', { cluster: 'pool-x' })]
+    const customizations = [aCustomization('a', { cluster: 'pool-x', since: 58 })]
     const plan = planPass({ pool, customizations, absent: [{ name: 'pool-x', namespace: 'pool-x' }] })
     expect(changesIn(plan)).toEqual(['CreateCluster pool-x with a'])
     expect(plan.actions).toContainEqual(expect.objectContaining({ action: 'CreateCluster', lease: 'held' }))

@@ -1,9 +1,11 @@
 /** What each customization of the inventory is to the pool now: POOL-12 to POOL-15, POOL-23, POOL-25. */
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { brokenReason } from '../decide/buckets.ts'
 import { type Lease, listedNames } from '../lease/lease.ts'
 import { type Cluster, type CustomizationState, keyOf, type NamespacedName, type Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
+import { creationFailureOf, restEnd } from '../observe/creation-failures.ts'
 import { type Failures, failureMessage, hasNoAttemptsLeft, recordFailure } from './attempts.ts'
 import { type MessageLimits, messageLimits, truncate } from './message-size.ts'
 
@@ -72,6 +74,7 @@ const buildEntry = (
   return {
     ...(version !== undefined && { version }),
     status: entry.status,
+    ...(isListed && customization?.cordoned !== undefined && { cordoned: true }),
     attempts: Math.max(0, limit - (failure?.count ?? 0)),
     ...(failure !== undefined && { failure }),
     ...(retryTime !== undefined && { retryTime }),
@@ -102,6 +105,10 @@ const entryStatus = (facts: EntryInput): EntryStatus | undefined => {
     case 'Taken':
     case 'Unseen':
       if (!isListed) return removedStatus(lease.cluster)
+      if (lease.state === 'Taken' && facts.problem === undefined) {
+        const message = describeTakenFailure(lease, facts)
+        if (message !== undefined) return { status: 'Reserved', message }
+      }
       return facts.problem === undefined
         ? usedStatus(facts)
         : { status: 'BrokenByConfiguration', message: facts.problem }
@@ -117,6 +124,16 @@ const entryStatus = (facts: EntryInput): EntryStatus | undefined => {
   }
 }
 
+/** What keeps the cluster from being made for which the lease was taken, and when the lease is given back: POOL-47. */
+const describeTakenFailure = (
+  { cluster, abandonedAt }: Extract<Lease, { readonly state: 'Taken' }>,
+  { customization, observed }: EntryInput,
+): string | undefined => {
+  const failure = customization && creationFailureOf(customization, observed)
+  if (failure?.cluster !== keyOf(cluster)) return undefined
+  return `cluster ${cluster.name} can't be made: ${failure.message}; tried again, and the lease is given back after ${new Date(abandonedAt).toISOString()}`
+}
+
 const removedStatus = (cluster: NamespacedName): EntryStatus => ({
   status: 'ToBeDeleted',
   message: `no longer in the inventory; goes with cluster ${cluster.name}`,
@@ -126,9 +143,14 @@ const usedStatus = ({ customization, version, failures, limit, lease }: EntryInp
   const cluster = clusterOf(lease)?.name
   if (customization === undefined)
     return { status: 'Missing', message: `there is no such customization any more, though cluster ${cluster} uses it` }
-  if (customization.version !== version)
+  if (customization.version !== version && !isUnchanged(lease, customization))
     return { status: 'ToBeUpdated', message: `edited after cluster ${cluster} was made with it` }
   if (hasNoAttemptsLeft(failures, limit)) return { status: 'BrokenByCloud' }
+  if (customization.cordoned !== undefined)
+    return {
+      status: 'Reserved',
+      message: `${cordonMessage(customization.cordoned)}; ${cordonEffect(customization, lease)}`,
+    }
   if (customization.deleting && failures.failure === undefined)
     return { status: 'Reserved', message: `is being deleted; goes with cluster ${cluster}` }
   return { status: 'Reserved' }
@@ -141,9 +163,35 @@ const unusedStatus = (
   if (customization === undefined)
     return { status: 'Missing', message: `there is no such customization in namespace ${observed.namespace}` }
   if (customization.deleting) return { status: 'Missing', message: 'is being deleted' }
+  if (customization.cordoned !== undefined)
+    return { status: 'Unavailable', message: `${cordonMessage(customization.cordoned)}; no cluster leases it` }
+  if (customization.restoring)
+    return {
+      status: 'Unavailable',
+      message: `is being restored: no cluster leases it until its label ${RESTORE_LABEL} is taken off`,
+    }
   if (holder !== undefined) return { status: 'Unavailable', message: holder }
   if (problem !== undefined) return { status: 'BrokenByConfiguration', message: problem }
-  return { status: hasNoAttemptsLeft(failures, limit) ? 'BrokenByCloud' : 'Available' }
+  if (hasNoAttemptsLeft(failures, limit)) return { status: 'BrokenByCloud' }
+  const notMade = creationFailureOf(customization, observed)
+  if (notMade === undefined) return { status: 'Available' }
+  const next = `leased again after ${new Date(restEnd(notMade)).toISOString()}`
+  return {
+    status: 'Available',
+    message: `cluster ${notMade.cluster.split('/')[1]} could not be made: ${notMade.message}; ${next}`,
+  }
+}
+
+/** The cluster has what the patches say now: an edit changed something else, or was taken back. */
+const isUnchanged = (lease: Lease, { isAsApplied }: CustomizationState): boolean =>
+  lease.state === 'Used' && lease.written && isAsApplied
+
+const cordonMessage = ({ reason }: NonNullable<CustomizationState['cordoned']>): string => `cordoned: ${reason}`
+
+const cordonEffect = ({ cordoned }: CustomizationState, lease: Lease): string => {
+  const isClaimed = lease.state === 'Used' && lease.cluster.claim !== undefined
+  if (isClaimed) return 'its cluster is claimed and stays'
+  return cordoned?.drain ? 'its cluster is deleted' : 'no other cluster leases it after this one'
 }
 
 const describeHolder = (cluster: NamespacedName, pool: NamespacedName | undefined): string =>

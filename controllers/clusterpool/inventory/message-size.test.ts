@@ -43,7 +43,7 @@ describe('POOL-18: the messages of an inventory', () => {
       const status = statusIn(planPass(failing(count)))
       expect(Object.keys(status.inventory ?? {})).toEqual(names(count))
       expect(Object.values(status.inventory ?? {}).every(({ message }) => message !== undefined)).toBe(true)
-      // What else is in the object, above all who owns each field, takes as much as the entries do without their messages.
+      // What else is in the object, above all the owner of each field, takes as much as the entries do without their messages.
       const messages = Object.values(status.inventory ?? {}).map(({ message, failure }) => [message, failure?.message])
       expect(2 * stored(status) - stored(messages)).toBeLessThan(LIMIT)
     },

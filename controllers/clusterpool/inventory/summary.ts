@@ -31,18 +31,22 @@ const MAX_REASON_CHARS = 256
 /** @param size How many unclaimed clusters are wanted. @param claimed How many customizations claimed clusters use. */
 export const summarizeEntries = (inventory: Inventory, size: number, claimed: number): Summary => {
   const listed = Object.entries(inventory).filter(([, { status }]) => status !== 'ToBeDeleted')
-  const usable = listed.filter(([, { status }]) => USABLE.includes(status)).length
+  const isCordoned = ({ cordoned }: InventoryEntry) => cordoned === true
+  const usable = listed.filter(([, entry]) => USABLE.includes(entry.status) && !isCordoned(entry)).length
   const parts = WORDS.flatMap(([status, word]) => {
     const names = listed
-      .filter(([, entry]) => entry.status === status)
+      .filter(([, entry]) => entry.status === status && !isCordoned(entry))
       .map(([name, entry]) => describeEntry(name, entry))
     return names.length === 0 ? [] : [`${word}: ${joinNames(names)}`]
   })
+  // A person took them out of service: that is no fault of the inventory (POOL-55).
+  const out = listed.filter(([, entry]) => isCordoned(entry)).map(([name]) => name)
+  const cordoned = out.length === 0 ? [] : [`cordoned: ${joinNames(out)}`]
   const short =
     usable - claimed < size ? [`too few for size ${size}${claimed === 0 ? '' : ` beside ${claimed} claimed`}`] : []
   return {
     short: `${usable}/${listed.length}`,
-    sentence: [`${usable} of ${listed.length} usable`, ...parts, ...short].join('; '),
+    sentence: [`${usable} of ${listed.length} usable`, ...parts, ...cordoned, ...short].join('; '),
     isValid: parts.length === 0 && short.length === 0,
   }
 }

@@ -3,6 +3,8 @@
 import { isSame, keyOf, type Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
+import type { CreationFailure } from '../model/rejection.ts'
+import { type LeaseEnd, leaseEndOf } from './history.ts'
 import type { Lease } from './lease.ts'
 
 export interface LeaseActions {
@@ -18,7 +20,7 @@ export const leaseActions = (
   inUse: ReadonlySet<string>,
   now: Date,
 ): LeaseActions => {
-  const actions: Action[] = clusterFinalizerActions(observed)
+  const actions: Action[] = clusterFinalizerActions(observed, now)
   const recheckTimes: number[] = []
   for (const [name, lease] of [...leases].toSorted(([a], [b]) => compareText(a, b))) {
     const customization = observed.customizations.get(name)
@@ -26,7 +28,12 @@ export const leaseActions = (
     switch (lease.state) {
       case 'Free':
         if (!lease.clean)
-          actions.push({ action: 'ReleaseLease', customization, why: releaseReason(customization.available) })
+          actions.push({
+            action: 'ReleaseLease',
+            customization,
+            end: { outcome: 'Lost' },
+            why: releaseReason(customization.available),
+          })
         break
       case 'Used':
         if (!lease.written && !lease.cluster.deprovisioned)
@@ -42,14 +49,15 @@ export const leaseActions = (
           actions.push({
             action: 'ReleaseLease',
             customization,
-            why: `it was taken for cluster ${lease.cluster.name}, which was never made and is not wanted any more`,
+            end: unmadeEnd(observed.creationFailures.get(name)),
+            why: `it was taken for cluster ${lease.cluster.name}, which ${describeUnmade(observed.creationFailures.get(name))}`,
           })
         else {
           recheckTimes.push(lease.abandonedAt)
           actions.push({
             action: 'Wait',
             about: name,
-            why: `it is taken for cluster ${lease.cluster.name}, which somebody may be making`,
+            why: `it is taken for cluster ${lease.cluster.name}, which may be in the making`,
           })
         }
         break
@@ -76,19 +84,28 @@ export const leaseActions = (
 }
 
 /** The lease is released before the cluster goes: POOL-6. */
-const clusterFinalizerActions = ({ clusters, customizations }: Observed): Action[] =>
-  clusters
+const clusterFinalizerActions = (observed: Observed, now: Date): Action[] =>
+  observed.clusters
     .filter(({ deprovisioned }) => deprovisioned)
     .map((cluster) => {
-      const leased = customizations.get(cluster.customization ?? '')
+      const leased = observed.customizations.get(cluster.customization ?? '')
       const isItsOwn = leased?.cluster !== undefined && isSame(leased.cluster, cluster)
       return {
         action: 'RemoveClusterFinalizer',
         cluster,
         customization: isItsOwn ? leased : undefined,
+        end: leaseEndOf(cluster, observed, now),
         why: isItsOwn ? `its lease of ${leased.name} is all that is left of it` : 'nothing is left of it',
       }
     })
 
+const unmadeEnd = (failure: CreationFailure | undefined): LeaseEnd => ({
+  outcome: 'NeverMade',
+  ...(failure !== undefined && { message: failure.message }),
+})
+
+const describeUnmade = (failure: CreationFailure | undefined): string =>
+  failure === undefined ? 'was never made and is not wanted any more' : `could not be made: ${failure.message}`
+
 const releaseReason = (available: boolean | undefined): string =>
-  available === undefined ? 'nobody said yet that it is available' : 'nobody uses it, and it says otherwise'
+  available === undefined ? 'it has no condition Available yet' : 'no cluster uses it, and its conditions say otherwise'

@@ -1,6 +1,7 @@
 /** The writes of a lease: POOL-2. What they mean: lease.ts. */
 
 import { buildPatchConditions } from '#apis/hive.openshift.io/model/customization-conditions.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import {
   ClusterDeploymentCustomization,
   type ClusterDeploymentCustomizationStatus,
@@ -9,53 +10,90 @@ import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from '../execute/context.ts'
-import { type CustomizationState, isSame, type NamespacedName, type PoolObjects } from '../model/observed.ts'
+import {
+  type Cluster,
+  type CustomizationState,
+  isSame,
+  type NamespacedName,
+  type PoolObjects,
+} from '../model/observed.ts'
+import { formatAppliedPatches } from './applied-patches.ts'
+import { type LeaseEnd, withHolder } from './history.ts'
+import { conditionsFor, holderConditions } from './lease-conditions.ts'
 
-/** Writes the finalizer, then the lease; both writes are guarded by the resourceVersion that was read. @throws ApiError, NetworkError */
+/**
+ * Writes the finalizer, then the lease; both writes are guarded by the resourceVersion that was read. A manager that slept between
+ * its own lease and its cluster may make that cluster while the lease is taken from it, which changes nothing of the customization:
+ * so the cluster of the former holder is looked for once more. POOL-1. @throws ApiError, NetworkError, StaleWriteError
+ */
 export const writeLease = async (
   context: ExecuteContext,
   customization: CustomizationState,
   cluster: NamespacedName,
 ): Promise<void> => {
+  const former = findObserved(context, customization).status?.clusterDeploymentRef
+  await writeHolder(context, customization, cluster, {
+    lastAppliedConfiguration: formatAppliedPatches(customization.patches),
+  })
+  if (former === undefined || isSame(former, cluster)) return
+  if ((await context.api.get(ClusterDeployment, former.name, former.namespace)) !== undefined)
+    throw new StaleWriteError(
+      `${customization.name} was leased to cluster ${former.name}, which has been made meanwhile`,
+    )
+}
+
+/**
+ * Writes a lease again that does not name the cluster which uses the customization. What was applied to that cluster stays written: the
+ * patches may have been edited since (POOL-8). @throws ApiError, NetworkError
+ */
+export const repairLease = async (
+  context: ExecuteContext,
+  customization: CustomizationState,
+  cluster: Cluster,
+): Promise<void> => {
+  // From a backup, where versions begin anew, the patches are taken for those that were applied: otherwise every restored cluster is outdated.
+  const isSame = cluster.customizationVersion === customization.version || customization.restoring
+  const applied = isSame ? { lastAppliedConfiguration: formatAppliedPatches(customization.patches) } : {}
+  await writeHolder(context, customization, cluster, applied)
+}
+
+const writeHolder = async (
+  context: ExecuteContext,
+  customization: CustomizationState,
+  cluster: NamespacedName,
+  applied: Pick<StatusChange, 'lastAppliedConfiguration'>,
+): Promise<void> => {
   const { name, namespace } = context.pool.metadata
   const protectedVersion = await addFinalizer(context, customization)
   await writeStatus(context, customization, protectedVersion, (generation) => ({
-    conditions: [
-      {
-        type: 'Available',
-        status: 'False',
-        reason: 'ClusterDeploymentCustomizationInUse',
-        message: `Currently in use by cluster deployment ${cluster.name} of clusterpool ${name}`,
-        ...generation,
-      },
-      {
-        type: 'Applied',
-        status: 'True',
-        reason: 'Applied',
-        message: `Applied to the install-config of cluster ${cluster.name}; what became of that one, its pool says`,
-        ...generation,
-      },
-    ],
+    conditions: holderConditions(name, cluster, generation),
     clusterDeploymentRef: { name: cluster.name, namespace: cluster.namespace },
     clusterPoolRef: { name, namespace: namespace ?? '' },
-    lastAppliedConfiguration: formatAppliedPatches(customization),
+    ...applied,
   }))
 }
 
-/** What writing a lease needs: a pass has it, and who releases the lease of a pool that is gone. */
+/** What writing a lease needs: a pass has it, and so has what releases the leases of a pool that is gone. */
 export interface LeaseContext extends Pick<ExecuteContext, 'api' | 'clock' | 'writeCache'> {
   readonly pool: { readonly metadata: Pick<ObjectMeta, 'namespace'> }
   readonly objects: Pick<PoolObjects, 'customizations'>
 }
 
 /** Writes that no cluster leases it, then removes the finalizer. @throws ApiError, NetworkError */
-export const releaseLease = async (context: LeaseContext, customization: CustomizationVersion): Promise<void> => {
+export const releaseLease = async (
+  context: LeaseContext,
+  customization: CustomizationVersion,
+  end: LeaseEnd,
+): Promise<void> => {
+  const { status } = findObserved(context, customization)
+  const history = withHolder(status, end, context.clock.now())
   const released = await writeStatus(context, customization, customization.resourceVersion, (generation) => ({
     conditions: [
       { type: 'Available', status: 'True', reason: 'Available', message: 'No cluster uses it', ...generation },
     ],
     clusterDeploymentRef: null,
     clusterPoolRef: null,
+    ...(history.length > 0 && { history }),
   }))
   const { finalizers = [] } = released.metadata
   if (!finalizers.includes(LEASE_FINALIZER)) return
@@ -81,20 +119,6 @@ export const requireLease = async (
   const held = found?.status?.clusterDeploymentRef
   if (held === undefined || !isSame(held, cluster))
     throw new StaleWriteError(`the lease of ${name} for cluster ${cluster.name} is not held any more`)
-}
-
-/** As the CRD has it. */
-const MAX_APPLIED_CHARS = 262_144
-
-/** Null, which leaves it out, when there is no room for all of it: half of it would be no JSON, and no lease must fail for it. */
-const formatAppliedPatches = ({
-  patches: { installConfigPatches, clusterDeploymentSpecPatches },
-}: CustomizationState): string | null => {
-  const text = JSON.stringify({
-    ...(installConfigPatches !== undefined && { installConfigPatches }),
-    ...(clusterDeploymentSpecPatches !== undefined && { clusterDeploymentSpecPatches }),
-  })
-  return text.length <= MAX_APPLIED_CHARS ? text : null
 }
 
 /** No finalizer can be added to what is being deleted. @returns the resourceVersion after it */
@@ -136,7 +160,8 @@ const writeStatus = async (
   const generation = metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
   const changed = change(generation)
   const claims = [...buildPatchConditions(seen), ...changed.conditions]
-  const conditions = withConditions(status?.conditions, claims, context.clock.now())
+  const before = conditionsFor(status, changed.clusterDeploymentRef)
+  const conditions = withConditions(before, claims, context.clock.now())
   return patchIfUnchanged(
     context,
     ClusterDeploymentCustomization,

@@ -1,8 +1,8 @@
 /**
- * Who holds a customization, as far as this pool can tell.
+ * Which cluster holds a customization, as far as this pool can tell.
  *
  * One conditional write takes a lease: Available=False with the cluster, whose name is chosen beforehand, and the pool. Only the
- * holder releases it, or anyone after a GET proved that the named cluster is gone and its maker had time enough to make it.
+ * holder releases it, or any manager after a GET proved that the named cluster is gone and its maker had time enough to make it.
  * POOL-1, POOL-5.
  */
 import {
@@ -18,7 +18,7 @@ import {
 export const LEASE_GRACE_MS = 5 * 60_000
 
 export type Lease =
-  /** Nobody holds it. Not clean: what is written on it says otherwise and is wrong. */
+  /** No cluster holds it. Not clean: what is written on it says otherwise and is wrong. */
   | { readonly state: 'Free'; readonly clean: boolean }
   /** A cluster of this pool uses it. Not written: what is written on it says otherwise and is wrong. */
   | { readonly state: 'Used'; readonly cluster: Cluster; readonly written: boolean }
@@ -26,7 +26,7 @@ export type Lease =
   | { readonly state: 'Taken'; readonly cluster: NamespacedName; readonly abandonedAt: number }
   /** This pool took it for a cluster that exists, though it was not seen yet. */
   | { readonly state: 'Unseen'; readonly cluster: NamespacedName }
-  /** Somebody else holds it; `freeAt` when that one's cluster is gone. */
+  /** Another cluster holds it; `freeAt` when that one's cluster is gone. */
   | {
       readonly state: 'Elsewhere'
       readonly cluster: NamespacedName

@@ -6,16 +6,12 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { LEASE_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { type Duration, isConflict, isNotFound, type SourceContext } from '#operator/index.ts'
-import { keyOf } from '#operator/model/resource.ts'
 import { patchIfUnchanged } from '../execute/context.ts'
 import { isSame } from '../model/observed.ts'
 import type { Lookup } from '../observe/indexes.ts'
 import { WriteCache } from '../observe/write-cache.ts'
 import { type LeaseContext, releaseLease } from './lease-writes.ts'
-
-/** How often they are looked for: their pool, which would be woken by what happens to them, is gone. */
-const CHECK_INTERVAL: Duration = '1m'
+import { type SweepContext, sweep } from './sweep.ts'
 
 /** Where all of them are found. */
 const LEASE_ONLY = 'only-leased'
@@ -30,35 +26,20 @@ const hasOnlyLease = ({ metadata: { deletionTimestamp, finalizers = [] }, spec }
   finalizers.length === 1 &&
   finalizers[0] === LEASE_FINALIZER
 
-type OrphanContext = Pick<SourceContext, 'api' | 'clock' | 'log' | 'signal'>
-
-/**
- * Lets them go, one by one, until the signal aborts. One that can't go never stops the others; it is tried again.
- * @param clusters an index of `leaseOnlyEntries`
- */
-export const releaseOrphanedClusters = async (
-  clusters: Lookup<ClusterDeployment>,
-  doing: OrphanContext,
-): Promise<void> => {
-  const { clock, log, signal } = doing
-  while (!signal.aborted) {
-    for (const { metadata } of clusters.get(LEASE_ONLY)) {
-      if (signal.aborted) return
-      try {
-        await releaseOrphanedCluster(metadata, doing)
-      } catch (error) {
-        // Somebody else was faster.
-        if (isConflict(error) || isNotFound(error)) continue
-        log.warn(`cluster ${keyOf(metadata)}, whose pool may be gone, can't go yet; tried again`, { err: error })
-      }
-    }
-    await clock.sleep(CHECK_INTERVAL, signal)
-  }
-}
+/** Lets them go until the signal aborts. @param clusters an index of `leaseOnlyEntries` */
+export const releaseOrphanedClusters = (clusters: Lookup<ClusterDeployment>, doing: SweepContext): Promise<void> =>
+  sweep(
+    {
+      find: () => clusters.get(LEASE_ONLY),
+      release: ({ metadata }) => releaseOrphanedCluster(metadata, doing),
+      describe: (key) => `cluster ${key}, whose pool may be gone, can't go yet`,
+    },
+    doing,
+  )
 
 const releaseOrphanedCluster = async (
   { name, namespace = '' }: ClusterDeployment['metadata'],
-  { api, clock, log }: OrphanContext,
+  { api, clock, log }: SweepContext,
 ): Promise<void> => {
   // A cache is no proof, neither of what is left of it nor of its pool being gone.
   const cluster = await api.get(ClusterDeployment, name, namespace)
@@ -76,7 +57,7 @@ const releaseOrphanedCluster = async (
   if (customization !== undefined && mayRelease(customization, { name, namespace })) {
     const objects: LeaseContext['objects'] = { customizations: [customization] }
     const place = { metadata: { namespace: pool.namespace } }
-    await releaseLease({ ...leasing, pool: place, objects }, customization.metadata)
+    await releaseLease({ ...leasing, pool: place, objects }, customization.metadata, { outcome: 'Lost' })
   }
   await patchIfUnchanged(
     leasing,

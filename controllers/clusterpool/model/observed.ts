@@ -4,19 +4,22 @@ import type { Customization } from '#apis/hive.openshift.io/model/customization.
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { API_REACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
   CUSTOMIZATION_VERSION_ANNOTATION,
   LEASE_FINALIZER,
   REMOVE_ANNOTATIONS,
+  RESTORE_LABEL,
   VERSION_ANNOTATION,
 } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Subject } from '#apis/kubernetes.ts'
 import { type Condition, findCondition, isTrue } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
+import { formatAppliedPatches } from '../lease/applied-patches.ts'
 import { byAge } from './order.ts'
-import type { CustomizationRejection, PoolRejection } from './rejection.ts'
+import type { CreationFailure, CustomizationRejection, PoolRejection } from './rejection.ts'
 
 export interface NamespacedName {
   readonly namespace: string
@@ -30,9 +33,11 @@ export interface Cluster extends NamespacedName {
   readonly resourceVersion: string
   readonly createdAt: number
   readonly deleting: boolean
+  /** It comes from a backup, and its claim may come later. */
+  readonly restoring: boolean
   /** It is being deleted, and nothing but its lease holds it any more. */
   readonly deprovisioned: boolean
-  /** Whoever had it is done with it. */
+  /** Its user is done with it. */
   readonly marked: boolean
   readonly claim: string | undefined
   /** The pool version that it was made with; undefined when none was written. */
@@ -46,6 +51,10 @@ export interface Cluster extends NamespacedName {
   readonly power: string | undefined
   /** Why its installation was given up; undefined when it was not. */
   readonly stopped: string | undefined
+  /** Since when it is being installed, outages of the HyperFleet API left out; undefined when it is not, or there is an outage. */
+  readonly provisioningSince: number | undefined
+  /** How it gets on, in words of its condition Ready. */
+  readonly progress: string | undefined
   /** Since when it wakes up; undefined when it doesn't. */
   readonly resumingSince: number | undefined
 }
@@ -74,15 +83,39 @@ export interface CustomizationState {
   /** For the conditional write that takes or releases the lease. */
   readonly resourceVersion: string
   readonly deleting: boolean
+  /** It comes from a backup: the cluster that leases it may come later. */
+  readonly restoring: boolean
   /** It has the finalizer of a lease. */
   readonly protected: boolean
-  /** The condition Available; undefined before anybody wrote one. */
+  /** The condition Available; undefined before one was written. */
   readonly available: boolean | undefined
   /** Since when that condition is what it is. */
   readonly since: number | undefined
   readonly cluster: NamespacedName | undefined
   readonly pool: NamespacedName | undefined
   readonly patches: Customization
+  /** Its patches are those that were last applied: an edit changed something else, or was taken back. */
+  readonly isAsApplied: boolean
+  /** Why it is out of service, and whether its unclaimed cluster goes; undefined when it is in service. */
+  readonly cordoned: ClusterDeploymentCustomization['spec']['cordoned']
+}
+
+/** A cluster whose deletion is inferred from what is not seen, or no longer works, and why. */
+export interface InferredClusterDeletion {
+  /** The uid of the cluster. */
+  readonly key: string
+  readonly revision: string
+  readonly name: string
+  readonly why: string
+}
+
+/** Deletions that wait for a person. */
+export interface HeldDeletions {
+  readonly deletions: readonly InferredClusterDeletion[]
+  /** The value by which a person releases them. */
+  readonly release: string
+  /** So many would not have been held. */
+  readonly limit: number
 }
 
 export interface Observed {
@@ -94,10 +127,14 @@ export interface Observed {
   readonly customizations: ReadonlyMap<string, CustomizationState>
   /** Clusters that leases name and that a GET did not find, as `namespace/name`. */
   readonly absent: ReadonlySet<string>
-  /** Claims that clusters name and that a GET did not find. */
-  readonly absentClaims: ReadonlySet<string>
+  /** Claims that clusters name and that a GET did not find, with the time since when; milliseconds since the epoch. */
+  readonly absentClaims: ReadonlyMap<string, number>
+  /** Deletions that no person asked for and that are too many at once (POOL-53); undefined when there are none. */
+  readonly heldDeletions: HeldDeletions | undefined
   /** Customizations whose cluster the API server refused, by name. */
   readonly rejectedCustomizations: ReadonlyMap<string, CustomizationRejection>
+  /** Clusters that could not be made, by the name of their customization; empty for a pool without inventory. */
+  readonly creationFailures: ReadonlyMap<string, CreationFailure>
   /** How it refused the clusters of a pool without inventory. */
   readonly poolRejection: PoolRejection | undefined
   /** Clusters without a lease whose making failed half-way: they are made before others, so that nothing is begun twice. */
@@ -106,7 +143,7 @@ export interface Observed {
   readonly missing: readonly string[]
   /** The pool's template of install-configs; undefined when it names none. */
   readonly template: InstallConfig | undefined
-  /** Who is to administer the clusters of the pool. */
+  /** The users that are to administer the clusters of the pool. */
   readonly admins: readonly Subject[]
   /** The namespaces that carry the pool's uid. */
   readonly namespaces: readonly PoolNamespace[]
@@ -119,8 +156,10 @@ export interface PoolObjects {
   readonly claims: readonly ClusterClaim[]
   readonly customizations: readonly ClusterDeploymentCustomization[]
   readonly absent?: readonly NamespacedName[]
-  readonly absentClaims?: readonly string[]
+  readonly absentClaims?: ReadonlyMap<string, number>
+  readonly heldDeletions?: HeldDeletions | undefined
   readonly refused?: ReadonlyMap<string, CustomizationRejection>
+  readonly creationFailures?: ReadonlyMap<string, CreationFailure>
   readonly refusal?: PoolRejection | undefined
   readonly begun?: readonly NamespacedName[]
   readonly missing?: readonly string[]
@@ -149,8 +188,10 @@ export const toObserved = (read: PoolObjects): Observed => {
       read.customizations.filter(isHere).map((object) => [object.metadata.name, customizationStateOf(object)]),
     ),
     absent: new Set(read.absent?.map(keyOf)),
-    absentClaims: new Set(read.absentClaims),
+    absentClaims: read.absentClaims ?? new Map(),
+    heldDeletions: read.heldDeletions,
     rejectedCustomizations: read.refused ?? new Map(),
+    creationFailures: read.creationFailures ?? new Map(),
     poolRejection: read.refusal,
     unfinishedClusters: read.begun ?? [],
     missing: read.missing?.toSorted() ?? [],
@@ -170,6 +211,9 @@ export const keyOf = ({ namespace, name }: NamespacedName): string => `${namespa
 export const isSame = (a: NamespacedName, b: NamespacedName): boolean =>
   a.name === b.name && a.namespace === b.namespace
 
+/** It comes from a backup, whose other objects may come later: POOL-52. */
+export const isRestoring = ({ labels }: ObjectMeta): boolean => labels?.[RESTORE_LABEL] === 'true'
+
 const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
   const deleting = metadata.deletionTimestamp !== undefined
   const stopped = findCondition(status?.conditions, 'ProvisionStopped')
@@ -181,6 +225,7 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     resourceVersion: metadata.resourceVersion,
     createdAt: millisecondsOf(metadata.creationTimestamp),
     deleting,
+    restoring: isRestoring(metadata),
     deprovisioned: deleting && (metadata.finalizers ?? []).every((finalizer) => finalizer === LEASE_FINALIZER),
     marked: REMOVE_ANNOTATIONS.some((annotation) => metadata.annotations?.[annotation] === 'true'),
     claim: spec.clusterPoolRef?.claimName || undefined,
@@ -191,9 +236,22 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     desiredPower: spec.powerState,
     power: status?.powerState,
     stopped: stopped?.status === 'True' ? stopped.message || stopped.reason : undefined,
+    provisioningSince: provisioningSince(metadata, spec, status),
+    progress: findCondition(status?.conditions, 'Ready')?.message,
     resumingSince:
       hibernating?.reason === 'ResumingOrRunning' ? millisecondsOf(hibernating.lastTransitionTime) : undefined,
   }
+}
+
+/** While the HyperFleet API does not answer nothing is known of an installation, and adapters may not get on with it (POOL-48). */
+const provisioningSince = (
+  { creationTimestamp }: ObjectMeta,
+  { installed }: ClusterDeployment['spec'],
+  status: ClusterDeployment['status'],
+): number | undefined => {
+  const reachable = findCondition(status?.conditions, API_REACHABLE)
+  if (installed || reachable?.status === 'False') return undefined
+  return Math.max(millisecondsOf(creationTimestamp), millisecondsOf(reachable?.lastTransitionTime))
 }
 
 const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({
@@ -208,17 +266,26 @@ const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({
 
 const customizationStateOf = ({ metadata, spec, status }: ClusterDeploymentCustomization): CustomizationState => {
   const available = findCondition(status?.conditions, 'Available')
+  const { installConfigPatches, clusterDeploymentSpecPatches } = spec
+  const patches: Customization = {
+    name: metadata.name,
+    ...(installConfigPatches !== undefined && { installConfigPatches }),
+    ...(clusterDeploymentSpecPatches !== undefined && { clusterDeploymentSpecPatches }),
+  }
   return {
     name: metadata.name,
     version: `${metadata.generation ?? 0}.${metadata.uid}`,
     resourceVersion: metadata.resourceVersion,
     deleting: metadata.deletionTimestamp !== undefined,
+    restoring: isRestoring(metadata),
     protected: metadata.finalizers?.includes(LEASE_FINALIZER) ?? false,
     available: available === undefined ? undefined : isTrue(status?.conditions, 'Available'),
     since: available === undefined ? undefined : millisecondsOf(available.lastTransitionTime),
     cluster: status?.clusterDeploymentRef,
     pool: status?.clusterPoolRef,
-    patches: { name: metadata.name, ...spec },
+    patches,
+    isAsApplied: status?.lastAppliedConfiguration === formatAppliedPatches(patches),
+    cordoned: spec.cordoned,
   }
 }
 
@@ -240,6 +307,8 @@ export interface PoolNamespace {
   readonly uid: string
   readonly createdAt: number
   readonly terminating: boolean
+  /** It carries the uid of an earlier pool of this name, from before a restore: its admins are let in, and it is never deleted. */
+  readonly isOfEarlierPool: boolean
   /** A ClusterDeployment is in it, whosever it is. */
   readonly isUsed: boolean
   /** Subjects of the binding that the pool wrote there; undefined when there is none. */

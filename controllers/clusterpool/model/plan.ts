@@ -2,8 +2,8 @@
 
 import type { ClusterPoolStatus } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { Subject } from '#apis/kubernetes.ts'
-
 import type { Candidate } from '../inventory/candidates.ts'
+import type { LeaseEnd } from '../lease/history.ts'
 import type { Claim, Cluster, CustomizationState, NamespacedName, PowerState } from './observed.ts'
 
 /** Every action says why, in one sentence for people. */
@@ -33,18 +33,20 @@ export type Action = WithReason &
         /** Write the lease as it is: a cluster uses the customization, and what stands there says otherwise. */
         readonly action: 'RepairLease'
         readonly customization: CustomizationState
-        readonly cluster: NamespacedName
+        readonly cluster: Cluster
       }
     | {
         /** Write that the customization is available, then take the lease's finalizer off. */
         readonly action: 'ReleaseLease'
         readonly customization: CustomizationState
+        readonly end: LeaseEnd
       }
     | {
         /** Release the lease when there is one, then take its finalizer off the cluster, which goes. */
         readonly action: 'RemoveClusterFinalizer'
         readonly cluster: Cluster
         readonly customization: CustomizationState | undefined
+        readonly end: LeaseEnd
       }
     | {
         /** Write what is missing of: the claim's namespace, the claim's status, the cluster's claim with the time and power. */
@@ -87,6 +89,8 @@ export interface Counts {
   readonly stale: number
   /** Leases that the pool holds. */
   readonly leases: number
+  /** Deletions that wait for a person. */
+  readonly held: number
   /** Claims that wait. */
   readonly waiting: number
 }

@@ -8,6 +8,20 @@ export interface CustomizationRejection {
   readonly message: string
 }
 
+/** A cluster whose making failed half-way: what it needs was denied. */
+export interface CreationFailure {
+  /** `namespace/name`. */
+  readonly cluster: string
+  /** Of the customization; empty when there is none. */
+  readonly version: string
+  /** What the API server said. */
+  readonly message: string
+  /** The first time that it failed, in milliseconds since the epoch. */
+  readonly firstAt: number
+  /** How many clusters in a row failed like this. */
+  readonly count: number
+}
+
 /** It did not take the ClusterDeployment of a pool without inventory. */
 export interface PoolRejection extends CustomizationRejection {
   /** Of the customization for all clusters; empty when there is none. */

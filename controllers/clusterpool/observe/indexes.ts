@@ -20,6 +20,8 @@ export interface PoolIndexes {
   readonly customization: Lookup<ClusterDeploymentCustomization>
   readonly customizationsHeldBy: Lookup<ClusterDeploymentCustomization>
   readonly namespacesOfPool: Lookup<Namespace>
+  /** By its name. */
+  readonly namespace: Lookup<Namespace>
   readonly bindingsInNamespace: Lookup<RoleBinding>
 }
 
@@ -50,5 +52,6 @@ export const indexEntries = {
     const uid = namespace.metadata.labels?.[POOL_LABELS.uid]
     return uid === undefined ? [] : [[uid, namespace]]
   },
+  namespace: (namespace: Namespace): Entries<Namespace> => [[namespace.metadata.name, namespace]],
   bindingsInNamespace: (binding: RoleBinding): Entries<RoleBinding> => [[binding.metadata.namespace ?? '', binding]],
 } as const

@@ -1,15 +1,17 @@
 /**
- * Clusters that the API server does not take: what was sent is wrong, or a webhook or policy says so. Whoever mends a customization
+ * Clusters that the API server does not take: what was sent is wrong, or a webhook or policy says so. A user that corrects a customization
  * says it by its version; the rest is not watched, so a pool without inventory asks again, one cluster at a time (POOL-40).
  */
 
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
 import { type Observed, sharedCustomizationVersion } from '../model/observed.ts'
-import type { CustomizationRejection, PoolRejection } from '../model/rejection.ts'
+import type { CreationFailure, CustomizationRejection, PoolRejection } from '../model/rejection.ts'
 
 /** What a pool remembers of refusals; forgotten when its spec changes, and with the process. */
 export interface Rejections {
   readonly ofCustomizations: Map<string, CustomizationRejection>
+  /** Clusters that could not be made, by the name of their customization: creation-failures.ts. */
+  readonly ofCreations: Map<string, CreationFailure>
   /** Of a pool without inventory. */
   ofPool: PoolRejection | undefined
 }

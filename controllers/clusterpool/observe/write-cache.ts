@@ -16,6 +16,11 @@ interface Entry {
 
 /** How long the watch may take before it is doubted, in milliseconds. */
 const WATCH_GRACE_MS = 5_000
+/**
+ * What is newer than the cache for longer than this is forgotten, in milliseconds: after etcd was restored from an earlier moment the cache
+ * is right, and never comes to the version of a write that is gone.
+ */
+const MAX_AGE_MS = 60_000
 
 export class WriteCache {
   readonly #kinds = new Map<string, Map<string, Entry>>()
@@ -28,20 +33,21 @@ export class WriteCache {
   }
 
   /** The newer one of what a cache has and what was written. */
-  latest<O extends KubeObject>(resource: Resource<O>, cached: O): O {
+  latest<O extends KubeObject>(resource: Resource<O>, cached: O, now: Date): O {
     const entries = this.#entries(resource)
     const key = keyOf(cached.metadata)
     const entry = entries.get(key)
     if (entry === undefined) return cached
-    if (isLater(entry.object, cached)) return entry.object as O
+    const isKnown = now.getTime() - entry.at < MAX_AGE_MS && entry.object.metadata.uid === cached.metadata.uid
+    if (isKnown && isLater(entry.object, cached)) return entry.object as O
     entries.delete(key)
     return cached
   }
 
   /** The objects of a cache in their newest states, and those that it has not seen yet. */
-  merge<O extends KubeObject>(resource: Resource<O>, cached: readonly O[]): readonly O[] {
+  merge<O extends KubeObject>(resource: Resource<O>, cached: readonly O[], now: Date): readonly O[] {
     const seen = new Set(cached.map(({ metadata }) => keyOf(metadata)))
-    const known = cached.map((object) => this.latest(resource, object))
+    const known = cached.map((object) => this.latest(resource, object, now))
     const unseen: O[] = []
     for (const [key, { object, isNew }] of this.#entries(resource))
       if (!seen.has(key)) {
@@ -60,7 +66,7 @@ export class WriteCache {
 
   /**
    * When something becomes overdue, in milliseconds since the epoch; undefined when nothing is awaited. What was gone from the cache
-   * before its creation was answered for is shown by no watch any more: nobody else says that it is not there.
+   * before its creation was answered for is shown by no watch any more: nothing else says that it is not there.
    */
   overdueAt(): number | undefined {
     const made = [...this.#kinds.values()].flatMap((entries) => [...entries.values()].filter(({ isNew }) => isNew))

@@ -8,38 +8,21 @@
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
-import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
-import { isAlreadyExists, messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { isLater } from '#operator/model/resource-version.ts'
-import { SelectorError } from '#operator/model/selector.ts'
-import { ControlError, parseControls } from '../rollout/annotations.ts'
-import {
-  buildControllerRevision,
-  ControllerRevision,
-  type ControllerRevisionObject,
-  parseRevision,
-  REVISION_LABEL,
-  RevisionError,
-  revisionName,
-} from '../rollout/controllerrevision.ts'
-import { WindowError } from '../rollout/maintenance-windows.ts'
+import { parseControls } from '../rollout/annotations.ts'
+import type { ControllerRevisionObject } from '../rollout/controllerrevision.ts'
 import { findOrBuildRevision, newestRevision, type Revision } from '../rollout/revisions.ts'
 import { isOpen, planRollout } from '../rollout/rollout-plan.ts'
-import { ExpressionError } from '../selection/expression.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import { deploymentView } from '../state/views.ts'
-import { WorkloadError } from '../workload/rendering.ts'
-
-/** Why a Deployment can't be worked on as it is written. */
-export interface SpecFault {
-  readonly reason: 'InvalidSpec' | 'TooLarge' | 'InvalidAnnotation'
-  readonly message: string
-}
+import { explainFault, type SpecFault } from './spec-fault.ts'
+import { StoredRevisions } from './stored-revisions.ts'
 
 /** What is rolled out of a Deployment. */
 export interface DeploymentRevisions {
@@ -53,7 +36,7 @@ export interface DeploymentRevisions {
 
 export interface DeploymentCacheOptions {
   readonly state: FleetState
-  readonly api: Api
+  readonly api: Pick<Api, 'create' | 'get' | 'delete'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -61,19 +44,13 @@ export interface DeploymentCacheOptions {
 export class DeploymentCache {
   readonly #options: DeploymentCacheOptions
   readonly #objects = new Map<string, Deployment>()
-  /** By Deployment, then by name. */
-  readonly #revisions = new Map<string, Map<string, ControllerRevisionObject>>()
+  readonly #stored: StoredRevisions
   readonly #faults = new Map<string, SpecFault>()
   readonly #admittedByLeader = new Map<string, ReadonlySet<string>>()
   readonly #runningStores = new Map<string, Promise<void>>()
   /** Those whose next revision could not be stored. */
   readonly #failedStores = new Set<string>()
-  /** With the uid of the Deployment for which each was read: one of the same name that was made anew has another. */
-  readonly #parsedRevisions = new WeakMap<
-    ControllerRevisionObject,
-    { readonly uid: string; readonly parsed: Revision | RevisionError }
-  >()
-  /** Those that were looked at since somebody asked. */
+  /** Those that were looked at since the last call. */
   readonly #changed = new Set<string>()
   /** What the view of a Deployment was made of: the same again changes nothing. */
   readonly #lastViews = new Map<string, string>()
@@ -81,6 +58,7 @@ export class DeploymentCache {
 
   constructor(options: DeploymentCacheOptions) {
     this.#options = options
+    this.#stored = new StoredRevisions(options)
   }
 
   /** Both kinds were read to the end: what is not there does not exist. */
@@ -106,22 +84,16 @@ export class DeploymentCache {
     const key = keyOf(object.metadata)
     this.#forget(key)
     this.#objects.delete(key)
-    this.#options.state.deploymentDeleted(key)
+    const { deletionTimestamp, uid } = object.metadata
+    this.#options.state.deploymentDeleted(key, deletionTimestamp === undefined ? undefined : uid)
   }
 
   revisionSeen(object: ControllerRevisionObject): void {
-    const key = ownerKey(object)
-    if (key === undefined) return
-    const known = this.#revisions.get(key) ?? new Map<string, ControllerRevisionObject>()
-    this.#revisions.set(key, known.set(object.metadata.name, object))
-    this.#refresh(key)
+    this.#refreshOwner(this.#stored.seen(object))
   }
 
   revisionDeleted(object: ControllerRevisionObject): void {
-    const key = ownerKey(object)
-    if (key === undefined) return
-    this.#revisions.get(key)?.delete(object.metadata.name)
-    this.#refresh(key)
+    this.#refreshOwner(this.#stored.deleted(object))
   }
 
   keys(): Iterable<string> {
@@ -149,42 +121,26 @@ export class DeploymentCache {
     return object === undefined ? undefined : this.#revisionsOf(object)
   }
 
-  /** Who has a place in the disruption budget now, as the leader found. */
+  /** The devices that have a place in the disruption budget now, as the leader found. */
   admit(key: string, devices: ReadonlySet<string>): void {
     this.#admittedByLeader.set(key, devices)
     this.#refresh(key)
   }
 
-  /** It does not lead any more: others say now who has a place. */
+  /** This replica does not lead any more: the new leader gives out the places. */
   stopLeading(): void {
     this.#admittedByLeader.clear()
     for (const key of this.#objects.keys()) this.#refresh(key)
   }
 
-  /** Stores a revision, unless somebody else did; afterwards it is what is rolled out. @throws ApiError, NetworkError */
+  /** Stores a revision, unless another replica did; afterwards it is what is rolled out. @throws ApiError, NetworkError */
   async storeRevision(object: Deployment, revision: Revision): Promise<void> {
-    const { api } = this.#options
-    try {
-      this.#revisionWritten(await api.create(ControllerRevision, buildControllerRevision(object.metadata, revision)))
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error
-      const stored = revisionName(object.metadata, revision.revision)
-      const found = await api.get(ControllerRevision, stored, object.metadata.namespace)
-      if (found !== undefined && this.#parse(object, found) === undefined)
-        throw new Error(`the ControllerRevision ${stored} is in the way and can't be used: delete it`)
-      if (found !== undefined) this.#revisionWritten(found)
-    }
+    this.#refreshOwner(await this.#stored.create(object, revision))
   }
 
   /** Deletes the revisions that are not among these. @throws ApiError, NetworkError */
   async deleteRevisionsExcept(object: Deployment, kept: readonly Revision[]): Promise<void> {
-    const { name, namespace, uid } = object.metadata
-    const names = new Set(kept.map(({ revision }) => revisionName({ name, uid }, revision)))
-    for (const stored of this.#revisions.get(keyOf(object.metadata))?.values() ?? []) {
-      if (names.has(stored.metadata.name) || this.#parse(object, stored) === undefined) continue
-      await this.#options.api.delete(ControllerRevision, stored.metadata.name, namespace)
-      this.revisionDeleted(stored)
-    }
+    this.#refreshOwner(await this.#stored.deleteExcept(object, kept))
   }
 
   /** What time alone changes: revisions that could not be stored are tried again, windows open and close. */
@@ -200,39 +156,14 @@ export class DeploymentCache {
     await Promise.all(this.#runningStores.values())
   }
 
-  /** As an answer has it: what the watch has shown of it is as new, or newer. */
-  #revisionWritten(object: ControllerRevisionObject): void {
-    const known = this.#revisions.get(ownerKey(object) ?? '')
-    if (known?.has(object.metadata.name) !== true) this.revisionSeen(object)
-  }
-
   #forget(key: string): void {
     this.#faults.delete(key)
     this.#admittedByLeader.delete(key)
     this.#lastViews.delete(key)
   }
 
-  /** Undefined for what belongs to another Deployment, or can't be used. */
-  #parse({ metadata }: Deployment, stored: ControllerRevisionObject): Revision | undefined {
-    const { uid } = metadata
-    const known = this.#parsedRevisions.get(stored)
-    if (known?.uid === uid) return known.parsed instanceof RevisionError ? undefined : known.parsed
-    try {
-      const parsed = parseRevision(metadata, stored)
-      if (parsed !== undefined) this.#parsedRevisions.set(stored, { uid, parsed })
-      return parsed
-    } catch (error) {
-      if (!(error instanceof RevisionError)) throw error
-      this.#parsedRevisions.set(stored, { uid, parsed: error })
-      this.#options.log.warn(error.message, { deployment: keyOf(metadata) })
-      return undefined
-    }
-  }
-
   #revisionsOf(object: Deployment): DeploymentRevisions | undefined {
-    const key = keyOf(object.metadata)
-    const stored = [...(this.#revisions.get(key)?.values() ?? [])]
-    const history = stored.flatMap((revision) => this.#parse(object, revision) ?? [])
+    const history = this.#stored.history(object)
     const target = newestRevision(history)
     if (target === undefined) return undefined
     const before = newestRevision(history.filter(({ revision }) => revision < target.revision))
@@ -246,6 +177,10 @@ export class DeploymentCache {
     }
   }
 
+  #refreshOwner(key: string | undefined): void {
+    if (key !== undefined) this.#refresh(key)
+  }
+
   /** What follows from a Deployment and its revisions, as they are now. */
   #refresh(key: string): void {
     const object = this.#objects.get(key)
@@ -257,12 +192,12 @@ export class DeploymentCache {
       const rolled = this.#revisionsOf(object)
       this.#storeNext(key, object, rolled)
       if (rolled !== undefined) this.#updateState(key, rolled)
-      else if (isDeleting) state.deploymentDeleted(key)
+      else if (isDeleting) state.deploymentDeleted(key, object.metadata.uid)
       this.#faults.delete(key)
     } catch (error) {
       this.#faults.set(key, explainFault(error))
       // Its keys go, however it is written: else it could never be deleted.
-      if (isDeleting) state.deploymentDeleted(key)
+      if (isDeleting) state.deploymentDeleted(key, object.metadata.uid)
     }
   }
 
@@ -308,21 +243,4 @@ export class DeploymentCache {
       })
     this.#runningStores.set(key, store)
   }
-}
-
-const ownerKey = ({ metadata }: ControllerRevisionObject): string | undefined => {
-  const name = metadata.labels?.[REVISION_LABEL]
-  return name === undefined || metadata.namespace === undefined
-    ? undefined
-    : keyOf({ name, namespace: metadata.namespace })
-}
-
-const explainFault = (error: unknown): SpecFault => {
-  const until = 'until that is mended, devices keep what they have'
-  if (error instanceof ControlError) return { reason: 'InvalidAnnotation', message: error.message }
-  if (error instanceof MalformedEntry)
-    return { reason: 'TooLarge', message: `${error.message}: make the workload smaller; ${until}` }
-  const isKnown = [SelectorError, ExpressionError, WindowError, WorkloadError].some((kind) => error instanceof kind)
-  if (isKnown) return { reason: 'InvalidSpec', message: `${messageOf(error)}; ${until}` }
-  throw error
 }

@@ -94,7 +94,7 @@ export class DeviceCache {
     return malformed
   }
 
-  /** The store of the heartbeats was made anew: who was heard is offline from now on, until it is heard again. */
+  /** The bucket of heartbeats was made anew: a device that was heard is offline from now on, until it is heard again. */
   heartbeatBucketRecreated(): void {
     const now = this.#clock.now().getTime()
     for (const name of this.#heartbeats.keys()) if (this.#state.isAlive(name)) this.#offlineSince.set(name, now)
@@ -148,7 +148,7 @@ export class DeviceCache {
     return { urgent, others }
   }
 
-  /** Everything is to be looked at, as by one who begins to lead. */
+  /** Everything is to be looked at, as by a replica that begins to lead. */
   markAllChanged(): void {
     for (const name of [...this.#objects.keys(), ...this.#infos.keys()]) this.#changed.add(name)
   }
@@ -183,8 +183,7 @@ export class DeviceCache {
     const status = buildDeviceStatus(input)
     if (before !== undefined && digestOf(status) === digestOf(before)) return requests
     // Guarded by the resourceVersion: `/status` takes any uid, and a new Device of this name must not get this one's.
-    const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: { taints: null, ...status } }
-    await api.patch(DEVICES, { name, subresource: 'status', type: 'merge', body })
+    await api.patchIfUnchanged(DEVICES, present, { status: { taints: null, ...status } }, 'status')
     return requests + 1
   }
 
@@ -205,7 +204,7 @@ export class DeviceCache {
 const toDate = (milliseconds: number | undefined): Date | undefined =>
   milliseconds === undefined ? undefined : new Date(milliseconds)
 
-/** A Device may name windows that nobody can keep: then none ever opens. */
+/** A Device may name windows that can't be read: then none ever opens. */
 const viewOfDevice = (device: Device, now: Date): DeviceView => {
   try {
     return deviceView(device, now)
@@ -223,7 +222,7 @@ const applyDevice = async (api: Api, desired: Desired<Device>): Promise<Device> 
   } catch (error) {
     if (!(error instanceof ApiError) || !isConflict(error)) throw error
     const fields = (error.details.causes ?? []).flatMap(({ field }) => field ?? [])
-    // What is left, the inventory and our annotations, is nobody else's.
+    // What is left, the inventory and our annotations, has no other owner.
     return api.apply(DEVICES, withoutLabels(desired, fields), { fieldManager: FIELD_MANAGER, force: true })
   }
 }

@@ -12,7 +12,7 @@ export class DeviceQueue {
     this.#maxPerTick = most
   }
 
-  /** Also what failed: it goes behind the others, so that it holds up nobody. */
+  /** Also what failed: it goes behind the others, so that it holds up no other. */
   add(name: string): void {
     if (!this.#urgent.has(name)) this.#others.add(name)
   }

@@ -3,13 +3,13 @@
  *
  *   Deployments ─► step of the rollout ─► status, at most once a second each
  *   Devices ─────► labels and inventory as agents tell them, status
- *   orphans ─────► collected, or held by the brake
+ *   unneeded keys ► deleted, or held by the brake
  *   NATS away ───► each Deployment says that its numbers are old; nothing else is done
  *
  * A step counts only once it is stored in the status: what all replicas do then follows from it, and a crash loses nothing.
  */
 
-import type { Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { HeldDeletions, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment, type DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
@@ -28,11 +28,11 @@ import { buildRolloutDevice } from '../rollout/member.ts'
 import { buildRestoration, selectKeptRevisions } from '../rollout/revisions.ts'
 import { belongsToRollout } from '../rollout/rollout-plan.ts'
 import type { FleetState } from '../state/fleet-state.ts'
-import { RELEASE_ANNOTATION } from '../state/orphans.ts'
 import type { NatsOutage } from '../state/sync-state.ts'
 import { buildDeploymentStatus, buildOutdatedStatus } from '../status/deployment-status.ts'
 import { DeviceQueue } from './device-queue.ts'
-import { type Collection, collectOrphans } from './orphan-collector.ts'
+import { KeyCollector } from './key-collector.ts'
+import { leaseAnnotations } from './lease-annotations.ts'
 import { rolloutEvents } from './rollout-events.ts'
 
 export interface LeaderOptions {
@@ -44,7 +44,7 @@ export interface LeaderOptions {
   /** NATS is away, and the Deployments are known; else undefined. */
   natsOutage(): NatsOutage | undefined
   store(): DesiredStore | undefined
-  /** Tells who asks for the view. */
+  /** Called with each new view. */
   brake(braked: Recovery['brake']): void
   readonly api: Api
   readonly events: Events
@@ -60,9 +60,8 @@ const TICK_MS = 1_000
 const MAX_CONCURRENT_REQUESTS = 8
 /** Devices a tick: the first time there are thousands, and others want to be served as well. */
 const MAX_DEVICES_PER_TICK = 500
-/** Milliseconds between two passes over orphans; the second while a person may release the brake. */
-const COLLECT_INTERVAL_MS = 60_000
-const BRAKED_COLLECT_INTERVAL_MS = 5_000
+/** Milliseconds after which keys are looked at again that wait for a person, or that turned out to be needed. */
+const COLLECT_RETRY_INTERVAL_MS = 5_000
 /** Milliseconds that NATS may be away before it is written into every status: a restart of a server is over sooner. */
 const OUTAGE_GRACE_MS = 10_000
 
@@ -70,10 +69,20 @@ export class Leader {
   readonly #options: LeaderOptions
   readonly #dueDeployments = new Set<string>()
   readonly #deviceQueue = new DeviceQueue(MAX_DEVICES_PER_TICK)
+  readonly #collector: KeyCollector
   #collectAt = 0
+  /** The release of which the log tells. */
+  #warnedOf: string | undefined
 
   constructor(options: LeaderOptions) {
     this.#options = options
+    const { state, devices, api, lease } = options
+    this.#collector = new KeyCollector({
+      state,
+      api,
+      isHeard: (device) => state.isAlive(device) && devices.info(device) !== undefined,
+      lease: leaseAnnotations(api, lease),
+    })
   }
 
   /** Until the signal aborts. Never throws: what fails is done again. */
@@ -104,7 +113,7 @@ export class Leader {
       this.#workThrough(this.#deviceQueue, this.#deviceQueue.takeBatch(), signal, (name) =>
         this.#reconcileDevice(name),
       ),
-      this.#collectOrphans(),
+      this.#collectKeys(),
     ])
   }
 
@@ -152,7 +161,7 @@ export class Leader {
           if ((await work(item)) === 'Again') due.add(item)
         } catch (error) {
           due.add(item)
-          // Somebody else wrote it, or deleted it: the watch tells, and then it is looked at again.
+          // Another program wrote or deleted it: the watch tells, and then it is looked at again.
           const level = isConflict(error) || isNotFound(error) ? 'debug' : 'warn'
           log[level]('the status could not be written', { object: item, problem: messageOf(error) })
         }
@@ -167,7 +176,8 @@ export class Leader {
     const object = deployments.object(key)
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return 'Done'
     const now = clock.now()
-    const { advanced, fault } = await this.#advanceRollout(key, rolled, now)
+    const laterEntries = state.countLaterEntries(key)
+    const { advanced, fault } = await this.#advanceRollout(key, rolled, laterEntries, now)
     const rollout = advanced?.status ?? object.status?.rollout
     const status = buildDeploymentStatus({
       object,
@@ -176,10 +186,11 @@ export class Leader {
       revision: rolled?.target.revision,
       rollout,
       isLate: advanced?.isLate ?? false,
+      laterEntries,
       fault,
       now,
     })
-    const isActive = rollout?.phase !== 'Inactive' || rolled === undefined
+    const isActive = laterEntries > 0 || rollout?.phase !== 'Inactive' || rolled === undefined
     if (await this.#writeStatus(object, status)) {
       for (const { type, reason, message } of rolloutEvents(object.status, status))
         events.about(object)[type](reason, message)
@@ -188,10 +199,11 @@ export class Leader {
   }
 
   /** The rollout as it stands after this moment. @throws ApiError, NetworkError */
-  async #advanceRollout(key: string, rolled: DeploymentRevisions | undefined, now: Date) {
+  async #advanceRollout(key: string, rolled: DeploymentRevisions | undefined, laterEntries: number, now: Date) {
     const { deployments, events } = this.#options
     const fault = deployments.fault(key)
-    if (rolled === undefined || fault !== undefined) return { advanced: undefined, fault }
+    // How a later release rolls out can't be seen in its entries: what it counts is not this one's to advance.
+    if (rolled === undefined || fault !== undefined || laterEntries > 0) return { advanced: undefined, fault }
     const { object, target, history, isRestoring } = rolled
     let input: RolloutInput
     try {
@@ -232,7 +244,7 @@ export class Leader {
     }
   }
 
-  /** Deletes revisions that nobody can go back to any more. */
+  /** Deletes revisions that are beyond the history limit and can't be rolled back to. */
   async #deleteOldRevisions(key: string, { object, history, target, from }: DeploymentRevisions): Promise<void> {
     const { state, deployments } = this.#options
     const inUse = new Set([...state.revisionsInUse(key), target.revision, ...(from === undefined ? [] : [from])])
@@ -247,42 +259,32 @@ export class Leader {
     return 'Done'
   }
 
-  async #collectOrphans(): Promise<void> {
-    const { state, api, store, clock, log, metrics, brake } = this.#options
+  async #collectKeys(): Promise<void> {
+    const { store, clock, log, metrics, brake } = this.#options
     const target = store()
     const now = monotonic(clock)
     if (target === undefined || now < this.#collectAt) return
     try {
-      const { verdict, collected, spared } = await collectOrphans(
-        state,
-        api,
-        target,
-        await this.#readRelease(),
-        clock.now(),
-      )
+      const { collected, spared, held } = await this.#collector.collect(target, clock.now(), now)
       if (collected.length > 0) {
         metrics.orphans.inc(collected.length)
         const keys = collected.slice(0, 10).map(({ key }) => key)
-        log.info('keys that nothing wants were deleted', { count: collected.length, spared: spared.length, keys })
+        log.info('keys that nothing needs were deleted', { count: collected.length, spared: spared.length, keys })
       }
-      brake(verdict.verdict === 'Braked' ? verdict : undefined)
-      if (verdict.verdict === 'Braked') await this.#warnOfBrake(verdict)
-      this.#collectAt = now + (verdict.verdict === 'Braked' ? BRAKED_COLLECT_INTERVAL_MS : COLLECT_INTERVAL_MS)
+      brake(held)
+      if (held !== undefined) await this.#warnOfBrake(held)
+      // What was spared is needed by what the watch has not told yet.
+      this.#collectAt = held === undefined && spared.length === 0 ? now : now + COLLECT_RETRY_INTERVAL_MS
     } catch (error) {
-      log.warn('keys that nothing wants could not be deleted', { problem: messageOf(error) })
+      log.warn('keys that nothing needs could not be deleted', { problem: messageOf(error) })
     }
   }
 
-  /** What a person wrote on the Lease to release the brake. */
-  async #readRelease(): Promise<string | undefined> {
-    const { api, lease } = this.#options
-    return (await api.get(LEASES, lease.name, lease.namespace))?.metadata.annotations?.[RELEASE_ANNOTATION]
-  }
-
-  async #warnOfBrake({ message }: Extract<Collection['verdict'], { verdict: 'Braked' }>): Promise<void> {
+  async #warnOfBrake({ release, message }: HeldDeletions): Promise<void> {
     const { api, lease, events, log } = this.#options
     const found = await api.get(LEASES, lease.name, lease.namespace)
     if (found !== undefined) events.about(found).warning('OrphansHeld', message)
-    log.warn(message, { lease: `${lease.namespace}/${lease.name}` })
+    if (release !== this.#warnedOf) log.warn(message, { lease: `${lease.namespace}/${lease.name}` })
+    this.#warnedOf = release
   }
 }

@@ -1,15 +1,18 @@
 /**
  * Follows one bucket: what is there, then every change. Each time it is followed anew it is read from the beginning, and what it
- * does not show any more is gone. So whatever happened while nobody watched is known in the end.
+ * does not show any more is gone. So whatever happened between two watches is known in the end.
  */
 import type { KV } from '@nats-io/kv'
+import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { KeyUpdate } from '../state/key-update.ts'
 import type { Incarnation } from './provision.ts'
+import { StoreHistory, type StoreState } from './store-history.ts'
 
-/** Who is told; called in order. */
+/** Is called for each change, in order. */
 export interface BucketListener {
-  /** The store was made anew: nothing that was known of it holds. */
+  /** The store was made anew, or went back: nothing that was known of it holds. */
   recreated(): void
   /** How far the replay is, now and then. */
   progress(replayed: number, total: number): void
@@ -23,15 +26,27 @@ const PROGRESS_EVERY_KEYS = 500
 /** Milliseconds between looks at whether all of it was read. */
 const END_CHECK_INTERVAL_MS = 1_000
 
+export interface WatchedBucket {
+  readonly settings: BucketSettings
+  /** Which keys: a pattern of subjects, such as `>`. */
+  readonly keys: string
+  readonly listener: BucketListener
+}
+
 export class BucketWatch {
+  readonly #name: string
   readonly #keys: string
   readonly #listener: BucketListener
   readonly #clock: Clock
-  readonly #known = new Set<string>()
+  /** The keys that have a value, with its revision. */
+  readonly #known = new Map<string, number>()
+  readonly #history: StoreHistory
+  #hasGoneBack = false
   #incarnation: Incarnation | undefined
 
-  /** @param keys Which keys: a pattern of subjects, such as `>`. */
-  constructor(keys: string, listener: BucketListener, clock: Clock) {
+  constructor({ settings, keys, listener }: WatchedBucket, clock: Clock) {
+    this.#name = settings.name
+    this.#history = new StoreHistory(settings.ttl > 0)
     this.#keys = keys
     this.#listener = listener
     this.#clock = clock
@@ -43,19 +58,24 @@ export class BucketWatch {
    * @throws what NATS answers
    */
   async follow(kv: KV, incarnation: Incarnation, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
-    if (this.#incarnation !== undefined && this.#incarnation !== incarnation) {
+    // Before the watch: what comes later than this, comes by it.
+    const before = (await kv.status()).streamInfo.state.last_seq
+    const wasRead = this.#incarnation !== undefined
+    const isSame = this.#history.begin(before) && !this.#hasGoneBack && this.#incarnation === incarnation
+    if (wasRead && !isSame) {
       this.#known.clear()
       this.#listener.recreated()
     }
     this.#incarnation = incarnation
-    // Before the watch: what comes later than this, comes by it.
-    const before = (await kv.status()).streamInfo.state.last_seq
+    this.#hasGoneBack = false
     const watch = await kv.watch({ key: this.#keys })
     const ending = new AbortController()
     const stop = () => watch.stop()
     signal.addEventListener('abort', stop, { once: true })
-    const replay = new Replay(new Set(this.#known), (gone) => {
-      for (const key of gone) this.#notify({ key, bytes: undefined, revision: before })
+    const replay = new Replay(new Set(this.#known.keys()), (gone) => {
+      // The last value of all has no later revision that its end could have.
+      for (const key of gone)
+        this.#notify({ key, bytes: undefined, revision: this.#known.get(key) === before ? 0 : before })
       this.#listener.replayed()
     })
     try {
@@ -67,10 +87,33 @@ export class BucketWatch {
     }
   }
 
+  /** @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of */
+  check(store: StoreState): void {
+    const { highest } = this.#history
+    let oldest: number | undefined
+    for (const revision of this.#known.values()) if (oldest === undefined || revision < oldest) oldest = revision
+    switch (this.#history.evaluate(store, oldest)) {
+      case 'WentBack':
+        throw this.#wentBack(highest, store.lastRevision)
+      case 'Purged':
+        throw new NatsProblem('BucketPurged', `values of the bucket ${this.#name} were purged: they are written again`)
+      case 'Same':
+    }
+  }
+
+  #wentBack(from: number, to: number): NatsProblem {
+    this.#hasGoneBack = true
+    const problem = `the bucket ${this.#name} went back from revision ${from} to ${to}, as one that was restored from a backup: what it lost is written again`
+    return new NatsProblem('BucketWentBack', problem)
+  }
+
   async #read(watch: Awaited<ReturnType<KV['watch']>>, replay: Replay, signal: AbortSignal): Promise<void> {
     for await (const entry of watch) {
       if (signal.aborted) return
       const { key, operation, value, revision, created, delta = 0 } = entry
+      const known = this.#known.get(key) ?? 0
+      if (revision < known) throw this.#wentBack(known, revision)
+      this.#history.seen(revision)
       // A copy: the value is a part of a larger buffer of the network, which would stay as long as it does.
       this.#notify({ key, bytes: operation === 'PUT' ? value.slice() : undefined, revision, at: created })
       if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
@@ -90,7 +133,7 @@ export class BucketWatch {
 
   #notify(seen: KeyUpdate): void {
     if (seen.bytes === undefined) this.#known.delete(seen.key)
-    else this.#known.add(seen.key)
+    else this.#known.set(seen.key, seen.revision)
     this.#listener.seen(seen)
   }
 }

@@ -8,6 +8,7 @@ import { findStream } from '#lib/nats/find-stream.ts'
 import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { StoreState } from './store-history.ts'
 
 /** Which store a bucket is: one that was deleted and made anew has another. FLEET-13. */
 export type Incarnation = string
@@ -42,19 +43,25 @@ export const ensureBucket = async (
   }
 }
 
-/** @throws NatsProblem (BucketGone, …) when the bucket is another one than it was */
+/** What is in its store. @throws NatsProblem (BucketGone, …) when the bucket is another one than it was */
 export const checkIncarnation = async (
   manager: JetStreamManager,
   bucket: string,
   incarnation: Incarnation,
-): Promise<void> => {
+): Promise<StoreState> => {
   const found = await findStream(manager, bucket).catch((error: unknown) => {
     throw toNatsProblem(`tell about the bucket ${bucket}`, error)
   })
-  if (found?.created === incarnation) return
+  if (found?.created === incarnation) return storeStateOf(found)
   const what = found === undefined ? 'was deleted' : 'was deleted and made anew'
   throw new NatsProblem('BucketGone', `the bucket ${bucket} ${what}: what is missing in it is written again`)
 }
+
+const storeStateOf = ({ state }: StreamInfo): StoreState => ({
+  firstRevision: state.first_seq,
+  lastRevision: state.last_seq,
+  messages: state.messages,
+})
 
 /** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */
 export const newestRevision = async (manager: JetStreamManager, bucket: string, keys: string): Promise<number> => {

@@ -3,25 +3,19 @@
  * a wiped store: connect, check the server, make or check the buckets, read them from the beginning, and follow them until
  * anything breaks; then all of it again. FLEET-11, FLEET-13.
  */
+
 import { type KV, Kvm } from '@nats-io/kv'
-import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { type Connected, type NatsAccess, openConnection, toNatsProblem } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import { type BucketListener, BucketWatch } from './bucket-watch.ts'
+import { BucketWatch, type WatchedBucket } from './bucket-watch.ts'
 import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
-
-export interface FollowedBucket {
-  readonly settings: BucketSettings
-  /** Which keys: a pattern of subjects, such as `>`. */
-  readonly keys: string
-  readonly listener: BucketListener
-}
 
 export interface FollowOptions<Name extends string> {
   readonly access: NatsAccess
-  readonly buckets: Readonly<Record<Name, FollowedBucket>>
+  readonly buckets: Readonly<Record<Name, WatchedBucket>>
   /** The buckets can be written to, until `lost`. */
   opened(buckets: Readonly<Record<Name, KV>>): void
   /** Called for every attempt that failed and for every connection that broke. */
@@ -43,7 +37,7 @@ type ByName<Name extends string, T> = Readonly<Record<Name, T>>
 export const followBuckets = async <Name extends string>(options: FollowOptions<Name>): Promise<void> => {
   const { buckets, signal, clock, log } = options
   const names = Object.keys(buckets) as Name[]
-  const mirrors = mapOf(names, (name) => new BucketWatch(buckets[name].keys, buckets[name].listener, clock))
+  const mirrors = mapOf(names, (name) => new BucketWatch(buckets[name], clock))
   let attempt = 0
   let lastProblem: string | undefined
   while (!signal.aborted) {
@@ -74,7 +68,7 @@ const runSession = async <Name extends string>(
   const { buckets, signal, log } = options
   const connected = await openConnection(options.access)
   const { connection } = connected
-  const ended = new AbortController()
+  using ending = new AbortScope(signal)
   // What waits for an answer of this connection ends with it.
   const close = () => void connection.close()
   signal.addEventListener('abort', close, { once: true })
@@ -85,38 +79,40 @@ const runSession = async <Name extends string>(
     const open = await eachOf(names, (name) => kvm.open(buckets[name].settings.name, { allow_direct: true }))
     options.opened(open)
     log.info('NATS is there', { version: connection.info?.version })
-    const ending = AbortSignal.any([signal, ended.signal])
     parts = [
       ...names.map((name) => {
         const newest = () => newestRevision(connected.manager, buckets[name].settings.name, buckets[name].keys)
-        return mirrors[name].follow(open[name], incarnations[name], newest, ending)
+        return mirrors[name].follow(open[name], incarnations[name], newest, ending.signal)
       }),
-      watch(options, names, incarnations, connected, ending),
+      watch(options, names, incarnations, mirrors, connected, ending.signal),
       connectionLost(connection),
     ]
     // The first that ends is the end of all: each of them lasts as long as the connection is good.
     await Promise.race(parts)
     if (!signal.aborted) throw new NatsProblem('Unreachable', 'the connection to NATS broke')
   } finally {
-    ended.abort()
+    ending.abort()
     signal.removeEventListener('abort', close)
     await connection.close()
     await Promise.allSettled(parts)
   }
 }
 
-/** Looks now and then whether the buckets are still those that are followed: a watch of one that is gone is silent for ever. */
+/** Looks now and then whether the buckets are still those that are followed: a watch of one that is gone, or was purged, is silent for ever. */
 const watch = async <Name extends string>(
   { buckets, clock }: FollowOptions<Name>,
   names: readonly Name[],
   incarnations: ByName<Name, Incarnation>,
+  mirrors: ByName<Name, BucketWatch>,
   { manager }: Connected,
   signal: AbortSignal,
 ): Promise<void> => {
   for (;;) {
     await clock.sleep(BUCKET_CHECK_INTERVAL_MS, signal)
     if (signal.aborted) return
-    await eachOf(names, (name) => checkIncarnation(manager, buckets[name].settings.name, incarnations[name]))
+    await eachOf(names, async (name) => {
+      mirrors[name].check(await checkIncarnation(manager, buckets[name].settings.name, incarnations[name]))
+    })
   }
 }
 

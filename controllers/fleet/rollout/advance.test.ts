@@ -63,7 +63,7 @@ class Rollout {
     }
   }
 
-  /** One step, after which every device that may have the revision has it. @returns who got it */
+  /** One step, after which every device that may have the revision has it. @returns those that got it */
   run(): string[] {
     const { status, goBackTo, isLate } = advanceRollout(this.input)
     // What is stored is JSON.

@@ -79,7 +79,7 @@ const beginRollout = (
 
 /**
  * How many times the batches of the revision are drawn with this one. A person approved devices that others may stand for now,
- * unless all batches had come already: then nobody is left to approve.
+ * unless all batches had come already: then nothing is left to approve.
  */
 const countDraws = ({ revision }: RolloutId, before: RolloutStatus | undefined): number => {
   if (before?.revision !== revision) return 1
@@ -196,7 +196,7 @@ const advanceBatch = (
   }
 }
 
-/** Of a batch that nobody counts in. Held devices catch up by themselves, so behind the last batch nobody has to wait for them. */
+/** Of a batch without a device that counts. Held devices catch up by themselves, so the rollout does not wait for them behind the last batch. */
 const advanceUncounted = (status: RolloutStatus, { absent, held }: BatchCounts, now: Date): RolloutStatus => {
   if (absent === 0 && status.batch >= status.batches.length) return nextBatch(status, now)
   const why = held === 0 ? 'offline' : absent === 0 ? 'held' : 'offline or held'
@@ -236,7 +236,7 @@ const isApproved = (batch: number, { revision, drawn = 1 }: RolloutStatus, { app
   approved?.revision === revision && approved.drawn === drawn && approved.batch >= batch
 
 /**
- * The devices that may have the revision now. Who has it keeps it. With a budget, who is offline waits until it is back: else all
+ * The devices that may have the revision now. A device that has it keeps it. With a budget, a device that is offline waits until it is back: else all
  * that come back together would change together. @throws SelectorError
  */
 export const admittedDevices = (

@@ -20,7 +20,7 @@ export interface BatchCounts {
 
 type Timing = Pick<RolloutSpec, 'updateTimeout' | 'offlineGrace' | 'successThreshold'>
 
-/** @param began When the turn of the batch began: what nobody knows better is counted from then. Milliseconds, as `now`. */
+/** @param began When the turn of the batch began: a device without a time of its own is counted from then. Milliseconds, as `now`. */
 export const countBatch = (
   members: readonly RolloutDevice[],
   timing: Timing,
@@ -47,12 +47,12 @@ export const countBatch = (
 }
 
 export type BatchVerdict =
-  /** Enough have succeeded, and nobody is open. */
+  /** Enough have succeeded, and no device is open. */
   | 'Good'
   /** So many have failed that it can't become good any more. */
   | 'Bad'
   | 'Open'
-  /** Nobody counts, though there are devices: that is no success. */
+  /** No device counts, though there are devices: that is no success. */
   | 'Absent'
 
 export const judgeBatch = (

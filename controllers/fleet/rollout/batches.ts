@@ -1,5 +1,5 @@
 /**
- * Who belongs to which batch. Frozen when the rollout begins, in a few numbers that fit into a status: of each batch the place of
+ * Which device belongs to which batch. Frozen when the rollout begins, in a few numbers that fit into a status: of each batch the place of
  * its last device. From these, the selectors and the order, every replica finds the batch of every device again. FLEET-37. Pure.
  */
 
@@ -30,7 +30,7 @@ export interface RolloutId {
   readonly revision: number
 }
 
-/** A share is rounded up, so that it is never nobody. @param all Of how many. */
+/** A share is rounded up, so that it is at least one device. @param all Of how many. */
 export const roundUpShare = (limit: AmountOrShare, all: number): number =>
   typeof limit === 'number' ? limit : Math.ceil((all * Number.parseInt(limit, 10)) / 100)
 
@@ -59,14 +59,14 @@ export const freezeBatches = (
     const names = new Set(members.map(({ device }) => device.name))
     left = left.filter(({ device }) => !names.has(device.name))
     const size = members.length
-    // Nobody has a place before the empty text.
+    // No device has a place before the empty text.
     return most === undefined ? { size } : { size, cut: members.at(-1)?.place ?? '' }
   })
   return [...batches, { size: left.length }]
 }
 
 /**
- * The batch of a device, counted from 1. Who joined after the rollout began belongs to the last: counts of earlier batches stay.
+ * The batch of a device, counted from 1. A device that joined after the rollout began belongs to the last: counts of earlier batches stay.
  * @throws SelectorError
  */
 export const createBatchFinder = (

@@ -4,11 +4,14 @@
  * Its name is made of the owner and the number, not of the content. So when two operators take different workloads for
  * revision 5, the API server takes the first and answers the other AlreadyExists: it reads again. FLEET-48.
  */
+
 import { createHash } from 'node:crypto'
 import { digestOf, isCount, isObject } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { apiVersionOf, type KubeObject, type ObjectMeta, type Resource } from '#operator/model/resource.ts'
+import type { FleetErrors } from '../errors.ts'
 import type { Revision } from './revisions.ts'
 
 /** Kubernetes: ControllerRevision of apps/v1, as far as it is used here. */
@@ -68,13 +71,12 @@ const dataOf = ({ generation, digest, score, refused }: Revision) => ({
   ...(refused !== undefined && { refused }),
 })
 
-/** A ControllerRevision that says something else than what was stored: it is left out, and nobody deletes it. */
-export class RevisionError extends Error {
+/** A ControllerRevision that says something else than what was stored: it is left out, and stays where it is. */
+export class RevisionError extends errorOf<FleetErrors>('RevisionError') {
   constructor(name: string, problem: string) {
     super(
       `the ControllerRevision ${name} can't be used: ${problem}; nothing goes back to it, delete it when that is right`,
     )
-    this.name = 'RevisionError'
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The order in which a rollout comes to devices: by a hash, so that neither names nor places decide who goes first, and the same
+ * The order in which a rollout comes to devices: by a hash, so that neither names nor places decide which goes first, and the same
  * for every replica and after every restart. Another revision has another order. FLEET-38. Pure.
  */
 import { createHash } from 'node:crypto'

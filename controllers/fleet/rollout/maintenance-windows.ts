@@ -2,15 +2,17 @@
  * Maintenance windows: whether changes may begin now, by cron schedules in time zones. A schedule that falls into the hour that
  * a clock skips opens right after it; one in the hour that comes twice opens once. FLEET-45, FLEET-46. Pure.
  */
+
 import { Cron } from 'croner'
 import type { Window } from '#apis/fleet.nationtech.io/v1alpha1/window.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
+import type { FleetErrors } from '../errors.ts'
 
-/** A window that nobody can keep: where, what is wrong, and what to write instead. */
-export class WindowError extends Error {
+/** A window that can't be read: where, what is wrong, and what to write instead. */
+export class WindowError extends errorOf<FleetErrors>('WindowError') {
   constructor(path: string, problem: string, options?: ErrorOptions) {
     super(`${path}: ${problem}`, options)
-    this.name = 'WindowError'
   }
 }
 

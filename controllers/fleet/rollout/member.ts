@@ -12,10 +12,10 @@ import type { Candidate } from './batches.ts'
 export interface RolloutDevice extends Candidate {
   /** What became of the revision that is rolled out: not assigned yet, assigned, done, or failed. */
   readonly stage: 'Waiting' | 'Working' | 'Succeeded' | 'Failed'
-  /** When it was assigned, in milliseconds since the epoch; undefined when nobody knows. */
+  /** When it was assigned, in milliseconds since the epoch; undefined when that is unknown. */
   readonly assignedAt: number | undefined
   readonly isAlive: boolean
-  /** Milliseconds since the epoch; undefined when it is online, or when nobody knows. */
+  /** Milliseconds since the epoch; undefined when it is online, or when that is unknown. */
   readonly offlineSince: number | undefined
   /** Something other than the rollout keeps changes off: it is no part of the count, and catches up later. */
   readonly isHeld: boolean

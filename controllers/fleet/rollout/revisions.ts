@@ -1,6 +1,6 @@
 /**
  * Revisions of a Deployment: every workload that it had, counted from 1. Going back makes a new revision with the workload of an
- * old one, so that numbers only grow and nobody has to guess which of two came later. FLEET-40, FLEET-49. Pure.
+ * old one, so that numbers only grow and it is plain which of two came later. FLEET-40, FLEET-49. Pure.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'

@@ -17,7 +17,7 @@ export interface RolloutPlanInput {
   readonly isRestoring: boolean
   /** As it is stored; undefined when nothing is. */
   readonly stored: RolloutStatus | undefined
-  /** With a budget: the devices that have a place in it. Empty for who does not lead. */
+  /** With a budget: the devices that have a place in it. Empty for a replica that does not lead. */
   readonly admitted: ReadonlySet<string>
   /** Its windows are open, or it has none: see `isOpen`. */
   readonly isOpen: boolean
@@ -46,7 +46,7 @@ export const planRollout = (input: RolloutPlanInput): RolloutPlan => {
     const batchOf = findBatch(spec, id, stored)
     return { ...keeps, admits: (device) => batchOf(device) <= stored.batch }
   }
-  // All at once needs no batches, so nobody has to wait for a leader. Everything else begins with what the leader froze.
+  // All at once needs no batches, so it does not wait for a leader. Everything else begins with what the leader froze.
   const begins = spec.strategy === 'AllAtOnce' && !spec.paused
   return { ...keeps, admits: () => begins }
 }

@@ -1,6 +1,9 @@
 /** `targetExpression`: CEL that says of a device whether it is meant. Bounded, so that no expression holds up the fleet. Pure. */
+
 import { CelCompileError, CelEvaluationError, environment } from '#lib/cel/index.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Labels } from '#operator/model/selector.ts'
+import type { FleetErrors } from '../errors.ts'
 
 /** What expressions and templates see of a device, as `device`. */
 export interface DeviceFacts {
@@ -11,14 +14,13 @@ export interface DeviceFacts {
 
 /** Steps of one evaluation: ten thousand devices at this price take a second. */
 const MAX_STEPS = 1_000
-/** Milliseconds: the wall behind the steps. Who meets it is neither added nor removed. */
+/** Milliseconds: the wall behind the steps. A device whose evaluation reaches it is neither added nor removed. */
 const TIMEOUT_MS = 100
 
 /** An expression that can't be read: what is wrong, and what to write instead. */
-export class ExpressionError extends Error {
+export class ExpressionError extends errorOf<FleetErrors>('ExpressionError') {
   constructor(cause: CelCompileError) {
     super(`spec.targetExpression: ${cause.message}`, { cause })
-    this.name = 'ExpressionError'
   }
 }
 

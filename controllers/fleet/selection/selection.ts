@@ -1,6 +1,6 @@
 /**
  * Which devices a Deployment is for: those that its selector matches, of which its expression holds, and whose taints it bears.
- * Where the expression fails, nobody knows: then nothing is added and nothing removed, for a slip of the pen must not empty a
+ * Where the expression fails, the answer is unknown: then nothing is added and nothing removed, for a slip of the pen must not empty a
  * fleet. FLEET-31, FLEET-32. Pure.
  */
 import type { Taint, Toleration } from '#apis/fleet.nationtech.io/v1alpha1/taint.ts'

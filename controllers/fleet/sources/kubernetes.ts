@@ -27,7 +27,7 @@ export interface KubernetesSourceOptions {
 /** The watches, each until the signal aborts. */
 export const followKubernetes = (options: KubernetesSourceOptions, signal: AbortSignal): readonly Promise<void>[] => {
   const { namespace, deployments, devices, listener } = options
-  /** Without its revisions, nobody knows what of a Deployment is rolled out. */
+  /** Without its revisions it is unknown what of a Deployment is rolled out. */
   let isHalfRead = false
   const read = () => {
     if (isHalfRead) {

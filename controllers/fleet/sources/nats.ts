@@ -94,6 +94,11 @@ const listenDesired = (options: NatsSourceOptions): BucketListener => {
   const listener = createListener(options, 'desired', seen, () => state.bucketRecreated('desired'))
   return {
     ...listener,
+    recreated: () => {
+      // What is in a store that went back may be of Deployments that are gone: nothing but this reading tells of it.
+      isSeeded = false
+      listener.recreated()
+    },
     replayed: () => {
       isSeeded = true
       listener.replayed()
@@ -116,7 +121,7 @@ const createListener = (
     listener.changed()
   },
   recreated: () => {
-    log.warn('the store of a bucket was made anew', { bucket: feed })
+    log.warn('the store of a bucket is not the one that was read: it is read anew', { bucket: feed })
     recreated()
     listener.syncChanged(feed, { type: 'Wiped' })
   },

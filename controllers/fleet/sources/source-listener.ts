@@ -1,6 +1,6 @@
 import type { Feed, SyncEvent } from '../state/sync-state.ts'
 
-/** Who is told what the sources find. */
+/** Is called with what the sources find. */
 export interface SourceListener {
   /** How a feed stands has changed. */
   syncChanged(feed: Feed, event: SyncEvent): void

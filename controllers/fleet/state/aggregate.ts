@@ -8,7 +8,7 @@ import type { DeploymentView, DeviceView } from './views.ts'
 
 /** So many are named. */
 const MAX_OFFENDERS = 10
-/** The worst first; whoever succeeded is no offender. */
+/** The worst first; a device that succeeded is no offender. */
 const RANK = { failed: 0, offline: 1, unreported: 2, held: 3, pending: 4 } as const
 
 type Offender = Aggregate['offenders'][number]

@@ -357,7 +357,7 @@ describe('a restored backup', () => {
 const contentions = (world: World, operator: FleetState) =>
   Object.fromEntries([...world.deployments.keys()].map((name) => [name, operator.conflictCounts(`shop/${name}`)]))
 
-/** The same from what is stored: who has a key of the slot has it, and whoever is behind and for the device wants it. */
+/** The same from what is stored: a Deployment with a key of the slot has it, and every one that is behind and for the device wants it. */
 const recounted = (world: World, operator: FleetState) => {
   const slotted = [...world.deployments.values()].filter(({ spec }) => spec.slot !== undefined)
   const met = slotted.flatMap(({ metadata: { name } }) =>

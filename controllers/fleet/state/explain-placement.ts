@@ -22,6 +22,8 @@ export const explainBlocked = (
 ): string | undefined => {
   const { device, slotOwner } = known
   switch (hold) {
+    case 'LaterRelease':
+      return 'a later release of the operator wrote what it has, and this one leaves it alone'
     case 'ConflictPaused':
       return explainRevisionConflict(deployment, findUnknownRevision(deployment, known))
     case 'SlotTaken':

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PLACEMENT_PHASES } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { CREATED, deploymentOf, deviceOf, scoreOf, viewOf, World } from '#test/worlds/fleet/builders.ts'
+import { CREATED, deploymentOf, deviceOf, scoreOf, viewOf, World, writesOf } from '#test/worlds/fleet/builders.ts'
 import { findOrBuildRevision } from '../rollout/revisions.ts'
 import type { FleetState } from './fleet-state.ts'
 import { deploymentView } from './views.ts'
@@ -28,17 +28,16 @@ describe('desired state', () => {
     const { world, operator } = running()
     operator.deploymentSeen(viewOf(world.deploy(deploymentOf('us', { selector: { matchLabels: { region: 'us' } } }))))
     operator.deviceSeen(deviceOf('a', { region: 'us' }))
-    expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
-      'Delete a.shop.web',
-      'Put a.shop.us',
-    ])
+    expect(writesOf(operator).map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.us', 'Delete a.shop.web'])
   })
 
-  test('what was there at the start is deleted when it ceases to match, without waiting for orphans', () => {
+  test('what was there at the start and ceases to match is no orphan', () => {
     const restarted = running().world.operator()
     restarted.deviceSeen(deviceOf('a', { region: 'us' }))
-    expect(restarted.takeWrites()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
-    expect(restarted.orphans()).toEqual([])
+    expect(restarted.takeWrites()).toEqual([])
+    expect(restarted.unneededKeys()).toMatchObject([
+      { key: 'a.shop.web', revision: 1, reason: 'NotMatched', isInherited: false },
+    ])
   })
 
   test('a key of which nothing is left, not even its deletion, is written as one that never was', () => {
@@ -52,13 +51,40 @@ describe('desired state', () => {
     expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', key: 'a.shop.web', revision: 0 }])
   })
 
-  test('a Deployment that is deleted takes its keys along', () => {
+  test('a Deployment that a person deleted takes its keys along', () => {
     const { operator } = running()
-    operator.deploymentDeleted('shop/web')
+    operator.deploymentDeleted('shop/web', 'uid-of-web')
     expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual([
       'Delete a.shop.web',
       'Delete b.shop.web',
     ])
+  })
+
+  // FLEET-61
+  test('a Deployment that vanished is not one that a person deleted: its keys wait for the brake, and for it to come back', () => {
+    const { operator } = running()
+    operator.deploymentDeleted('shop/web')
+    expect(operator.takeWrites()).toEqual([])
+    expect(operator.unneededKeys()).toMatchObject([
+      { key: 'a.shop.web', reason: 'DeploymentGone', isInherited: false },
+      { key: 'b.shop.web', reason: 'DeploymentGone', isInherited: false },
+    ])
+    operator.deploymentSeen(viewOf(deploymentOf('web', { selector: eu })))
+    expect([operator.takeWrites(), operator.unneededKeys()]).toEqual([[], []])
+  })
+
+  // FLEET-62
+  test('while the key of a vanished Deployment is there, nothing else comes into its slot', () => {
+    const world = new World()
+    world.deploy(deploymentOf('one', { spec: { slot: 'firmware' } }))
+    world.join(deviceOf('a'))
+    const operator = world.operator()
+    world.store(operator)
+    operator.deploymentDeleted('shop/one')
+    operator.deploymentSeen(viewOf(world.deploy(deploymentOf('two', { spec: { slot: 'firmware' } }))))
+    expect(operator.takeWrites()).toEqual([])
+    operator.desiredSeen(world.desired.delete('a.shop.one'))
+    expect(operator.takeWrites()).toMatchObject([{ kind: 'Put', key: 'a.shop.two' }])
   })
 
   // FLEET-25
@@ -74,7 +100,7 @@ describe('desired state', () => {
       'Delete a.shop.web',
       'Delete b.shop.web',
     ])
-    expect(own.orphans()).toEqual([])
+    expect(own.unneededKeys()).toEqual([])
     expect(deleting('another').takeWrites()).toEqual([])
   })
 
@@ -100,7 +126,7 @@ describe('desired state', () => {
     for (const write of other.operator().takeWrites())
       if (write.kind === 'Put') operator.desiredSeen(world.desired.put(write.key, write.bytes))
     expect(operator.takeWrites()).toEqual([])
-    expect(operator.orphans()).toEqual([])
+    expect(operator.unneededKeys()).toEqual([])
   })
 
   test('what ceases to be wanted while it is being written is deleted when it is there', () => {
@@ -113,7 +139,7 @@ describe('desired state', () => {
     expect(operator.takeWrites()).toEqual([])
     if (write?.kind !== 'Put') throw new Error('nothing was to be put')
     operator.desiredSeen(world.desired.put(write.key, write.bytes))
-    expect(operator.takeWrites()).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
+    expect(writesOf(operator)).toEqual([{ kind: 'Delete', key: 'a.shop.web', revision: 1 }])
   })
 
   // FLEET-13
@@ -139,6 +165,29 @@ describe('desired state', () => {
     expect(operator.heartbeatSeen({ key: 'a.b', bytes: undefined, revision: 90 })).toMatchObject({ reason: 'Key' })
     expect(operator.takeWrites().map(({ kind, key }) => `${kind} ${key}`)).toEqual(['Put a.shop.web'])
     expect(countsOf(operator)).toMatchObject({ matched: 2, succeeded: 1, held: 0 })
+  })
+
+  // FLEET-65
+  test('two_versions_overlap_no_flap: what a later release wrote is left alone, until a person deletes the Deployment', () => {
+    const later = Buffer.from('{"schema":2,"generation":1,"digest":"sha256:00","payload":{}}')
+    const { world, operator } = running()
+    const seen = world.desired.put('a.shop.web', later)
+    expect(operator.desiredSeen(seen)).toMatchObject({ reason: 'Schema' })
+    const restarted = world.operator()
+    const next = findOrBuildRevision([], { generation: 2, score: scoreOf('next') }, undefined).revision
+    for (const one of [operator, restarted]) {
+      expect([writesOf(one), one.unneededKeys()]).toEqual([[], []])
+      expect(countsOf(one)).toMatchObject({ matched: 2, held: 1, offenders: [{ device: 'a', state: 'held' }] })
+      expect(one.countLaterEntries('shop/web')).toBe(1)
+      one.deploymentSeen(deploymentView(deploymentOf('web', { selector: eu }), { ...next, revision: 2 }))
+      expect(one.takeWrites().map(({ key }) => key)).toEqual(['b.shop.web'])
+      // It is not seen any more, for whatever reason.
+      one.deviceDeleted('a')
+      expect([one.takeWrites(), one.unneededKeys()]).toEqual([[], []])
+    }
+    const { metadata, ...web } = deploymentOf('web', { selector: eu })
+    operator.deploymentSeen(viewOf({ ...web, metadata: { ...metadata, deletionTimestamp: CREATED } }))
+    expect(operator.takeWrites()).toContainEqual({ kind: 'Delete', key: 'a.shop.web', revision: seen.revision })
   })
 
   // FLEET-50

@@ -6,7 +6,7 @@ export class Heartbeats {
 
   /** @returns whether the device went online or offline by it */
   update(device: string, revision: number, isAlive: boolean): boolean {
-    if (revision <= (this.#revisions.get(device) ?? 0)) return false
+    if (revision <= (this.#revisions.get(device) ?? 0) && revision !== 0) return false
     this.#revisions.set(device, revision)
     if (this.#alive.has(device) === isAlive) return false
     if (isAlive) this.#alive.add(device)

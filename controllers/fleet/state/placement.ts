@@ -15,6 +15,8 @@ export interface DesiredEntry {
   readonly bytes: Uint8Array
   /** Undefined when the bytes are malformed: then nothing is known of them. */
   readonly desired: Envelope<Desired> | undefined
+  /** A later release wrote it in a form that this one does not read: it is that one's. FLEET-65. */
+  readonly isOfLaterRelease: boolean
   /** Of the bucket. */
   readonly revision: number
   /** It was there when the operator started. */
@@ -38,16 +40,18 @@ export interface PlacementFacts {
   readonly reported: ReportedState | undefined
   /** The device has a heartbeat. */
   readonly isAlive: boolean
-  /** The Deployment that has the slot on the device, which this one claims too; undefined when nobody is before it. */
+  /** The Deployment that has the slot on the device, which this one names too; undefined when no other is before it. */
   readonly slotOwner: DeploymentView | undefined
 }
 
 export type BlockedReason =
+  /** A later release wrote what it has. */
+  | 'LaterRelease'
   /** It has, or was assigned, a revision that this operator does not know: the cluster was restored from a backup. */
   | 'ConflictPaused'
   /** Another Deployment has the slot: what the device had of this one goes. */
   | 'SlotTaken'
-  /** The expression fails on it: nobody knows whether it is meant. */
+  /** The expression fails on it: it is unknown whether it is meant. */
   | 'SelectionUnknown'
   | 'Pinned'
   /** A person keeps changes off. */
@@ -104,7 +108,7 @@ export const findUnknownRevision = (deployment: DeploymentView, known: Placement
     : undefined
 }
 
-/** What keeps changes off the device, whoever has its slot. */
+/** What keeps changes off the device, whichever Deployment has its slot. */
 const findObstacle = (deployment: DeploymentView, device: DeviceView): BlockedReason | undefined => {
   if (deployment.selects(device).is === 'Unknown') return 'SelectionUnknown'
   if (device.isPinned) return 'Pinned'
@@ -130,22 +134,24 @@ export const findBlockedReason = (
   device: DeviceView,
   known: PlacementFacts,
 ): BlockedReason | undefined => {
+  if (known.entry?.isOfLaterRelease === true) return 'LaterRelease'
   if (findUnknownRevision(deployment, known) !== undefined) return 'ConflictPaused'
   if (known.slotOwner !== undefined) return 'SlotTaken'
   return isCurrent(deployment, device, known) ? undefined : findObstacle(deployment, device)
 }
 
 export type SlotDemand =
-  /** It is not there, and may not come now: who only will come one day takes no slot from who is there. */
+  /** It is not there, and may not come now: a Deployment that only will come one day takes no slot from one that is there. */
   | 'None'
   /** It may come now, if only in the revision that a held device is to keep. */
   | 'Comes'
   | 'IsThere'
-  /** It is there, and nobody takes it away before a person has overruled what it has. */
+  /** It is there, and stays until a person has overruled what it has. */
   | 'Stays'
 
 /** How it claims its slot on the device. */
 export const slotDemand = (deployment: DeploymentView, device: DeviceView, known: PlacementFacts): SlotDemand => {
+  if (known.entry?.isOfLaterRelease === true) return 'Stays'
   const isPaused = findUnknownRevision(deployment, known) !== undefined
   if (ownDesired(deployment, known) !== undefined) return isPaused ? 'Stays' : 'IsThere'
   if (isPaused) return 'None'
@@ -210,7 +216,7 @@ export const decideWrite = (known: PlacementFacts): WriteDecision => {
   if (deployment === undefined || device === undefined || !isMatched(known))
     return entry === undefined ? NOTHING : { do: 'Delete' }
   const hold = findBlockedReason(deployment, device, known)
-  if (hold === 'ConflictPaused') return NOTHING
+  if (hold === 'LaterRelease' || hold === 'ConflictPaused') return NOTHING
   if (hold === 'SlotTaken') return ownDesired(deployment, known) === undefined ? NOTHING : { do: 'Delete' }
   if (hold === undefined)
     return needsNoWrite(deployment, device, known) ? NOTHING : decidePut(deployment, device, deployment.target, entry)

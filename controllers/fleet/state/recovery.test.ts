@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deploymentOf, deviceOf, World } from '#test/worlds/fleet/builders.ts'
-import { decideOrphans } from './orphans.ts'
+import { UnneededKeyBrake } from './unneeded-keys.ts'
 
 /** Two devices that run `web`. */
 const healthy = (): World => {
@@ -33,13 +33,12 @@ test('aggregator_gcs_desired_state_for_deleted_cr: its keys are orphans when the
   world.deployments.delete('web')
   const restarted = world.operator()
   expect(restarted.takeWrites()).toEqual([])
-  expect(restarted.seeded).toBe(4)
-  const verdict = decideOrphans(restarted.orphans(), restarted.seeded, undefined)
-  expect(verdict).toMatchObject({
-    verdict: 'Collect',
-    orphans: [
-      { key: 'a.shop.web', reason: 'DeploymentGone', revision: 1 },
-      { key: 'b.shop.web', reason: 'DeploymentGone', revision: 2 },
+  expect(restarted.keyCount).toBe(4)
+  expect(new UnneededKeyBrake().decide(restarted.unneededKeys(), restarted.keyCount, undefined, 0)).toMatchObject({
+    held: undefined,
+    free: [
+      { key: 'a.shop.web', reason: 'DeploymentGone', revision: 1, isInherited: true },
+      { key: 'b.shop.web', reason: 'DeploymentGone', revision: 2, isInherited: true },
     ],
   })
 })
@@ -60,7 +59,7 @@ test('two_aggregators_produce_identical_desired_state: whoever writes first, the
   world.store(second)
   for (const operator of [first, second]) for (const seen of world.desired.replay()) operator.desiredSeen(seen)
   expect([world.store(first), world.store(second), world.desired.revision]).toEqual([0, 0, 2])
-  expect([first.orphans(), second.orphans()]).toEqual([[], []])
+  expect([first.unneededKeys(), second.unneededKeys()]).toEqual([[], []])
 })
 
 // FLEET-8

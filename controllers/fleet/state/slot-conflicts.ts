@@ -1,6 +1,6 @@
 /**
- * Slots that several Deployments want on one device: who has each, and how often one Deployment meets another. Each change of a
- * device is counted when it comes, so nobody goes through all pairs of 100 Deployments and 10,000 devices. FLEET-29, FLEET-30.
+ * Slots that several Deployments want on one device: which one has each, and how often one Deployment meets another. Each change of a
+ * device is counted when it comes, so all pairs are never gone through of 100 Deployments and 10,000 devices. FLEET-29, FLEET-30.
  */
 import { compareForSlot, type PlacementFacts, type SlotDemand, slotDemand } from './placement.ts'
 
@@ -15,15 +15,15 @@ export interface SlotConflict {
 
 /** How often a Deployment meets others that name its slot: devices by Deployment. */
 export interface ConflictCounts {
-  /** By who has the slot instead. */
+  /** By the Deployment that has the slot instead. */
   readonly lost: ReadonlyMap<string, number>
-  /** By who wants the slot that this one has. */
+  /** By the Deployment that wants the slot which this one has. */
   readonly won: ReadonlyMap<string, number>
 }
 
 /**
- * Undefined when nobody has the slot, or nobody else wants it. Those with more right to it whose turn has not come lack nothing.
- * While there is a key that must stay, nobody comes beside it: the slot is for those that are there.
+ * Undefined when no Deployment has the slot, or no other wants it. Those with more right to it whose turn has not come lack nothing.
+ * While there is a key that must stay, no other comes beside it: the slot is for those that are there.
  * @param known Of the Deployments that match the device and name the slot.
  */
 export const findSlotConflict = (slot: string, known: readonly PlacementFacts[]): SlotConflict | undefined => {
@@ -65,12 +65,12 @@ export class SlotConflicts {
     return this.#byDevice.get(device) ?? []
   }
 
-  /** Who has the slot that a Deployment wants on a device; undefined when nobody is before it. */
+  /** The Deployment that has the slot which another one wants on a device; undefined when none is before it. */
   ownerBefore(deployment: string, device: string): string | undefined {
     return this.on(device).find(({ others }) => others.includes(deployment))?.owner
   }
 
-  /** Undefined when it meets nobody. */
+  /** Undefined when it meets none. */
   of(deployment: string): ConflictCounts | undefined {
     return this.#tallies.get(deployment)
   }

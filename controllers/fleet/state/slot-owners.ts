@@ -1,4 +1,4 @@
-/** Which Deployment has each slot of each device. Devices are recounted when somebody asks, not at each change. FLEET-29. */
+/** Which Deployment has each slot of each device. Devices are recounted when they are asked for, not at each change. FLEET-29. */
 import type { FleetFacts } from './fleet-facts.ts'
 import type { PlacementFacts } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { FEEDS, type Feed, initialSyncStates, type SyncEvent, summarizeSync, withSyncEvent } from './sync-state.ts'
+import {
+  FEEDS,
+  type Feed,
+  findNatsOutage,
+  initialSyncStates,
+  type SyncEvent,
+  sourceSyncState,
+  summarizeSync,
+  withSyncEvent,
+} from './sync-state.ts'
 
 const at = (second: number) => new Date(second * 1_000)
 type Step = readonly [Feed, SyncEvent]
@@ -57,5 +66,51 @@ describe('the states', () => {
     expect(having(...replayed, ['heartbeats', { type: 'Wiped' }], ['heartbeats', { type: 'Replayed' }]).phase).toBe(
       'Converged',
     )
+  })
+})
+
+const statesAfter = (...steps: readonly Step[]) =>
+  steps.reduce((states, [feed, event], i) => withSyncEvent(states, feed, event, at(i + 1)), initialSyncStates(at(0)))
+
+describe('NATS is away', () => {
+  test('when one of its buckets is lost, since then and with the reason', () => {
+    expect(findNatsOutage(statesAfter(...replayed, lost))).toEqual({
+      since: at(FEEDS.length + 1),
+      problem: 'NATS is away',
+    })
+    expect(findNatsOutage(statesAfter(lost))).toEqual({ since: at(0), problem: 'NATS is away' })
+  })
+
+  test('not while its buckets are read, nor when they have been', () => {
+    expect(findNatsOutage(statesAfter())).toBeUndefined()
+    expect(findNatsOutage(statesAfter(...replayed))).toBeUndefined()
+    expect(findNatsOutage(statesAfter(...replayed, lost, ['states', { type: 'Replayed' }]))).toBeUndefined()
+  })
+
+  test('not when the API server is', () => {
+    expect(findNatsOutage(statesAfter(['deployments', { type: 'Lost', problem: 'refused' }]))).toBeUndefined()
+  })
+})
+
+describe('a source of several feeds', () => {
+  const lose = (feed: Feed): Step => [feed, { type: 'Lost', problem: feed }]
+
+  test('is as the feed that has been away for longest', () => {
+    const [a, b] = [statesAfter(...replayed, lose('heartbeats'), lose('states')), FEEDS.length + 1]
+    expect(sourceSyncState(a, 'states')).toMatchObject({ phase: 'Degraded', since: at(b), problem: 'heartbeats' })
+    const other = statesAfter(...replayed, lose('states'), lose('heartbeats'))
+    expect(sourceSyncState(other, 'states')).toMatchObject({ phase: 'Degraded', since: at(b), problem: 'states' })
+  })
+
+  test('has converged when the last of them did', () => {
+    expect(sourceSyncState(statesAfter(...replayed), 'states')).toEqual({
+      phase: 'Converged',
+      since: at(1 + FEEDS.indexOf('heartbeats')),
+    })
+    const turned = statesAfter(...replayed.toReversed())
+    expect(sourceSyncState(turned, 'states')).toEqual({
+      phase: 'Converged',
+      since: at(FEEDS.length - FEEDS.indexOf('desired')),
+    })
   })
 })

@@ -19,7 +19,7 @@ export interface DeviceView extends SelectableDevice {
   /** metadata.resourceVersion: what is filled in with a later one is newer. */
   readonly version: string
   readonly isPinned: boolean
-  /** Why a person holds changes back; undefined when nobody does. */
+  /** Why a person holds changes back; undefined when none does. */
   readonly holdReason: string | undefined
   /** Its windows are closed: when the next one opens, or `never`. Undefined when changes may begin. */
   readonly opens: Date | 'never' | undefined

@@ -2,7 +2,7 @@
 import type { Aggregate, Deployment, DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { type KstatusInput, kstatusConditions, withConditions } from '#operator/model/conditions.ts'
-import type { SpecFault } from '../cache/deployments.ts'
+import type { SpecFault } from '../cache/spec-fault.ts'
 import type { ConflictCounts } from '../state/slot-conflicts.ts'
 import type { NatsOutage } from '../state/sync-state.ts'
 import { deploymentSlotConditions } from './multiple-owners.ts'
@@ -11,13 +11,15 @@ export interface DeploymentStatusInput {
   readonly object: Deployment
   /** Undefined when no revision of it is rolled out. */
   readonly aggregate: Aggregate | undefined
-  /** Undefined when it shares its slot with nobody. */
+  /** Undefined when it shares its slot with no other. */
   readonly conflictCounts: ConflictCounts | undefined
   readonly revision: number | undefined
   readonly rollout: RolloutStatus | undefined
   /** The batch takes longer than progressDeadline. */
   readonly isLate: boolean
   readonly fault: SpecFault | undefined
+  /** Devices whose entries a later release wrote. */
+  readonly laterEntries: number
   readonly now: Date
 }
 
@@ -73,8 +75,12 @@ export const buildOutdatedStatus = (
 
 type Claimed = Pick<KstatusInput, 'type' | 'reason' | 'message'>
 
-const explainReadiness = ({ aggregate, rollout, isLate, fault }: DeploymentStatusInput): Claimed => {
+const explainReadiness = ({ aggregate, rollout, isLate, fault, laterEntries }: DeploymentStatusInput): Claimed => {
   if (fault !== undefined) return { type: 'Stalled', reason: fault.reason, message: fault.message }
+  if (laterEntries > 0) {
+    const message = `a later release of the operator wrote the entries of ${laterEntries} devices: this one leaves them alone and rolls nothing out`
+    return { type: 'Reconciling', reason: 'LaterRelease', message }
+  }
   if (aggregate === undefined || rollout === undefined)
     return { type: 'Reconciling', reason: 'Beginning', message: 'its revision is being stored' }
   const { message = '' } = rollout

@@ -50,7 +50,7 @@ export interface DeviceStatusInput {
   readonly lastSeen: Date | undefined
   /** Undefined when the agent has said nothing. */
   readonly agentVersion: string | undefined
-  /** When its heartbeat expired; undefined when nobody saw that. */
+  /** When its heartbeat expired; undefined when that was not seen. */
   readonly offlineSince: Date | undefined
   /** What each of its Deployments counts as. */
   readonly phases: readonly PlacementPhase[]
@@ -99,7 +99,7 @@ const equalsExceptLastSeen = (status: DeviceStatus, before: DeviceStatus | undef
   return digestOf(status) === digestOf(rest)
 }
 
-/** Ready is Unknown once the heartbeat expired: nobody knows how the device does. */
+/** Ready is Unknown once the heartbeat expired: it is unknown how the device does. */
 const readiness = ({ isAlive, generation }: DeviceStatusInput): ConditionInput => {
   const observed = generation === undefined ? {} : { observedGeneration: generation }
   return isAlive

@@ -1,6 +1,6 @@
 /**
  * The condition `MultipleOwners`: several Deployments want one slot of a device. Said by all of them and by the device, so that
- * whoever looks at one finds the others. Pure. FLEET-29.
+ * each names the others. Pure. FLEET-29.
  */
 import { type Condition, type ConditionInput, findCondition } from '#operator/model/conditions.ts'
 import type { ConflictCounts, SlotConflict } from '../state/slot-conflicts.ts'

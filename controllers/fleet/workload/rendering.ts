@@ -6,14 +6,15 @@
 import { canonicalText, digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { compileTemplate, type Template, TemplateError } from '#lib/template/index.ts'
+import type { FleetErrors } from '../errors.ts'
 import type { DeviceFacts } from '../selection/expression.ts'
 
 /** A template that can't be read, whatever the device is: where, what is wrong, and what to write instead. */
-export class WorkloadError extends Error {
+export class WorkloadError extends errorOf<FleetErrors>('WorkloadError') {
   constructor(path: string, cause: TemplateError) {
     super(`${path}: ${cause.message}`, { cause })
-    this.name = 'WorkloadError'
   }
 }
 

@@ -7,7 +7,7 @@ import { readReadiness } from './readiness.ts'
 import type { ResourceBody } from './resource.ts'
 
 /**
- * Clocks of the API and of Sentinels may differ by this much, in milliseconds. It only matters where nobody reports: with
+ * Clocks of the API and of Sentinels may differ by this much, in milliseconds. It only matters where no adapter reports: with
  * adapters, what is missed is not ready and pulsed within seconds; without, a pulse too many is better than one in half an hour.
  */
 const CLOCK_SKEW_MS = 30_000

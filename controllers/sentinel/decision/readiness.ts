@@ -13,21 +13,29 @@ export interface Readiness {
   readonly reference: number
   /** The generation that the reference speaks of; undefined where the API does not say. */
   readonly observedGeneration: number | undefined
-  /** False while no adapter ever reported: nothing shows that anyone was told of the resource. */
+  /** False while no adapter ever reported: nothing shows that an adapter was told of the resource. */
   readonly reported: boolean
 }
 
 /**
  * Ready is the condition `Ready` or `Reconciled`, else `status.phase` (SENTINEL-7); the reference time is SENTINEL-8.
  * A kind without adapters has neither: no report will ever come, so it counts as ready since its creation (SENTINEL-9).
+ * In deletion nothing is ready, whatever a condition says or a kind lacks (SENTINEL-3).
  */
-export const readReadiness = ({ createdAt, conditions, phase, lastTransitionAt }: ResourceBody): Readiness => {
+export const readReadiness = ({
+  createdAt,
+  conditions,
+  phase,
+  lastTransitionAt,
+  deletedAt,
+}: ResourceBody): Readiness => {
   const condition = readyCondition(conditions)
   if (condition !== undefined) {
     const reference = condition.lastUpdatedAt ?? lastTransitionAt ?? createdAt
     return {
-      condition: condition.type,
-      ready: condition.status === 'True',
+      // One that says ready of a resource in deletion finds it in no search for what is not ready.
+      condition: deletedAt !== undefined && condition.status === 'True' ? undefined : condition.type,
+      ready: deletedAt === undefined && condition.status === 'True',
       reference,
       observedGeneration: condition.observedGeneration,
       // The API writes the condition when it creates the resource; only a report moves its time away from there.
@@ -37,7 +45,7 @@ export const readReadiness = ({ createdAt, conditions, phase, lastTransitionAt }
   const reference = lastTransitionAt ?? createdAt
   return {
     condition: undefined,
-    ready: phase === undefined || phase === 'Ready',
+    ready: deletedAt === undefined && (phase === undefined || phase === 'Ready'),
     reference,
     observedGeneration: undefined,
     reported: reference > createdAt,

@@ -1,5 +1,8 @@
 /** One item of the HyperFleet API, checked field by field: a malformed one is refused by itself and harms no other. */
 
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { SentinelErrors } from '../errors.ts'
+
 export interface Condition {
   readonly type: string
   readonly status: string
@@ -25,10 +28,9 @@ export interface ResourceBody {
 }
 
 /** An item that can't be judged; the message names the item and the field. */
-export class MalformedResource extends Error {
+export class MalformedResource extends errorOf<SentinelErrors>('MalformedResource') {
   constructor(id: string | undefined, field: string, expected: string, actual: unknown) {
     super(`item ${id ?? '(without id)'}: ${field} must be ${expected}, but is ${JSON.stringify(actual) ?? 'absent'}`)
-    this.name = 'MalformedResource'
   }
 }
 

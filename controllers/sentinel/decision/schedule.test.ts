@@ -207,3 +207,32 @@ test('one resource is due at the same moment as in the order of all', () => {
   expect(schedule.takeIfDue('a', 10)).toMatchObject({ id: 'a', reason: 'NotReadyBackoffExpired' })
   expect(schedule.takeIfDue('a', 10)).toBeUndefined()
 })
+
+// SENTINEL-38
+test('what is new or changed goes before what has waited longer, also after its pulse failed', () => {
+  const schedule = new Schedule(backoff)
+  schedule.observe(sighting('old', { reference: -1_000 }), 0)
+  schedule.observe(sighting('new', {}, NEVER_PULSED), 0)
+  const first = schedule.take(0)
+  expect(first?.id).toBe('new')
+  if (first !== undefined) schedule.failed(first, 5)
+  expect(schedule.nextDue()).toBe(-990)
+  expect(drain(schedule, 5)).toEqual(['new New', 'old NotReadyBackoffExpired'])
+})
+
+// SENTINEL-37
+test('pulses that no report follows come ever more seldom, up to the longest backoff; a report begins anew', () => {
+  const schedule = new Schedule({ ...backoff, notReadyMax: 80 })
+  schedule.observe(sighting('a'), 0)
+  const moments: number[] = []
+  for (let now = 0; now <= 400; now++) if (drain(schedule, now).length > 0) moments.push(now)
+  const waits = moments.map((moment, index) => moment - (moments[index - 1] ?? 0))
+  expect(waits[0]).toBe(10)
+  for (const [index, wait] of waits.slice(1).entries()) {
+    expect(wait).toBeGreaterThanOrEqual(Math.min(80, 10 * 2 ** (index + 1)) * 0.8)
+    expect(wait).toBeLessThanOrEqual(Math.min(80, 10 * 2 ** (index + 1)) + 1)
+  }
+  schedule.observe(sighting('a', { reference: 400 }), 400)
+  expect(drain(schedule, 409)).toEqual([])
+  expect(drain(schedule, 410)).toEqual(['a NotReadyBackoffExpired'])
+})

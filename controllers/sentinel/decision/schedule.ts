@@ -1,5 +1,5 @@
 /**
- * Who is pulsed when: every resource of the shard with the few facts the decision needs, in a heap by due time.
+ * Which resource is pulsed when: every resource of the shard with the few facts the decision needs, in a heap by due time.
  *
  *   observe ─► waiting ─(due)─► take ─► in flight ─► pulsed | failed ─► waiting
  *
@@ -7,7 +7,8 @@
  */
 
 import { Heap, type HeapItem } from '#lib/heap/heap.ts'
-import { type Backoff, nextPulse, type PulseHistory, type Reason, type ResourceState } from './decide.ts'
+import { type Backoff, IMMEDIATELY, nextPulse, type PulseHistory, type Reason, type ResourceState } from './decide.ts'
+import { growBackoff, spreadOf } from './growth.ts'
 
 /** A resource as the schedule takes it in; times are milliseconds since the epoch. */
 export interface ObservedResource {
@@ -25,6 +26,8 @@ export interface DuePulse {
   readonly reason: Reason
   readonly generation: number
   readonly deleting: boolean
+  /** Milliseconds from this pulse to the next, unless a report comes or the resource changes. */
+  readonly waitMs?: number
 }
 
 export interface Counts {
@@ -34,13 +37,15 @@ export interface Counts {
 
 interface Entry extends HeapItem {
   readonly id: string
+  /** The heap that it is in; undefined while it is in none. */
+  heap: Heap<Entry> | undefined
   state: ResourceState
   history: PulseHistory
   backoff: Partial<Backoff> | undefined
   reason: Reason
   /** After a failed pulse: not before this moment. */
   notBefore: number
-  /** That pulse is still due: nobody has reported since. */
+  /** That pulse is still due: no adapter has reported since. */
   isFailed: boolean
   /** The sweep that saw it last. */
   sweep: number
@@ -48,7 +53,10 @@ interface Entry extends HeapItem {
 
 export class Schedule {
   readonly #entries = new Map<string, Entry>()
+  /** What waits for its backoff. */
   readonly #heap = new Heap<Entry>()
+  /** What is due at once, or as soon as the API may be asked again: it goes before what waits for a backoff (SENTINEL-38). */
+  readonly #urgent = new Heap<Entry>()
   /** Ids whose pulse is on its way; kept apart so that one which leaves and comes back is still sent one pulse at a time. */
   readonly #inFlight = new Set<string>()
   #backoff: Backoff
@@ -95,6 +103,7 @@ export class Schedule {
         sweep: this.#sweep,
         at: 0,
         place: -1,
+        heap: undefined,
       }
       this.#entries.set(id, entry)
       if (state.ready) this.#ready++
@@ -102,6 +111,8 @@ export class Schedule {
       return
     }
     this.#ready += Number(state.ready) - Number(known.state.ready)
+    if (state.reference > known.state.reference || state.ready !== known.state.ready)
+      known.history = { ...known.history, fruitless: 0 }
     known.state = state
     known.backoff = backoff
     known.sweep = this.#sweep
@@ -113,7 +124,7 @@ export class Schedule {
     const entry = this.#entries.get(id)
     if (entry === undefined) return
     this.#entries.delete(id)
-    this.#heap.remove(entry)
+    this.#leaveHeaps(entry)
     if (entry.state.ready) this.#ready--
     this.#setFailed(entry, false)
   }
@@ -125,7 +136,7 @@ export class Schedule {
 
   /**
    * Ends it: what it did not see is gone.
-   * @param exact false when the look may have missed someone: then only what two looks in a row did not see is gone
+   * @param exact false when the look may have missed a resource: then only what two looks in a row did not see is gone
    */
   endSweep(exact = true): void {
     const oldest = exact ? this.#sweep : this.#sweep - 1
@@ -135,8 +146,8 @@ export class Schedule {
   /** The resource that is due first, now in flight until `pulsed` or `failed`; undefined when none is due. */
   take(now: number): DuePulse | undefined {
     this.#followClock(now)
-    const entry = this.#heap.first()
-    return entry === undefined || entry.at > now ? undefined : this.#start(entry)
+    const entry = [this.#urgent.first(), this.#heap.first()].find((first) => first !== undefined && first.at <= now)
+    return entry === undefined ? undefined : this.#start(entry)
   }
 
   /** The same for one resource. */
@@ -147,9 +158,10 @@ export class Schedule {
   }
 
   /** The pulse was taken by the API. */
-  pulsed({ id, generation, deleting }: DuePulse, at: number): void {
+  pulsed({ id, generation, deleting, reason }: DuePulse, at: number): void {
     this.#finish(id, (entry) => {
-      entry.history = { generation, deleting, pulsedAt: at }
+      const fruitless = countFruitless(entry.history, reason)
+      entry.history = { generation, deleting, pulsedAt: at, fruitless }
       entry.notBefore = Number.NEGATIVE_INFINITY
     })
   }
@@ -163,13 +175,18 @@ export class Schedule {
 
   /** When the next resource is due; undefined when nothing waits. */
   nextDue(): number | undefined {
-    return this.#heap.first()?.at
+    const [urgent, waiting] = [this.#urgent.first()?.at, this.#heap.first()?.at]
+    return urgent === undefined || waiting === undefined ? (urgent ?? waiting) : Math.min(urgent, waiting)
   }
 
   /** How many wait for their backoff: neither due nor in flight. */
   waiting(now: number): Counts {
     let { ready, notReady } = this.counts()
-    const moving = [...this.#heap.upTo(now), ...[...this.#inFlight].map((id) => this.#entries.get(id))]
+    const moving = [
+      ...this.#urgent.upTo(now),
+      ...this.#heap.upTo(now),
+      ...[...this.#inFlight].map((id) => this.#entries.get(id)),
+    ]
     for (const entry of moving) {
       if (entry?.state.ready === true) ready--
       else if (entry !== undefined) notReady--
@@ -184,9 +201,14 @@ export class Schedule {
   }
 
   #start(entry: Entry): DuePulse {
-    this.#heap.remove(entry)
+    this.#leaveHeaps(entry)
     this.#inFlight.add(entry.id)
-    return { id: entry.id, reason: entry.reason, generation: entry.state.generation, deleting: entry.state.deleting }
+    const { id, reason, state } = entry
+    const { ready, generation, deleting } = state
+    const backoff = this.#backoffOf(entry)
+    const fruitless = countFruitless(entry.history, reason)
+    const waitMs = ready ? backoff.ready : growBackoff(backoff, fruitless, spreadOf(id, fruitless))
+    return { id, reason, generation, deleting, waitMs }
   }
 
   #finish(id: string, change: (entry: Entry) => void): void {
@@ -199,12 +221,26 @@ export class Schedule {
 
   #place(entry: Entry): void {
     if (this.#inFlight.has(entry.id)) return
-    const backoff = entry.backoff === undefined ? this.#backoff : { ...this.#backoff, ...entry.backoff }
-    const { at, reason } = nextPulse(entry.history, entry.state, backoff)
+    const { history, state } = entry
+    const { fruitless = 0 } = history
+    const spread = fruitless === 0 ? 0 : spreadOf(entry.id, fruitless)
+    const { at, reason } = nextPulse(history, state, this.#backoffOf(entry), spread)
     entry.reason = reason
     entry.at = Math.max(at, entry.notBefore)
     this.#setFailed(entry, entry.notBefore > Number.NEGATIVE_INFINITY && at <= entry.notBefore)
-    this.#heap.put(entry)
+    const heap = at === IMMEDIATELY ? this.#urgent : this.#heap
+    if (entry.heap !== heap) this.#leaveHeaps(entry)
+    entry.heap = heap
+    heap.put(entry)
+  }
+
+  #backoffOf({ backoff }: Entry): Backoff {
+    return backoff === undefined ? this.#backoff : { ...this.#backoff, ...backoff }
+  }
+
+  #leaveHeaps(entry: Entry): void {
+    entry.heap?.remove(entry)
+    entry.heap = undefined
   }
 
   #setFailed(entry: Entry, owed: boolean): void {
@@ -226,3 +262,7 @@ export class Schedule {
     this.#latestNow = now
   }
 }
+
+/** How many pulses in a row no report followed, with this one, as long as none does. */
+const countFruitless = ({ fruitless = 0 }: PulseHistory, reason: Reason): number =>
+  reason === 'NotReadyBackoffExpired' ? fruitless + 1 : 0

@@ -8,6 +8,8 @@ export class Coverage {
   #pollBegan = 0
   #inherited: number | undefined
   #until: number | undefined
+  #workSince: number | undefined
+  #workMs = 0
 
   /** The whole shard was read once with the present spec. */
   get isComplete(): boolean {
@@ -66,6 +68,26 @@ export class Coverage {
   /** Everything that was due has been pulsed. */
   everythingPulsed(now: number): void {
     this.#until = this.#isLive ? now : this.#pollBegan
+  }
+
+  /** A stream told of a change: from now on until everything is pulsed there is work. */
+  workBegan(now: number): void {
+    this.#workSince ??= now
+  }
+
+  workEnded(now: number): void {
+    if (this.#workSince !== undefined) this.#workMs += Math.max(0, now - this.#workSince)
+    this.#workSince = undefined
+  }
+
+  /** Seconds in which there was work since this was last asked, the present included. */
+  takeWorkSeconds(now: number): number {
+    const isWorking = this.#workSince !== undefined
+    this.workEnded(now)
+    if (isWorking) this.#workSince = now
+    const seconds = this.#workMs / 1_000
+    this.#workMs = 0
+    return seconds
   }
 
   /** Seconds since the poll began; never negative, whatever the clock does. */

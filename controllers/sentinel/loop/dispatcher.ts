@@ -3,12 +3,13 @@
  * never for the source: a slow poll delays no pulse.
  */
 
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { DuePulse, Schedule } from '../decision/schedule.ts'
 import type { ShardMetrics } from '../metrics.ts'
+import { LogSampler } from './log-sampler.ts'
 import { createPublisher } from './publisher.ts'
 
 /** What the loop decides for the dispatcher. Times in milliseconds. */
@@ -47,6 +48,7 @@ export class Dispatcher {
   readonly #undecided = new Set<string>()
   #pulses: number
   #failure: HyperFleetError | undefined
+  readonly #failureLines = new LogSampler()
 
   constructor(options: DispatcherOptions) {
     this.#options = options
@@ -151,12 +153,18 @@ export class Dispatcher {
     const { log, changed, clock } = this.#options
     const failure =
       error instanceof HyperFleetError ? error : new HyperFleetError('APIUnreachable', String(error), { cause: error })
-    if (this.failure?.message !== failure.message)
-      log.warn('a pulse was not taken', { id: due.id, reason: due.reason, problem: failure.message })
+    const omitted = this.#failureLines.next(monotonic(clock))
+    if (omitted !== undefined)
+      log.warn('sentinel: a pulse was not taken, it is sent again', {
+        id: due.id,
+        reason: due.reason,
+        problem: failure.message,
+        ...(omitted > 0 && { omitted }),
+      })
     this.#failure = failure
     const dispatch = this.#options.state()
     dispatch?.metrics.error('create_event')
-    // A poll looks again anyway; where nobody polls, the schedule has to.
+    // A poll looks again anyway; without a poll, the schedule has to.
     dispatch?.schedule.failed(due, clock.now().getTime() + (dispatch.isLive ? dispatch.pollInterval : 0))
     changed()
   }

@@ -2,15 +2,10 @@
  * The loop of one SentinelConfig. Two tasks that never wait for each other:
  *
  *   read:      source ─► observe ─► schedule            (a failure: again at the next poll interval)
- *   dispatch:  schedule: who is due ─► POST /events     (a failure: that resource again, at the next poll interval)
+ *   dispatch:  schedule: what is due ─► POST /events     (a failure: that resource again, at the next poll interval)
  */
-import type { SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import type { Clock } from '#operator/model/clock.ts'
-import type { Logger } from '#operator/model/log.ts'
-import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import type { DuePulse } from '../decision/schedule.ts'
-import { type Metrics, shardMetrics } from '../metrics.ts'
+import { monotonic } from '#operator/model/clock.ts'
+import { shardMetrics } from '../metrics.ts'
 import { runUntilFirstEnds } from '../run-until-first-ends.ts'
 import {
   fixedPartition,
@@ -25,32 +20,12 @@ import type { OwnershipFindings } from '../sharding/ownership.ts'
 import type { Listing } from '../source/list-pages.ts'
 import type { SourceChange } from '../source/source.ts'
 import type { SentinelState } from '../status/status.ts'
-import { newTraceparent, traceIdOf } from '../trace.ts'
 import { type ActiveShard, type ActiveShardDeps, activateShard, useMetrics } from './active-shard.ts'
 import { Coverage } from './coverage.ts'
 import { Dispatcher, type DispatchState } from './dispatcher.ts'
+import type { LoopOptions } from './options.ts'
 import { ResourceReader, SPEC_RETRY_DELAY_MS } from './resource-reader.ts'
-
-export interface LoopOptions {
-  /** The spec as it is now, and its generation. */
-  spec(): { readonly spec: SentinelConfigSpec; readonly generation: number | undefined }
-  /** Until when an earlier Sentinel watched this shard (its text is given), in milliseconds since the epoch. */
-  watchedUntil(shard: string): number | undefined
-  /** Events that earlier Sentinels created for this object. */
-  readonly pulsesBefore: number
-  /** What asks for events, for their field `source`. */
-  readonly source: string
-  connect(settings: SentinelSettings): HyperFleetClient
-  /** Something that the status tells has changed. */
-  changed(): void
-  /** The whole shard was read for the first time with this spec. */
-  completed(): void
-  /** Records a Kubernetes event of type Warning. */
-  warn(reason: string, message: string): void
-  readonly metrics: Metrics
-  readonly clock: Clock
-  readonly log: Logger
-}
+import { sendPulse } from './send-pulse.ts'
 
 export class PulseLoop {
   readonly #options: LoopOptions
@@ -61,6 +36,8 @@ export class PulseLoop {
   #shard: ActiveShard | undefined
   #generation: number | undefined
   #specProblem: string | undefined
+  /** By the clock that is never set. */
+  #specReadAt = 0
   #partition: Partition | undefined
   #findings: OwnershipFindings | undefined
 
@@ -86,7 +63,6 @@ export class PulseLoop {
     this.#reader = new ResourceReader({
       settings: () => (this.#waitsForSlot() ? undefined : this.#shard?.settings),
       connect,
-      idle: () => this.reload(),
       pollInterval: () => this.#shard?.settings.pollInterval ?? SPEC_RETRY_DELAY_MS,
       dueQuery: (since) =>
         this.#dispatcher.hasFailedPulses ? undefined : this.#shard?.observer.dueQuery(this.#now(), since),
@@ -116,6 +92,7 @@ export class PulseLoop {
   reload(): void {
     const { spec, generation } = this.#options.spec()
     this.#generation = generation
+    this.#specReadAt = monotonic(this.#options.clock)
     try {
       const settings = parseSettings(spec)
       this.#specProblem = undefined
@@ -229,6 +206,7 @@ export class PulseLoop {
       case 'items': {
         const ids = observer.observe(change.items, now)
         if (!this.#coverage.isLive) this.#dispatcher.decide(ids)
+        else this.#coverage.workBegan(now)
         break
       }
       case 'deleted':
@@ -252,7 +230,7 @@ export class PulseLoop {
   #upToDate(now: number): void {
     this.#reader.succeeded()
     this.#coverage.upToDate(this.#reader.connection?.source.kind === 'Watch')
-    if (!this.#coverage.isLive) this.#recordPoll(now)
+    if (!this.#coverage.isLive) this.#recordPoll(this.#coverage.pollSeconds(now), now)
   }
 
   #fetchFailed(): void {
@@ -270,45 +248,42 @@ export class PulseLoop {
       schedule,
       metrics,
       pollInterval: settings.pollInterval,
-      send: (due, signal) => this.#send(due, signal),
+      send: (due, signal) => sendPulse({ ...this.#options, listing: this.listing }, due, signal),
     }
-  }
-
-  async #send({ id, reason, generation }: DuePulse, signal: AbortSignal): Promise<void> {
-    if (this.listing === undefined) throw new HyperFleetError('APIUnreachable', 'the API is not connected')
-    const { resourceType, dialect, api } = this.listing
-    const traceparent = newTraceparent()
-    const source = dialect.features.has('events') ? { source: this.#options.source } : {}
-    await api.createEvent({ resourceType, resourceId: id, reason, ...source }, traceparent, signal)
-    this.#options.log.info('sentinel: pulsed', {
-      resourceType,
-      id,
-      reason,
-      generation,
-      traceId: traceIdOf(traceparent),
-    })
   }
 
   /** After every round of the dispatcher: until when everything is done, and whether it is time to count a poll. */
   #dispatchRoundEnded(): void {
+    // An alert on an invalid spec must stay while it is invalid: SENTINEL-6.
+    const specAge = monotonic(this.#options.clock) - this.#specReadAt
+    if (this.#specProblem !== undefined && specAge >= SPEC_RETRY_DELAY_MS) this.reload()
     if (this.#shard === undefined || !this.#coverage.isComplete || this.#reader.failure !== undefined) return
     const { schedule, settings, metrics } = this.#shard
     const now = this.#now()
     if (this.#dispatcher.isDone && schedule.inFlight === 0) {
       this.#coverage.everythingPulsed(now)
+      this.#coverage.workEnded(now)
       metrics.state(schedule, this.#coverage.until)
     }
     if (!this.#coverage.isPollDue(now, settings.pollInterval)) return
     this.#coverage.pollBegan(now)
-    this.#recordPoll(now)
+    this.#recordPoll(this.#coverage.takeWorkSeconds(now), now)
   }
 
-  /** One poll of the whole shard is over; of a live one that takes no time. */
-  #recordPoll(now: number): void {
+  /** One look at the whole shard is over: a poll, or an interval of a stream with what was done in it (SENTINEL-43). */
+  #recordPoll(seconds: number, now: number): void {
     if (this.#shard === undefined) return
     const { metrics, schedule } = this.#shard
-    metrics.poll(this.#coverage.pollSeconds(now), schedule.waiting(now))
+    const skipped = schedule.waiting(now)
+    metrics.poll(seconds, skipped)
     metrics.state(schedule, this.#coverage.until)
+    this.#options.log.debug('sentinel: looked at the shard', {
+      shard: metrics.shard,
+      resources: schedule.size,
+      skippedReady: skipped.ready,
+      skippedNotReady: skipped.notReady,
+      why: 'the backoff of those skipped has not expired',
+    })
   }
 
   #shardText(settings: SentinelSettings): string {

@@ -1,4 +1,5 @@
 /** Reads a shard from the API for as long as it runs: connects, follows the source, and begins again after a failure. */
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
@@ -14,8 +15,6 @@ export interface ResourceReaderOptions extends ConnectionOptions {
   /** What to read; undefined while there is nothing to read: no valid spec, or no slot yet. */
   settings(): SentinelSettings | undefined
   connect(settings: SentinelSettings): HyperFleetClient
-  /** There was nothing to read for a while. */
-  idle(): void
   change(change: SourceChange): void
   /** Resources could not be fetched. */
   failed(): void
@@ -45,15 +44,13 @@ export class ResourceReader {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, settings, idle } = this.#options
+    const { clock, settings } = this.#options
     while (!signal.aborted) {
-      const both = AbortSignal.any([signal, this.#reading.signal])
+      using reading = new AbortScope(signal, this.#reading.signal)
+      const { signal: both } = reading
       const current = settings()
       if (current !== undefined) await clock.sleep(await this.#read(current, both), both)
-      else {
-        await clock.sleep(SPEC_RETRY_DELAY_MS, both)
-        if (!both.aborted) idle()
-      }
+      else await clock.sleep(SPEC_RETRY_DELAY_MS, both)
     }
   }
 

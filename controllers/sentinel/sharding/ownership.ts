@@ -1,6 +1,6 @@
 /**
- * Who owns which resource, across all SentinelConfigs of one resource type: nobody may be owned twice (pulsed twice),
- * nobody left out (never pulsed). Selectors are compared exactly, with a label set that both match as witness (SENTINEL-35, SENTINEL-36).
+ * Which SentinelConfig owns which resource, across all of one resource type: none may be owned twice (pulsed twice),
+ * none left out (never pulsed). Selectors are compared exactly, with a label set that both match as witness (SENTINEL-35, SENTINEL-36).
  */
 
 import type { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
@@ -38,7 +38,7 @@ export const otherShards = (configs: readonly SentinelConfig[], but: SentinelCon
     .map(parseShard)
     .filter((claimant) => claimant !== undefined)
 
-/** A sentence that names everyone who may pulse the same resources, with labels that show it; undefined when nobody does. */
+/** A sentence that names all configs that may pulse the same resources, with labels that show it; undefined when none does. */
 export const describeOverlap = (claimant: Shard, others: readonly Shard[]): string | undefined => {
   const sentences = others
     .filter(({ name, config }) => name !== claimant.name && sameResourceType(claimant.config, config))
@@ -73,7 +73,7 @@ export const countsUnowned = (claimant: Shard, others: readonly Shard[]): boolea
 export const selectsEverything = (claimants: readonly Shard[]): boolean =>
   claimants.some(({ config }) => config.selector.length === 0 && config.autoShard.kind !== 'fixed')
 
-/** Is the resource selected by anyone? Claimed slots cover everything that their selector does. */
+/** Is the resource selected by any config? Taken slots cover everything that their selector does. */
 export const isOwned = (
   claimants: readonly Shard[],
   resource: { readonly id: string; readonly labels: Readonly<Record<string, string>> },

@@ -21,8 +21,8 @@ export const slotOf = (id: string, slots: Iterable<number>): number | undefined 
 /** Slots 0 … shards-1. */
 export const slotNumbers = (shards: number): number[] => Array.from({ length: shards }, (_, slot) => slot)
 
-/** FNV-1a, 32 bits. */
-const hash = (text: string): number => {
+/** FNV-1a of the text's UTF-16 units, 32 bits, signed. */
+export const hash = (text: string): number => {
   let state = 0x811c9dc5
   for (let index = 0; index < text.length; index++) {
     state ^= text.charCodeAt(index)

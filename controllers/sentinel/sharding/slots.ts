@@ -2,6 +2,7 @@
  * `autoShard: {replicas: N}`: every replica claims one of N slots by a Lease, and the claimed slots divide the resources
  * (rendezvous.ts). A slot that comes or goes moves its own share and nothing else (SENTINEL-34).
  */
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Api } from '#operator/client/api.ts'
 import { runWithLease } from '#operator/client/lease.ts'
 import { isFree, LEASES, type Observation, observe } from '#operator/client/lease-record.ts'
@@ -24,33 +25,26 @@ export interface SlotOptions {
   onPartition(part: Partition | undefined): void
 }
 
-/** How often a holder looks who else holds a slot, in milliseconds. */
+/** How often a holder looks which slots others hold, in milliseconds. */
 const READ_LEASES_INTERVAL_MS = 5_000
 
-/** Claims one slot and follows who else has one, until the signal aborts. After losing a slot it claims the next free one. */
+/** Takes one slot and follows which slots others have, until the signal aborts. After losing a slot it takes the next free one. */
 export const acquireSlot = async (options: SlotOptions, signal: AbortSignal): Promise<void> => {
   while (!signal.aborted) {
     const slots = slotNumbers(options.slots())
-    const round = new AbortController()
-    const both = AbortSignal.any([signal, round.signal])
-    void abortWhenResized(options, slots.length, both, round)
-    await holdFirstFree(slots, both, (slot, until, work) =>
+    using round = new AbortScope(signal)
+    void abortWhenResized(options, slots.length, round)
+    await holdFirstFree(slots, round.signal, (slot, until, work) =>
       runWithLease({ ...options, name: slotLeaseName(options.name, slot), signal: until }, work),
     )((slot, held) => followMembers(options, slots, slot, held))
-    round.abort()
   }
 }
 
 const slotLeaseName = (name: string, slot: number): string => `${name}-slot-${slot}`
 
 /** A round ends when the spec asks for another number of slots: then everyone claims anew. */
-const abortWhenResized = async (
-  { slots, clock }: SlotOptions,
-  size: number,
-  signal: AbortSignal,
-  round: AbortController,
-): Promise<void> => {
-  while (!signal.aborted && slots() === size) await clock.sleep(READ_LEASES_INTERVAL_MS, signal)
+const abortWhenResized = async ({ slots, clock }: SlotOptions, size: number, round: AbortScope): Promise<void> => {
+  while (!round.signal.aborted && slots() === size) await clock.sleep(READ_LEASES_INTERVAL_MS, round.signal)
   round.abort()
 }
 
@@ -64,9 +58,9 @@ const holdFirstFree =
     let won: number | undefined
     await Promise.all(
       slots.map(async (slot) => {
-        const own = new AbortController()
+        using own = new AbortScope(signal)
         others.signal.addEventListener('abort', () => slot !== won && own.abort())
-        await holdSlot(slot, AbortSignal.any([signal, own.signal]), async (held) => {
+        await holdSlot(slot, own.signal, async (held) => {
           // Two slots may fall to us at the same moment: the second is given back.
           if (won !== undefined) return
           won = slot
@@ -100,7 +94,7 @@ const followMembers = async (
   options.onPartition(undefined)
 }
 
-/** The slots that somebody holds. A lease that can't be read now counts as it did before. */
+/** The slots that are held. A lease that can't be read now counts as it did before. */
 const readHeldSlots = async (
   { api, name, namespace, clock, log }: SlotOptions,
   slots: readonly number[],

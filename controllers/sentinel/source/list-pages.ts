@@ -90,7 +90,7 @@ const requestPage = async (
   try {
     return await api.list(resourceType, buildQuery(listing, place), signal)
   } catch (error) {
-    // What is asked for with `where` can't be asked in a simpler way.
+    // A list with `where` can't be asked for in a simpler way.
     const canBeSimpler = where === undefined && (dialect.supportsSearch || dialect.supportsFields)
     if (!(error instanceof HyperFleetError && error.status === 400 && canBeSimpler)) throw error
     if (dialect.supportsSearch) dialect.supportsSearch = false
@@ -114,7 +114,7 @@ const buildQuery = ({ dialect, selection, where = [] }: Listing, { last, number 
   }
 }
 
-/** Whether pages begin after an id: then nobody is lost or doubled between two of them. */
+/** Whether pages begin after an id: then no resource is lost or doubled between two of them. */
 export const hasKeyset = ({ features, supportsSearch }: Dialect): boolean => features.has('labels') || supportsSearch
 
 /** An API may send smaller pages than asked for, so a short page is the last only where the API counts, or is ours. */

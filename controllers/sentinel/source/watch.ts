@@ -7,6 +7,7 @@
  * Every SWEEP_EVERY, and when the API has forgotten that version (410), it begins from nothing again (SENTINEL-25).
  */
 
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { WatchMessage } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
@@ -45,20 +46,17 @@ export const watchSource = ({ listing, clock }: { readonly listing: Listing; rea
 
   /** The stream until it is time for the next look at everything. */
   async function* streamUntilSweep(signal: AbortSignal): AsyncGenerator<SourceChange> {
-    const sweepDue = new AbortController()
     const begun = clock.now().getTime()
     const rest = version === undefined ? SWEEP_INTERVAL_MS : sweptAt + SWEEP_INTERVAL_MS - begun
-    const over = AbortSignal.any([signal, sweepDue.signal])
-    void clock.sleep(rest, over).then(() => sweepDue.abort())
+    using untilSweep = new AbortScope(signal)
+    void clock.sleep(rest, untilSweep.signal).then(() => untilSweep.abort())
     try {
-      yield* stream(over)
+      yield* stream(untilSweep.signal)
     } catch (error) {
       signal.throwIfAborted()
-      if (sweepDue.signal.aborted) return
+      if (untilSweep.signal.aborted) return
       if (!(error instanceof HyperFleetError && error.reason === 'WatchExpired')) throw error
       version = undefined
-    } finally {
-      sweepDue.abort()
     }
     if (clock.now().getTime() - begun < MIN_STREAM_MS) await clock.sleep(MIN_STREAM_MS, signal)
   }

@@ -1,8 +1,10 @@
 /** Which node image a kind cluster is made from: the official one where it is to be had, else the one that is made here. */
+
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { getContainerRuntimeClient } from 'testcontainers'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { ensureNodeImage, nodeImage, nodeImageMissing } from '../../kindnode/image.ts'
 import type { Start } from '../cluster.ts'
 import { OFFICIAL_IMAGE } from './plan.ts'
@@ -52,19 +54,19 @@ const isThere = async (name: string): Promise<boolean> => {
 
 /** @returns why it can't be pulled; undefined when it was */
 const pull = async (name: string, { say, signal }: Progress): Promise<string | undefined> => {
-  const patience = new AbortController()
+  const patience = new AbortScope(signal)
   const timer = setTimeout(() => patience.abort(new Error('its registry does not answer')), REGISTRY_PATIENCE_MS)
-  const abortSignal = AbortSignal.any([patience.signal, ...(signal ? [signal] : [])])
   say(`  Pulling ${name} …`)
   try {
-    const answer = await (await docker()).pull(name, { abortSignal })
+    const answer = await (await docker()).pull(name, { abortSignal: patience.signal })
     clearTimeout(timer)
     await followed(answer as Readable)
     return undefined
   } catch (error) {
-    return patience.signal.aborted ? 'its registry does not answer' : wordsOf(error as Error)
+    return patience.signal.aborted && !signal?.aborted ? 'its registry does not answer' : wordsOf(error as Error)
   } finally {
     clearTimeout(timer)
+    patience.abort()
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { AbstractStartedContainer, GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import { LocalContainer } from '../../docker/local-container.ts'
 import { type Kubectl, KubectlError } from '../kubectl.ts'
 import { lastWords, removeContainer } from './ended.ts'
 import { loadCommand } from './images.ts'
@@ -22,7 +23,7 @@ const KEPT_LINES = 15
  * A kind node as a testcontainer: a machine for Kubernetes, with its own container runtime, in one privileged container.
  * It is removed when we end, however we end.
  */
-export class KindNode extends GenericContainer {
+export class KindNode extends LocalContainer {
   #log: string[] = []
   #id: string | undefined
   #forget: () => void = () => undefined

@@ -11,7 +11,7 @@ export interface Ports {
  * The arguments of each process, which runs with the layout's folder as its working directory.
  *
  * etcd listens on a unix socket inside that private folder: no port to collide on, and no other user can reach it.
- * Its advertised URLs must look like TCP, but in a cluster of one nobody calls them.
+ * Its advertised URLs must look like TCP, but in a cluster of one they are never called.
  * The API server listens on 127.0.0.1 only; it makes its own certificate in the certificates folder on the first start.
  *
  * @param isAudited the API server keeps a log of what ServiceAccounts ask it for

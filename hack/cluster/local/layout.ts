@@ -21,7 +21,7 @@ export const PARTS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube
 
 export type Part = (typeof PARTS)[number]
 
-/** Who talks to the API server. People and tests are `admin`. */
+/** Users of the API server. People and tests are `admin`. */
 export const USERS = {
   admin: { name: 'muster-admin', groups: ['system:masters'] },
   'kube-controller-manager': { name: 'system:kube-controller-manager', groups: [] },

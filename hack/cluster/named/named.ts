@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import lockfile from 'proper-lockfile'
 import type { Say } from '../../cache/make-once.ts'
 import { CONTROL_PLANE } from '../../controlplane/binaries.ts'
 import { ensureBinaries } from '../../gobuild/build.ts'
 import { signalGroup } from '../../process/child.ts'
 import { type Identity, identify, isRunning } from '../../process/identity.ts'
+import { takeLock } from '../../process/lock.ts'
 import { kubectl } from '../kubectl.ts'
 import { startLocalControlPlane } from '../local/controlplane.ts'
 import { applyNode } from '../local/node.ts'
@@ -79,7 +79,12 @@ export const stopNamed = (name: string): Promise<'stopped' | 'not running'> =>
 const exclusively = async <T>(work: () => Promise<T>): Promise<T> => {
   const folder = join(stateFolder(), 'clusters')
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const release = await lockfile.lock(folder, { stale: 20_000, retries: { forever: true, factor: 1, minTimeout: 300 } })
+  const release = await takeLock(join(folder, '..', 'clusters.lock'), {
+    onLost: () =>
+      console.error(
+        'The clock was set or the machine slept: another command may start or stop clusters at the same time',
+      ),
+  })
   try {
     return await work()
   } finally {

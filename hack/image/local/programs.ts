@@ -23,7 +23,7 @@ export const programs = async (...files: readonly string[]): Promise<Entries> =>
   return Object.fromEntries([...files, ...libraries.flat()].map((path) => [path, { from: path }]))
 }
 
-/** Users by their numbers, for programs that want to know their name; everybody's folder. */
+/** Users by their numbers, for programs that want to know their name; a folder for all. */
 export const users = (numbers: Readonly<Record<string, number>>): Entries => {
   const all = Object.entries({ root: 0, ...numbers })
   return {

@@ -1,20 +1,14 @@
 /** Changes one operator of a module that decides, runs its unit tests, and says which of these mutants they did not notice. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { signalGroup } from '../../process/child.ts'
-import { forgetGroup, guardGroup } from '../../process/reaper.ts'
 import { copyCheckout } from './checkout-copy.ts'
 import { decidingModules, type Module } from './modules.ts'
 import { type Mutant, mutantsOf, mutate } from './mutants.ts'
 import { pick } from './pick.ts'
+import { startTester, type Tester } from './tester.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
-
-/** Milliseconds; a mutant whose loop has no end is noticed by that. */
-const PATIENCE = 120_000
 
 interface Candidate {
   readonly module: Module
@@ -37,33 +31,13 @@ const candidates = async (parts: readonly string[]): Promise<readonly Candidate[
 const describe = ({ module, mutant }: Candidate): string =>
   `${module.path}:${mutant.line} ${mutant.from} -> ${mutant.to === '' ? 'nothing' : mutant.to}`
 
-/** Whether these tests pass in a copy of the checkout. */
-const pass = async (folder: string, tests: string): Promise<boolean> => {
-  const args = [
-    join(ROOT, 'node_modules/vitest/vitest.mjs'),
-    'run',
-    '--project=unit',
-    '--bail=1',
-    '--reporter=dot',
-    tests,
-  ]
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: 'ignore', detached: true })
-  await once(child, 'spawn')
-  const group = child.pid as number
-  guardGroup(group)
-  const timer = setTimeout(() => signalGroup(group, 'SIGKILL'), PATIENCE)
-  const [code] = await once(child, 'exit')
-  clearTimeout(timer)
-  forgetGroup(group)
-  return code === 0
-}
-
-const isNoticed = async (folder: string, { module, mutant }: Candidate): Promise<boolean> => {
+const isNoticed = async (folder: string, tester: Tester, { module, mutant }: Candidate): Promise<boolean> => {
   const file = join(folder, module.path)
   const source = await readFile(file, 'utf8')
+  for (const tests of module.tests) await tester.checkUnchanged(module.path, tests)
   await writeFile(file, mutate(source, mutant))
   try {
-    for (const tests of module.tests) if (!(await pass(folder, tests))) return true
+    for (const tests of module.tests) if (!(await tester.passes({ changed: module.path, tests }))) return true
     return false
   } finally {
     await writeFile(file, source)
@@ -96,8 +70,9 @@ export const tryMutants = async (
   const waiting = chosen.values()
   const work = async (): Promise<void> => {
     await using copy = await copyCheckout(ROOT)
+    using tester = startTester(copy.folder)
     for (const candidate of waiting) {
-      const noticed = await isNoticed(copy.folder, candidate)
+      const noticed = await isNoticed(copy.folder, tester, candidate)
       done++
       if (!noticed) {
         survived++

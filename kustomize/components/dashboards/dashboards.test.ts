@@ -1,4 +1,4 @@
-/** A panel on a metric that nobody serves is empty for ever, and one that PromQL can't read shows an error: neither is shipped. */
+/** A panel on a metric that is not served is empty for ever, and one that PromQL can't read shows an error: neither is shipped. */
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** An alert on a metric that nobody serves never fires: names and labels are held to what is registered, and promtool makes each fire. */
+/** An alert on a metric that is not served never fires: names and labels are held to what is registered, and promtool makes each fire. */
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,10 +37,10 @@ describe.each(globSync('*-alerts.yaml', { cwd: here }))('%s', (file) => {
   })
 })
 
-test('a name that nobody serves, and a label that its series lack, are found', () => {
+test('a name that is not served, and a label that its series lack, are found', () => {
   expect(unserved('sum by (shard) (hyperfleet_api_requests_total{path="/"}) > muster_nothing', known)).toEqual([
     'hyperfleet_api_requests_total has no label shard',
-    'nobody serves muster_nothing',
+    'muster_nothing is not served',
   ])
   expect(unserved('up == 0', known)).toEqual(['up == 0 names no metric of Muster'])
 })

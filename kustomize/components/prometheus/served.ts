@@ -52,7 +52,7 @@ export const served = (): Served => {
   return new Map([...managers, ...ofTheApi()].flatMap(seriesOf))
 }
 
-/** What an expression names that nobody serves, or groups and matches by a label that its series do not have; empty when all is well. */
+/** What an expression names that is not served, or groups and matches by a label that its series do not have; empty when all is well. */
 export const unserved = (expression: string, known: Served): readonly string[] => {
   const names = expression.match(
     /\b(?:hyperfleet|muster|hive|controller_runtime|workqueue|leader_election|rest_client)_\w+/g,
@@ -63,7 +63,7 @@ export const unserved = (expression: string, known: Served): readonly string[] =
   const labels = [...grouped, ...matched].filter((label) => !SCRAPED.has(label))
   return names.flatMap((name) => {
     const own = known.get(name)
-    if (own === undefined) return [`nobody serves ${name}`]
+    if (own === undefined) return [`${name} is not served`]
     return labels.filter((label) => !own.has(label)).map((label) => `${name} has no label ${label}`)
   })
 }

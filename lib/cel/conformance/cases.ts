@@ -107,14 +107,14 @@ const integer = (text: string): number | bigint => {
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
-/** @param given whether the value is an input, where uint needs its class; results are plain numbers */
-const read = (value: ValueJson, given: boolean): unknown => {
+/** @param isInput whether the value is an input, where uint needs its class; results are plain numbers */
+const read = (value: ValueJson, isInput: boolean): unknown => {
   const [[kind, content] = ['nullValue', null]] = Object.entries(value)
   switch (kind) {
     case 'int64Value':
       return integer(String(content))
     case 'uint64Value':
-      return given ? new UnsignedInt(BigInt(String(content))) : integer(String(content))
+      return isInput ? new UnsignedInt(BigInt(String(content))) : integer(String(content))
     case 'doubleValue':
       return Number(content)
     case 'bytesValue':
@@ -122,10 +122,10 @@ const read = (value: ValueJson, given: boolean): unknown => {
     case 'nullValue':
       return null
     case 'listValue':
-      return ((content as { values?: ValueJson[] }).values ?? []).map((element) => read(element, given))
+      return ((content as { values?: ValueJson[] }).values ?? []).map((element) => read(element, isInput))
     case 'mapValue': {
       const entries = (content as { entries?: { key: ValueJson; value: ValueJson }[] }).entries ?? []
-      const map = new Map(entries.map((entry) => [read(entry.key, given), read(entry.value, given)]))
+      const map = new Map(entries.map((entry) => [read(entry.key, isInput), read(entry.value, isInput)]))
       return [...map.keys()].every((key) => typeof key === 'string') ? Object.fromEntries(map) : map
     }
     case 'objectValue': {

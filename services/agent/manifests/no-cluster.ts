@@ -1,3 +1,4 @@
+import { untilAborted } from '#lib/abort/until-aborted.ts'
 import type { ReportPhase, WorkloadRunner } from '../workload-runner.ts'
 import { readApplied } from './runner.ts'
 
@@ -15,5 +16,5 @@ export const noCluster: WorkloadRunner = {
 
 const wait = async (report: ReportPhase, signal: AbortSignal): Promise<void> => {
   report('Failed', MESSAGE)
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await untilAborted(signal)
 }

@@ -33,16 +33,16 @@ const identityOf = ({ apiVersion, kind, namespace = '', name }: ObjectName): str
 /** Those that left the list, the last one first. */
 export const findRemovedObjects = (
   applied: readonly ObjectName[],
-  wanted: readonly ObjectName[],
+  desired: readonly ObjectName[],
 ): readonly ObjectName[] => {
-  const kept = new Set(wanted.map(identityOf))
+  const kept = new Set(desired.map(identityOf))
   return applied.filter((one) => !kept.has(identityOf(one))).toReversed()
 }
 
 /** Both, each once. */
-export const union = (applied: readonly ObjectName[], wanted: readonly ObjectName[]): readonly ObjectName[] => [
-  ...findRemovedObjects(applied, wanted).toReversed(),
-  ...wanted,
+export const union = (applied: readonly ObjectName[], desired: readonly ObjectName[]): readonly ObjectName[] => [
+  ...findRemovedObjects(applied, desired).toReversed(),
+  ...desired,
 ]
 
 const FIRST = ['Namespace', 'CustomResourceDefinition']

@@ -100,7 +100,9 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
       for (const manifest of manifests) {
         const found = await api.read(nameOf(manifest), signal)
         if (found === undefined) {
-          log.warn('somebody deleted an object: it is applied again', { object: formatObjectName(nameOf(manifest)) })
+          log.warn('an object was deleted by another client: it is applied again', {
+            object: formatObjectName(nameOf(manifest)),
+          })
           await applyOne(placement, manifest, signal)
         }
         objects.push(found ?? { ...manifest, metadata: { ...manifest.metadata, generation: 1 } })
@@ -156,7 +158,7 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
         signal,
       ),
     async stop() {
-      // Objects live in their cluster, whoever applied them.
+      // Objects live in their cluster, also when the agent that applied them is gone.
     },
   }
 }

@@ -1,8 +1,11 @@
 /** The agent's connection to NATS: it comes and goes, and what runs on the device does not mind. */
+
 import { type Authenticator, AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { AgentErrors } from '../errors.ts'
 import { inboxOf } from './inbox.ts'
 
 export interface ConnectOptions {
@@ -15,12 +18,7 @@ export interface ConnectOptions {
 }
 
 /** NATS is there and does not let this device in. */
-export class RefusedError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'RefusedError'
-  }
-}
+export class RefusedError extends errorOf<AgentErrors>('RefusedError') {}
 
 const RETRY_DELAY_MS = 1_000
 

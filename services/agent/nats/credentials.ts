@@ -1,8 +1,11 @@
 /** How an agent authenticates. AGENT-19. */
+
 import { readFile } from 'node:fs/promises'
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator } from '@nats-io/transport-node'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AgentErrors } from '../errors.ts'
 
-/** Files, as flags name them; none of them for a server that asks nobody. */
+/** Files, as flags name them; none of them for a server without authentication. */
 export interface CredentialFiles {
   /** A seed of an nkey (`SU…`), or a `.creds` file with a JWT and a seed. */
   readonly creds: string | undefined
@@ -10,12 +13,7 @@ export interface CredentialFiles {
 }
 
 /** A file that holds no credentials; the message says what should be in it. */
-export class CredentialsError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'CredentialsError'
-  }
-}
+export class CredentialsError extends errorOf<AgentErrors>('CredentialsError') {}
 
 /** Undefined when nothing is to be proved. @throws CredentialsError */
 export const readAuthenticator = async (files: CredentialFiles): Promise<Authenticator | undefined> => {

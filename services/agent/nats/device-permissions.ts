@@ -3,7 +3,7 @@
  *
  * Watching goes by a consumer whose filter is a part of the subject that creates it: the server refuses one whose filter is
  * another. Reading by sequence, listing, purging and everything about streams has subjects that are not here. A device can't
- * read the states it wrote either, so nothing that it made up can be sent on to somebody else by a server's answer.
+ * read the states it wrote either, so nothing that it made up can be sent on to another client by a server's answer.
  */
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey, keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'

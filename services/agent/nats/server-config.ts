@@ -1,4 +1,4 @@
-/** The part of nats-server's configuration that says who may sign in, and what they may do. Pure. */
+/** The part of nats-server's configuration with the users that may sign in, and what they may do. Pure. */
 import { devicePermissions, type Permissions } from './device-permissions.ts'
 
 /** Public nkeys: `U…`. */
@@ -23,7 +23,7 @@ const device = (name: string, nkey: string, { publish, subscribe }: Permissions)
 /** For `include` in the configuration of a server that has JetStream. The order is that of the names. */
 export const buildServerConfig = ({ operator, devices }: Users): string => {
   const sorted = [...devices].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `# Written by "muster fleet credentials": who may sign in. Include it in nats-server's configuration.
+  return `# Written by "muster fleet credentials": the users that may sign in. Include it in nats-server's configuration.
 authorization {
   users: [
     # muster manager

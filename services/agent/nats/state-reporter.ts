@@ -2,7 +2,7 @@
 import type { KV } from '@nats-io/kv'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Info, infoCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
-import { isStaleWrite } from '#lib/nats/stale-write.ts'
+import { isStaleWrite, presentRevision } from '#lib/nats/stale-write.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -32,6 +32,9 @@ export class StateReporter {
   readonly #states = new Map<string, ReportedState>()
   readonly #removals = new Map<string, Removal>()
   readonly #unsent = new Set<string>()
+  /** Of the buckets: what was written last of each state. */
+  readonly #revisions = new Map<string, number>()
+  #infoRevision = 0
   #isInfoSent = false
   /** Counts the looks at states: each one is at another key. */
   #checks = 0
@@ -70,17 +73,23 @@ export class StateReporter {
   }
 
   /**
-   * Says everything again when a bucket has lost it, as one that was made anew: nobody tells a device. Looks at the info and at one
-   * state, each time at another one. @throws what NATS answers
+   * Says everything again when a bucket has lost it, as one that was made anew or restored from a backup: no message tells a device.
+   * Looks at the info and at one state, each time at another one. AGENT-25. @throws what NATS answers
    */
   async checkStored({ state, info }: ReportBuckets): Promise<void> {
     const sent = [...this.#states].filter(([key]) => !this.#unsent.has(key))
     const [key, reported] = sent[this.#checks++ % sent.length] ?? []
     const isLost =
-      (this.#isInfoSent && (await putIfMissing(info, deviceKey(this.#device), infoCodec.encode(this.#info, 0)))) ||
+      (this.#isInfoSent &&
+        (await isOvertaken(info, deviceKey(this.#device), infoCodec.encode(this.#info, 0), this.#infoRevision))) ||
       (key !== undefined &&
         reported !== undefined &&
-        (await putIfMissing(state, key, stateCodec.encode(reported.state, reported.generation))))
+        (await isOvertaken(
+          state,
+          key,
+          stateCodec.encode(reported.state, reported.generation),
+          this.#revisions.get(key) ?? 0,
+        )))
     if (isLost) this.resendAll()
   }
 
@@ -105,32 +114,38 @@ export class StateReporter {
 
   async #send({ state, info }: ReportBuckets, signal: AbortSignal): Promise<void> {
     if (!this.#isInfoSent) {
-      await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
+      this.#infoRevision = await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
       this.#isInfoSent = true
     }
     for (const key of this.#unsent) {
       if (signal.aborted) return
       const reported = this.#states.get(key)
       const removal = this.#removals.get(key)
-      if (reported !== undefined) await state.put(key, stateCodec.encode(reported.state, reported.generation))
+      if (reported !== undefined)
+        this.#revisions.set(key, await state.put(key, stateCodec.encode(reported.state, reported.generation)))
       else if (removal !== undefined) await state.delete(key)
       if (this.#states.get(key) === reported) this.#unsent.delete(key)
       if (reported === undefined && removal !== undefined) {
         this.#removals.delete(key)
+        this.#revisions.delete(key)
         removal.done()
       }
     }
   }
 }
 
-/** Whether the bucket had nothing of the key; then it has the bytes. A device may not read, so it asks by a write that only such a key takes. */
-const putIfMissing = async (bucket: KV, key: string, bytes: Uint8Array): Promise<boolean> => {
+/**
+ * Whether the last value of the key is not the one that this device wrote. A device may not read, so it asks by a write that only a
+ * key without a value takes: the refusal names the revision that the key has.
+ */
+const isOvertaken = async (bucket: KV, key: string, bytes: Uint8Array, revision: number): Promise<boolean> => {
   try {
     await bucket.put(key, bytes, { previousSeq: 0 })
     return true
   } catch (error) {
-    if (isStaleWrite(error)) return false
-    throw error
+    if (!isStaleWrite(error)) throw error
+    const found = presentRevision(error)
+    return found !== undefined && found !== revision
   }
 }
 

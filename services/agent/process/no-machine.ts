@@ -1,3 +1,4 @@
+import { untilAborted } from '#lib/abort/until-aborted.ts'
 import type { WorkloadRunner } from '../workload-runner.ts'
 
 const MESSAGE = 'this device is a cluster, not a machine: give it KubernetesManifests'
@@ -6,7 +7,7 @@ const MESSAGE = 'this device is a cluster, not a machine: give it KubernetesMani
 export const noMachine: WorkloadRunner = {
   async run(_place, _score, report, signal) {
     report('Failed', MESSAGE)
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    await untilAborted(signal)
   },
   async remove() {},
   async stop() {},

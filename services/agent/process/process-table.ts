@@ -1,4 +1,4 @@
-/** The processes of this machine, as far as an agent must know them: who is who after the agent itself was killed. */
+/** The processes of this machine, as far as an agent must know them: which is which after the agent itself was killed. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -15,7 +15,7 @@ export const WORKLOAD_VARIABLE = 'MUSTER_WORKLOAD'
 
 const isLinux = process.platform === 'linux'
 
-/** Who has this number now; undefined when nobody has, or only what is left of one that ended. */
+/** The process that has this number now; undefined when none has, or only what is left of one that ended. */
 export const identify = (pid: number): Promise<ProcessIdentity | undefined> => (isLinux ? fromProc(pid) : fromPs(pid))
 
 export const isAlive = async ({ pid, started }: ProcessIdentity): Promise<boolean> =>
@@ -28,8 +28,8 @@ export const identityOf = async (pid: number): Promise<ProcessIdentity> => {
 }
 
 /**
- * Whether the number is still that of the group that it leads or led. It is given to nobody else while anything of the group
- * lives: who has it otherwise, or has it after a restart of the machine, is a stranger.
+ * Whether the number is still that of the group that it leads or led. It is given to no other while anything of the group
+ * lives: a process that has it otherwise, or has it after a restart of the machine, is a stranger.
  */
 export const ownsGroup = async ({ pid, started }: ProcessIdentity): Promise<boolean> => {
   if (!isLinux) return [undefined, started].includes((await fromPs(pid))?.started)

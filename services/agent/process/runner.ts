@@ -7,10 +7,12 @@
  *
  * A program outlives its agent. The next agent takes it over when it is the one that is wanted, and ends it otherwise.
  */
+
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'
@@ -134,10 +136,9 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
     report: ReportPhase,
     signal: AbortSignal,
   ): Promise<string | undefined> => {
-    const over = new AbortController()
+    using over = new AbortScope(signal)
     if (life.child === undefined) report('Running')
-    const settled =
-      life.child === undefined ? undefined : reportWhenSteady(report, AbortSignal.any([signal, over.signal]))
+    const settled = life.child === undefined ? undefined : reportWhenSteady(report, over.signal)
     const how = await end(life, signal)
     over.abort()
     await settled
@@ -180,8 +181,8 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
   return {
     async run(placement, score, report, signal) {
       const file = outputFile(placement)
-      const over = new AbortController()
-      const short = rotateOutput(file, clock, AbortSignal.any([signal, over.signal]))
+      const over = new AbortScope(signal)
+      const short = rotateOutput(file, clock, over.signal)
       try {
         await superviseProgram(placement, score, report, signal)
       } finally {

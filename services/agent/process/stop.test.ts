@@ -39,7 +39,7 @@ const led = () => group([ANSWERS])
 /** One whose leader has ended: what it started is left. */
 const orphaned = () => group(['sh -c "$0" &', ANSWERS])
 
-/** Whoever was killed before says nothing more. */
+/** What was killed before says nothing more. */
 const answers = async ({ member, output }: Group): Promise<boolean> => {
   if (output.closed) return false
   const answer = Promise.race([once(output, 'data').then(() => true), once(output, 'close').then(() => false)])

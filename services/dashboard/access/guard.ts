@@ -1,4 +1,4 @@
-/** Access to the dashboard: for users whose token the API server knows, and who may `get` the path /dashboard. FLEET-57. */
+/** Access to the dashboard: for users whose token the API server knows and that may `get` the path /dashboard. FLEET-57. */
 import { createHash } from 'node:crypto'
 import { type AuthorizationResult, authorize, type NonResourceAttributes } from '#operator/authorization.ts'
 import type { Transport } from '#operator/client/transport.ts'

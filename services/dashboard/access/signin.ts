@@ -5,7 +5,7 @@ import { DASHBOARD_RIGHT } from './guard.ts'
 /** Asks for a token. @param problem with the one that was given */
 export const renderSignIn = (problem: string | undefined): Markup => html`
 ${problem === undefined ? undefined : html`<p id="problem" class="problem">${problem}</p>`}
-<p>Whoever may <code>${DASHBOARD_RIGHT.verb}</code> the path <code>${DASHBOARD_RIGHT.path}</code> of the API server may look. Make a token, such as</p>
+<p>A user that may <code>${DASHBOARD_RIGHT.verb}</code> the path <code>${DASHBOARD_RIGHT.path}</code> of the API server may look. Make a token, such as</p>
 ${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system')}
 <form class="sign-in" method="post" action="/sign-in">
 <label for="token">Token</label>
@@ -14,12 +14,12 @@ ${command('kubectl create token muster-dashboard-viewer -n hyperfleet-system')}
 }>
 <button>Sign in</button></form>`
 
-/** Says who is not let in, and how to change that. */
+/** Says which user is not let in, and how to change that. */
 export const renderForbidden = (viewer: string): Markup => html`
 <p>The API server knows you as <code>${viewer}</code>, who may not <code>${DASHBOARD_RIGHT.verb}</code> the path <code>${DASHBOARD_RIGHT.path}</code>.</p>
-<p>Somebody who may write ClusterRoleBindings can let you in:</p>
+<p>An administrator (a user that may write ClusterRoleBindings) can let you in:</p>
 ${command(bindingLine(viewer))}
-<form method="post" action="/sign-out"><button>Sign in as somebody else</button></form>`
+<form method="post" action="/sign-out"><button>Sign in as another user</button></form>`
 
 /** `system:serviceaccount:ns:name` is a ServiceAccount, everything else a user. */
 export const bindingLine = (viewer: string): string => {

@@ -1,4 +1,4 @@
-/** Who sent a request, and whether it may be answered. FLEET-57. */
+/** The user that sent a request, and whether it may be answered. FLEET-57. */
 import type { FastifyRequest } from 'fastify'
 import { isLoopbackHost } from '#operator/binding.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -7,7 +7,7 @@ import type { Guard } from './guard.ts'
 import type { Sessions } from './sessions.ts'
 import { renderForbidden, renderSignIn } from './signin.ts'
 
-/** How often it is asked whether who has a page open may still look: as long as the API server's answer holds. */
+/** How often it is asked whether a viewer with an open page may still look: as long as the API server's answer holds. */
 const RIGHT_RECHECK_INTERVAL = '1m'
 
 /**
@@ -49,7 +49,7 @@ export const authenticateViewer = async (
   )
 }
 
-/** Until the viewer may not look any more, or the signal aborts. While nobody can say, the page stays open. */
+/** Until the viewer may not look any more, or the signal aborts. While the API server can't answer, the page stays open. */
 export const waitUntilForbidden = async (
   request: FastifyRequest,
   guard: Guard,
@@ -74,6 +74,6 @@ export const requireKnownToken = async (guard: Guard, token: string) => {
     const problem = 'the API server does not know this token: it is wrong, or has expired'
     throw new HttpError(401, 'Sign in', problem, renderSignIn(problem))
   }
-  if (verdict.kind === 'unavailable') throw new HttpError(503, 'Nobody can be let in', verdict.reason)
+  if (verdict.kind === 'unavailable') throw new HttpError(503, 'No viewer can be let in', verdict.reason)
   return verdict
 }

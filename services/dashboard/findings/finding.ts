@@ -2,7 +2,7 @@
 import { type KubeObject, keyOf, type Resource } from '#operator/model/resource.ts'
 
 /**
- * Act: it stays so until somebody does something. Look: something is wrong, and may mend itself. Wait: it takes its time.
+ * Act: it stays so until a person does something. Look: something is wrong, and may mend itself. Wait: it takes its time.
  * In this order they are shown.
  */
 export const SEVERITIES = ['Act', 'Look', 'Wait'] as const
@@ -18,7 +18,7 @@ export interface Finding {
   /** One word, as conditions have it. */
   readonly reason: string
   readonly message: string
-  /** RFC 3339; undefined when nobody knows. */
+  /** RFC 3339; undefined when that is unknown. */
   readonly since: string | undefined
   /** The line to look further with. */
   readonly kubectl: string

@@ -60,7 +60,7 @@ export const deploymentFindings = (
       ...subject,
       severity: 'Act',
       reason: 'AwaitsApproval',
-      message: rollout.message ?? `batch ${rollout.batch} waits for somebody to approve it`,
+      message: rollout.message ?? `batch ${rollout.batch} waits for approval`,
       since: rollout.batchStartedAt,
       kubectl: `kubectl annotate ${KIND} ${name} -n ${namespace} --overwrite fleet.nationtech.io/approve-batch=${approvalOf(rollout.batch + 1, rollout)}`,
     })
@@ -77,7 +77,7 @@ export const deploymentFindings = (
   return rollout?.phase === 'Suspended' ? found : [...conditions, ...found]
 }
 
-/** One finding for all devices that are away: a fleet has many, and nobody reads a thousand lines. */
+/** One finding for all devices that are away: a fleet has many, and a thousand lines are not read. */
 export const deviceFindings = (devices: readonly DeviceRow[]): readonly Finding[] => {
   const away = devices.filter((device) => deviceStateOf(device) === 'offline')
   if (away.length === 0) return []

@@ -16,7 +16,7 @@ const partial = (target: string, swap: 'innerMorph' | 'outerMorph', body: Markup
 
 /**
  * The sections that differ; all of them when there are others than before.
- * @param before Undefined when nobody knows what is shown.
+ * @param before Undefined when it is unknown what is shown.
  */
 export const changesSince = (before: SectionDigests | undefined, now: RenderedPage): Markup | undefined => {
   const shown = sectionDigests(now)

@@ -1,5 +1,7 @@
 /** Pages that are open and get their changes. */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Guard } from '../access/guard.ts'
@@ -31,10 +33,11 @@ export const createOpenStreams = ({ guard, sessions, clock, log, stopping }: Ope
       throw new HttpError(503, 'Too many pages are open', `${MAX_STREAMS} pages are open already: close some`)
     reply.hijack()
     const response = reply.raw
-    const left = new AbortController()
-    response.once('close', () => left.abort())
-    // It may have left while it was asked who it is: then nobody says so any more.
-    if (response.closed) left.abort()
+    using open = new AbortScope(stopping)
+    const { signal } = open
+    response.once('close', () => open.abort())
+    // It may have left while its token was reviewed: then no event tells of it any more.
+    if (response.closed) open.abort()
     response.writeHead(200, {
       ...SECURITY_HEADERS,
       'content-type': 'text/event-stream',
@@ -42,8 +45,7 @@ export const createOpenStreams = ({ guard, sessions, clock, log, stopping }: Ope
       'x-accel-buffering': 'no',
     })
     const { 'muster-live': seen } = request.headers
-    const signal = AbortSignal.any([left.signal, stopping])
-    if (guard !== undefined) void waitUntilForbidden(request, guard, sessions, clock, signal).then(() => left.abort())
+    if (guard !== undefined) void waitUntilForbidden(request, guard, sessions, clock, signal).then(() => open.abort())
     streams++
     try {
       await streamPage({

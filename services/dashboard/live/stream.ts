@@ -49,7 +49,7 @@ export const streamPage = async ({ response, sources, clock, signal, seen, open 
       if (change !== undefined) send(change)
       shown = sectionDigests(opened)
     }
-    // It clears itself, by asking; only its coming has to be told. After a reconnect nobody knows what is shown.
+    // It clears itself, by asking; only its coming has to be told. After a reconnect it is unknown what is shown.
     const recovery = readRecovery(sources.fleet())
     if (isShown(recovery) && wasBannerShown !== true) send(bannerChange(renderBanner(recovery, clock.now())))
     wasBannerShown = isShown(recovery)
@@ -59,7 +59,7 @@ export const streamPage = async ({ response, sources, clock, signal, seen, open 
   draw()
   for (let ticks = 1; !signal.aborted; ticks++) {
     await clock.sleep(TICK_MS, signal)
-    // Whoever reads slowly gets the newest when it has read the rest.
+    // A slow reader gets the newest when it has read the rest.
     if (signal.aborted || response.writableNeedDrain) continue
     if (ticks % TICKS_OF_AGES === 0) response.write(': still here\n\n')
     else if (!changes.taken()) continue

@@ -18,7 +18,7 @@ interface Attention {
 }
 
 const WORDS: Readonly<Record<Severity, readonly [Tone, string, string]>> = {
-  Act: ['bad', 'Act', 'stays so until somebody does something'],
+  Act: ['bad', 'Act', 'stays so until a person does something'],
   Look: ['warn', 'Look', 'is wrong, and may mend itself'],
   Wait: ['busy', 'Wait', 'takes its time'],
 }

@@ -1,4 +1,4 @@
-/** Claims: who waits for a cluster, and who has one. */
+/** Claims: which wait for a cluster, and which have one. */
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { html } from '#lib/markup/markup.ts'
 import { type Condition, findCondition } from '#operator/model/conditions.ts'
@@ -133,7 +133,7 @@ export const claim = page<ClaimDetail>({
     if (found === undefined) return undefined
     return {
       ...rowOf(found),
-      subjects: (found.spec.subjects ?? []).map(({ kind, name: who }) => `${kind} ${who}`),
+      subjects: (found.spec.subjects ?? []).map(({ kind, name }) => `${kind} ${name}`),
       conditions: found.status?.conditions ?? [],
       kubectl: describeLine(ClusterClaim, found.metadata),
     }

@@ -1,4 +1,4 @@
-/** Deployments: how their devices do, where each rollout stands, and who holds it up. */
+/** Deployments: how their devices do, where each rollout stands, and which devices hold it up. */
 
 import type { DeploymentRow, PlacementPhase, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
@@ -161,12 +161,9 @@ export const deployment = page<DeploymentDetail>({
     const placements = fleet
       .ofDeployment(key)
       .filter(
-        ({ device, standing, message }) =>
-          fits(`${device} ${message ?? ''}`) && (selected === null || standing === selected),
+        ({ device, phase, message }) => fits(`${device} ${message ?? ''}`) && (selected === null || phase === selected),
       )
-      .toSorted(
-        (a, b) => WORST_FIRST.indexOf(a.standing) - WORST_FIRST.indexOf(b.standing) || (a.device < b.device ? -1 : 1),
-      )
+      .toSorted((a, b) => WORST_FIRST.indexOf(a.phase) - WORST_FIRST.indexOf(b.phase) || (a.device < b.device ? -1 : 1))
     return {
       ...row,
       selector: object && formatSelector(selectorOf(object.spec.targetSelector)),
@@ -217,8 +214,8 @@ export const deployment = page<DeploymentDetail>({
           caption: 'Devices of this Deployment, the worst first',
           columns: [
             { name: 'Device', cell: ({ device }) => html`<a href="${pathTo('devices', device)}">${device}</a>` },
-            { name: 'State', cell: ({ standing }) => state(PLACEMENT_TONES[standing], standing) },
-            { name: 'Given', isNumber: true, cell: ({ given }) => given },
+            { name: 'State', cell: ({ phase }) => state(PLACEMENT_TONES[phase], phase) },
+            { name: 'Given', isNumber: true, cell: ({ givenRevision }) => givenRevision },
             { name: 'Has', isNumber: true, cell: ({ answered }) => answered },
             { name: 'Said', isNumber: true, cell: ({ at }) => age(at, now) },
             { name: 'Message', isWide: true, cell: ({ message }) => message },

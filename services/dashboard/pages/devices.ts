@@ -1,4 +1,4 @@
-/** Devices: who is there, who is not, and what runs on each. */
+/** Devices: which are online, which are not, and what runs on each. */
 
 import type { DeviceRow, PlacementRow } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
@@ -148,8 +148,8 @@ export const device = page<DeviceDetail>({
             name: 'Deployment',
             cell: ({ deployment }) => html`<a href="${objectPath('deployments', deployment)}">${deployment}</a>`,
           },
-          { name: 'State', cell: ({ standing }) => state(PLACEMENT_TONES[standing], standing) },
-          { name: 'Given', isNumber: true, cell: ({ given }) => given },
+          { name: 'State', cell: ({ phase }) => state(PLACEMENT_TONES[phase], phase) },
+          { name: 'Given', isNumber: true, cell: ({ givenRevision }) => givenRevision },
           { name: 'Has', isNumber: true, cell: ({ answered }) => answered },
           { name: 'Said', isNumber: true, cell: ({ at }) => age(at, now) },
           { name: 'Message', isWide: true, cell: ({ message }) => message },

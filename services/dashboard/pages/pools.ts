@@ -31,7 +31,7 @@ const ENTRY_TONES: Readonly<Record<EntryStatus, Tone>> = {
 interface PoolRow {
   readonly key: string
   readonly stand: Readiness
-  readonly size: { readonly wanted: number; readonly ready: number; readonly standby: number; readonly all: number }
+  readonly size: { readonly desired: number; readonly ready: number; readonly standby: number; readonly all: number }
   readonly claimed: number
   /** Undefined for a pool without inventory. */
   readonly inventory: Readonly<Partial<Record<EntryStatus, number>>> | undefined
@@ -45,7 +45,7 @@ const rowOf = (pool: ClusterPool): PoolRow => {
   return {
     key: keyOf(metadata),
     stand: summarizeConditions(pool),
-    size: { wanted: spec.size, ready: status?.ready ?? 0, standby: status?.standby ?? 0, all: status?.size ?? 0 },
+    size: { desired: spec.size, ready: status?.ready ?? 0, standby: status?.standby ?? 0, all: status?.size ?? 0 },
     claimed: status?.claimed ?? 0,
     inventory: counts && Object.fromEntries([...counts].map(([word, { length }]) => [word, length])),
     created: metadata.creationTimestamp,
@@ -84,7 +84,7 @@ export const pools = page<{ readonly pools: Listing<PoolRow> | undefined }>({
             {
               name: 'Ready',
               isNumber: true,
-              cell: ({ size }) => html`${size.ready + size.standby}<span class="dim">/${size.wanted}</span>`,
+              cell: ({ size }) => html`${size.ready + size.standby}<span class="dim">/${size.desired}</span>`,
             },
             { name: 'Claimed', isNumber: true, cell: ({ claimed }) => claimed },
             {
@@ -131,7 +131,7 @@ interface PoolDetail extends PoolRow {
 /** Clusters that one page names. */
 const MAX_CLUSTERS = 100
 
-/** What needs somebody first. */
+/** What needs a person comes first. */
 const ENTRY_ORDER: readonly EntryStatus[] = [
   'BrokenByConfiguration',
   'BrokenByCloud',
@@ -191,7 +191,7 @@ export const pool = page<PoolDetail>({
         id: 'state',
         body: html`${facts([
           ['State', html`${renderReadiness(model.stand)} <span class="message">${model.stand.message}</span>`],
-          ['Clusters', `${size.ready} run, ${size.standby} hibernate, ${size.all} of ${size.wanted} are there`],
+          ['Clusters', `${size.ready} run, ${size.standby} hibernate, ${size.all} of ${size.desired} are there`],
           ['Claimed', model.claimed],
           ['Usable customizations', model.summary],
           ['Pool version', model.poolVersion && html`<code>${model.poolVersion}</code>`],

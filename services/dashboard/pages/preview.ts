@@ -1,4 +1,4 @@
-/** Selector preview: which devices a Deployment with these labels would match, before anybody writes one. */
+/** Selector preview: which devices a Deployment with these labels would match, before one is written. */
 
 import { html } from '#lib/markup/markup.ts'
 import { matches, type Selector, SelectorError } from '#operator/model/selector.ts'

@@ -102,7 +102,7 @@ interface RunRow {
   readonly startedAt: string
   /** Milliseconds. */
   readonly duration: number
-  readonly gist: string
+  readonly summary: string
 }
 
 const runRow = (run: AdapterRun): RunRow => {
@@ -114,7 +114,7 @@ const runRow = (run: AdapterRun): RunRow => {
     mode,
     startedAt,
     duration,
-    gist: summarizeRun(run.trace),
+    summary: summarizeRun(run.trace),
   }
 }
 
@@ -146,7 +146,7 @@ export const task = page<TaskDetail>({
       book &&
       runsOf(book, key)
         .map(runRow)
-        .filter((run) => fits(`${run.resource} ${run.gist}`) && (selected === null || run.status === selected))
+        .filter((run) => fits(`${run.resource} ${run.summary}`) && (selected === null || run.status === selected))
     return {
       ...rowOf(found),
       suspended: spec.suspend,
@@ -200,7 +200,7 @@ export const task = page<TaskDetail>({
                   { name: 'Mode', cell: ({ mode }) => mode },
                   { name: 'Took', isNumber: true, cell: ({ duration }) => formatDuration(duration) },
                   { name: 'Ago', isNumber: true, cell: ({ startedAt }) => age(startedAt, now) },
-                  { name: 'What it came to', isWide: true, cell: (run) => run.gist },
+                  { name: 'What it came to', isWide: true, cell: (run) => run.summary },
                 ],
                 rows: runs.rows,
                 key: (row) => row.path,

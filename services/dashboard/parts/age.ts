@@ -20,7 +20,7 @@ export const ageOf = (at: Date, now: Date): string => {
   return passed < -MINUTE ? `in ${text}` : text
 }
 
-/** The age, with the moment itself for who points at it; a dash when nobody knows. @param at RFC 3339 */
+/** The age, with the moment itself as its tooltip; a dash when it is unknown. @param at RFC 3339 */
 export const age = (at: string | Date | undefined, now: Date): Markup => {
   const moment = at === undefined ? undefined : new Date(at)
   if (moment === undefined || Number.isNaN(moment.getTime())) return html`<span class="dim">–</span>`

@@ -66,5 +66,5 @@ export const conditionTable = (conditions: readonly Condition[] | undefined, now
     ],
     rows: conditions ?? [],
     key: ({ type }) => `condition-${type}`,
-    empty: 'Nobody has said anything about it yet.',
+    empty: 'It has no conditions yet.',
   })

@@ -15,10 +15,10 @@ export const PLACEMENT_TONES: Readonly<Record<PlacementPhase, Tone>> = {
 }
 
 export const placementParts = (counts: Readonly<Record<PlacementPhase, number>>): readonly Part[] =>
-  (Object.entries(PLACEMENT_TONES) as [PlacementPhase, Tone][]).map(([standing, tone]) => ({
+  (Object.entries(PLACEMENT_TONES) as [PlacementPhase, Tone][]).map(([phase, tone]) => ({
     tone,
-    word: standing,
-    count: counts[standing],
+    word: phase,
+    count: counts[phase],
   }))
 
 /** How a device does: as the worst of its Deployments, once it is there at all. In this order they are listed. */

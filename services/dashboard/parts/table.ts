@@ -10,7 +10,7 @@ export interface Column<R> {
 }
 
 export interface TableOptions<R> {
-  /** What the table holds, for those who hear it. */
+  /** What the table holds, for those who hear the page. */
   readonly caption: string
   readonly columns: readonly Column<R>[]
   readonly rows: readonly R[]

@@ -7,7 +7,7 @@ import { KeysUnavailable } from './keys.ts'
 import { ROLES, type Role } from './role.ts'
 import type { Headers } from './tenancy.ts'
 
-/** One who has shown a good token. */
+/** A caller that has shown a good token. */
 export interface Principal {
   /** Stamped on what they write. */
   readonly identity: { readonly identity: string } | { readonly missing: string }
@@ -17,7 +17,7 @@ export interface Principal {
 }
 
 export interface Authenticator {
-  /** Who sends a request. @throws Problem */
+  /** The caller that sends a request. @throws Problem */
   authenticate(headers: Headers): Promise<Principal>
 }
 

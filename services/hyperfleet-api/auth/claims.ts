@@ -12,7 +12,7 @@ export interface RoleMapping {
   readonly roles: readonly Role[]
 }
 
-/** Where an issuer's tokens say who the caller is. */
+/** Where an issuer's tokens name the caller. */
 export interface IdentityRules {
   /** Dotted path of a claim; `email`, else `sub`, when undefined. */
   readonly identityClaim?: string | undefined
@@ -36,7 +36,7 @@ const MAX_IDENTITY_CHARS = 256
 /** An identity, or why there is none. */
 export type Identity = { readonly identity: string } | { readonly missing: string }
 
-/** Who the caller is; it is stamped on what the caller writes. Go service: identity_claim, identity_claim_pattern. */
+/** The caller's identity; it is stamped on what the caller writes. Go service: identity_claim, identity_claim_pattern. */
 export const readIdentity = (claims: Claims, { identityClaim, identityPattern }: IdentityRules): Identity => {
   const name = identityClaim ?? (hasEmail(claims) ? 'email' : 'sub')
   const value = readClaim(claims, name)
@@ -52,7 +52,7 @@ export const checkIdentity = (value: string, where: string, pattern?: RegExp): I
   return { identity: value }
 }
 
-/** An address that its owner never confirmed may be somebody else's. OpenID Connect Core, section 5.1. */
+/** An address that its owner never confirmed may be another person's. OpenID Connect Core, section 5.1. */
 const hasEmail = ({ email, email_verified }: Claims): boolean =>
   typeof email === 'string' && email !== '' && email_verified !== false
 

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { errors, jwtVerify } from 'jose'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { ApiErrors } from '../errors.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Claims, IdentityRules, RoleRules } from './claims.ts'
 import { type KeyLocation, openKeySource } from './key-source.ts'
 import { createKeys, KeysUnavailable } from './keys.ts'
 
-/** One who issues tokens that this API takes. */
+/** An issuer of tokens that this API takes. */
 export interface IssuerSettings extends IdentityRules, RoleRules {
   /** What `iss` must be; or a file with a token of this issuer, such as the pod's own, whose `iss` says it. */
   readonly issuer: string | { readonly sameAsTokenFile: string }
@@ -24,19 +26,14 @@ export interface Issuer {
   verify(token: string): Promise<Claims>
 }
 
-/** What a token may be signed with: nothing symmetric, since who checks could then also sign. RFC 8725, section 3.1. */
+/** What a token may be signed with: nothing symmetric, since a checker could then also sign. RFC 8725, section 3.1. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 /** Seconds that clocks may differ. */
 const CLOCK_LEEWAY_SECONDS = 30
 
 /** Settings of an issuer that can't be used; the message says what to write instead. */
-export class IssuerSettingsError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'IssuerSettingsError'
-  }
-}
+export class IssuerSettingsError extends errorOf<ApiErrors>('IssuerSettingsError') {}
 
 /** @throws IssuerSettingsError */
 const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles }: IssuerSettings): void => {
@@ -85,7 +82,7 @@ export const openIssuer = async (settings: IssuerSettings, now: () => Date, log:
   }
 }
 
-/** Says what is wrong with a token, not how near it came: who sends it may be guessing. */
+/** Says what is wrong with a token, not how near it came: the sender may be guessing. */
 const explainRejection = (error: unknown): Problem => {
   if (error instanceof errors.JWTExpired) return new Problem('expiredToken', 'JWT token has expired')
   if (error instanceof errors.JWTClaimValidationFailed && error.reason === 'missing')

@@ -3,6 +3,7 @@ import { get as getPlain, type IncomingMessage } from 'node:http'
 import { get as getSecure } from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { JSONWebKeySet } from 'jose'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { KeySource } from './keys.ts'
 
 /** Where an issuer's keys are: a file, or a URL. */
@@ -10,7 +11,7 @@ export type KeyLocation =
   | { readonly file: string }
   | {
       readonly url: string
-      /** PEM file of who may certify the server; the public authorities when undefined. */
+      /** PEM file of the authorities that may certify the server; the public ones when undefined. */
       readonly caFile?: string | undefined
       /** File with a bearer token to ask with, read each time. */
       readonly tokenFile?: string | undefined
@@ -46,7 +47,8 @@ const fetchText = async ({ url, caFile, tokenFile }: Extract<KeyLocation, { url:
   const ca = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
   const get = url.startsWith('https:') ? getSecure : getPlain
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const request = get(url, { headers, ca, agent: false, signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }, resolve)
+  using limit = new AbortScope().within(FETCH_TIMEOUT_MS)
+  const request = get(url, { headers, ca, agent: false, signal: limit.signal }, resolve)
   request.once('error', reject)
   const response = await promise
   let size = 0

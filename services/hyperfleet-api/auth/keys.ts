@@ -1,5 +1,7 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { ApiErrors } from '../errors.ts'
 
 /** The public keys of an issuer. */
 export interface Keys {
@@ -10,10 +12,9 @@ export interface Keys {
 }
 
 /** Whether a token is good can't be told: its issuer's keys can't be had. */
-export class KeysUnavailable extends Error {
+export class KeysUnavailable extends errorOf<ApiErrors>('KeysUnavailable') {
   constructor(options?: ErrorOptions) {
     super('the keys of the issuer can’t be had', options)
-    this.name = 'KeysUnavailable'
   }
 }
 
@@ -28,7 +29,7 @@ export interface KeySource {
 export const KEY_CACHE_MS = {
   /** After so long they are read again, beside the requests: a key that its issuer took back is then no longer good. */
   refreshAfter: 5 * 60_000,
-  /** Between two reads: unknown keys are asked for by whoever sends a token. */
+  /** Between two reads: every sender of a token can ask for unknown keys. */
   minInterval: 10_000,
   /** Keys that could not be read again for so long are not trusted any more. */
   maxAge: 24 * 3_600_000,

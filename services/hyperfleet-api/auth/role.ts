@@ -1,5 +1,5 @@
 /**
- * Who may do what. A caller holds any number of roles; an operation names the least one that it needs.
+ * Which caller may do what. A caller holds any number of roles; an operation names the least one that it needs.
  *
  *   reader   reads resources, statuses and the change stream
  *   editor   … and creates, changes and deletes resources
@@ -12,7 +12,7 @@ export const ROLES = ['reader', 'editor', 'adapter', 'admin'] as const
 
 export type Role = (typeof ROLES)[number]
 
-/** The roles of one who is not asked who they are. */
+/** The roles of a caller that is not authenticated. */
 export const UNAUTHENTICATED_ROLES: readonly Role[] = ['admin']
 
 const HOLDERS: Readonly<Record<Role, readonly Role[]>> = {
@@ -22,6 +22,6 @@ const HOLDERS: Readonly<Record<Role, readonly Role[]>> = {
   admin: ['admin'],
 }
 
-/** May one who holds these roles do what needs that one? */
+/** May a caller with these roles do what needs that one? */
 export const permits = (needed: Role, held: readonly Role[]): boolean =>
   HOLDERS[needed].some((role) => held.includes(role))

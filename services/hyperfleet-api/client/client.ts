@@ -35,8 +35,10 @@ export interface PulseEvent {
   readonly resourceType: string
   readonly resourceId: string
   readonly reason: string
-  /** Who asks; only for an API that knows it. */
+  /** The caller's name; only for an API that knows it. */
   readonly source?: string
+  /** When the next pulse is meant to come, RFC 3339; only for an API that knows it. */
+  readonly nextTime?: string
 }
 
 export type Query = Readonly<Record<string, string | undefined>>

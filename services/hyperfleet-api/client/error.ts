@@ -1,5 +1,8 @@
 /** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready (SENTINEL-29). */
 
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../errors.ts'
+
 export type HyperFleetErrorReason =
   /** No answer in time, or one that says to come back: 5xx, 408, 429. */
   | 'APIUnreachable'
@@ -12,7 +15,7 @@ export type HyperFleetErrorReason =
   /** The answer is not what this API speaks. */
   | 'APIMalformed'
 
-export class HyperFleetError extends Error {
+export class HyperFleetError extends errorOf<ApiErrors>('HyperFleetError') {
   readonly reason: HyperFleetErrorReason
   /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined
@@ -25,7 +28,6 @@ export class HyperFleetError extends Error {
     options: ErrorOptions & { readonly status?: number; readonly retryAfter?: number | undefined } = {},
   ) {
     super(message, options)
-    this.name = 'HyperFleetError'
     this.reason = reason
     this.status = options.status
     this.retryAfter = options.retryAfter

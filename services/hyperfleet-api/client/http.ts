@@ -1,7 +1,9 @@
 /** Requests to a HyperFleet API, bounded in time and size; every error says which request failed. */
+
 import { readFile } from 'node:fs/promises'
 import { Agent, type Dispatcher } from 'undici'
-import { type Clock, timeLimit } from '#operator/model/clock.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError, reasonOfStatus } from './error.ts'
 
 export interface HttpOptions {
@@ -85,7 +87,8 @@ export const createHttp = ({ url, timeout, userAgent, tokenFile, clock }: HttpOp
     exchange: (request, signal, read) =>
       withinLimits(request, signal, async () => {
         signal.throwIfAborted()
-        return read(await send(request, { signal: AbortSignal.any([signal, timeLimit(timeout)]) }))
+        using limited = new AbortScope(signal).within(timeout)
+        return await read(await send(request, { signal: limited.signal }))
       }),
     open: (request, signal, silence) =>
       withinLimits(request, signal, () => send(request, { signal, headersTimeout: timeout, bodyTimeout: silence })),

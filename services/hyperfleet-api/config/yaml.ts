@@ -1,12 +1,9 @@
 import { load, YAMLException } from 'js-yaml'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../errors.ts'
 
 /** A text that is neither YAML nor JSON; the message says where it goes wrong. */
-export class YamlError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'YamlError'
-  }
-}
+export class YamlError extends errorOf<ApiErrors>('YamlError') {}
 
 /** The content of a YAML document; JSON is YAML. @throws YamlError */
 export const parseYaml = (text: string): unknown => {

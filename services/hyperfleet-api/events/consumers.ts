@@ -3,7 +3,7 @@ import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import type { Reader } from '../storage/dialect.ts'
 
-/** A consumer group: everyone who claims under its name shares one delivery of each event. */
+/** A consumer group: all workers that take events under its name share one delivery of each event. */
 export interface Consumer {
   readonly name: string
   readonly kind: string
@@ -27,7 +27,18 @@ export const storeConsumer = async (
     .returning('name')
     .executeTakeFirst()
   if (inserted !== undefined) return true
-  await kysely.updateTable('event_consumers').set(settings).where('name', '=', name).execute()
+  await kysely.transaction().execute(async (writer) => {
+    const changed = await writer
+      .updateTable('event_consumers')
+      .set(settings)
+      .where('name', '=', name)
+      .where(({ or, eb }) => or([eb('kind', '!=', kind), eb('selector', '!=', selector)]))
+      .returning('name')
+      .executeTakeFirst()
+    // It says anew what it wants to be told of; what it was told of before is its own to look after.
+    if (changed !== undefined) await writer.deleteFrom('event_recipients').where('consumer', '=', name).execute()
+    else await writer.updateTable('event_consumers').set(settings).where('name', '=', name).execute()
+  })
   return false
 }
 

@@ -1,7 +1,9 @@
-import type { Clock } from '#operator/model/clock.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { POLL_INTERVAL_MS, type Wakeup } from '../feed/wakeup.ts'
-import { momentOf, timestampOf } from '../model/timestamp.ts'
+import { momentOf } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
+import { type SharedTime, sharedTime } from '../storage/shared-time.ts'
 import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
 import { readDeadLetters, replayDeadLetter } from './dead-letters.ts'
 import {
@@ -24,11 +26,12 @@ export interface DatabaseQueueOptions {
 
 /** The queue that needs nothing but the database: claims look for rows that are visible. */
 export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueOptions): EventQueue => {
+  const time = sharedTime(database, clock)
   /** One look at what is there. @throws Problem notFound */
   const receiveNow = async ({ consumer, max, visibility }: ReceiveRequest): Promise<ReceivedEvent[]> => {
     // Read anew each time: the group may be changed or deleted while a claim waits.
     const { maxDeliveries } = await readConsumer(database, consumer)
-    return receiveVisible(database, { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }, max)
+    return receiveVisible(database, { consumer, maxDeliveries, visibility, id: newId(), time }, max)
   }
   return {
     putConsumer: (consumer, time) => storeConsumer(database, consumer, time),
@@ -37,23 +40,19 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       wakeup.wake()
     },
     receive: async (request, signal) => {
-      const deadline = clock.now().getTime() + request.wait
+      const deadline = monotonic(clock) + request.wait
       while (!signal.aborted) {
         const wokenUp = Promise.withResolvers<void>()
         const stopListening = wakeup.onWake(wokenUp.resolve)
         try {
           const claims = await receiveNow(request)
-          const left = deadline - clock.now().getTime()
+          const left = deadline - monotonic(clock)
           if (claims.length > 0 || left <= 0) return claims
-          const pause = new AbortController()
+          using pause = new AbortScope(signal)
           await Promise.race([
             wokenUp.promise,
-            clock.sleep(
-              Math.min(left, await millisecondsUntilVisible(database, request.consumer, clock.now())),
-              AbortSignal.any([signal, pause.signal]),
-            ),
+            clock.sleep(Math.min(left, await millisecondsUntilVisible(database, request.consumer, time)), pause.signal),
           ])
-          pause.abort()
         } finally {
           stopListening()
         }
@@ -61,18 +60,18 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       return []
     },
     acknowledge: async (consumer, receipt) => {
-      await deleteDelivery(database, consumer, receipt, clock.now())
+      await deleteDelivery(database, consumer, receipt, time)
     },
     extend: async (consumer, receipt, visibility) => {
-      await extendDelivery(database, consumer, receipt, visibility, clock.now())
+      await extendDelivery(database, consumer, receipt, visibility, time)
       if (visibility === 0) wakeup.wake()
     },
     reject: async (consumer, receipt) => {
-      await rejectDelivery(database, consumer, receipt, clock.now())
+      await rejectDelivery(database, consumer, receipt, time)
     },
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
-      await replayDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
+      await replayDeadLetter(database, consumer, eventId)
       wakeup.wake()
     },
     recordTaken: async () => {},
@@ -91,14 +90,14 @@ const receiveVisible = async (database: Database, request: DeliveryLock, max: nu
         .select(['event.sequence', 'event.document', 'delivery.deliveries', 'delivery.replays'])
         .where('delivery.consumer', '=', request.consumer)
         .where('delivery.dead_time', 'is', null)
-        .where('delivery.visible_time', '<=', timestampOf(request.now))
+        .where('delivery.visible_time', '<=', request.time.at())
         .orderBy('delivery.event_sequence')
         .limit(max)
       // Claimers of one group at the same time step around each other's rows.
       const locked = database.dialect === 'postgres' ? query.forUpdate('delivery').skipLocked() : query
       const rows: Delivery[] = await locked.execute()
       const isDead = ({ deliveries }: Delivery) => deliveries >= request.maxDeliveries
-      await moveToDeadLetters(writer, request.consumer, rows.filter(isDead), timestampOf(request.now))
+      await moveToDeadLetters(writer, request.consumer, rows.filter(isDead), request.time.at())
       const live = rows.filter((row) => !isDead(row))
       if (live.length > 0 || rows.length < max) return lockDeliveries(writer, request, live)
     }
@@ -108,15 +107,14 @@ const receiveVisible = async (database: Database, request: DeliveryLock, max: nu
 const LOCKED_RETRY_DELAY_MS = 10
 
 /** Milliseconds until a hidden delivery of the group shows up, at most POLL. */
-const millisecondsUntilVisible = async ({ kysely }: Database, consumer: string, now: Date): Promise<number> => {
+const millisecondsUntilVisible = async ({ kysely }: Database, consumer: string, time: SharedTime): Promise<number> => {
   const row = await kysely
     .selectFrom('event_deliveries')
-    .select(({ fn }) => fn.min('visible_time').as('time'))
+    .select(({ fn }) => [fn.min('visible_time').as('next'), time.at().as('now')])
     .where('consumer', '=', consumer)
     .where('dead_time', 'is', null)
     .executeTakeFirst()
-  const next = row?.time ?? undefined
-  return next === undefined
-    ? POLL_INTERVAL_MS
-    : Math.min(POLL_INTERVAL_MS, Math.max(LOCKED_RETRY_DELAY_MS, momentOf(next).getTime() - now.getTime()))
+  if (row?.next == null) return POLL_INTERVAL_MS
+  const left = momentOf(row.next).getTime() - momentOf(row.now).getTime()
+  return Math.min(POLL_INTERVAL_MS, Math.max(LOCKED_RETRY_DELAY_MS, left))
 }

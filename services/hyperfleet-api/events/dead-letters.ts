@@ -3,6 +3,7 @@ import { withReplays } from '../model/cloudevent.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
+import { ALWAYS_VISIBLE } from '../storage/shared-time.ts'
 import { readConsumer } from './consumers.ts'
 
 /** An event that was delivered too often, or that a member of the group gave up. */
@@ -34,19 +35,14 @@ export const readDeadLetters = async (database: Database, name: string, limit: n
 }
 
 /** Makes a dead letter a waiting delivery again, not yet relayed and counted from one. @throws Problem notFound */
-export const replayDeadLetter = async (
-  database: Database,
-  name: string,
-  eventId: string,
-  time: Timestamp,
-): Promise<void> => {
+export const replayDeadLetter = async (database: Database, name: string, eventId: string): Promise<void> => {
   await readConsumer(database, name)
   const updated = await database.kysely
     .updateTable('event_deliveries')
     .set(({ eb }) => ({
       dead_time: null,
       deliveries: 0,
-      visible_time: time,
+      visible_time: ALWAYS_VISIBLE,
       claim: null,
       reply: null,
       stream_sequence: null,

@@ -1,10 +1,11 @@
-import type { ExpressionBuilder } from 'kysely'
+import type { ExpressionBuilder, RawBuilder } from 'kysely'
 import { type ReconcileEvent, withReplays } from '../model/cloudevent.ts'
-import { type Timestamp, timestampOf } from '../model/timestamp.ts'
+import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import type { Tables } from '../storage/schema.ts'
+import type { SharedTime } from '../storage/shared-time.ts'
 import type { ReceivedEvent } from './queue.ts'
 
 /** A claim about to be made, with the group's settings read. */
@@ -15,7 +16,7 @@ export interface DeliveryLock {
   readonly visibility: number
   /** Unique to this claim, becomes part of the receipts. */
   readonly id: string
-  readonly now: Date
+  readonly time: SharedTime
 }
 
 /** A delivery's row, joined with its event. */
@@ -32,7 +33,7 @@ export interface Delivery {
  */
 export const lockDeliveries = async (
   writer: Writer,
-  { consumer, visibility, id, now }: DeliveryLock,
+  { consumer, visibility, id, time }: DeliveryLock,
   rows: readonly Delivery[],
   replies?: ReadonlyMap<number, string>,
 ): Promise<ReceivedEvent[]> => {
@@ -42,7 +43,7 @@ export const lockDeliveries = async (
     .updateTable('event_deliveries')
     .set(({ eb }) => ({
       claim: id,
-      visible_time: addMilliseconds(now, visibility),
+      visible_time: time.at(visibility),
       deliveries: eb('deliveries', '+', 1),
     }))
     .where('consumer', '=', consumer)
@@ -58,7 +59,7 @@ export const lockDeliveries = async (
       .execute()
   await writer
     .updateTable('events')
-    .set({ taken_time: timestampOf(now) })
+    .set({ taken_time: time.at() })
     .where('sequence', 'in', sequences)
     .where('taken_time', 'is', null)
     .execute()
@@ -74,7 +75,7 @@ export const moveToDeadLetters = async (
   writer: Writer,
   consumer: string,
   rows: readonly Pick<Delivery, 'sequence'>[],
-  time: Timestamp,
+  time: RawBuilder<Timestamp>,
 ): Promise<void> => {
   if (rows.length === 0) return
   await writer
@@ -94,11 +95,11 @@ export const deleteDelivery = async (
   database: Database,
   consumer: string,
   receipt: string,
-  now: Date,
+  time: SharedTime,
 ): Promise<string | null> => {
   const row = await database.kysely
     .deleteFrom('event_deliveries')
-    .where(lockedBy(consumer, receipt, now))
+    .where(lockedBy(consumer, receipt, time))
     .returning('reply')
     .executeTakeFirst()
   if (row === undefined) throw await explainMissingLock(database, consumer, receipt)
@@ -114,12 +115,12 @@ export const extendDelivery = async (
   consumer: string,
   receipt: string,
   visibility: number,
-  now: Date,
+  time: SharedTime,
 ): Promise<string | null> => {
   const row = await database.kysely
     .updateTable('event_deliveries')
-    .set({ visible_time: addMilliseconds(now, visibility), ...(visibility === 0 && { claim: null }) })
-    .where(lockedBy(consumer, receipt, now))
+    .set({ visible_time: time.at(visibility), ...(visibility === 0 && { claim: null }) })
+    .where(lockedBy(consumer, receipt, time))
     .returning('reply')
     .executeTakeFirst()
   if (row === undefined) throw await explainMissingLock(database, consumer, receipt)
@@ -134,16 +135,15 @@ export const rejectDelivery = async (
   database: Database,
   consumer: string,
   receipt: string,
-  now: Date,
+  time: SharedTime,
 ): Promise<string | null> => {
   const found = await database.transaction(async (writer) => {
     const row = await writer
       .selectFrom('event_deliveries')
       .select(['event_sequence', 'reply'])
-      .where(lockedBy(consumer, receipt, now))
+      .where(lockedBy(consumer, receipt, time))
       .executeTakeFirst()
-    if (row !== undefined)
-      await moveToDeadLetters(writer, consumer, [{ sequence: row.event_sequence }], timestampOf(now))
+    if (row !== undefined) await moveToDeadLetters(writer, consumer, [{ sequence: row.event_sequence }], time.at())
     return row
   })
   if (found === undefined) throw await explainMissingLock(database, consumer, receipt)
@@ -151,20 +151,17 @@ export const rejectDelivery = async (
 }
 
 /** The delivery that a receipt holds as long as its visibility has not ended. @throws Problem notFound */
-const lockedBy = (consumer: string, receipt: string, now: Date) => {
+const lockedBy = (consumer: string, receipt: string, time: SharedTime) => {
   const { claim, sequence } = parseReceipt(receipt)
   return ({ and, eb }: ExpressionBuilder<Tables, 'event_deliveries'>) =>
     and([
       eb('consumer', '=', consumer),
       eb('event_sequence', '=', sequence),
       eb('claim', '=', claim),
-      eb('visible_time', '>', timestampOf(now)),
+      eb('visible_time', '>', time.at()),
       eb('dead_time', 'is', null),
     ])
 }
-
-const addMilliseconds = (now: Date, milliseconds: number): Timestamp =>
-  timestampOf(new Date(now.getTime() + milliseconds))
 
 const RECEIPT = /^([0-9a-f-]{36})\.(\d{1,15})$/
 

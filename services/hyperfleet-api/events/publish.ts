@@ -5,11 +5,12 @@ import type { Resource } from '../model/resource.ts'
 import type { MutationContext } from '../mutations/context.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { type Address, lockResource } from '../storage/resources.ts'
+import { ALWAYS_VISIBLE } from '../storage/shared-time.ts'
 import type { EventQueue } from './queue.ts'
 
 export interface PublishResult {
   readonly event: ReconcileEvent
-  /** False when an equal event that nobody has taken yet answers the request. */
+  /** False when an equal event that is not taken yet answers the request. */
   readonly isNew: boolean
 }
 
@@ -40,8 +41,14 @@ export const publishEvent = async (
       .where('taken_time', 'is', null)
       .executeTakeFirst()
     if (waiting !== undefined) {
+      if (request.nextTime !== undefined)
+        await writer
+          .updateTable('events')
+          .set({ next_time: request.nextTime })
+          .where('sequence', '=', waiting.sequence)
+          .execute()
       // A group that was made since then hasn't got it.
-      await createDeliveries(writer, waiting.sequence, resource, request.time)
+      await createDeliveries(writer, waiting.sequence, resource)
       return { event: JSON.parse(waiting.document) as ReconcileEvent, isNew: false }
     }
     const event = buildReconcileEvent(resource, await nextEventNumber(writer, resource.id), request)
@@ -55,10 +62,11 @@ export const publishEvent = async (
         reason: request.reason,
         document: JSON.stringify(event),
         time: request.time,
+        next_time: request.nextTime ?? null,
       })
       .returning('sequence')
       .executeTakeFirstOrThrow()
-    await createDeliveries(writer, sequence, resource, request.time)
+    await createDeliveries(writer, sequence, resource)
     return { event, isNew: true }
   })
   notifyCommitted()
@@ -75,19 +83,40 @@ const nextEventNumber = async (writer: Writer, resourceId: string): Promise<numb
   return event_count
 }
 
-const createDeliveries = async (writer: Writer, sequence: number, resource: Resource, time: string): Promise<void> => {
+/**
+ * A delivery for each group whose selector selects the resource, and for each that was told of it before: what its adapter
+ * has made of a resource that left the selector is its own to remove (API-51).
+ */
+const createDeliveries = async (writer: Writer, sequence: number, resource: Resource): Promise<void> => {
   const groups = await writer
-    .selectFrom('event_consumers')
-    .select(['name', 'selector'])
-    .where('kind', '=', resource.kind)
+    .selectFrom('event_consumers as group')
+    .leftJoin('event_recipients as recipient', (join) =>
+      join.onRef('recipient.consumer', '=', 'group.name').on('recipient.resource_id', '=', resource.id),
+    )
+    .select(['group.name', 'group.selector', 'recipient.consumer as recipient'])
+    .where('group.kind', '=', resource.kind)
     .execute()
-  const interested = groups.filter(({ selector }) => matches(parseSelector(selector), resource.labels))
+  const interested = groups.filter(
+    ({ selector, recipient }) => recipient !== null || matches(parseSelector(selector), resource.labels),
+  )
   if (interested.length === 0) return
   await writer
     .insertInto('event_deliveries')
     .values(
-      interested.map(({ name }) => ({ consumer: name, event_sequence: sequence, visible_time: time, deliveries: 0 })),
+      interested.map(({ name }) => ({
+        consumer: name,
+        event_sequence: sequence,
+        visible_time: ALWAYS_VISIBLE,
+        deliveries: 0,
+      })),
     )
     .onConflict((conflict) => conflict.columns(['consumer', 'event_sequence']).doNothing())
+    .execute()
+  const added = interested.filter(({ recipient }) => recipient === null)
+  if (added.length === 0) return
+  await writer
+    .insertInto('event_recipients')
+    .values(added.map(({ name }) => ({ resource_id: resource.id, consumer: name })))
+    .onConflict((conflict) => conflict.columns(['resource_id', 'consumer']).doNothing())
     .execute()
 }

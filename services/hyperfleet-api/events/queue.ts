@@ -46,7 +46,7 @@ export interface ReceiveRequest {
   readonly max: number
   /** Milliseconds to wait for the first event; 0 to look once. */
   readonly wait: number
-  /** Milliseconds during which nobody else gets the events. */
+  /** Milliseconds during which no other worker gets the events. */
   readonly visibility: number
 }
 

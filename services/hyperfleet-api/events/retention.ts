@@ -7,7 +7,7 @@ export interface EventRetention {
   readonly before: Timestamp
   /** Taken and acknowledged by every group that wanted them, and posted before this. */
   readonly finishedBefore: Timestamp
-  /** Most events that are kept: beyond it the oldest go, so that a group that nobody claims for fills no disk. */
+  /** Most events that are kept: beyond it the oldest go, so that a group without workers fills no disk. */
   readonly maxEvents: number
 }
 

@@ -1,9 +1,8 @@
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Labels } from '#operator/model/selector.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
 import type { Reader } from '../storage/dialect.ts'
-import { CHANGE_LOCK } from '../storage/resource-write.ts'
 import type { ChangeRow } from '../storage/schema.ts'
 
 /** A change as it is handed out. */
@@ -39,36 +38,14 @@ const parseChange = (row: Selectable<ChangeRow>): Change => ({
   document: row.document,
 })
 
-/** Milliseconds that writers are waited for. */
-const LOCK_TIMEOUT_MS = 1_000
-/** PostgreSQL's lock_not_available. */
-export const LOCK_NOT_AVAILABLE = '55P03'
-
-/**
- * The newest version such that no version up to it can still appear. PostgreSQL hands versions out before commits, so a
- * smaller one may become visible after a larger one; whoever took one holds CHANGE_LOCK shared until it commits, so once
- * this has held it alone, what isn't visible is never coming.
- * @throws an error of LOCK_TIMEOUT when a writer doesn't end: who waits for the lock keeps other writers waiting behind it,
- * so it is not waited for long, and asked for again
- */
-export const newestStableVersion = async ({ kysely, dialect }: Database): Promise<number> =>
-  kysely.transaction().execute(async (transaction) => {
-    if (dialect === 'postgres') {
-      await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction)
-      await sql`select pg_advisory_xact_lock(${CHANGE_LOCK}::bigint)`.execute(transaction)
-    }
-    const row = await transaction
-      .selectFrom('changes')
-      .select(({ fn }) => fn.max('version').as('version'))
-      .executeTakeFirst()
-    return Math.max(Number(row?.version ?? 0), await readFloor(transaction))
-  })
-
 /** Versions up to this one are forgotten; a watch can only resume from it or later. */
 export const readFloor = async (reader: Reader): Promise<number> =>
   (await reader.selectFrom('change_floor').select('version').executeTakeFirst())?.version ?? 0
 
-/** Forgets changes older than a moment, and the oldest beyond a number. */
+/**
+ * Forgets changes older than a moment, and the oldest beyond a number. The floor only rises, however many replicas trim at
+ * once; and as replicas' clocks differ, a change is old only when all before it are (API-74).
+ */
 export const trimChanges = async (
   database: Database,
   retention: { since: Timestamp; maxChanges: number },
@@ -78,14 +55,20 @@ export const trimChanges = async (
       .selectFrom('changes')
       .select(({ fn }) => fn.max('version').as('version'))
       .executeTakeFirst()
-    const old = await writer
+    if (newest?.version == null) return
+    const young = await writer
       .selectFrom('changes')
-      .select(({ fn }) => fn.max('version').as('version'))
-      .where('time', '<', retention.since)
+      .select(({ fn }) => fn.min('version').as('version'))
+      .where('time', '>=', retention.since)
       .executeTakeFirst()
-    const floor = Math.max(Number(old?.version ?? 0), Number(newest?.version ?? 0) - retention.maxChanges)
-    if (floor <= (await readFloor(writer))) return
-    await writer.updateTable('change_floor').set({ version: floor }).execute()
-    await writer.deleteFrom('changes').where('version', '<=', floor).execute()
+    const oldest = young?.version == null ? Number(newest.version) : Number(young.version) - 1
+    const floor = Math.max(oldest, Number(newest.version) - retention.maxChanges)
+    const raised = await writer
+      .updateTable('change_floor')
+      .set({ version: floor })
+      .where('version', '<', floor)
+      .returning('version')
+      .executeTakeFirst()
+    if (raised !== undefined) await writer.deleteFrom('changes').where('version', '<=', floor).execute()
   })
 }

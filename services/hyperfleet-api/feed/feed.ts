@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '#operator/model/log.ts'
-import { type Database, sqlState } from '../storage/database.ts'
-import { type Change, LOCK_NOT_AVAILABLE, newestStableVersion, readChanges, readFloor } from './changes.ts'
+import { Problem } from '../problems/problem.ts'
+import type { ChangeSource } from './change-source.ts'
+import type { Change } from './changes.ts'
 import { POLL_INTERVAL_MS, type Wakeup } from './wakeup.ts'
 
 /** One that is told of every change. */
@@ -17,8 +18,10 @@ export interface Subscriber {
  *
  *   commit ─► wake ─► read after head ─┬─ next version is there ─► hand out, head + 1
  *                                      └─ a gap: a commit on its way, or an undone one
- *                                          ├─ look again a few times
- *                                          └─ settle: hold the writers' lock once; what is missing then never comes
+ *                                          └─ stable version: wait for those who write now; what is missing then never comes
+ *
+ * A database that goes on from an earlier state, after a failover that lost commits, has a floor above all that was
+ * handed out (feed/history.ts): `changesLost`.
  */
 export interface Feed {
   /** The newest version that was handed out. */
@@ -31,14 +34,11 @@ export interface Feed {
 }
 
 const BATCH_SIZE = 500
-const MAX_GAP_READS = 5
-/** Milliseconds between looks at a gap; commits take about as long. */
-const GAP_READ_DELAY_MS = 4
 
-export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger): Promise<Feed> => {
+export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onWake'>, log: Logger): Promise<Feed> => {
   const subscribers = new Set<Subscriber>()
-  let head = await readFirstHead(database, log)
-  /** Those who wait for a pass that begins after they asked. */
+  let head = await readFirstHead(source, log)
+  /** Callers that wait for a pass that begins after they asked. */
   let waiting: PromiseWithResolvers<void>[] = []
   let isClosed = false
   let isRequested = false
@@ -52,13 +52,9 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
   /** Hands out what is next without a gap. @returns whether a gap stopped it */
   const publishNew = async (upTo?: number): Promise<'gap' | 'done'> => {
     for (;;) {
-      const changes = await readChanges(database.kysely, {
-        after: head,
-        limit: BATCH_SIZE,
-        ...(upTo !== undefined && { upTo }),
-      })
+      const changes = await source.read({ after: head, limit: BATCH_SIZE, ...(upTo !== undefined && { upTo }) })
       // Looked at after the read: what was forgotten meanwhile is missing from it. Where nothing is left, no gap would tell.
-      if ((upTo !== undefined || changes.length === 0) && (await readFloor(database.kysely)) > head) {
+      if ((upTo !== undefined || changes.length === 0) && (await source.floor()) > head) {
         if (upTo === undefined) return 'gap'
         for (const subscriber of subscribers) subscriber.changesLost()
       }
@@ -71,13 +67,11 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
   }
 
   const advanceHead = async (): Promise<void> => {
-    for (let read = 1; read <= MAX_GAP_READS; read += 1) {
-      if ((await publishNew()) === 'done') return
-      await delay(GAP_READ_DELAY_MS)
+    while ((await publishNew()) === 'gap') {
+      const stable = await source.stableVersion()
+      await publishNew(stable)
+      head = Math.max(head, stable)
     }
-    const stable = await newestStableVersion(database)
-    await publishNew(stable)
-    head = Math.max(head, stable)
   }
 
   const run = async (): Promise<void> => {
@@ -134,13 +128,13 @@ export const createFeed = async (database: Database, wakeup: Wakeup, log: Logger
   }
 }
 
-const readFirstHead = async (database: Database, log: Logger): Promise<number> => {
+const readFirstHead = async (source: ChangeSource, log: Logger): Promise<number> => {
   for (;;) {
     try {
-      return await newestStableVersion(database)
+      return Math.max(await source.floor(), await source.stableVersion())
     } catch (error) {
-      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
-      log.warn('a writer holds its transaction open, waiting for it to begin the streams')
+      if (!(error instanceof Problem)) throw error
+      log.warn('streams can’t begin yet, trying again', { error: error.message })
     }
   }
 }

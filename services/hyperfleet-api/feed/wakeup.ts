@@ -3,8 +3,8 @@ import type { Logger } from '#operator/model/log.ts'
 import type { Database } from '../storage/database.ts'
 
 /**
- * Says "there may be something new" to whoever waits, in this process at once and in the others on the same PostgreSQL
- * by NOTIFY. A word may get lost (a connection breaks, a process dies after its commit), so nobody relies on it alone:
+ * Says "there may be something new" to all that wait, in this process at once and in the others on the same PostgreSQL
+ * by NOTIFY. A word may get lost (a connection breaks, a process dies after its commit), so nothing relies on it alone:
  * waiters also look by themselves every POLL milliseconds.
  */
 export interface Wakeup {

@@ -8,7 +8,7 @@ import type { Change } from './changes.ts'
 export interface Subscription {
   readonly kind: string
   readonly ownerId?: string
-  /** Whose; anybody's when undefined. */
+  /** The tenant; every tenant's when undefined. */
   readonly tenancy?: Tenancy | undefined
   readonly selector: Selector
   /** `fields` as it was asked for. */
@@ -19,7 +19,7 @@ export interface Subscription {
 export type MessageType = 'added' | 'modified' | 'deleted'
 
 /**
- * What a change is to a watcher, or nothing (API-39). To one who watches a selection, entering it is being added and leaving it
+ * What a change is to a watcher, or nothing (API-39). To a watcher of a selection, entering it is being added and leaving it
  * is being deleted, whatever the change was to the resource itself.
  */
 export const messageType = (

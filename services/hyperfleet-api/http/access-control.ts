@@ -7,28 +7,28 @@ import { createRateLimiter, type RateLimitSettings } from '../auth/token-bucket.
 import { Problem } from '../problems/problem.ts'
 import type { Operation } from './operation.ts'
 
-/** Who sends a request, as far as the operations need to know. */
+/** The caller of a request, as far as the operations need to know. */
 export interface Caller {
   readonly identity: string
-  /** Tells callers apart; undefined when callers are not asked who they are. */
+  /** Tells callers apart; undefined when callers are not authenticated. */
   readonly key: string | undefined
   readonly roles: readonly Role[]
   readonly tenancy: Tenancy | undefined
 }
 
 export interface AccessControlOptions {
-  /** Callers are not asked who they are without one. */
+  /** Without one, callers are not authenticated. */
   readonly authenticator?: Authenticator | undefined
   readonly tenants?: TenantRules | undefined
-  /** For each caller who is known: requests, and apart from them what adapters and Sentinels send. */
+  /** For each known caller: requests, and apart from them what adapters and Sentinels send. */
   readonly rateLimit?: RateLimitSettings | undefined
-  /** Open streams of each caller who is known. */
+  /** Open streams of each known caller. */
   readonly maxStreams?: number | undefined
   readonly now: () => Date
 }
 
 export interface AccessControl {
-  /** Finds out who asks. @throws Problem */
+  /** Authenticates the caller. @throws Problem */
   authenticate(operation: Operation, headers: IncomingHttpHeaders): Promise<Caller>
   /** Lets a caller in, as what they are to the operation. @throws Problem */
   authorize(operation: Operation, caller: Caller, headers: IncomingHttpHeaders): Caller
@@ -36,7 +36,7 @@ export interface AccessControl {
   openStream(caller: Caller): () => void
 }
 
-/** Who writes while there is no authentication; the Go service's. */
+/** The author of writes while there is no authentication; the Go service's. */
 const ANONYMOUS = 'system@hyperfleet.local'
 const UNAUTHENTICATED: Caller = {
   identity: ANONYMOUS,
@@ -44,7 +44,7 @@ const UNAUTHENTICATED: Caller = {
   roles: UNAUTHENTICATED_ROLES,
   tenancy: undefined,
 }
-/** Seconds after which one who has too many streams may look again. */
+/** Seconds after which a caller with too many streams may try again. */
 const STREAM_RETRY_SECONDS = 5
 
 /**
@@ -71,7 +71,7 @@ export const createAccessControl = ({
     },
     authorize: (operation, caller, headers) => {
       if (caller.key !== undefined && rateLimiter !== undefined) {
-        // Reports have their own bucket: whoever reads a lot still reports.
+        // Reports have their own bucket: a caller that reads a lot can still report.
         const wait = rateLimiter.take(`${operation.role === 'adapter' ? 'adapter' : 'other'} ${caller.key}`, now())
         if (wait > 0) throw tooManyRequests('you send more requests than one caller may', Math.ceil(wait / 1000))
       }

@@ -90,8 +90,8 @@ const MAX_IGNORED_NAMES = 10
 const MAX_IGNORED_CHARS = 100
 
 /** Query parameters that do nothing. The Go service ignores them without a word; here the answer names them, escaped as in a URL. */
-const unknownParameters = (given: object, known: TObject | undefined): string[] =>
-  Object.keys(given)
+const unknownParameters = (query: object, known: TObject | undefined): string[] =>
+  Object.keys(query)
     .filter((name) => name.length <= MAX_IGNORED_CHARS && !Object.hasOwn(known?.properties ?? {}, name))
     .slice(0, MAX_IGNORED_NAMES)
     .map(encodeURIComponent)

@@ -8,7 +8,7 @@ import type { Operation } from './operation.ts'
 export interface AuditEntry {
   readonly operation: Operation
   readonly parameters: Readonly<Record<string, unknown>>
-  /** Undefined when it was not known who asks. */
+  /** Undefined when the caller was not known. */
   readonly caller: Caller | undefined
   readonly status: number
   /** What it was refused or failed with. */
@@ -20,8 +20,8 @@ export interface AuditEntry {
 const REJECTED_STATUSES: readonly number[] = [401, 403, 429]
 
 /**
- * Writes who did what to which resource, and how it ended: what people change as `info`, what adapters and Sentinels
- * report by the thousand as `debug`, and whoever was refused as `warn`. Never a token, a label or a spec.
+ * Writes which caller did what to which resource, and how it ended: what people change as `info`, what adapters and Sentinels
+ * report by the thousand as `debug`, and what was refused as `warn`. Never a token, a label or a spec.
  */
 export const writeAuditLog = (
   { operation, parameters, caller, status, problem, requestId, remoteAddress }: AuditEntry,

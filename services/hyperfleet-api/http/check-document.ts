@@ -4,7 +4,8 @@ import { Problem } from '../problems/problem.ts'
 const MAX_DEPTH = 64
 
 /**
- * Refuses what JSON can carry and a database can't: NUL, half a surrogate pair, and nesting without end.
+ * Refuses what JSON can carry and a database can't: NUL, half a surrogate pair, a number beyond doubles, which would be
+ * stored as null, and nesting without end.
  * @throws Problem malformed
  */
 export const checkDocument = (body: unknown): void => {
@@ -12,6 +13,8 @@ export const checkDocument = (body: unknown): void => {
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, depth } = next
     if (typeof value === 'string') checkText(value)
+    else if (typeof value === 'number' && !Number.isFinite(value))
+      throw new Problem('malformed', 'a number is beyond what a double holds (1.8e308): write it as text')
     else if (typeof value === 'object' && value !== null) {
       if (depth > MAX_DEPTH) throw new Problem('malformed', `the body is nested deeper than ${MAX_DEPTH} levels`)
       for (const [key, inner] of Object.entries(value)) {

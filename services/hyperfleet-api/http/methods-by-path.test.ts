@@ -7,7 +7,7 @@ const allowedAt = (path: string, ...operations: readonly (readonly ['GET' | 'POS
 test('a path takes what its operations take and refuses the rest', () => {
   expect(allowedAt('/clusters', ['POST', '/clusters'], ['GET', '/clusters'], ['DELETE', '/clusters/{id}'])).toEqual({
     allowed: ['GET', 'POST'],
-    rejected: ['PUT', 'PATCH', 'DELETE'],
+    rejected: ['PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   })
 })
 

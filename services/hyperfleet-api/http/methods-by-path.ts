@@ -1,7 +1,7 @@
 import type { Operation } from './operation.ts'
 
-/** The methods that operations have; HEAD goes wherever GET goes. */
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** The methods that operations have, and OPTIONS, which is answered with what a path takes; HEAD goes wherever GET goes. */
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 export type Method = (typeof METHODS)[number]
 
@@ -10,9 +10,9 @@ export interface MethodSplit {
   readonly rejected: readonly Method[]
 }
 
-const splitMethods = (taken: ReadonlySet<Method>): MethodSplit => ({
-  allowed: METHODS.filter((method) => taken.has(method)),
-  rejected: METHODS.filter((method) => !taken.has(method)),
+const splitMethods = (methods: ReadonlySet<Method>): MethodSplit => ({
+  allowed: METHODS.filter((method) => methods.has(method)),
+  rejected: METHODS.filter((method) => !methods.has(method)),
 })
 
 /** Of a path that only gives. */

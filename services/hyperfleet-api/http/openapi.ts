@@ -55,7 +55,8 @@ export const openApiDocument = (operations: readonly Operation[], version: strin
     info: {
       title: 'HyperFleet API',
       version,
-      description: 'Resources and what should be true of them, what adapters report, and events for who acts on it.',
+      description:
+        'Resources and what should be true of them, what adapters report, and events for the clients that act on it.',
     },
     paths: { ...paths, ...DOCUMENT_OPERATIONS },
     components: {
@@ -100,7 +101,10 @@ const describeOperation = ({
           ...(Number(status) >= 400 && { content: PROBLEM }),
           ...(headers !== undefined && {
             headers: Object.fromEntries(
-              Object.entries(headers).map(([name, said]) => [name, { description: said, schema: { type: 'string' } }]),
+              Object.entries(headers).map(([name, description]) => [
+                name,
+                { description: description, schema: { type: 'string' } },
+              ]),
             ),
           }),
         },
@@ -127,7 +131,7 @@ const describeDocument = (operationId: string, summary: string, type: string, sc
 
 const API_FIELDS = ['id', 'href', 'kind', 'version', 'build_time'] as const
 
-/** What everybody may read without being asked who they are; see self-description.ts. */
+/** What every client may read without authentication; see self-description.ts. */
 const DOCUMENT_OPERATIONS: OpenApi['paths'] = {
   '/api/hyperfleet': describeDocument('getApi', 'What this API is', 'application/json', {
     type: 'object',

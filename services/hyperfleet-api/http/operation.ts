@@ -46,9 +46,9 @@ export interface Call<Path, Query, Body> {
   readonly query: Query
   readonly body: Body
   readonly headers: IncomingHttpHeaders
-  /** Who asks; stamped on what is written. */
+  /** The caller; stamped on what is written. */
   readonly identity: string
-  /** Whose resources the caller sees, and makes; undefined sees everything and makes what is nobody's. */
+  /** Whose resources the caller sees, and makes; undefined sees everything and makes resources without a tenant. */
   readonly tenancy: Tenancy | undefined
   /** When the request came. */
   readonly time: Timestamp

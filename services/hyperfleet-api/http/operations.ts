@@ -3,6 +3,7 @@ import { anyKindOperations } from './routes/any-kind.ts'
 import { archiveOperations } from './routes/archive.ts'
 import { type Collection, collectionsOf, withAncestorCheck } from './routes/collection.ts'
 import { eventOperations } from './routes/events.ts'
+import { explainOperations } from './routes/explain.ts'
 import { forceDeleteOperations } from './routes/force-delete.ts'
 import { resourceOperations } from './routes/resources.ts'
 import { statusOperations } from './routes/statuses.ts'
@@ -23,4 +24,5 @@ const operationsAt = (service: Service, place: Collection): Operation[] => [
   ...resourceOperations(service, place),
   ...statusOperations(service, place),
   ...forceDeleteOperations(service, place),
+  ...explainOperations(service, place),
 ]

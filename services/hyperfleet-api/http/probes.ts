@@ -2,14 +2,15 @@ import { createServer, type Server } from 'node:http'
 import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
 import type { EventQueue } from '../events/queue.ts'
-import type { Database } from '../storage/database.ts'
+import { type Database, READ_ONLY_REASON } from '../storage/database.ts'
 
 /** Milliseconds that the database has to answer before this process calls itself not ready. */
 const PING_TIMEOUT_MS = 2_000
 
 /**
  * `/healthz`: the process answers. `/readyz`: it takes requests, and its database answers. Without NATS it is ready too,
- * since events wait in the database and all else works, but says that it is degraded.
+ * since events wait in the database and all else works, and on a standby as well, which can be read; but it says that it
+ * is degraded (API-70).
  */
 export const createHealthServer = (
   database: Database,
@@ -20,9 +21,10 @@ export const createHealthServer = (
     '/healthz': async () => ({ status: 200, body: { status: 'ok' } }),
     '/readyz': async () => {
       if (stopping.aborted) return { status: 503, body: { status: 'shutting_down', reason: 'the server is stopping' } }
-      const isReachable = await ping(database)
-      if (!isReachable) return { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
-      const { unavailableReason } = queue
+      const state = await probe(database)
+      if (state === 'away')
+        return { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
+      const unavailableReason = state === 'read-only' ? READ_ONLY_REASON : queue.unavailableReason
       return {
         status: 200,
         body: unavailableReason === undefined ? { status: 'ok' } : { status: 'degraded', reason: unavailableReason },
@@ -55,12 +57,16 @@ const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>
       })
   })
 
-const ping = async ({ kysely }: Database): Promise<boolean> => {
-  const timeout = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => timeout.resolve(false), PING_TIMEOUT_MS)
-  const answered = sql`select 1`.execute(kysely).then(
-    () => true,
-    () => false,
+type DatabaseState = 'writable' | 'read-only' | 'away'
+
+const probe = async ({ kysely, dialect }: Database): Promise<DatabaseState> => {
+  const timeout = Promise.withResolvers<DatabaseState>()
+  const timer = setTimeout(() => timeout.resolve('away'), PING_TIMEOUT_MS)
+  const isReadOnly =
+    dialect === 'postgres' ? sql<boolean>`current_setting('transaction_read_only') = 'on'` : sql<boolean>`false`
+  const answered = sql<{ isReadOnly: boolean }>`select ${isReadOnly} as "isReadOnly"`.execute(kysely).then(
+    ({ rows: [row] }): DatabaseState => (row?.isReadOnly === true ? 'read-only' : 'writable'),
+    (): DatabaseState => 'away',
   )
   try {
     return await Promise.race([answered, timeout.promise])

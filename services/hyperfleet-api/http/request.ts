@@ -6,7 +6,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Aborted when the caller is gone or the server stops. */
     aborted: AbortSignal
-    /** Set as soon as it is known who asks. */
+    /** Set as soon as the caller is known. */
     caller: Caller | undefined
     /** What the request was refused or failed with. */
     problem: Problem | undefined

@@ -4,7 +4,7 @@ import type { OpenApi } from './openapi.ts'
 import { documentPage } from './page/page.ts'
 import { CONTENT_SECURITY_POLICY } from './page/style.ts'
 
-/** Where this API tells about itself, to everybody. */
+/** Where this API tells about itself, to every client. */
 export const DOCUMENT_PATHS = {
   openApi: `${BASE_PATH}/openapi`,
   page: `${BASE_PATH}/openapi.html`,
@@ -22,7 +22,7 @@ export interface Build {
 export const addDocuments = (app: FastifyInstance, openApi: OpenApi, { version, time }: Build): void => {
   const document = jsonBytes(openApi)
   const about = jsonBytes({ id: 'hyperfleet', href: DOCUMENT_PATHS.api, kind: 'API', version, build_time: time })
-  // Made when somebody looks: most processes are never looked at.
+  // Made at the first request: most processes get none.
   let page: Buffer | undefined
   app.get(DOCUMENT_PATHS.openApi, async (_request, reply) => reply.type('application/json').send(document))
   app.get(DOCUMENT_PATHS.api, async (_request, reply) => reply.type('application/json').send(about))

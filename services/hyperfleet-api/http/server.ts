@@ -1,5 +1,6 @@
 import type { SecureContextOptions } from 'node:tls'
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
@@ -62,11 +63,9 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
-    const closed = new AbortController()
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) closed.abort()
-    })
-    request.aborted = AbortSignal.any([closed.signal, stopping])
+    const open = new AbortScope(stopping)
+    reply.raw.once('close', () => open.abort())
+    request.aborted = open.signal
     if (request.url.length > MAX_URL_CHARS)
       throw new Problem('urlTooLong', `the path and its query must have at most ${MAX_URL_CHARS} characters`)
   })

@@ -20,7 +20,7 @@ export const createSink = (response: ServerResponse, signal: AbortSignal): Sink 
   },
 })
 
-/** Ends a stream after its last words, at once when nobody reads them. */
+/** Ends a stream after its last words, at once when its reader is gone. */
 export const endStream = (response: ServerResponse): void => {
   response.end()
   const timer = setTimeout(() => response.destroy(), END_TIMEOUT_MS)

@@ -4,13 +4,13 @@ import type { Server } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
 import type { Logger } from '#operator/model/log.ts'
 
-/** How the API proves who it is, and whom it lets connect. */
+/** The API's certificate, and which clients may connect. */
 export interface TlsFiles {
   /** PEM: the certificate, then those between it and its authority. */
   readonly certFile: string
   /** PEM. */
   readonly keyFile: string
-  /** PEM: with it, only who has a certificate of these authorities may connect. */
+  /** PEM: with it, only clients with a certificate of these authorities may connect. */
   readonly clientCaFile?: string | undefined
   /** Milliseconds between two looks at the files; 10 s when undefined. */
   readonly reloadInterval?: number | undefined

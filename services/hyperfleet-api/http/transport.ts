@@ -6,7 +6,7 @@ import type { Timestamp } from '../model/timestamp.ts'
 import { formatProblem, Problem } from '../problems/problem.ts'
 import { PROBLEMS, type ProblemName } from '../problems/problem-types.ts'
 
-/** Milliseconds a caller has, so that one who dawdles doesn't hold a connection. */
+/** Milliseconds a caller has, so that a slow one doesn't hold a connection. */
 export interface RequestTimeouts {
   /** To send the headers. */
   readonly headers: number
@@ -17,7 +17,7 @@ export interface RequestTimeouts {
 export const DEFAULT_REQUEST_TIMEOUTS: RequestTimeouts = { headers: 10_000, request: 30_000 }
 /** Bytes of the request line and all headers. */
 const MAX_HEADER_BYTES = 16 * 1024
-/** Above that of usual load balancers, so that it is they who end a connection. */
+/** Above that of usual load balancers, so that they end a connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** How much later than its time a slow request is noticed at most. */
 const CHECKS_PER_TIMEOUT = 4

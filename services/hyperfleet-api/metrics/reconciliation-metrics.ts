@@ -104,7 +104,7 @@ export const measureReconciliation = (
   deletionGauge('hyperfleet_api_deletion_oldest_age_seconds', 'Age of the oldest deletion; 0 when there is none', age)
   new Gauge({
     name: 'hyperfleet_api_deletions_stuck',
-    help: 'Resources in deletion for longer than --stuck-after, by each adapter that they wait for; adapter="" waits for children alone',
+    help: 'Resources in deletion for longer than --stuck-after, by each adapter that they wait for; adapter="group NAME" waits for a consumer group to finish what it began before, adapter="" for children alone',
     labelNames: ['resource_type', 'adapter'],
     registers,
     async collect() {
@@ -130,8 +130,10 @@ const withZeros = (backlog: readonly Backlog[], { all }: Entities): Backlog[] =>
     ),
   )
 
-const byAdapter = ({ kind, awaited, count }: StuckDeletions) =>
-  (awaited.length === 0 ? [''] : awaited).map((adapter) => ({ kind, adapter, count }))
+const byAdapter = ({ kind, awaited, groups, count }: StuckDeletions) => {
+  const all = [...awaited, ...groups.map((group) => `group ${group}`)]
+  return (all.length === 0 ? [''] : all).map((adapter) => ({ kind, adapter, count }))
+}
 
 /** Gauges are collected all at once: they share one reading. */
 const sharedRead = <T>(read: () => Promise<T>): (() => Promise<T>) => {

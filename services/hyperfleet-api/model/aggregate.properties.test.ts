@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { at, cluster, report } from '#test/worlds/hyperfleet-api/adapter-reports.ts'
+import { showStatus } from './interim-report.ts'
 import type { Condition, Report } from './resource.ts'
 
 type Cluster = ReturnType<typeof cluster>
@@ -168,6 +169,31 @@ describe('no order of the same reports changes', () => {
     fc.assert(
       fc.property(aShuffledSet(), ([reports, shuffled]) => {
         expect(known(grown().reports(...shuffled), AVAILABLE)).toEqual(known(grown().reports(...reports), AVAILABLE))
+      }),
+    )
+  })
+
+  // API-48
+  test('the rows, with Unknown among the reports too, of adapters that have said True or False', () => {
+    const aMixedSet = fc
+      .uniqueArray(aReport(['True', 'False', 'Unknown']), {
+        maxLength: 12,
+        selector: (one) => `${one.adapter} ${one.observed_generation} ${one.observed_time}`,
+      })
+      .chain((reports) => fc.tuple(fc.constant(reports), fc.shuffledSubarray(reports, { minLength: reports.length })))
+    const first = [...REQUIRED, 'extra'].map((adapter) => report(adapter, 'False', 1))
+    const shown = (reports: readonly Report[]) =>
+      grown()
+        .reports(...first, ...reports.filter(({ observed_time }) => observed_time !== at(0)))
+        .rows()
+        .map(showStatus)
+        .map(({ conditions, ...row }) => ({
+          ...row,
+          conditions: conditions.map(({ last_transition_time: _since, ...rest }) => rest),
+        }))
+    fc.assert(
+      fc.property(aMixedSet, ([reports, shuffled]) => {
+        expect(shown(shuffled)).toEqual(shown(reports))
       }),
     )
   })

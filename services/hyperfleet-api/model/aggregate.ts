@@ -3,7 +3,8 @@ import type { AggregationInput } from './conditions/aggregation-input.ts'
 import { decideAvailable } from './conditions/available.ts'
 import { buildCondition } from './conditions/condition-value.ts'
 import { collectRequired } from './conditions/counted-reports.ts'
-import { decideReady } from './conditions/ready.ts'
+import { decideReady, decideUnselected } from './conditions/ready.ts'
+import { releasedAdapters } from './release.ts'
 import type { Condition, Resource, ResourceStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
 
@@ -16,13 +17,22 @@ import type { Timestamp } from './timestamp.ts'
  *
  * A kind that requires no adapter has none of these: nothing reconciles it (API-19).
  */
-export const aggregateConditions = (situation: AggregationInput): Condition[] => {
-  const { resource, rows, previous, required } = situation
+export const aggregateConditions = (input: AggregationInput): Condition[] => {
+  const { resource, rows, previous, required } = input
   if (required.length === 0) return []
-  const reports = collectRequired(rows, required, resource.generation)
+  const released = releasedAdapters(rows, resource)
+  const reports = collectRequired(
+    rows.filter(({ adapter }) => !released.has(adapter)),
+    required === 'reporting' ? required : required.filter((adapter) => !released.has(adapter)),
+    resource.generation,
+  )
   const before = new Map(previous.map((condition) => [condition.type, condition]))
-  const ready = decideReady(situation, reports)
-  const available = decideAvailable(resource, reports, before.get('Available'))
+  const isUnselected = reports.required.length === 0 && released.size > 0
+  const ready = isUnselected ? decideUnselected(input) : decideReady(input, reports)
+  const available =
+    isUnselected && resource.deleted_time === undefined
+      ? ready
+      : decideAvailable(resource, reports, before.get('Available'))
   const verdicts = { Available: available, Ready: ready, LastKnownReconciled: available, Reconciled: ready }
   return [
     ...Object.entries(verdicts).map(([type, verdict]) =>

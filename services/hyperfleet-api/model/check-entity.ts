@@ -1,11 +1,12 @@
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../errors.ts'
 import { adapterConditionType } from './conditions/adapter.ts'
 import type { EntityConfig } from './entity-config.ts'
 
 /** A kind that can't be served; the message says which and what to write. */
-export class EntityError extends Error {
+export class EntityError extends errorOf<ApiErrors>('EntityError') {
   constructor(message: string) {
     super(`entities: ${message}`)
-    this.name = 'EntityError'
   }
 }
 

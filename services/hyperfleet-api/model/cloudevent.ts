@@ -8,7 +8,7 @@ export interface ReconcileEvent {
   readonly id: string
   /** `com.redhat.hyperfleet.<kind>.reconcile`, the kind in lower case. */
   readonly type: string
-  /** Who asked for it, for example a Sentinel and its shard. */
+  /** The client that asked for it, for example a Sentinel and its shard. */
   readonly source: string
   /** The resource's href. */
   readonly subject: string
@@ -34,6 +34,8 @@ export interface EventRequest {
   readonly source: string
   readonly time: Timestamp
   readonly traceparent?: string
+  /** When the sender means to ask again unless something changes; for GET …/explain alone. */
+  readonly nextTime?: Timestamp
 }
 
 /** The event as a consumer gets it that has had it replayed so often. */

@@ -11,6 +11,8 @@ export interface StatusInput {
   readonly previous: readonly Condition[]
   /** Whether child records are left, those in deletion included. */
   readonly hasChildren: boolean
+  /** Consumer groups that have not finished with an event from before the deletion. */
+  readonly runs: readonly string[]
   /** Of the newest accepted report; undefined while there is none. */
   readonly lastTransitionTime: Timestamp | undefined
 }
@@ -20,6 +22,7 @@ export const NEW_RESOURCE_INPUT: StatusInput = {
   rows: [],
   previous: [],
   hasChildren: false,
+  runs: [],
   lastTransitionTime: undefined,
 }
 
@@ -27,13 +30,18 @@ export const NEW_RESOURCE_INPUT: StatusInput = {
 export const computeStatus = (
   entity: Pick<Entity, 'requiredAdapters' | 'conditions'>,
   resource: Omit<Resource, 'status'>,
-  { rows, previous, hasChildren, lastTransitionTime }: StatusInput,
+  { rows, previous, hasChildren, runs, lastTransitionTime }: StatusInput,
 ): ResourceStatus => {
-  const conditions = aggregateConditions({ resource, rows, required: entity.requiredAdapters, previous, hasChildren })
+  const required = entity.requiredAdapters
+  const conditions = aggregateConditions({ resource, rows, required, previous, hasChildren, runs })
   const aggregated = { ...resource, status: buildStatus(resource, conditions, lastTransitionTime) }
   const computed = computeConditions(entity.conditions, aggregated, rows, previous)
   const status = buildStatus(resource, [...conditions, ...computed], lastTransitionTime)
   return resource.deleted_time === undefined
     ? status
-    : { ...status, awaited: awaitedAdapters(resource, rows, entity.requiredAdapters) }
+    : {
+        ...status,
+        awaited: awaitedAdapters(resource, rows, required),
+        ...(runs.length > 0 && { awaited_groups: runs }),
+      }
 }

@@ -37,23 +37,35 @@ describe('the next report', () => {
     ['the same to the letter', report(), { decision: 'repeat', stored }],
     ['of an older generation, though later', report({}, 1, 30), { decision: 'discard', reason: 'OlderGeneration' }],
     ['older', report({}, 2, 9), { decision: 'discard', reason: 'OlderReport' }],
-    ['Unknown', report({ Available: 'Unknown' }, 2, 11), { decision: 'discard', reason: 'AvailableUnknown' }],
+    ['Unknown', report({ Available: 'Unknown' }, 2, 11), { decision: 'interim', stored }],
     ['Unknown and older', report({ Available: 'Unknown' }, 2, 9), { decision: 'discard', reason: 'OlderReport' }],
     ['of a newer generation, though observed earlier', report({}, 3, 9), { decision: 'store' }],
   ])('%s', (_case, incoming, verdict) => {
     expect(decideReport(incoming, { generation: 3 }, stored)).toEqual(verdict)
   })
 
-  test('Unknown after a first Unknown is dropped too, also when it is the same to the letter', () => {
+  test('Unknown after a first Unknown stands beside it too, also when it is the same to the letter', () => {
     const unknown = report({ Available: 'Unknown' })
-    const verdict = { decision: 'discard', reason: 'AvailableUnknown' }
-    expect(decideReport(unknown, resource, applyReport(unknown, undefined))).toEqual(verdict)
+    const first = applyReport(unknown, undefined)
+    expect(decideReport(unknown, resource, first)).toEqual({ decision: 'interim', stored: first })
+  })
+
+  // API-49
+  test('Unknown is stored when the adapter had let the resource go: it is at work again, and a deletion waits for it', () => {
+    const released = {
+      ...stored,
+      conditions: stored.conditions.map((condition) =>
+        condition.type === 'Applied' ? { ...condition, status: 'False' as const, reason: 'NotSelected' } : condition,
+      ),
+      data: { selector: 'region=eu' },
+    }
+    expect(decideReport(report({ Available: 'Unknown' }, 2, 11), resource, released)).toEqual({ decision: 'store' })
   })
 
   test('Unknown is stored when it says that the clean-up of a deletion is done', () => {
     const done = report({ Available: 'Unknown', Finalized: 'True' }, 2, 11)
     expect(decideReport(done, deleting, stored)).toEqual({ decision: 'store' })
-    expect(decideReport(done, resource, stored)).toEqual({ decision: 'discard', reason: 'AvailableUnknown' })
+    expect(decideReport(done, resource, stored)).toEqual({ decision: 'interim', stored })
     const kept = applyReport(done, stored)
     expect(decideReport(done, deleting, kept)).toEqual({ decision: 'repeat', stored: kept })
   })

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { hasCleanedUp } from './deletion-gate.ts'
+import { isAtLeastAsNew } from './interim-report.ts'
+import { isReleased } from './release.ts'
 import { type AdapterStatus, type Report, type ReportedCondition, type Resource, reportedStatus } from './resource.ts'
 import { momentOf } from './timestamp.ts'
 
@@ -12,20 +14,22 @@ const MINUTE_MS = 60_000
 const MAX_AHEAD_MS = 5 * MINUTE_MS
 const MAX_AGE_MS = 30 * MINUTE_MS
 
-/** Why a report was dropped without an error; the value of the `Muster-Discarded` header. */
+/** Why a report was not aggregated, without an error; the value of the `Muster-Discarded` header. */
 export type DiscardReason = 'FutureGeneration' | 'OlderGeneration' | 'OlderReport' | 'AvailableUnknown'
 
 export type ReportDecision =
   | { readonly decision: 'store' }
   /** The adapter repeats what is stored, to the letter: answered as stored, nothing changes. */
   | { readonly decision: 'repeat'; readonly stored: AdapterStatus }
+  /** Available=Unknown: it changes no condition, and stands beside what is stored (API-48). */
+  | { readonly decision: 'interim'; readonly stored: AdapterStatus }
   | { readonly decision: 'discard'; readonly reason: DiscardReason }
   | { readonly decision: 'refuse'; readonly message: string }
 
 /** Decides about a valid report, given the row the adapter has now, if any. */
 export const decideReport = (
   report: Report,
-  resource: Pick<Resource, 'generation' | 'deleted_time'>,
+  resource: Pick<Resource, 'generation' | 'deleted_time' | 'labels'>,
   stored: AdapterStatus | undefined,
 ): ReportDecision => {
   if (report.observed_generation > resource.generation) return { decision: 'discard', reason: 'FutureGeneration' }
@@ -42,10 +46,17 @@ export const decideReport = (
       message: `missing mandatory condition '${missing}': all adapters must report Available, Applied, and Health`,
     }
   if (stored === undefined) return { decision: 'store' }
-  // The first Unknown is stored so that the adapter shows; a finished clean-up is stored because without it the record
-  // would wait for ever.
-  if (isInProgress(report) && !hasCleanedUp(resource, report))
-    return { decision: 'discard', reason: 'AvailableUnknown' }
+  // The first Unknown is stored so that the adapter shows; a finished clean-up and a release are stored because without
+  // them the record would wait for ever. An adapter that had let the resource go and is at work again takes that back: else
+  // a deletion would not wait for it (API-49).
+  const isBack = isReleased(stored, resource) && !isReleased(applyReport(report, stored), resource)
+  if (isBack) return { decision: 'store' }
+  if (isInProgress(report) && !hasCleanedUp(resource, report) && !isReleased(applyReport(report, stored), resource)) {
+    const { interim } = stored
+    return interim === undefined || isAtLeastAsNew(report, interim)
+      ? { decision: 'interim', stored }
+      : { decision: 'discard', reason: 'OlderReport' }
+  }
   return isUnchanged(report, stored) ? { decision: 'repeat', stored } : { decision: 'store' }
 }
 
@@ -66,6 +77,8 @@ export const applyReport = (report: Report, stored: AdapterStatus | undefined): 
   ...(report.metadata !== undefined && { metadata: report.metadata }),
   created_time: stored?.created_time ?? report.observed_time,
   last_report_time: report.observed_time,
+  // Reports may overtake each other.
+  ...(stored?.interim !== undefined && !isAtLeastAsNew(report, stored.interim) && { interim: stored.interim }),
 })
 
 /** A clock skewed further than this can't be ordered against other reports. Undefined when the time is fine. */

@@ -1,4 +1,5 @@
 import type { RequiredAdapters } from './entity-config.ts'
+import { isReleased } from './release.ts'
 import { type AdapterStatus, type ReportedCondition, type Resource, reportedStatus } from './resource.ts'
 import type { Timestamp } from './timestamp.ts'
 
@@ -36,14 +37,16 @@ export const hasCleanedUp = (
 
 /**
  * The adapters that a resource in deletion still waits for, sorted (API-26). It waits for the required ones and for every
- * adapter that ever reported about it: what has a status row may have left something behind.
+ * adapter that ever reported about it: what has a status row may have left something behind. One that has let the resource
+ * go has not (API-49).
  */
 export const awaitedAdapters = (
-  resource: Pick<Resource, 'generation' | 'deleted_time'>,
+  resource: Pick<Resource, 'generation' | 'deleted_time' | 'labels'>,
   rows: readonly AdapterStatus[],
   required: RequiredAdapters,
 ): readonly string[] => {
-  const done = new Set(rows.filter((row) => hasCleanedUp(resource, asCleanupReport(row))).map((row) => row.adapter))
+  const isDone = (row: AdapterStatus) => hasCleanedUp(resource, asCleanupReport(row)) || isReleased(row, resource)
+  const done = new Set(rows.filter(isDone).map((row) => row.adapter))
   const all = new Set([...(required === 'reporting' ? [] : required), ...rows.map((row) => row.adapter)])
   return [...all.difference(done)].sort()
 }

@@ -44,3 +44,37 @@ test.each([
 ])('%# refuses what it can’t serve', (configs, message) => {
   expect(() => defineEntities(configs)).toThrow(message)
 })
+
+test('what a kind does not say has its default', () => {
+  const entities = defineEntities([kind({})])
+  expect(entities.byKind('Thing')).toMatchObject({
+    onParentDelete: 'cascade',
+    requiredAdapters: [],
+    nameLength: { min: 1, max: 100 },
+    specSchema: undefined,
+    references: [],
+  })
+})
+
+test('what a kind says stays', () => {
+  const said = kind({
+    parent_kind: 'Cluster',
+    on_parent_delete: 'restrict',
+    required_adapters: ['dns'],
+    name_min_len: 3,
+    name_max_len: 15,
+    spec_schema_name: 'Thing',
+    require_spec_schema: true,
+  })
+  expect(defineEntities([...builtinEntities, said]).byKind('Thing')).toMatchObject({
+    onParentDelete: 'restrict',
+    requiredAdapters: ['dns'],
+    nameLength: { min: 3, max: 15 },
+    specSchema: { name: 'Thing', isRequired: true },
+  })
+  const { require_spec_schema: _, ...mayLack } = said
+  expect(defineEntities([...builtinEntities, mayLack]).byKind('Thing')?.specSchema).toEqual({
+    name: 'Thing',
+    isRequired: false,
+  })
+})

@@ -118,15 +118,15 @@ export const defineEntities = (
 }
 
 const rejectRules: ConditionCompiler = ({ kind, conditions = [] }) => {
-  if (conditions.length > 0) throw new TypeError(`${kind} has rules for conditions, and nobody to compile them`)
+  if (conditions.length > 0) throw new TypeError(`${kind} has rules for conditions, and nothing compiles them`)
   return []
 }
 
-const unknownKind = (where: string, wanted: string, kinds: ReadonlyMap<string, unknown>): EntityError => {
+const unknownKind = (where: string, kindName: string, kinds: ReadonlyMap<string, unknown>): EntityError => {
   const valid = [...kinds.keys()]
-  const close = nearest(wanted, valid)
+  const close = nearest(kindName, valid)
   const hint = close === undefined ? '' : `; did you mean ${close}?`
-  return new EntityError(`${where} ${wanted}, which is no kind${hint} (valid: ${valid.join(', ')})`)
+  return new EntityError(`${where} ${kindName}, which is no kind${hint} (valid: ${valid.join(', ')})`)
 }
 
 const rejectCycle = (entity: Entity): void => {

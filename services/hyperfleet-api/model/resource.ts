@@ -25,6 +25,8 @@ export interface ResourceStatus {
   readonly conditions: readonly Condition[]
   /** While in deletion: the adapters that have not cleaned up yet; when empty, it waits for its children alone. */
   readonly awaited?: readonly string[]
+  /** While in deletion: the consumer groups that have not finished with an event from before it; absent when there are none. */
+  readonly awaited_groups?: readonly string[]
 }
 
 export interface ObjectReference {
@@ -94,6 +96,17 @@ export interface AdapterStatus {
   readonly created_time: Timestamp
   /** observed_time of the newest accepted report. */
   readonly last_report_time: Timestamp
+  /** The newest report when it is newer than all this and said Available=Unknown: nothing is aggregated of it. */
+  readonly interim?: InterimReport
+}
+
+/** A report of Available=Unknown beside the row that it does not replace (API-48). */
+export interface InterimReport {
+  readonly observed_generation: number
+  readonly observed_time: Timestamp
+  readonly conditions: AdapterStatus['conditions']
+  readonly data: JsonObject
+  readonly metadata?: JsonObject
 }
 
 /** The status an adapter reports for one condition type; undefined when it did not report it. */

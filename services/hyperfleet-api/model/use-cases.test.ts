@@ -40,5 +40,6 @@ test('rule 1: an adapter at generation 2 can’t go back to generation 1', () =>
 // API-5
 test('rule 2: Available=Unknown moves no time of the adapter', () => {
   const one = readyCluster().reports(report('dns', 'Unknown', 1, 30))
-  expect(one.rows()).toEqual(readyCluster().rows())
+  const aggregated = one.rows().map(({ interim: _interim, ...row }) => row)
+  expect(aggregated).toEqual(readyCluster().rows())
 })

@@ -4,9 +4,10 @@ import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { type Address, hasChildren, lockResource, touchResource } from '../storage/resources.ts'
+import { readUnfinishedRuns } from '../storage/unfinished-runs.ts'
 import { writeResource } from '../storage/write-resource.ts'
 import type { MutationContext } from './context.ts'
-import { isRemovable, lockAncestors, recomputeStatus, removeWithParents } from './deletion-tree.ts'
+import { isRemovable, lockAncestors, noWaits, recomputeStatus, removeWithParents } from './deletion-tree.ts'
 
 /**
  * Locks a resource whose reports are about to change, and first its ancestors when it is in deletion: its going may
@@ -48,9 +49,17 @@ export const applyTransition = async (
   mutations: MutationContext,
   { entity, before, rows, lastTransitionTime, time }: ReportTransition,
 ): Promise<void> => {
-  const children = before.deleted_time !== undefined && (await hasChildren(writer, before.id))
-  const resource = recomputeStatus(entity, before, rows, children, lastTransitionTime)
-  if (isRemovable(entity, resource, rows, children)) await removeWithParents(writer, mutations, resource, time)
+  const { database } = mutations
+  const waits =
+    before.deleted_time === undefined
+      ? noWaits(rows)
+      : {
+          rows,
+          hasChildren: await hasChildren(writer, before.id),
+          runs: await readUnfinishedRuns(writer, database, before),
+        }
+  const resource = recomputeStatus(entity, before, waits, lastTransitionTime)
+  if (isRemovable(entity, resource, waits)) await removeWithParents(writer, mutations, resource, time)
   else if (isDeepStrictEqual(before, resource)) await touchResource(writer, resource.id)
-  else await writeResource(writer, mutations.database.dialect, { type: 'modified', before, resource }, time)
+  else await writeResource(writer, database.dialect, { type: 'modified', before, resource }, time)
 }

@@ -15,10 +15,10 @@ export interface MutationContext {
   readonly notifyCommitted: () => void
 }
 
-/** Who asks, and when: stamped on what is written. */
+/** The caller and the time: stamped on what is written. */
 export interface Caller {
   readonly identity: string
-  /** Whose is what is made; nobody's when undefined. */
+  /** The tenant of what is made; none when undefined. */
   readonly tenancy?: Tenancy | undefined
   readonly time: Timestamp
 }

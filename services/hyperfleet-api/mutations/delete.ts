@@ -1,13 +1,15 @@
 import type { Entity } from '../model/entity.ts'
-import type { AdapterStatus, Resource } from '../model/resource.ts'
+import type { Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { findReferrer } from '../storage/references.ts'
 import { type Address, lockChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
+import { readUnfinishedRuns } from '../storage/unfinished-runs.ts'
 import { writeResource } from '../storage/write-resource.ts'
 import type { Caller, MutationContext } from './context.ts'
-import { isRemovable, lockAncestors, recomputeStatus, removeRecord } from './deletion-tree.ts'
+import { type DeletionWaits, isRemovable, lockAncestors, recomputeStatus, removeRecord } from './deletion-tree.ts'
+import { recheckDeletions } from './recheck-deletions.ts'
 
 /**
  * Asks for a deletion: marks the resource and everything below it, and removes at once what no adapter has to clean up.
@@ -25,16 +27,18 @@ export const deleteResource = async (
     await lockAncestors(writer, mutations, address)
     const before = await lockResource(writer, database, address)
     if (before.deleted_time !== undefined) return before
-    const { resource: markDeleted } = await markTreeDeleted(
+    const { resource: marked } = await markTreeDeleted(
       writer,
       mutations,
       address.entity,
       { before, family: before },
       caller,
     )
-    return markDeleted
+    return marked
   })
   notifyCommitted()
+  // A group may have finished while this was decided.
+  await recheckDeletions(mutations, 'groups')
   return resource
 }
 
@@ -59,21 +63,19 @@ const markTreeDeleted = async (
       (await markTreeDeleted(writer, mutations, kind, { before: child, family }, caller)).isGone
     if (!isGone) left += 1
   }
-  const rows = await readStatuses(writer, before.id)
-  const resource = marked(entity, before, rows, left > 0, caller)
+  const waits = {
+    rows: await readStatuses(writer, before.id),
+    hasChildren: left > 0,
+    runs: await readUnfinishedRuns(writer, database, { id: before.id, generation: before.generation + 1 }),
+  }
+  const resource = markDeleted(entity, before, waits, caller)
   await writeResource(writer, database.dialect, { type: 'modified', before, resource }, caller.time)
-  const isGone = isRemovable(entity, resource, rows, left > 0)
+  const isGone = isRemovable(entity, resource, waits)
   if (isGone) await removeRecord(writer, database, resource, caller.time)
   return { resource, isGone }
 }
 
-const marked = (
-  entity: Entity,
-  before: Resource,
-  rows: readonly AdapterStatus[],
-  hasChildren: boolean,
-  { identity, time }: Caller,
-): Resource => {
+const markDeleted = (entity: Entity, before: Resource, waits: DeletionWaits, { identity, time }: Caller): Resource => {
   // What is being deleted needs nothing any more: what it named may go too.
   const { references: _, ...rest } = before
   const resource = {
@@ -85,7 +87,7 @@ const marked = (
     deleted_at: time,
     deleted_by: identity,
   }
-  return recomputeStatus(entity, resource, rows, hasChildren)
+  return recomputeStatus(entity, resource, waits)
 }
 
 /** Nothing living may be left with a reference to what is gone. @throws Problem conflict */
@@ -98,12 +100,14 @@ const rejectReferenced = async (writer: Writer, resource: Resource, family: Reso
     )
 }
 
+/** A living child of a kind that forbids the deletion of its parent. */
+export const isRestricting = (entity: Entity, child: Resource): boolean =>
+  child.deleted_time === undefined &&
+  entity.children.some(({ kind, onParentDelete }) => kind === child.kind && onParentDelete === 'restrict')
+
 const rejectRestricted = (entity: Entity, { id }: Resource, children: readonly Resource[]): void => {
-  const blocking = entity.children.find(
-    ({ kind, onParentDelete }) =>
-      onParentDelete === 'restrict' &&
-      children.some((child) => child.kind === kind && child.deleted_time === undefined),
-  )
+  const restricting = children.filter((child) => isRestricting(entity, child))
+  const blocking = entity.children.find(({ kind }) => restricting.some((child) => child.kind === kind))
   if (blocking !== undefined)
     throw new Problem(
       'conflict',

@@ -1,6 +1,7 @@
 import { computeStatus } from '../model/compute-status.ts'
 import { awaitedAdapters } from '../model/deletion-gate.ts'
 import type { Entity } from '../model/entity.ts'
+import { showStatus } from '../model/interim-report.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { type ForcedRemoval, putArchived } from '../storage/archive.ts'
@@ -8,6 +9,7 @@ import type { Database } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { hasChildren, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
+import { readUnfinishedRuns } from '../storage/unfinished-runs.ts'
 import { writeResource } from '../storage/write-resource.ts'
 import type { MutationContext } from './context.ts'
 
@@ -19,30 +21,38 @@ import type { MutationContext } from './context.ts'
 /** Where a family of records is, and which kinds it has. */
 type TreeContext = Pick<MutationContext, 'database' | 'entities'>
 
+/** What a resource's status follows from besides itself; all but rows count in a deletion only. */
+export interface DeletionWaits {
+  readonly rows: readonly AdapterStatus[]
+  /** Whether child records are left, those in deletion included. */
+  readonly hasChildren: boolean
+  /** Consumer groups that have not finished with an event from before the deletion. */
+  readonly runs: readonly string[]
+}
+
+/** Of a resource that is not in deletion. */
+export const noWaits = (rows: readonly AdapterStatus[]): DeletionWaits => ({
+  rows,
+  hasChildren: false,
+  runs: [],
+})
+
 /** Conditions of a resource as it stands, from its rows. */
 export const recomputeStatus = (
   entity: Entity,
   resource: Resource,
-  rows: readonly AdapterStatus[],
-  children: boolean,
+  waits: DeletionWaits,
   lastTransitionTime: Timestamp | undefined = resource.status.lastTransitionTime,
 ): Resource => {
   const previous = resource.status.conditions
-  return {
-    ...resource,
-    status: computeStatus(entity, resource, { rows, previous, hasChildren: children, lastTransitionTime }),
-  }
+  return { ...resource, status: computeStatus(entity, resource, { ...waits, previous, lastTransitionTime }) }
 }
 
 /** May the record go? */
-export const isRemovable = (
-  entity: Entity,
-  resource: Resource,
-  rows: readonly AdapterStatus[],
-  children: boolean,
-): boolean =>
+export const isRemovable = (entity: Entity, resource: Resource, { rows, hasChildren, runs }: DeletionWaits): boolean =>
   resource.deleted_time !== undefined &&
-  !children &&
+  !hasChildren &&
+  runs.length === 0 &&
   awaitedAdapters(resource, rows, entity.requiredAdapters).length === 0
 
 /**
@@ -56,7 +66,7 @@ export const removeRecord = async (
   time: Timestamp,
   force?: ForcedRemoval,
 ): Promise<void> => {
-  const statuses = await readStatuses(writer, resource.id)
+  const statuses = (await readStatuses(writer, resource.id)).map(showStatus)
   await putArchived(writer, { archived_time: time, ...(force && { forced: force }), resource, statuses })
   await writeResource(writer, dialect, { type: 'deleted', resource }, time)
 }
@@ -84,10 +94,14 @@ export const recheckParent = async (
   if (owner === undefined || entity === undefined) return
   const parent = await lockResource(writer, database, { entity, id: owner.id })
   if (parent.deleted_time === undefined || (await hasChildren(writer, parent.id))) return
-  const rows = await readStatuses(writer, parent.id)
-  // The last child is gone: the condition names adapters alone.
-  const after = recomputeStatus(entity, parent, rows, false)
-  if (isRemovable(entity, after, rows, false)) await removeWithParents(writer, family, after, time)
+  const waits = {
+    rows: await readStatuses(writer, parent.id),
+    // The last child is gone: the condition does not name children.
+    hasChildren: false,
+    runs: await readUnfinishedRuns(writer, database, parent),
+  }
+  const after = recomputeStatus(entity, parent, waits)
+  if (isRemovable(entity, after, waits)) await removeWithParents(writer, family, after, time)
   else await writeResource(writer, database.dialect, { type: 'modified', before: parent, resource: after }, time)
 }
 

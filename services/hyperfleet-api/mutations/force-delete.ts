@@ -10,7 +10,7 @@ import { lockAncestors, recheckParent, removeRecord } from './deletion-tree.ts'
 
 /**
  * Removes a record in deletion and everything below it, although adapters have not cleaned up: the way out when one of
- * them never will. The archive keeps who did it, and why (API-30).
+ * them never will. The archive keeps which caller did it, and why (API-30).
  * @throws Problem notFound, conflict when it is not being deleted
  */
 export const forceDeleteResource = async (

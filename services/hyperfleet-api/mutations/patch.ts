@@ -74,6 +74,6 @@ const buildPatched = (
   }
   const { conditions: previous, lastTransitionTime } = before.status
   // Children count in a deletion only, and what is in deletion takes no patch.
-  const known = { rows, previous, hasChildren: false, lastTransitionTime }
+  const known = { rows, previous, hasChildren: false, runs: [], lastTransitionTime }
   return { ...after, status: computeStatus(entity, after, known) }
 }

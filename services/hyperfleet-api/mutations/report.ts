@@ -1,16 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import { applyReport, type DiscardReason, decideReport, isInProgress } from '../model/decide-report.ts'
+import {
+  applyReport,
+  type DiscardReason,
+  decideReport,
+  isInProgress,
+  type ReportDecision,
+} from '../model/decide-report.ts'
+import { applyInterimReport } from '../model/interim-report.ts'
 import type { AdapterStatus, Report, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
-import type { Reader, Writer } from '../storage/dialect.ts'
-import { readWithStatuses, writeReport } from '../storage/optimistic-report.ts'
-import type { Address } from '../storage/resources.ts'
+import type { Writer } from '../storage/dialect.ts'
+import { readWithStatuses, writeInterimReport, writeReport } from '../storage/optimistic-report.ts'
+import { type Address, touchResource } from '../storage/resources.ts'
 import { logReport, putStatus, readStatuses } from '../storage/statuses.ts'
 import { applyTransition, lockForReports } from './apply-transition.ts'
 import type { MutationContext } from './context.ts'
-import { recomputeStatus } from './deletion-tree.ts'
+import { noWaits, recomputeStatus } from './deletion-tree.ts'
 
 /** What became of a report. */
 export type ReportOutcome =
@@ -29,7 +36,7 @@ interface IncomingReport {
 /**
  * Takes an adapter's report about a resource, and all that follows from it: all or nothing. @throws Problem
  *
- * Most reports are about a resource that nobody else is writing. PostgreSQL takes such a one in two statements: read,
+ * Most reports are about a resource that no other caller is writing. PostgreSQL takes such a one in two statements: read,
  * decide, and write if nothing has changed since. What is not so plain (a deletion, a first Unknown, another writer in
  * between) is decided under locks, as everything is on SQLite.
  */
@@ -49,15 +56,20 @@ const reportOptimistically = async (
 ): Promise<ReportOutcome | undefined> => {
   const { address, report, time } = incoming
   const { resource: before, rows, version } = await readWithStatuses(database.kysely, address)
-  const decided = await decideOutcome(database.kysely, incoming, before, rows)
+  const decided = decideOutcome(incoming, before, rows)
+  if (!('outcome' in decided)) {
+    const status = applyInterimReport(report, decided.stored)
+    if (!(await writeInterimReport(database.kysely, { id: before.id, version, status }))) return undefined
+    await logReport(database.kysely, before.id, { report, reason: 'AvailableUnknown', time })
+    return { outcome: 'discarded', reason: 'AvailableUnknown' }
+  }
   if (decided.outcome !== 'stored') return decided
   if (isInProgress(report) || before.deleted_time !== undefined) return undefined
   const { status } = decided
   const after = recomputeStatus(
     address.entity,
     before,
-    replaceRow(rows, status),
-    false,
+    noWaits(replaceRow(rows, status)),
     newestReportTime(before, report),
   )
   if (isDeepStrictEqual(before, after)) return undefined
@@ -74,7 +86,8 @@ const reportLocked = async (
   const { address, report, time } = incoming
   const before = await lockForReports(writer, mutations, address)
   const rows = await readStatuses(writer, before.id)
-  const decided = await decideOutcome(writer, incoming, before, rows)
+  const decided = decideOutcome(incoming, before, rows)
+  if (!('outcome' in decided)) return keepInterim(writer, before.id, decided.stored, incoming)
   if (decided.outcome !== 'stored') return decided
   const { status } = decided
   await putStatus(writer, before.id, status)
@@ -89,22 +102,34 @@ const reportLocked = async (
   return decided
 }
 
-/** What is to become of a report; one that is dropped because it says Unknown is noted. @throws Problem invalid */
-const decideOutcome = async (
-  writer: Reader,
+/** Health, data and time of a report that is not aggregated show (API-48); conditions and times of the resource stay. */
+const keepInterim = async (
+  writer: Writer,
+  id: string,
+  stored: AdapterStatus,
   { report, time }: IncomingReport,
+): Promise<ReportOutcome> => {
+  await putStatus(writer, id, applyInterimReport(report, stored))
+  await logReport(writer, id, { report, reason: 'AvailableUnknown', time })
+  await touchResource(writer, id)
+  return { outcome: 'discarded', reason: 'AvailableUnknown' }
+}
+
+/** What is to become of a report. @throws Problem invalid */
+const decideOutcome = (
+  { report }: IncomingReport,
   resource: Resource,
   rows: readonly AdapterStatus[],
-): Promise<ReportOutcome> => {
+): ReportOutcome | Extract<ReportDecision, { decision: 'interim' }> => {
   const stored = rows.find(({ adapter }) => adapter === report.adapter)
   const verdict = decideReport(report, resource, stored)
   switch (verdict.decision) {
     case 'refuse':
       throw new Problem('invalid', verdict.message, [{ field: 'conditions', message: verdict.message }])
     case 'discard':
-      if (verdict.reason === 'AvailableUnknown')
-        await logReport(writer, resource.id, { report, reason: verdict.reason, time })
       return { outcome: 'discarded', reason: verdict.reason }
+    case 'interim':
+      return verdict
     case 'repeat':
       return { outcome: 'unchanged', status: verdict.stored }
     case 'store':

@@ -48,7 +48,7 @@ export const PROBLEMS = {
     status: 401,
     slug: 'authentication-error',
     title: 'Authentication Required',
-    when: 'the request says not who sends it',
+    when: 'the request names no caller',
     remedy: 'send a token in the header `Authorization: Bearer`',
   },
   invalidCredentials: {

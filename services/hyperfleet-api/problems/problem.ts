@@ -1,3 +1,5 @@
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../errors.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { PROBLEMS, type ProblemName } from './problem-types.ts'
 
@@ -11,7 +13,7 @@ export interface FieldError {
 }
 
 /** Thrown by anything that serves a request; answered as problem details (RFC 9457). */
-export class Problem extends Error {
+export class Problem extends errorOf<ApiErrors>('Problem') {
   readonly problem: ProblemName
   readonly errors: readonly FieldError[]
   /** Sent with the answer. */
@@ -24,7 +26,6 @@ export class Problem extends Error {
     headers: Readonly<Record<string, string>> = {},
   ) {
     super(detail)
-    this.name = 'Problem'
     this.problem = problem
     this.errors = errors
     this.headers = headers

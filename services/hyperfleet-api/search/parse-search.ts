@@ -171,9 +171,9 @@ class Parser {
     return matches
   }
 
-  #unexpected(wanted: string, token = this.#peek()): Problem {
+  #unexpected(expected: string, token = this.#peek()): Problem {
     const got = token.type === 'end' ? 'the end' : JSON.stringify(token.text)
-    return new Problem('badRequest', `search: expected ${wanted} at character ${token.at + 1}, but there is ${got}`)
+    return new Problem('badRequest', `search: expected ${expected} at character ${token.at + 1}, but there is ${got}`)
   }
 }
 

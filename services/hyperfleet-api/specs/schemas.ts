@@ -1,5 +1,7 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
+import { errorOf } from '#lib/errors/error-of.ts'
 import { nearest } from '#lib/text/nearest.ts'
+import type { ApiErrors } from '../errors.ts'
 import type { JsonObject } from '../model/resource.ts'
 import { type FieldError, Problem } from '../problems/problem.ts'
 
@@ -13,12 +15,7 @@ export interface SpecSchemas {
 export const NO_SPEC_SCHEMAS: SpecSchemas = { check() {} }
 
 /** Schemas that can't be used; the message says why, without the file's name. */
-export class SpecSchemaError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'SpecSchemaError'
-  }
-}
+export class SpecSchemaError extends errorOf<ApiErrors>('SpecSchemaError') {}
 
 /** Which schemas a document must and may have. */
 export interface SchemaRequirement {
@@ -41,14 +38,14 @@ const MAX_ERRORS = 100
 export const compileSchemas = (
   ajv: Ajv,
   document: unknown,
-  wanted: readonly SchemaRequirement[],
+  requirements: readonly SchemaRequirement[],
   missing: (schema: SchemaRequirement) => void,
 ): SpecSchemas => {
   const place = PLACES.find((place) => schemasAt(document, place) !== undefined)
   const schemas = (place && schemasAt(document, place)) ?? {}
   const compiled = new Map<string, ValidateFunction>()
   addDocument(ajv, document)
-  for (const schema of wanted) {
+  for (const schema of requirements) {
     const { kind, name, isRequired } = schema
     if (Object.hasOwn(schemas, name)) compiled.set(name, compileSchema(ajv, `#/${place}/${pointer(name)}`, name))
     else if (isRequired)

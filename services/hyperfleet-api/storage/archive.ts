@@ -1,5 +1,6 @@
 import type { Tenancy } from '../auth/tenancy.ts'
-import type { AdapterStatus, Resource } from '../model/resource.ts'
+import type { ShownStatus } from '../model/interim-report.ts'
+import type { Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader, Writer } from './dialect.ts'
 import { sortedJson } from './resource-write.ts'
@@ -9,7 +10,7 @@ import { sortedJson } from './resource-write.ts'
  * record, so nothing goes without a trace (API-29).
  */
 
-/** Who removed a record without its adapters having cleaned up, and why. */
+/** The caller that removed a record before its adapters had cleaned up, and why. */
 export interface ForcedRemoval {
   readonly by: string
   readonly reason: string
@@ -23,7 +24,7 @@ export interface ArchivedResource {
   /** As it was last. */
   readonly resource: Resource
   /** The last report of each adapter. */
-  readonly statuses: readonly AdapterStatus[]
+  readonly statuses: readonly ShownStatus[]
 }
 
 export const putArchived = async (writer: Writer, archived: ArchivedResource): Promise<void> => {

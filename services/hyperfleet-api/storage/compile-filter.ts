@@ -16,7 +16,7 @@ export interface Filter {
   readonly ownerId?: string
   /** Only resources that name this one. */
   readonly reference?: { readonly type: string; readonly targetId: string }
-  /** Whose; anybody's when undefined. */
+  /** The tenant; every tenant's when undefined. */
   readonly tenancy?: Tenancy | undefined
   readonly labels?: Selector
   readonly search?: Search

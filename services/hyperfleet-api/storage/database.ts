@@ -117,6 +117,12 @@ const retryDeadlocks = async <T>(run: () => Promise<T>): Promise<T> => {
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
+/** Why a database takes no writes; answered to callers and by `/readyz`. */
+export const READ_ONLY_REASON = 'the database takes no writes: it is a standby, or set read-only'
+
+/** read_only_sql_transaction: a hot standby that was not promoted yet, or a server that is set so. */
+export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
+
 const SQLITE_FULL = 13
 
 /** Whether a write failed for want of room: SQLite's SQLITE_FULL, PostgreSQL's disk_full. */

@@ -1,4 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../errors.ts'
 import type { DialectName } from './dialect.ts'
 
 /**
@@ -162,6 +164,32 @@ export const migrations: readonly Migration[] = [
       sql`insert into resource_counts (kind, slot, count) select kind, -1, count(*) from resources group by kind`,
     ],
   },
+  {
+    name: '0010-recipients',
+    statements: () => [
+      sql`create index events_by_resource on events (resource_id, generation)`,
+      sql`alter table resources add column awaited_groups text`,
+      sql`create index resources_by_awaited_groups on resources (id) where awaited_groups is not null`,
+      sql`create table event_recipients (
+        resource_id text not null references resources (id) on delete cascade,
+        consumer text not null references event_consumers (name) on delete cascade,
+        primary key (resource_id, consumer)
+      )`,
+      sql`create index event_recipients_by_consumer on event_recipients (consumer)`,
+      sql`insert into event_recipients (resource_id, consumer)
+        select distinct event.resource_id, delivery.consumer from event_deliveries as delivery
+        join events as event on event.sequence = delivery.event_sequence
+        join resources as resource on resource.id = event.resource_id`,
+    ],
+  },
+  {
+    name: '0011-history',
+    statements: () => [sql`alter table change_floor add column origin text not null default ''`],
+  },
+  {
+    name: '0012-next-pulse',
+    statements: (dialect) => [sql`alter table events add column next_time ${timeColumn(dialect)}`],
+  },
 ]
 
 /**
@@ -226,12 +254,11 @@ const sqliteLists: readonly RawBuilder<unknown>[] = [
 const MIGRATION_LOCK = 7_233_001
 
 /** A database that a newer program has laid out; the message says what to do. */
-export class LayoutError extends Error {
+export class LayoutError extends errorOf<ApiErrors>('LayoutError') {
   constructor(unknown: readonly string[]) {
     super(
       `its layout is newer than this program knows (${unknown.join(', ')}): run the version that made it, or a newer one`,
     )
-    this.name = 'LayoutError'
   }
 }
 

@@ -3,12 +3,12 @@ import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader } from './dialect.ts'
 import { type Address, parseDocument, resourceNotFound, selectResource } from './resources.ts'
-import { writeStatement } from './write-statement.ts'
+import { statusPart, writeStatement } from './write-statement.ts'
 
 /**
  * A status report in two statements, on PostgreSQL only: what is there, and what follows from it. The second takes
  * effect only when the resource's row is still the one that the first has read: `xmin`, the transaction that wrote a
- * row, is a version that no writer can forget to count up. Whoever changes a resource or its statuses writes its row.
+ * row, is a version that no writer can forget to count up. Every change of a resource or its statuses writes its row.
  */
 export interface ReportedResource {
   readonly resource: Resource
@@ -51,5 +51,17 @@ export const writeReport = async (
 ): Promise<boolean> => {
   const step = { type: 'modified', before, resource: after } as const
   const { rows } = await writeStatement(step, time, { ifVersion: version, status }).execute(reader)
+  return rows.length === 1
+}
+
+/** Writes a row beside which a report of Available=Unknown stands, if the resource is as it was read. Returns whether it did. */
+export const writeInterimReport = async (
+  reader: Reader,
+  { id, version, status }: { readonly id: string; readonly version: string; readonly status: AdapterStatus },
+): Promise<boolean> => {
+  const { rows } = await sql`with resource as (
+      update resources set document = document where id = ${id} and xmin = ${version}::xid returning id
+    ), ${statusPart(status)}
+    select id from resource`.execute(reader)
   return rows.length === 1
 }

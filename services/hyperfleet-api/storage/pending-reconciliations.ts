@@ -13,10 +13,12 @@ export interface Backlog {
   readonly oldest: Timestamp
 }
 
-/** Resources of a kind in deletion that wait for the same adapters; for children alone when there are none. */
+/** Resources of a kind in deletion that wait for the same adapters and groups; for children alone when there are none. */
 export interface StuckDeletions {
   readonly kind: string
   readonly awaited: readonly string[]
+  /** Consumer groups that have not finished with an event from before the deletion. */
+  readonly groups: readonly string[]
   readonly count: number
 }
 
@@ -33,9 +35,10 @@ export const readBacklog = async (reader: Reader, stuckBefore: Timestamp): Promi
 /** Deletions that have waited since before this moment, by kind and by whom they wait for. */
 export const readStuckDeletions = async (reader: Reader, stuckBefore: Timestamp): Promise<StuckDeletions[]> => {
   const rows = await stuckDeletionsQuery(reader, stuckBefore).execute()
-  return rows.map(({ kind, awaited, count }) => ({
+  return rows.map(({ kind, awaited, awaited_groups, count }) => ({
     kind,
     awaited: JSON.parse(awaited ?? '[]') as string[],
+    groups: JSON.parse(awaited_groups ?? '[]') as string[],
     count: Number(count),
   }))
 }
@@ -56,8 +59,8 @@ export const stuckDeletionsQuery = (reader: Reader, stuckBefore: Timestamp) =>
     .selectFrom('resources')
     .where('deleted_time', 'is not', null)
     .where('deleted_time', '<', stuckBefore)
-    .groupBy(['kind', 'awaited'])
-    .select(['kind', 'awaited', ({ fn }) => fn.countAll().as('count')])
+    .groupBy(['kind', 'awaited', 'awaited_groups'])
+    .select(['kind', 'awaited', 'awaited_groups', ({ fn }) => fn.countAll().as('count')])
 
 export const notReadyQuery = (reader: Reader, stuckBefore: Timestamp) =>
   reader

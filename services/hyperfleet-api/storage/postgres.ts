@@ -10,7 +10,9 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** A statement that runs longer is a bug or a broken database; in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
-/** A transaction that nobody goes on with, of a process that hangs or is cut off, holds its locks no longer. */
+/** An idle connection whose server vanished without a word is noticed soon after, and not after the system's two hours; in milliseconds. */
+const KEEP_ALIVE_DELAY_MS = 5_000
+/** A transaction that is not continued, of a process that hangs or is cut off, holds its locks no longer. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000
 
 /** A pool on PostgreSQL whose numbers are numbers and whose JSON stays text. */
@@ -22,6 +24,7 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     application_name: 'muster-api',
     types: {
       // Versions and counts stay far below 2^53, the driver's default of text would spread through the code.
@@ -31,7 +34,7 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
   })
   // An idle connection that breaks is replaced by the pool; unheard, its error would end the process.
   pool.on('error', onError)
-  // One that breaks between two statements of a transaction is nobody's: the next statement fails, which is enough.
+  // One that breaks between two statements of a transaction has no caller to tell: the next statement fails, which is enough.
   pool.on('connect', (client) => void client.on('error', () => {}))
   return pool
 }

@@ -2,7 +2,7 @@ import type { Tenancy } from '../auth/tenancy.ts'
 import type { Target } from '../model/reference.ts'
 import type { ObjectReference, Resource } from '../model/resource.ts'
 import type { Database } from './database.ts'
-import type { Writer } from './dialect.ts'
+import type { Reader, Writer } from './dialect.ts'
 import { sortedJson } from './resource-write.ts'
 
 /** Those of the named resources that are there and the caller sees; none is marked for deletion before the transaction ends. */
@@ -30,11 +30,11 @@ export const lockTargets = async (
  * nothing any more, so what is found is living.
  */
 export const findReferrer = async (
-  writer: Writer,
+  reader: Reader,
   { id }: Resource,
   family: Resource,
 ): Promise<(ObjectReference & { readonly name: string }) | undefined> => {
-  const rows = await writer
+  const rows = await reader
     .selectFrom('resource_references')
     .innerJoin('resources', 'resources.id', 'resource_references.source_id')
     .select(['resources.id', 'resources.kind', 'resources.href', 'resources.name'])

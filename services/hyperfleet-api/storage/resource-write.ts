@@ -37,6 +37,7 @@ export const mutableColumns = (resource: Resource) => ({
   deleted_time: resource.deleted_time ?? null,
   deleted_by: resource.deleted_by ?? null,
   awaited: resource.status.awaited === undefined ? null : JSON.stringify(resource.status.awaited),
+  awaited_groups: resource.status.awaited_groups === undefined ? null : JSON.stringify(resource.status.awaited_groups),
   document: JSON.stringify(resource),
 })
 

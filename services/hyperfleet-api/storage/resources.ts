@@ -11,7 +11,7 @@ export interface Address {
   readonly entity: Entity
   readonly id: string
   readonly ownerId?: string
-  /** Anybody's when undefined. */
+  /** Every tenant's when undefined. */
   readonly tenancy?: Tenancy | undefined
 }
 
@@ -48,8 +48,19 @@ export const lockChildren = async (writer: Writer, { dialect }: Database, ownerI
   return rows.map(({ document }) => parseDocument(document))
 }
 
+/** The children of a resource, in deletion or not, as of now. */
+export const readChildren = async (reader: Reader, ownerId: string): Promise<Resource[]> => {
+  const rows = await reader
+    .selectFrom('resources')
+    .select('document')
+    .where('owner_id', '=', ownerId)
+    .orderBy('id')
+    .execute()
+  return rows.map(({ document }) => parseDocument(document))
+}
+
 /**
- * Gives a row another version without changing it, so that whoever decided from what was there before finds out
+ * Gives a row another version without changing it, so that a transaction that decided from what was there before finds out
  * (storage/optimistic-report.ts).
  */
 export const touchResource = async (writer: Writer, id: string): Promise<void> => {

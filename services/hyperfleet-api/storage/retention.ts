@@ -14,9 +14,9 @@ const HOUR_MS = 60 * MINUTE_MS
 export const RETENTION_MS = {
   /** How far back a watch can be resumed. */
   changes: HOUR_MS,
-  /** An event that nobody acknowledged in this time is about a state long gone; the Sentinel has asked again since. */
+  /** An event that was not acknowledged in this time is about a state long gone; the Sentinel has asked again since. */
   events: 72 * HOUR_MS,
-  /** An event that everybody is done with. */
+  /** An event that all groups are done with. */
   finishedEvents: HOUR_MS,
   statusLog: 7 * 24 * HOUR_MS,
   /** Long enough to look into a deletion that went wrong. 0 keeps for ever. */

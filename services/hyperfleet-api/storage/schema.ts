@@ -14,6 +14,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
  *   events ── event_deliveries ── event_consumers      a delivery's row lives until it is acknowledged
+ *   event_recipients     which groups were told of which resources
  *
  * A resource's row holds its wire document as text, and beside it the columns that lists filter and order by. Reading
  * a resource is therefore one row and no parsing; the side tables are for searching only.
@@ -29,10 +30,11 @@ export interface Tables {
   archive: ArchiveRow
   status_log: StatusLogRow
   changes: ChangeRow
-  change_floor: { version: number }
+  change_floor: ChangeFloorRow
   events: EventRow
   event_consumers: ConsumerRow
   event_deliveries: DeliveryRow
+  event_recipients: RecipientRow
 }
 
 export interface ResourceRow {
@@ -51,6 +53,8 @@ export interface ResourceRow {
   deleted_by: string | null
   /** In deletion: the adapters that are waited for, JSON. */
   awaited: string | null
+  /** In deletion: the consumer groups that have not finished with an event from before it, JSON; null when there are none. */
+  awaited_groups: string | null
   /** JSON with sorted keys, so that equal tenancies are equal text. */
   tenancy: string
   /** The wire form, JSON. */
@@ -141,6 +145,13 @@ export interface ChangeRow {
   time: Timestamp
 }
 
+export interface ChangeFloorRow {
+  /** The newest version that is no longer there. */
+  version: number
+  /** Which server and timeline the versions are of (feed/history.ts); '' until it is noted. */
+  origin: ColumnType<string, never, string>
+}
+
 export interface EventRow {
   /** Publishing order. */
   sequence: Generated<number>
@@ -157,6 +168,8 @@ export interface EventRow {
   taken_time: Timestamp | null
   /** When it was handed to NATS JetStream. */
   relayed_time: Timestamp | null
+  /** When its sender means to ask again unless something changes; null when it did not say. */
+  next_time: ColumnType<Timestamp | null, Timestamp | null | undefined, Timestamp | null>
   /** Its place in the JetStream stream. */
   stream_sequence: ColumnType<number | null, number | null | undefined, number | null>
 }
@@ -168,6 +181,12 @@ export interface ConsumerRow {
   selector: string
   max_deliveries: number
   created_time: Timestamp
+}
+
+/** A group that was told of a resource. It goes on being told when the resource leaves its selector (API-51). */
+export interface RecipientRow {
+  resource_id: string
+  consumer: string
 }
 
 export interface DeliveryRow {

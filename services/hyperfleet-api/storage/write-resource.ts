@@ -12,7 +12,7 @@ import {
 } from './resource-write.ts'
 import { writeStatement } from './write-statement.ts'
 
-/** Where the steps of a transaction are noted, for those who want to know of them once it is committed. */
+/** Where the steps of a transaction are noted, for callers that want to know of them once it is committed. */
 const recordedWrites = new WeakMap<Writer, ResourceWrite[]>()
 
 /** From now on the steps of this transaction are added to the list. */

@@ -49,7 +49,8 @@ const rowPart = (step: ResourceWrite, version: string | undefined): RawBuilder<u
   }
 }
 
-const statusPart = (status: AdapterStatus): RawBuilder<unknown> =>
+/** The row of an adapter, of the resource that the part `resource` has written. */
+export const statusPart = (status: AdapterStatus): RawBuilder<unknown> =>
   sql`reported as (
     insert into adapter_statuses (resource_id, adapter, document)
     select id, ${status.adapter}, ${JSON.stringify(status)} from resource

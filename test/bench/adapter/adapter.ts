@@ -131,7 +131,7 @@ const crowd = async (ground: Ground, fleet: Fleet, shape: Shape, say: BenchConte
   return { ready, gone, runs: (await ground.runs()) - before, cpuMs }
 }
 
-/** What Kubernetes itself needs, with nobody else's help: milliseconds until each is gone, so many at a time. */
+/** What Kubernetes itself needs, without any help: milliseconds until each is gone, so many at a time. */
 const namespaceRemovals = async (
   { server }: Stage,
   count: number,

@@ -2,9 +2,11 @@
 import pg from 'pg'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { startPostgres } from '#test/harness/index.ts'
-import { type MusterProcess, startApiProcess } from '../program.ts'
+import { type MusterProcess, type Start, startApiProcess } from '../program.ts'
 import { databaseCpu } from './database-cpu.ts'
 import { type Load, openLoad } from './load.ts'
+
+type ProcessOptions = Pick<Start, 'env' | 'nodeFlags' | 'prefix'>
 
 export interface Ground extends AsyncDisposable {
   readonly server: MusterProcess
@@ -13,18 +15,19 @@ export interface Ground extends AsyncDisposable {
   vacuum(): Promise<void>
 }
 
-export const onPostgres = async (): Promise<Ground> => {
+/** @param options of the API's process */
+export const onPostgres = async (options: ProcessOptions = {}): Promise<Ground & { readonly client: pg.Client }> => {
   await using stack = new AsyncDisposableStack()
   const folder = await temporaryFolder('bench-api')
   const postgres = stack.use(await startPostgres())
   const client = new pg.Client({ connectionString: postgres.url })
   await client.connect()
   stack.defer(() => client.end())
-  const server = stack.use(await startApiProcess(folder, postgres.url))
+  const server = stack.use(await startApiProcess(folder, postgres.url, options))
   const load = openLoad(server.url, { api: () => server.usage().cpuMs, database: databaseCpu(client) })
   stack.defer(() => load.close())
   const vacuum = async () => void (await client.query('vacuum analyze'))
-  return { server, load, vacuum, [Symbol.asyncDispose]: leave(stack.move()) }
+  return { server, load, vacuum, client, [Symbol.asyncDispose]: leave(stack.move()) }
 }
 
 /** The embedded database: its work is the API's. */

@@ -24,6 +24,8 @@ export interface Measured {
 export interface Load {
   /** The parsed answer. @throws when it is no success */
   request(call: Call): Promise<unknown>
+  /** An answer may be without a body. @throws when it is no success */
+  send(call: Call): Promise<void>
   /** Makes the n-th call again and again, for so many seconds after a warm-up. CPU is per request. */
   measure(next: (n: number) => Call): Promise<Measured>
   close(): Promise<void>
@@ -59,6 +61,7 @@ export const openLoad = (url: string, meters: Meters): Load => {
 
   return {
     request: async (call) => JSON.parse(await send(call)) as unknown,
+    send: async (call) => void (await send(call)),
     measure: async (next) => {
       let n = 0
       let isOver = false

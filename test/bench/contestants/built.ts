@@ -26,7 +26,7 @@ export const built = async (
     await build(draft)
     await rename(draft, folder)
   } catch (error) {
-    // Somebody else may have built the same at the same time; theirs is as good.
+    // Another run may have built the same at the same time; its build is as good.
     await rm(draft, { recursive: true, force: true })
     if (!existsSync(folder)) throw error
   }

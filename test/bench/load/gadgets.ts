@@ -24,7 +24,7 @@ export interface Lifecycle {
 }
 
 export interface Gadgets {
-  /** Creates `count` gadgets without waiting for anyone to serve them. */
+  /** Creates `count` gadgets without waiting until they are served. */
   create(count: number, payloadBytes: number): Promise<void>
   /** Resolves when gadgets 0 to `count`-1 are Ready. */
   served(count: number): Promise<void>

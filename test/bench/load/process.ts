@@ -1,4 +1,4 @@
-/** The load generator in a process of its own, so that its CPU is nobody's and its watch is not slowed by the runner. */
+/** The load generator in a process of its own, so that its CPU counts for no contestant and its watch is not slowed by the runner. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -35,7 +35,7 @@ export const startLoad = async (kubeconfig: string, namespace: string): Promise<
   })
   const answer = <R>(id: number): Promise<R> => {
     const promise = new Promise<R>((resolve, reject) => calls.set(id, { resolve, reject }))
-    // Nobody waits any more for the calls under way when a contestant has ended.
+    // Nothing waits any more for the calls under way when a contestant has ended.
     promise.catch(() => undefined)
     return promise
   }

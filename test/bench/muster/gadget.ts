@@ -81,7 +81,7 @@ const ConfigMap = defineResource<never>({
   subresources: [],
 })
 
-/** Gadgets are looked up by it and handled by nobody, as with controller-runtime's informer alone. */
+/** Gadgets are looked up by it and handled by none, as with controller-runtime's informer alone. */
 const caching = (transform?: (object: GadgetObject) => GadgetObject): AnyController => {
   const maps = controller(ConfigMap)
   maps.watches(Gadget, () => [], transform === undefined ? {} : { transform })

@@ -1,4 +1,4 @@
-/** Two managers fill one pool from one inventory, while somebody looks on. */
+/** Two managers fill one pool from one inventory, while an observer looks on. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'

@@ -35,8 +35,9 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
         api: nobody,
         indexes,
         writeCache: new WriteCache(),
-        rejections: { ofCustomizations: new Map(), ofPool: undefined },
+        rejections: { ofCustomizations: new Map(), ofCreations: new Map(), ofPool: undefined },
         unfinishedClusters: new Map(),
+        absentClaims: new Map(),
         now: NOW,
       },
     )
@@ -92,6 +93,7 @@ const viewOf = (
   customization: lookup(customizations, indexEntries.customization),
   customizationsHeldBy: lookup(customizations, indexEntries.customizationsHeldBy),
   namespacesOfPool: lookup([], indexEntries.namespacesOfPool),
+  namespace: lookup([], indexEntries.namespace),
   bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
 })
 

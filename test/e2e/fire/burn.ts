@@ -25,7 +25,7 @@ export const burn = async (world: FireWorld, strikes: readonly TimedStrike[], en
     return isHit && now < lostUntil ? 'lose' : 'pass'
   })
   const lives = new Map<string, Promise<void>>()
-  /** One life after the other: whoever never comes to work meets no fault worth finding, and on a busy machine that takes seconds. */
+  /** One life after the other: a process that never comes to work meets no fault worth finding, and on a busy machine that takes seconds. */
   const inTurn = (name: string, end: () => Promise<void>): Promise<void> => {
     const turn = (lives.get(name) ?? Promise.resolve()).then(end)
     lives.set(name, turn)

@@ -38,7 +38,7 @@ describe.skipIf(redisMissing() !== undefined || postgresMissing() !== undefined)
     await world?.[Symbol.asyncDispose]()
   })
 
-  /** What somebody needs who is woken by this test. */
+  /** What a person needs whom this test wakes. */
   const tellWhenItFails = (): void => {
     onTestFailed(async () => {
       console.log(
@@ -109,7 +109,7 @@ describe.skipIf(redisMissing() !== undefined || postgresMissing() !== undefined)
     for (const pool of declaredAfter(day).keys()) await world.commit(`Remove ${pool}`, pool, undefined)
     await untilNone(observer.remains)
     expect(observer.violations()).toEqual([])
-    // Whoever saw nothing has proved nothing.
+    // An observer that saw nothing has proved nothing.
     expect(observer.seen().clusters).toBeGreaterThan(before.clusters)
     expect(observer.seen().pulses).toBeGreaterThan(before.pulses)
   })

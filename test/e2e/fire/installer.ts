@@ -72,7 +72,7 @@ export const access = (namespace: string, kubeconfig: object): readonly Manifest
     },
   ] satisfies readonly object[] as readonly Manifest[]
 
-/** Who may write workloads in "the clusters", and nothing else. */
+/** A user that may write workloads in "the clusters", and nothing else. */
 export const remoteAdmin: readonly Manifest[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: REMOTE } },
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'admin', namespace: REMOTE } },

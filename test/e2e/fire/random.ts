@@ -33,7 +33,7 @@ export const randomOf = (seed: number): Random => {
   }
 }
 
-/** A seed as somebody wrote it; undefined when nobody did. @throws Error that says what to write */
+/** A seed as it was given; undefined when none was. @throws Error that says what to write */
 export const seedOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
   if (/^\d+$/.test(text)) return Number(text)

@@ -1,4 +1,4 @@
-/** What happened when, for whoever has to find out why. */
+/** What happened when, for finding out why. */
 export interface Timeline {
   /** Remembers it with the present time. */
   note(what: string): void

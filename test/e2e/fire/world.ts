@@ -28,7 +28,7 @@ export interface FireWorld extends AsyncDisposable {
   live(day: readonly Change[], ends: () => boolean): Promise<void>
   /** Has Argo CD look at once at what Git declares. */
   tellArgo(): Promise<void>
-  /** Processes that ended though they worked and nobody had killed them. */
+  /** Processes that ended though they worked and were not killed. */
   endedAlone(): readonly string[]
   /** Events that adapters gave up, or have not taken yet. */
   givenUp(): Promise<readonly string[]>

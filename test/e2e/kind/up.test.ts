@@ -1,6 +1,5 @@
 /** `npm run up` on a machine with Docker: in the network of an engine of its own, as it would be beside the machine's. */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,47 +12,19 @@ import { ensureDebianRoot } from '#hack/debian/root.ts'
 import { type PrivateDocker, startPrivateDocker } from '#hack/docker/private.ts'
 import { writeImageArchive } from '#hack/image/archive.ts'
 import { NODE_PACKAGES } from '#hack/kindnode/node-root.ts'
-import { signalGroup } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { forgetGroup, guardGroup } from '#hack/process/reaper.ts'
+import { type ProcessGroup, startProcessGroup } from '#test/harness/process-group.ts'
 
-const REPOSITORY = join(import.meta.dirname, '../../..')
 const TIMEOUT = 900_000
 
 const run = promisify(execFile)
 
 const missing = privateKindMissing()
 
-interface Up {
-  /** Everything it has printed so far. */
-  output(): string
-  readonly exited: Promise<number | null>
-  kill(): void
-}
-
-const up = async ({ host, inNetwork }: PrivateDocker): Promise<Up> => {
+const up = async ({ host, inNetwork }: PrivateDocker): Promise<ProcessGroup> => {
   const [command, ...args] = [...inNetwork, 'node', 'hack/run.mjs', 'hack/up/up.ts', '--once']
-  const env = {
-    ...process.env,
-    XDG_STATE_HOME: await temporaryFolder('e2e'),
-    MUSTER_CLUSTER: 'kind',
-    DOCKER_HOST: host,
-  }
-  const child = spawn(command, args, { cwd: REPOSITORY, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  await once(child, 'spawn')
-  const group = child.pid as number
-  guardGroup(group)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
-  const exited = once(child, 'close').then(([code]) => {
-    forgetGroup(group)
-    return code as number | null
-  })
-  return { output: () => output, exited, kill: () => signalGroup(group, 'SIGKILL') }
+  const home = await temporaryFolder('e2e')
+  return startProcessGroup(command, args, { XDG_STATE_HOME: home, MUSTER_CLUSTER: 'kind', DOCKER_HOST: host })
 }
 
 describe.skipIf(missing !== undefined)(`with Docker${missing === undefined ? '' : ` (${missing})`}`, () => {
@@ -86,10 +57,12 @@ describe.skipIf(missing !== undefined)(`with Docker${missing === undefined ? '' 
   })
 
   test('killed in the middle, it leaves no container and no volume', { timeout: TIMEOUT }, async () => {
-    const { exited, output, kill } = await up(docker)
+    const { exited, output, interrupt } = await up(docker)
     while (!output().includes('Starting Kubernetes')) await delay(100)
-    expect(await containers()).not.toBe('')
-    kill()
+    const [node = ''] = (await containers()).split('\n')
+    // What is published on all addresses, others on the network could use.
+    expect(await engine('port', node)).toMatch(/^6443\/tcp -> 127\.0\.0\.1:\d+$/)
+    interrupt('SIGKILL')
     await exited
     await expect.poll(containers, { timeout: 30_000 }).toBe('')
     expect(await engine('volume', 'ls', '--quiet')).toBe('')

@@ -29,11 +29,17 @@ const NOWHERE = ['--bind-address=127.0.0.1:0', '--metrics-bind-address=0', '--he
 
 /** What `muster api` does by itself, told by the first statement of each transaction. */
 const BACKGROUND = [
-  // feed: the newest settled version, on PostgreSQL under its lock
+  // feed: where its history begins, and the newest version that nothing before can follow
+  'select version, origin',
+  'select pg_is_in_recovery\\(',
+  'select false as "isStandby"',
   'select pg_advisory_xact_lock\\(',
   'select max\\("version"\\)',
   'select "version" from "change_floor"',
   'select \\* from "changes"',
+  // deletions that may have nothing left to wait for, every minute
+  'select "id", "kind" from "resources" where "deleted_time" is not null',
+  'select "awaited_groups" from "resources" where "id" = ',
   'listen ',
   'notify ',
 ].join('|')

@@ -1,5 +1,5 @@
 /**
- * Where a world of GitOps stands: what is Kubernetes there, who runs Argo CD, and how the suite comes to life. The tests of
+ * Where a world of GitOps stands: what is Kubernetes there, what runs Argo CD, and how the suite comes to life. The tests of
  * test/e2e/argocd are the same on each.
  */
 

@@ -23,13 +23,16 @@ export type ApiFate =
 export interface ApiFront {
   readonly url: string
   /** From now on. */
-  decide(fate: (request: ApiRequest) => ApiFate): void
+  decide(fate: (request: ApiRequest) => ApiFate | Promise<ApiFate>): void
+  /** From now on another API answers. @param api its address */
+  lead(api: string): void
   stop(): Promise<void>
 }
 
 /** @param api the address of the API */
 export const apiFront = async (api: string): Promise<ApiFront> => {
-  let decide: (request: ApiRequest) => ApiFate = () => 'pass'
+  let target = api
+  let decide: (request: ApiRequest) => ApiFate | Promise<ApiFate> = () => 'pass'
   const server = createServer((incoming, answer) => {
     const gone = new AbortController()
     answer.on('close', () => gone.abort())
@@ -38,12 +41,17 @@ export const apiFront = async (api: string): Promise<ApiFront> => {
     async function meet(asked: IncomingMessage, given: ServerResponse): Promise<void> {
       const { method = 'GET', url: path = '/' } = asked
       const body = await textOf(asked)
-      const fate = decide({ method, path, body })
+      const fate = await decide({ method, path, body })
       if (fate === 'drop') {
         asked.socket.destroy()
       } else if (fate === 'pass' || 'altered' in fate) {
         const headers = { 'content-type': asked.headers['content-type'] ?? 'application/json' }
-        const response = await fetch(api + path, { method, headers, signal: gone.signal, ...(body !== '' && { body }) })
+        const response = await fetch(target + path, {
+          method,
+          headers,
+          signal: gone.signal,
+          ...(body !== '' && { body }),
+        })
         const type = response.headers.get('content-type') ?? 'application/json'
         const text = await response.text()
         given.writeHead(response.status, { 'content-type': type }).end(fate === 'pass' ? text : fate.altered(text))
@@ -58,6 +66,9 @@ export const apiFront = async (api: string): Promise<ApiFront> => {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     decide: (fate) => {
       decide = fate
+    },
+    lead: (to) => {
+      target = to
     },
     stop: async () => {
       server.closeAllConnections()

@@ -175,10 +175,13 @@ test('ADAPTER-38: objects of several generations: all of them go', async () => {
     ],
   })
   const id = await ready('generations')
+  await hold('generations', '1', id)
   await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
   await pulsedUntil(id, async () => expect(await isThere('generations', '2', id)).toBe(true))
   expect(await isThere('generations', '1', id)).toBe(true)
   await world.call('DELETE', `/clusters/${id}`)
+  await says(id, 'generations', 'Applied True Deleting')
+  await release('generations', '1', id)
   await goneByPulses(id)
   expect([await isThere('generations', '1', id), await isThere('generations', '2', id)]).toEqual([false, false])
 })
@@ -238,7 +241,7 @@ test.each([
   },
 )
 
-/** An object of somebody else that belongs to the task's one. */
+/** An object of another owner that belongs to the task's one. */
 const dependant = async (edge: string, id: string): Promise<void> => {
   const owner = await world.object(path(edge, 'owner', id))
   const { name = '', uid = '' } = owner?.metadata ?? {}

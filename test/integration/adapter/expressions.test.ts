@@ -1,4 +1,4 @@
-/** What expressions do to a manager: one that would never end holds nobody up, and an error of one is never taken for false. */
+/** What expressions do to a manager: one that would never end holds up no other, and an error of one is never taken for false. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type AdapterWorld, adapterWorld, type Cluster } from './world.ts'

@@ -7,6 +7,7 @@ import { Worker, type WorkerOptions } from '#controllers/adapter/daemon/worker.t
 import { apiQueueSource } from '#controllers/adapter/events/api-queue.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
 import { type HttpConnection, openHttpConnection } from '#controllers/adapter/http/connection.ts'
+import { InventoryStore } from '#controllers/adapter/inventory/inventory-store.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { createMetrics } from '#controllers/adapter/metrics.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
@@ -43,6 +44,15 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
       { languages: taskLanguages(() => clock.now()), adapter: { name: 'forgetful', version: '1' }, environment: {} },
     ),
     selector: selectorOf(labels),
+    resourceType: 'clusters',
+    inventories: new InventoryStore({
+      transport,
+      namespace: world.namespace,
+      task: 'forgetful',
+      adapter: 'forgetful',
+      serviceAccountName: 'everything',
+      keepsEmpty: true,
+    }),
     source: apiQueueSource({
       caller,
       consumer: 'forgetful',
@@ -71,7 +81,7 @@ const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
 }
 
 test('one that failed and is removed by force, or gets other labels, is not counted as failing for ever; one that is there is', async () => {
-  const clock = manualClock()
+  const clock = manualClock(new Date().toISOString())
   const stats = new TaskStats({ processed: 0, failed: 0, skipped: 0, deadLetters: 0 })
   const worker = workerOf(clock, { stats })
   const failing = () => stats.summary(clock.now().getTime()).failing

@@ -222,7 +222,7 @@ describe('a task with objects here and there', () => {
     expect(secure.sites.get(`/sites/${id}`)?.body).toEqual({ name: 'mixed' })
     expect(await world.object(configOf(id))).toMatchObject({ data: { site: 'mixed' } })
 
-    // Held, the ConfigMap keeps the address, which comes after it; the site is bound to nobody and goes at once.
+    // Held, the ConfigMap keeps the address, which comes after it; the site is bound to none and goes at once.
     secure.slow = true
     await world.plane.rest('PATCH', configOf(id), { metadata: { finalizers: ['example.com/hold'] } })
     await world.call('DELETE', `/clusters/${id}`)

@@ -107,7 +107,7 @@ const isOf = (method: string, what: RegExp) => (request: ProxiedRequest) =>
 const NAMESPACE = /\/namespaces\/[^/?]+(\?|$)/
 const CONFIG = /\/configmaps\//
 
-/** The server has done what was asked of it, although nobody was told. */
+/** The server has done what was asked of it, although no answer came. */
 const isDone = (id: string, method: 'PATCH' | 'DELETE' | 'GET', what: RegExp) =>
   vi.waitFor(async () => {
     const namespace = `/api/v1/namespaces/c-${id}`
@@ -167,6 +167,22 @@ test.each([
   },
   180_000,
 )
+
+// API-50
+test('DELETE and SIGKILL in the first run, which has reported nothing: the record waits for the next manager, and nothing is left', async () => {
+  const { id } = await world.create('first-run')
+  const first = await manager()
+  const reached = lastRequest(id, isOf('PATCH', CONFIG), 'drop')
+  await pulseUntil(id, reached)
+  expect(await world.object(`/api/v1/namespaces/c-${id}`)).toBeDefined()
+  await world.call('DELETE', `/clusters/${id}`)
+  await kill(first)
+  expect((await world.cluster(id))?.status).toMatchObject({ awaited: [], awaited_groups: [expect.any(String)] })
+  const second = await manager()
+  await untilPhase(id, undefined)
+  await goneFrom(id)
+  await second.stop()
+}, 180_000)
 
 test('ADAPTER-50: SIGKILL while recreating, between the old object and the new one: the next manager makes the new one', async () => {
   const { id } =

@@ -1,4 +1,4 @@
-/** What people can see of runs, and what nobody may: docs/adapter-debugging.md. */
+/** What people can see of runs, and what they may not: docs/adapter-debugging.md. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
 import https from 'node:https'

@@ -174,13 +174,13 @@ describe('managers come and go', () => {
     await manager.stop()
     await world.plane.rest('PATCH', config, { metadata: { finalizers: null } })
     await world.until('relay', 'Working')
-    // Nobody saw it go: the next pulse makes the second one look.
+    // It went unseen: the next pulse makes the second one look.
     await world.pulse(id, 'Again')
     await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), PATIENCE)
   })
 })
 
-/** Open Cluster Management's, as far as anybody looks at it here. */
+/** Open Cluster Management's, as far as it is looked at here. */
 const MANIFEST_WORK_CRD = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -222,7 +222,7 @@ test('ADAPTER-58: the Go adapter’s task file with a ManifestWork runs unchange
       },
     },
   })
-  // Nobody pulses: the work is watched.
+  // There is no pulse: the work is watched.
   await vi.waitFor(async () => {
     const reports = await world.call<{ items: { data?: object }[] }>('GET', `/clusters/${id}/statuses`)
     expect(reports?.items.map(({ data }) => data)).toContainEqual({ phase: 'Active' })

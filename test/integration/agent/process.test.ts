@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
-import { heartbeatCodec, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { heartbeatCodec, infoCodec, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { silent } from '#operator/model/log.ts'
@@ -376,12 +376,8 @@ describe('without NATS', () => {
     expect(await agent.programs()).toEqual(running)
   })
 
-  test.for([
-    ['all buckets', Object.values(BUCKETS)],
-    ['the bucket of states alone', [BUCKETS.state]],
-    ['the bucket of infos alone', [BUCKETS.info]],
-  ] as const)('%s, made anew while the server stayed, gets told again what was said', async ([, lost]) => {
-    await using own = await startNats()
+  /** An agent in this process, on a NATS and a clock of its own, that has told once that it can't do what it was given. */
+  const witness = async (own: Awaited<ReturnType<typeof startNats>>) => {
     const key = 'witness.shop.web'
     const clock = manualClock()
     const stopping = new AbortController()
@@ -406,6 +402,20 @@ describe('without NATS', () => {
     await before.buckets.desired.put(key, entry(manifests({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } })))
     await eventually(async () => expect(await stateOf(before, key)).toMatchObject(complains))
     await eventually(async () => expect(await before.buckets.heartbeat.get('witness')).not.toBeNull())
+    const stop = async () => {
+      stopping.abort()
+      await ended
+    }
+    return { key, clock, before, complains, stop }
+  }
+
+  test.for([
+    ['all buckets', Object.values(BUCKETS)],
+    ['the bucket of states alone', [BUCKETS.state]],
+    ['the bucket of infos alone', [BUCKETS.info]],
+  ] as const)('%s, made anew while the server stayed, gets told again what was said', async ([, lost]) => {
+    await using own = await startNats()
+    const { key, clock, before, complains, stop } = await witness(own)
     const manager = await jetstreamManager(before.connection)
     for (const { name } of lost) await manager.streams.delete(streamOf(name))
     await before.connection.close()
@@ -416,7 +426,22 @@ describe('without NATS', () => {
       expect(await stateOf(after, key)).toMatchObject(complains)
       expect(await after.buckets.info.get('witness')).not.toBeNull()
     })
-    stopping.abort()
-    await ended
+    await stop()
+  })
+
+  // AGENT-25
+  test('a bucket of states that went back while the server stayed gets told again what was said', async () => {
+    await using own = await startNats()
+    const { key, clock, before, complains, stop } = await witness(own)
+    // As a stream has it that was restored from a backup.
+    const { uid } = (await stateOf(before, key)) ?? { uid: '' }
+    const old = { phase: 'Pending', uid, revision: 1, at: new Date(0).toISOString(), message: 'of the backup' } as const
+    await before.buckets.state.put(key, stateCodec.encode(old, 1))
+    await eventually(async () => {
+      await clock.advance('30s')
+      expect(await stateOf(before, key)).toMatchObject(complains)
+    })
+    await stop()
+    await before.connection.close()
   })
 })

@@ -43,11 +43,11 @@ export interface World extends AsyncDisposable {
   readonly said: readonly { readonly key: string; readonly state: State }[]
 }
 
-/** @param url of a NATS server without buckets, which lets everybody in */
+/** @param url of a NATS server without buckets, which lets every client in */
 export const world = async (url: string): Promise<World> =>
   worldOn(await connect({ servers: url, maxReconnectAttempts: -1, reconnectTimeWait: 200 }), url)
 
-/** @param connection of one who may do everything */
+/** @param connection of a user that may do everything */
 export const worldOn = async (connection: NatsConnection, url: string): Promise<World> => {
   const buckets = await makeBuckets(connection)
   const said: World['said'][number][] = []

@@ -3,6 +3,7 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
 import { type ControlPlane, sharedControlPlane } from '#test/harness/index.ts'
+import { DEFAULT_ROLLOUT } from '#test/worlds/fleet/builders.ts'
 import { refusalOf } from './refusal.ts'
 
 let cluster: ControlPlane
@@ -20,7 +21,7 @@ const create = (resource: Resource, spec: object, name?: string): Promise<KubeOb
   return cluster.rest('POST', `${pathOf(resource, { namespace })}?fieldValidation=Strict`, {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    // Devices belong to no namespace, so the name must be nobody else's.
+    // Devices belong to no namespace, so the name must be no other test's.
     metadata: { name: name ?? `${namespace}-${made}` },
     spec,
   })
@@ -41,15 +42,7 @@ describe('Deployment', () => {
   test('the least that one can write is accepted, with defaults', async () => {
     expect((await create(Deployment, MINIMAL)).spec).toEqual({
       ...MINIMAL,
-      rollout: {
-        strategy: 'AllAtOnce',
-        approval: 'Automatic',
-        successThreshold: 90,
-        updateTimeout: '24h',
-        offlineGrace: '5m',
-        onFailure: 'Suspend',
-        paused: false,
-      },
+      rollout: DEFAULT_ROLLOUT,
       priority: 0,
       revisionHistoryLimit: 10,
     })

@@ -157,13 +157,10 @@ describe('ClusterDeploymentCustomization', () => {
 })
 
 describe('ClusterClaim', () => {
-  test('its pool stays, and nobody jumps the queue by naming a cluster', async () => {
+  test('its pool stays, and its cluster too', async () => {
     const claim = await create(ClusterClaim, { clusterPoolName: 'pool', lifetime: '4h' })
     expect(await refusalOf(change(ClusterClaim, claim, { clusterPoolName: 'other' }))).toContain(
       'clusterPoolName can’t be changed: make another claim',
-    )
-    expect(await refusalOf(create(ClusterClaim, { clusterPoolName: 'pool', namespace: 'mine' }))).toBe(
-      'spec: Invalid value: namespace is written by the controller: leave it out',
     )
     await change(ClusterClaim, claim, { namespace: 'pool-abcde' })
     expect(await refusalOf(change(ClusterClaim, claim, { namespace: 'pool-other' }))).toContain(
@@ -195,13 +192,6 @@ describe('ClusterDeployment', () => {
     expect((await create(ClusterDeployment, spec)).spec).toEqual({ ...spec, installed: false, powerState: 'Running' })
   })
 
-  test('it can’t be made claimed', async () => {
-    const clusterPoolRef = { ...POOLED.clusterPoolRef, claimName: 'mine' }
-    expect(await refusalOf(create(ClusterDeployment, { ...POOLED, clusterPoolRef }))).toBe(
-      'spec: Invalid value: a cluster can’t be made claimed: leave claimName out, the pool writes it',
-    )
-  })
-
   test('it is claimed once, and stays with its claim, its pool and its customization', async () => {
     const made = await create(ClusterDeployment, POOLED)
     await change(ClusterDeployment, made, { clusterPoolRef: { claimName: 'mine' } })
@@ -221,4 +211,47 @@ describe('ClusterDeployment', () => {
       'a cluster stays where it was made',
     )
   })
+})
+
+/** As `kubectl get -o yaml` on Hive, and the proposal of inventories, have them: with their status, which the API server leaves out. */
+test.each([
+  [
+    ClusterDeploymentCustomization,
+    { installConfigPatches: [{ op: 'replace', path: 'metadata/name', value: 'foo' }] },
+    { clusterDeploymentRef: { name: 'foo', namespace: 'foo-namespace' } },
+  ],
+  [ClusterClaim, { clusterPoolName: 'pool', subjects: [] }, { lifetime: '8h0m0s' }],
+  [
+    ClusterDeployment,
+    {
+      baseDomain: 'example.com',
+      clusterName: 'foo',
+      platform: { aws: { region: 'us-east-1', credentialsSecretRef: { name: 'aws' } } },
+      clusterMetadata: { clusterID: 'c', infraID: 'i', adminKubeconfigSecretRef: { name: 'k' } },
+      controlPlaneConfig: { servingCertificates: {} },
+      installAttemptsLimit: 1,
+      provisioning: { manifestsConfigMapRef: { name: 'm' }, releaseImage: 'quay.io/x', sshKnownHosts: ['k'] },
+    },
+    {
+      apiURL: 'https://api',
+      cliImage: 'x',
+      installRestarts: 0,
+      installStartedTimestamp: '2020-11-05T14:49:26Z',
+      powerState: 'Running',
+    },
+  ],
+  [ClusterPool, { ...POOL, skipMachinePools: true, runningCount: 1 }, { size: 1, standby: 0, ready: 1 }],
+] as const)('POOL-54: what was exported applies strictly: $0.kind', async (resource, spec, status) => {
+  const probed = {
+    type: 'Available',
+    status: 'False',
+    reason: 'ClusterDeploymentCustomizationInUse',
+    message: 'Currently in use by cluster deployment foo of clusterpool foo-pool',
+    lastProbeTime: '2020-11-05T14:49:26Z',
+    lastTransitionTime: '2020-11-05T14:49:26Z',
+  }
+  const path = `${pathOf(resource, { namespace })}?fieldValidation=Strict&dryRun=All`
+  const metadata = { name: 'exported' }
+  const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, spec }
+  await cluster.rest('POST', path, { ...object, status: { ...status, conditions: [probed] } })
 })

@@ -22,7 +22,7 @@ const remove = (name: string) =>
 
 const gone = (name: string) => the.eventually(async () => expect(await the.get(name)).toBeUndefined())
 
-/** From nothing to installed to nothing, whoever manages it; there is never more than one cluster. */
+/** From nothing to installed to nothing, by any manager; there is never more than one cluster. */
 const live = async (name: string): Promise<void> => {
   const declared = await the.declare(name)
   const { id } = await the.cluster(declared)

@@ -1,4 +1,4 @@
-/** Who is let into clusters, and what pools read for them: what the Roles grant for it, a real API server is asked for here. */
+/** Which users are let into clusters, and what pools read for them: what the Roles grant for it, a real API server is asked for here. */
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'

@@ -109,7 +109,7 @@ test('a pool does not leave behind a cluster that the watch has not shown', asyn
   await the.api.create(Namespace, { metadata: { name } })
   await clusterOf(the, 'leaving', name, name)
   await the.api.delete(ClusterPool, 'leaving', the.namespace)
-  // It becomes the pool's: deleted with it, and nobody else would.
+  // It becomes the pool's: deleted with it, and nothing else would.
   await eventually(async () => expect(await the.api.get(ClusterDeployment, name, name)).toBeUndefined())
 })
 

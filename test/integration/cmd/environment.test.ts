@@ -38,7 +38,7 @@ const manager = async (...args: readonly string[]) => {
   return { code, output: stable(output) }
 }
 
-/** Someone else's port. */
+/** Another program's port. */
 const occupy = async (): Promise<{ port: number; server: Server }> => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -13,7 +13,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster([])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: name a command (valid: manager, api, adapter, pool, agent, fleet, crds, version)",
+        "output": "muster: name a command (valid: manager, api, adapter, pool, sentinel, agent, fleet, why, crds, version)",
       }
     `)
   })
@@ -22,13 +22,13 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['managr'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, agent, fleet, crds, version)",
+        "output": "muster: unknown command managr; did you mean manager? (valid: manager, api, adapter, pool, sentinel, agent, fleet, why, crds, version)",
       }
     `)
     expect(await muster(['frobnicate'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, agent, fleet, crds, version)",
+        "output": "muster: unknown command frobnicate (valid: manager, api, adapter, pool, sentinel, agent, fleet, why, crds, version)",
       }
     `)
   })
@@ -182,7 +182,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     expect(await muster(['crds', '--kind=sentinelconfg'])).toMatchInlineSnapshot(`
       {
         "code": 2,
-        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: Deployment, Device, ClusterClaim, ClusterDeploymentCustomization, ClusterDeployment, ClusterPool, AdapterTask, SentinelConfig)",
+        "output": "muster: --kind: "sentinelconfg" is not a kind of ours; did you mean SentinelConfig? (valid: Deployment, Device, ClusterClaim, ClusterDeploymentCustomization, ClusterDeployment, ClusterPool, AdapterInventory, AdapterTask, SentinelConfig)",
       }
     `)
   })
@@ -232,7 +232,7 @@ describe('what is asked for is printed', () => {
         --dashboard-bind <ADDRESS>              where the dashboard is served; with TLS, and for those whom Kubernetes lets, on any address but this machine’s own; empty for nowhere (default: 127.0.0.1:8083, when it is free) (MUSTER_DASHBOARD_BIND)
         --adapter-runs-bind-address <ADDRESS>   where /adapter/runs is served, such as 127.0.0.1:8082; with TLS and for those whom Kubernetes lets on any other address; 0 for nowhere (default: 0; MUSTER_ADAPTER_RUNS_BIND_ADDRESS)
         --nats-url <URL>                        NATS server that the fleet keeps its state on; servers of one cluster are separated by commas (default: nats://127.0.0.1:4222; MUSTER_NATS_URL)
-        --nats-credentials <FILE>               who the fleet operator is for NATS: a .creds file, or one with the seed of a key (MUSTER_NATS_CREDENTIALS)
+        --nats-credentials <FILE>               credentials of the fleet operator for NATS: a .creds file, or one with the seed of a key (MUSTER_NATS_CREDENTIALS)
         --config <NAME>                         the one SentinelConfig to work on (default: all of the namespace) (MUSTER_CONFIG)
         --deny-overlap [BOOL]                   refuse SentinelConfigs whose shards overlap, by an admission webhook (default: false; MUSTER_DENY_OVERLAP)
         --deny-invalid-tasks [BOOL]             refuse AdapterTasks that can’t be run, by an admission webhook (default: false; MUSTER_DENY_INVALID_TASKS)

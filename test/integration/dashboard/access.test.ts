@@ -1,4 +1,4 @@
-/** Who may look, asked of a real API server by a real manager. */
+/** Which viewers may look, asked of a real API server by a real manager. */
 import http from 'node:http'
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
@@ -75,7 +75,7 @@ beforeAll(async () => {
     metadata: { name: 'us-east' },
     spec: { resourceType: 'clusters', hyperfleetAPI: { url: 'http://127.0.0.1:9' } },
   })
-  // As in a pod: even on its own address, a manager there asks who looks.
+  // As in a pod: even on its own address, a manager there asks viewers for a token.
   manager = await start(['--dashboard-bind=127.0.0.1:0'], { KUBERNETES_SERVICE_HOST: '10.0.0.1' })
   const { port, signIn } = await manager.line('serving the dashboard')
   expect(signIn).toBe(true)

@@ -53,7 +53,7 @@ test('shows what devices say, of the moment', { timeout: 180_000 }, async () => 
   await device.say('checkout', { phase: 'Failed', message: 'exit code 1' })
   await until(`/deployments/${key}.json`, {
     aggregate: { failed: 1 },
-    placements: { rows: [{ device: device.name, standing: 'failed', message: 'exit code 1' }] },
+    placements: { rows: [{ device: device.name, phase: 'failed', message: 'exit code 1' }] },
   })
   await until('/index.json?q=DevicesFailed', { findings: { rows: [{ subject: key, severity: 'Look' }] } })
   await device.say('checkout')

@@ -104,9 +104,9 @@ export class Fleet implements FleetView {
   devices(): readonly DeviceRow[] {
     const counts = new Map([...this.#devices.keys()].map((name) => [name, zeros()]))
     for (const { metadata } of this.#deployments.values())
-      for (const { device, standing } of this.ofDeployment(`shop/${metadata.name}`)) {
+      for (const { device, phase } of this.ofDeployment(`shop/${metadata.name}`)) {
         const own = counts.get(device)
-        if (own !== undefined) own[standing] += 1
+        if (own !== undefined) own[phase] += 1
       }
     return [...this.#devices.values()].map(({ name, labels, isPinned }) => ({
       name,
@@ -122,13 +122,13 @@ export class Fleet implements FleetView {
   ofDeployment(key: string): readonly PlacementRow[] {
     return [...this.state.matched(key)].flatMap((known) => {
       if (known.deployment === undefined) return []
-      const given: Desired | undefined = known.entry?.desired?.payload
+      const givenRevision: Desired | undefined = known.entry?.desired?.payload
       return [
         {
           deployment: key,
           device: known.placement.device,
-          standing: placementPhase(known.deployment, known.device, known),
-          given: given?.revision,
+          phase: placementPhase(known.deployment, known.device, known),
+          givenRevision: givenRevision?.revision,
           answered: known.reported?.state.revision,
           message: known.reported?.state.message,
           at: known.reported?.state.at,
@@ -162,4 +162,4 @@ export class Fleet implements FleetView {
 }
 
 const zeros = (): Record<PlacementPhase, number> =>
-  Object.fromEntries(PLACEMENT_PHASES.map((standing) => [standing, 0])) as Record<PlacementPhase, number>
+  Object.fromEntries(PLACEMENT_PHASES.map((phase) => [phase, 0])) as Record<PlacementPhase, number>

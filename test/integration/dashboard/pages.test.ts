@@ -170,7 +170,7 @@ test('a stream tells what is new, section by section, and nothing else', async (
       if (done) throw new Error(`the stream ended without ${word}: ${seen}`)
     }
   }
-  // Nobody said what is shown, so all of it comes at first.
+  // It is unknown what is shown, so all of it comes at first.
   expect(await until('</hx-partial>')).toContain('hx-target="#sections"')
   const pool = world.shelf.of(ClusterPool)?.get('pools/gcp-large')
   if (pool === undefined) throw new Error('the scene has no such pool')

@@ -57,7 +57,7 @@ const samplesFile = async (): Promise<string> => {
   return file
 }
 
-/** As somebody would apply them who only asks. */
+/** As a dry run applies them. */
 const acceptsSamples = async () => {
   const admin = `--kubeconfig=${cluster.kubeconfig}`
   const { stdout, stderr } = await kubectl(admin, 'apply', '--server-side', '--dry-run=server', '-f', samples)

@@ -1,4 +1,4 @@
-/** manifests/install.yaml as somebody without Git uses it: one file, applied once, to a cluster that has nothing of ours. */
+/** manifests/install.yaml as people without Git use it: one file, applied once, to a cluster that has nothing of ours. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { loadAll } from 'js-yaml'

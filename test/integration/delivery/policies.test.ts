@@ -1,11 +1,12 @@
 /**
- * kustomize/components/admission-policies and pinned-images on a real API server, with the whole suite at work below them: what they
+ * kustomize/base/policies, deletion-guards and pinned-images on a real API server, with the whole suite at work below them: what they
  * refuse, to whom and with which words, and that they stand in no controller's way.
  */
 import { join } from 'node:path'
+import type { TObject } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, clusterDeploymentKind } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type Kubectl, KubectlError, kubectl } from '#hack/cluster/kubectl.ts'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
@@ -31,12 +32,13 @@ beforeAll(async () => {
     `--kubeconfig=${cluster.kubeconfig}`,
   ])
   await cluster.rest('POST', '/api/v1/nodes', NODE)
-  await run(['apply', '--server-side', '-k', 'kustomize/components/admission-policies'])
   suite = await startSuite({ cluster, machines: { till: 'example.com/role=greeter' } })
-  await run(['apply', '--server-side', '-k', 'kustomize/components/pinned-images'])
+  for (const component of ['deletion-guards', 'pinned-images'])
+    await run(['apply', '--server-side', '-k', `kustomize/components/${component}`])
   const bind = (role: string, user: string) =>
     run(['create', 'clusterrolebinding', `${user}-${role}`, `--clusterrole=${role}`, `--user=${user}`])
   await bind('muster-editor', 'editor')
+  await bind('muster-fleet-editor', 'editor')
   await bind('muster-rollout-approver', 'approver')
   for (const folder of ['samples', 'samples/fleet', 'samples/claim']) await suite.apply(folder)
 }, 400_000)
@@ -46,7 +48,7 @@ afterAll(async () => {
   await cluster?.stop()
 })
 
-/** `allowed`, or the words of the policy that refuses. As an administrator when nobody is named. */
+/** `allowed`, or the words of the policy that refuses. As an administrator when no user is named. */
 const said = async (args: readonly string[], as?: string, object?: object): Promise<string> => {
   const who = as === undefined ? [] : [`--as=${as}`]
   try {
@@ -83,22 +85,25 @@ const named = ({ metadata }: ClusterDeployment): string[] => [
 
 const merge = (patch: object): string[] => ['--type=merge', `--patch=${JSON.stringify(patch)}`]
 
-test('the API server finds no mistake in a policy', async () => {
+test('the API server finds no mistake in a policy', { timeout: PATIENCE.timeout }, async () => {
   interface Policy {
     readonly metadata: { readonly name: string; readonly generation: number }
     readonly status?: { readonly observedGeneration?: number; readonly typeChecking?: object }
   }
   const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
-  await vi.waitFor(async () => {
-    const { items } = await cluster.rest<{ items: Policy[] }>('GET', path)
-    expect(items.length).toBeGreaterThan(8)
-    for (const { metadata, status } of items)
-      expect({ name: metadata.name, ...status }).toEqual({
-        name: metadata.name,
-        observedGeneration: 1,
-        typeChecking: {},
-      })
-  }, PATIENCE)
+  await vi.waitFor(
+    async () => {
+      const { items } = await cluster.rest<{ items: Policy[] }>('GET', path)
+      expect(items.length).toBeGreaterThan(8)
+      for (const { metadata, status } of items)
+        expect({ name: metadata.name, ...status }).toEqual({
+          name: metadata.name,
+          observedGeneration: 1,
+          typeChecking: {},
+        })
+    },
+    { timeout: 20_000, interval: 500 },
+  )
 })
 
 test('with every policy on, a pool is filled, a claim gets its cluster, and a rollout comes to a device', {
@@ -170,7 +175,7 @@ describe('who has which cluster', () => {
     const cluster = named(await unclaimedCluster())
     const take = merge({ spec: { clusterPoolRef: { claimName: 'mine' } } })
     expect(await said(['patch', ...cluster, ...take, TRY], 'editor')).toMatchInlineSnapshot(
-      `"spec.installed and spec.clusterPoolRef.claimName are written by controllers: make a ClusterClaim to get a cluster of a pool"`,
+      `"spec.installed and spec.clusterPoolRef are written by controllers: make a ClusterClaim to get a cluster of a pool"`,
     )
     const pretend = merge({ spec: { installed: false } })
     expect(await said(['patch', ...named(await claimedCluster()), ...pretend, TRY], 'editor')).toContain(
@@ -185,6 +190,70 @@ describe('who has which cluster', () => {
       `"spec.namespace is written by the controller when the claim gets its cluster: wait for it"`,
     )
     await run(['delete', 'clusterclaim', 'other', '-n', NAMESPACE])
+  })
+
+  /** GITOPS-17. */
+  test('attack: an editor makes a ClusterDeployment that says it is of a pool, or installed', async () => {
+    const { spec } = await unclaimedCluster()
+    const own = (more: object) => ({
+      apiVersion: 'hive.openshift.io/v1',
+      kind: 'ClusterDeployment',
+      metadata: { name: 'mine', namespace: NAMESPACE },
+      spec: { clusterName: 'mine', baseDomain: 'example.com', platform: spec.platform, ...more },
+    })
+    const make = (more: object) => said(['create', '-f', '-', TRY], 'editor', own(more))
+    const { clusterName: _, claimName: __, ...pool } = (spec.clusterPoolRef ?? {}) as Record<string, unknown>
+    expect(await make({ clusterPoolRef: pool })).toContain('are written by controllers')
+    expect(await make({ installed: true })).toContain('are written by controllers')
+    expect(await make({ provisioning: { imageSetRef: { name: 'openshift-v4.20' } } })).toBe('allowed')
+  })
+
+  /** GITOPS-18: a field that comes to the kind later is a subject's to write only if the policy says so. */
+  test('a claim’s subject may write the fields of a ClusterDeployment that are left to it, and no other', async () => {
+    const { spec } = await cluster.rest<{ spec: { validations: { expression: string }[] } }>(
+      'GET',
+      '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/muster-claim-owners',
+    )
+    const held = spec.validations.map(({ expression }) => expression).join()
+    const fields = Object.keys((clusterDeploymentKind().spec as TObject).properties)
+    expect(fields.filter((field) => !new RegExp(`after\\.\\??${field} == `).test(held))).toEqual([
+      'powerState',
+      'hibernateAfter',
+    ])
+  })
+
+  /** GITOPS-18, CLAIM-6. */
+  test('attack: a claim’s subject has its Role name other Secrets', async () => {
+    const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'owner' }]
+    await run(['patch', 'clusterclaim', 'demo', '-n', NAMESPACE, ...merge({ spec: { subjects } })])
+    const patch = async (spec: object) =>
+      said(['patch', ...named(await claimedCluster()), ...merge({ spec }), TRY], 'owner')
+    // The Role comes with the subjects, a moment later.
+    await vi.waitFor(async () => expect(await patch({ powerState: 'Hibernating' })).toBe('allowed'), PATIENCE)
+    expect(await patch({ hibernateAfter: '2h' })).toBe('allowed')
+    for (const spec of [
+      { clusterMetadata: { adminKubeconfigSecretRef: { name: 'pull-secret' }, clusterID: 'x', infraID: 'x' } },
+      { pullSecretRef: { name: 'other' } },
+      { provisioning: { installConfigSecretRef: { name: 'other' } } },
+      { preserveOnDelete: true },
+    ])
+      expect(await patch(spec)).toContain('ask an administrator of the pool for anything else')
+    const { metadata: own } = await claimedCluster()
+    const withFinalizer = (name: string) => ({ finalizers: [...(own.finalizers ?? []), name] })
+    for (const metadata of [
+      { labels: { 'device.fleet.nationtech.io/mine': 'yes' } },
+      { annotations: { 'example.com/note': 'mine' } },
+      withFinalizer('example.com/for-ever'),
+    ]) {
+      const args = ['patch', ...named(await claimedCluster()), ...merge({ metadata }), TRY]
+      expect(await said(args, 'owner'), JSON.stringify(metadata)).toContain('and no metadata')
+    }
+    // The controller that makes clusters into devices keeps each until its agent is gone.
+    const kept = withFinalizer('fleet.nationtech.io/cluster-device')
+    const device = 'system:serviceaccount:hyperfleet-system:hyperfleet-clusterdevice'
+    expect(await said(['patch', ...named(await claimedCluster()), ...merge({ metadata: kept }), TRY], device)).toBe(
+      'allowed',
+    )
   })
 
   test('is asked for by a claim', async () => {

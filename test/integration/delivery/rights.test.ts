@@ -35,8 +35,13 @@ const rightsOf = async (kubeconfig: string, namespace: string): Promise<string[]
     .map((line) => line.replace(/ +/g, ' '))
     .filter((line) => !line.startsWith(' [/') && !line.startsWith('selfsubject'))
     .map((line) => line.replace(/\[([^\]]*)\]$/, (_all, verbs: string) => `[${verbs.split(' ').toSorted().join(' ')}]`))
+    .filter((line) => !ASKED_BY_POLICIES.test(line))
     .toSorted()
 }
+
+/** Subresources that policies alone ask for: no controller calls them, so none declares them. */
+const ASKED_BY_POLICIES =
+  /^[a-z]+\.(hive\.openshift\.io|fleet\.nationtech\.io)\/(assignment|finalizers) \[\] \[\] \[update\]$/
 
 /** What the process of these controllers needs, one line a resource, in the same words. */
 const needs = (...controllers: readonly ControllerName[]): string[] =>
@@ -186,6 +191,23 @@ describe('people', () => {
   test('who may edit a namespace may write SentinelConfigs, but not their status', async () => {
     expect(await can('editer', 'delete', 'sentinelconfigs')).toBe('yes')
     expect(await can('editer', 'patch', 'sentinelconfigs', 'status')).toBe('no')
+  })
+
+  /** GITOPS-16. */
+  test('attack: who may edit a namespace has programs put on devices', async () => {
+    for (const verb of ['create', 'update', 'patch', 'delete'])
+      expect(await can('editer', verb, 'deployments.fleet.nationtech.io'), verb).toBe('no')
+    expect(await can('viewer', 'list', 'deployments.fleet.nationtech.io')).toBe('yes')
+    await cluster.kubectl(
+      'create',
+      'rolebinding',
+      'fleet',
+      '--clusterrole=muster-fleet-editor',
+      '--user=roller',
+      '-n',
+      NAMESPACE,
+    )
+    expect(await can('roller', 'create', 'deployments.fleet.nationtech.io')).toBe('yes')
   })
 
   test('who may view a namespace may read SentinelConfigs only', async () => {

@@ -1,10 +1,13 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { packRuntime } from '#hack/package/runtime-package.ts'
 import { createApi } from '#operator/client/api.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { ConfigMap, Secret } from '../../../examples/kinds.ts'
@@ -12,12 +15,13 @@ import { eventually } from '../operator/world.ts'
 
 const plane = await sharedControlPlane()
 const root = join(import.meta.dirname, '../../..')
+const run = promisify(execFile)
 const page = await readFile(join(root, 'docs/examples.md'), 'utf8')
 
 /** An example in a process and a namespace of its own. */
-const start = async (file: string, namespace?: string) => {
+const start = async (file: string, namespace?: string, folder = join(root, 'examples')) => {
   const place = namespace ?? (await plane.namespace('examples'))
-  const child = spawn(process.execPath, [join(root, 'examples', file)], {
+  const child = spawn(process.execPath, [join(folder, file)], {
     env: { ...process.env, KUBECONFIG: plane.kubeconfig, NAMESPACE: place },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -127,4 +131,39 @@ test('6-index-and-source: counts by an index, and writes when a source wakes it'
   await the.api.delete(ConfigMap, 'a', the.namespace)
   await eventually(async () => expect((await the.get('census'))?.data).toEqual({ red: '1' }))
   await expectShown('6-index-and-source.ts', the.lines)
+})
+
+/** A program of its own with the runtime's package in node_modules. What it depends on is taken from ours, so no registry is asked. */
+const programWithPackage = async (folder: string) => {
+  const { version } = JSON.parse(await readFile(join(root, 'node_modules/@types/node/package.json'), 'utf8'))
+  const manifest = { private: true, type: 'module', devDependencies: { '@types/node': version } }
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest))
+  await cp(join(root, 'examples'), folder, { recursive: true })
+  // npm keeps of them what the package needs, and takes away the rest.
+  await run('cp', ['-a', join(root, 'node_modules/.'), join(folder, 'node_modules')])
+  await rm(join(folder, 'node_modules/.package-lock.json'), { force: true })
+  const archive = await packRuntime(join(folder, 'packed'))
+  const options = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund']
+  await run('npm', ['install', ...options, archive], { cwd: folder })
+}
+
+test('the package, installed by npm into a program of its own, runs an example and declares its types', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'muster-package-'))
+  try {
+    await programWithPackage(folder)
+    const strict = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'esnext', '--types', 'node']
+    const tsc = join(root, 'node_modules/.bin/tsc')
+    const misuse =
+      "import { controller } from 'muster/operator'\n// @ts-expect-error: a number is no kind\ncontroller(42)\n"
+    await writeFile(join(folder, 'misuse.ts'), misuse)
+    // Declarations of packages that we need are not ours to check.
+    const options = ['--skipLibCheck', '--allowImportingTsExtensions', '1-changes.ts', 'misuse.ts']
+    await run(tsc, [...strict, ...options], { cwd: folder })
+
+    await using the = await start('1-changes.ts', undefined, folder)
+    await the.make('settings', { labels: { 'watch-me': '' } }, { color: 'red' })
+    await eventually(() => expect(the.lines).toContain('settings is new'))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 })

@@ -189,7 +189,7 @@ test('operator_partitioned_from_api_server: it says so, hears devices, gives the
   expect(operator.view.recovery().sources.deployments).toMatchObject({ phase: 'Degraded' })
   await machine.say('web', { phase: 'Failed', message: 'no such file' })
   await world.until(() =>
-    expect(operator.view.ofDeployment(`${world.namespace}/web`)).toMatchObject([{ standing: 'failed' }]),
+    expect(operator.view.ofDeployment(`${world.namespace}/web`)).toMatchObject([{ phase: 'failed' }]),
   )
   await world.deploy('late')
   const written = await world.revision('fleet-desired')

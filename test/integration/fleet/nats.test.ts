@@ -1,4 +1,4 @@
-/** NATS as it fails: away, too old, wiped, with other settings, with entries that nobody can read. */
+/** NATS as it fails: away, too old, wiped, with other settings, with entries that can't be read. */
 import { createServer, type Server } from 'node:net'
 import { jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
@@ -105,7 +105,7 @@ test('kv_wiped_reseeds_all_devices: buckets that were deleted are made anew, and
   await converged(operator)
   for (const machine of machines) await machine.beat()
   await world.until(() =>
-    expect(operator.view.ofDeployment(`${world.namespace}/web`).map(({ standing }) => standing)).toEqual([
+    expect(operator.view.ofDeployment(`${world.namespace}/web`).map(({ phase }) => phase)).toEqual([
       'unreported',
       'unreported',
     ]),
@@ -196,10 +196,10 @@ test('clock_going_backwards_device, duplicate_and_out_of_order_state: the store 
   const [a] = await deployed()
   const rows = () => operator.view.ofDeployment(`${world.namespace}/web`).find(({ device }) => device === a.name)
   await a.say('web', { phase: 'Failed', at: '2001-01-01T00:00:00Z', message: 'it broke' })
-  await world.until(() => expect(rows()).toMatchObject({ standing: 'failed', message: 'it broke' }))
+  await world.until(() => expect(rows()).toMatchObject({ phase: 'failed', message: 'it broke' }))
   await a.say('web', { phase: 'Running', at: '1999-01-01T00:00:00Z' })
   await a.say('web', { phase: 'Running', at: '1999-01-01T00:00:00Z' })
-  await world.until(() => expect(rows()).toMatchObject({ standing: 'succeeded' }))
+  await world.until(() => expect(rows()).toMatchObject({ phase: 'succeeded' }))
 })
 
 // FLEET-17

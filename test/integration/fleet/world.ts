@@ -36,6 +36,8 @@ export interface FleetWorld extends AsyncDisposable {
   readonly nats: Awaited<ReturnType<typeof startNats>>
   /** As admin. */
   readonly kube: Api
+  /** Path of a kubeconfig with the rights of the operator. */
+  kubeconfig(): Promise<string>
   /** An operator in this process. */
   operator(between?: Between): Promise<Running>
   /** An operator in a process of its own, which can be killed. */
@@ -111,6 +113,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
     namespace,
     nats,
     kube,
+    kubeconfig: () => account.kubeconfig(),
     bucket,
     texts: (name) =>
       bucket(name, async (kv) => {

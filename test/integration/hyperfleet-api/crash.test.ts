@@ -54,7 +54,7 @@ const family = async (url: string, round: number): Promise<Family> => {
   return { cluster: cluster.id, pool: pool.id, machine: machine.id }
 }
 
-/** What the tables say of a family: who is there, marked or not, and that no row is left behind by who is gone. */
+/** What the tables say of a family: which members are there, marked or not, and that no row is left behind by those that are gone. */
 const recordsOf = async ({ rows }: Pick<Remains<Family, unknown>, 'rows'>, { cluster, pool, machine }: Family) => {
   const ids = [cluster, pool, machine]
   const among = `id in (${ids.map((id) => `'${id}'`).join()})`

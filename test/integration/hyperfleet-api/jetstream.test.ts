@@ -353,3 +353,30 @@ test('a NATS that is away is named in the log without its password', async () =>
   expect(lines.join()).toContain('NATS is away {"nats":"nats://127.0.0.1:1"')
   expect(lines.join()).not.toContain('secret')
 })
+
+// API-77
+test.each(['deleted and made anew', 'deleted and made anew, with messages of others'])(
+  'what a stream had that was %s is delivered, and so is what is posted then',
+  async (how) => {
+    const nats = await natsServer()
+    const api = await withNats(nats.url)
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    const { id } = await api.cluster('one')
+    for (const reason of ['A', 'B']) await post(api, id, reason)
+    const { manager } = await natsClient(nats.url)
+    await until(async () => (await manager.streams.info(STREAM)).state.messages === 2)
+    const { config } = await manager.streams.info(STREAM)
+    await manager.streams.delete(STREAM)
+    await manager.streams.add(config)
+    if (how.endsWith('others')) {
+      const client = await natsClient(nats.url)
+      await client.publish('{}')
+    }
+    const pulse = await post(api, id, 'A')
+    expect(pulse.status).toBe(200)
+    await post(api, id, 'C')
+    const reasons = new Set<string>()
+    while (reasons.size < 3) for (const reason of reasonsOf(await claim(api, { max: 10 }))) reasons.add(reason)
+    expect([...reasons].toSorted()).toEqual(['A', 'B', 'C'])
+  },
+)

@@ -97,6 +97,21 @@ onBothDatabases((fresh) => {
     )
   })
 
+  // API-50
+  test('a stuck deletion that waits for a run is counted for its consumer group', async () => {
+    const { api, clock, scrape, make } = await begin()
+    await api.call('PUT', '/events/consumers/late', { resourceType: 'clusters' })
+    const id = await make('/clusters', 'one')
+    await api.call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason: 'New' })
+    await api.call('POST', '/events/consumers/late/claims', { max: 1 })
+    await api.call('DELETE', `/clusters/${id}`)
+    await api.report(`/clusters/${id}`, { adapter: 'dns', ...finalized })
+    await clock.advance('11m')
+    expect(samplesOf(await scrape(), 'hyperfleet_api_deletions_stuck')).toEqual({
+      'resource_type="Cluster",adapter="group late"': 1,
+    })
+  })
+
   test('reconciliations are counted when they begin: made, changed, no longer available, deleted', async () => {
     const { api, scrape, make } = await begin()
     const started = async () => samplesOf(await scrape(), 'hyperfleet_api_reconciliation_started_total')
@@ -126,7 +141,7 @@ onBothDatabases((fresh) => {
     const { scrape } = await begin()
     const text = await scrape()
     const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]))
-    const served = [...text.matchAll(/^# HELP (hyperfleet_\S+) (.*)$/gm)].map(
+    const served = [...text.matchAll(/^# HELP ((?:hyperfleet|process_unhandled)_\S+) (.*)$/gm)].map(
       ([, name, help]) => `${name} | ${types.get(name)} | ${help}`,
     )
     const page = await readFile(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8')

@@ -164,7 +164,7 @@ onBothDatabases((fresh) => {
       const { id } = made[0]
       await api.call('POST', `/clusters/${id}/nodepools`, { name: 'pool', spec: {} })
       expect((await api.call('GET', '/nodepools')).body.total).toBe(1)
-      // What no adapter has worked on yet has nobody to wait for once its one adapter is done.
+      // What no adapter has worked on yet has none to wait for once its one adapter is done.
       for (const cluster of made.slice(1, 5)) {
         await api.report(`/clusters/${cluster.id}`, { adapter: 'dns' })
         await api.call('DELETE', `/clusters/${cluster.id}`)

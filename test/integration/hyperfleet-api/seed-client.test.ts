@@ -28,7 +28,7 @@ onBothDatabases((fresh) => {
     const east = await api.cluster('one', { region: 'us-east' })
     await api.cluster('elsewhere', { region: 'us-west' })
     const path = `/clusters/${east.id}`
-    /** One cycle of its loop: who got an event. */
+    /** One cycle of its loop: the resources that got an event. */
     const cycle = async (): Promise<string[]> => {
       const { items } = (await call('GET', '/clusters?labels=region=us-east')).body
       const due = items.filter(({ status }: Json) => isDue(status, clock.now()))
@@ -39,7 +39,7 @@ onBothDatabases((fresh) => {
       return due.map(({ name }: Json) => name)
     }
 
-    // Nobody has reported yet: at once.
+    // No adapter has reported yet: at once.
     expect(await cycle()).toEqual(['one'])
     await report(path, 'dns', 1, mandatory('True', 'False', 'True'))
     expect(await cycle()).toEqual([])

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { silent } from '#operator/model/log.ts'
-import { trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
+import { readFloor, trimChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { tcpProxy } from '#test/harness/index.ts'
 import { freshPostgres, type Message, onBothDatabases, openWatch, serve } from './support.ts'
@@ -287,10 +287,34 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
         hanging,
       )
       await api.cluster('one')
-      await warned.promise
+      const lockRequests = sql`select mode from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'`
+      let isWarned = false
+      void warned.promise.then(() => {
+        isWarned = true
+      })
+      // API-72. Asked for alone, the lock of the writers would keep all of them waiting behind the one that hangs.
+      while (!isWarned) expect((await lockRequests.execute(database.kysely)).rows).toEqual([])
       expect((await api.call('POST', '/clusters', { name: 'two', spec: {} })).status).toBe(201)
     })
     expect([summary(await stream.next()), summary(await stream.next())]).toEqual(['added one', 'added two'])
+  })
+
+  // API-74
+  test('two replicas that trim at once never lower what is forgotten', async () => {
+    const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
+    onTestFinished(() => database.close())
+    await sql`insert into changes (type, resource_id, kind, labels_before, labels, document, time)
+      select 'added', n::text, 'Cluster', '{}', '{}', '{}', '2026-01-01T00:00:00.000000Z'
+      from generate_series(1, 100) as n`.execute(database.kysely)
+    let slower: Promise<void> | undefined
+    await database.kysely.transaction().execute(async (faster) => {
+      await sql`update change_floor set version = 90`.execute(faster)
+      slower = trimChanges(database, { since: '2025-01-01T00:00:00.000000Z', maxChanges: 50 })
+      const waiting = sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      while ((await waiting.execute(database.kysely)).rows.length === 0) await delay(10)
+    })
+    await slower
+    expect(await readFloor(database.kysely)).toBe(90)
   })
 
   // API-40

@@ -128,12 +128,17 @@ describe.for(Object.entries(PLACES))('the image %s', ([, { missing, lay }]) => {
 
     test('holds Node.js, the bundle and what starts it, and nothing else; byte for byte what the checkout builds', async () => {
       const files = await place.files()
-      const { '/usr/local/bin/node': node, '/usr/local/bin/muster': start, ...bundle } = files
-      expect([node, start]).not.toContain(undefined)
+      const { '/usr/local/bin/node': node, '/usr/local/bin/muster': start, '/sentinel': sentinel, ...bundle } = files
+      expect([node, start, sentinel]).not.toContain(undefined)
       const built = await digestsIn(dist)
       expect(bundle).toEqual(
         Object.fromEntries(Object.entries(built).map(([path, digest]) => [`/opt/muster${path}`, digest])),
       )
+    })
+
+    test('SENTINEL-42: /sentinel is a manager with the Sentinel, so that a Deployment with that command needs another image only', async () => {
+      const { code, output } = await ending(['--help'], '/sentinel')
+      expect([code, output]).toEqual([0, expect.stringContaining('muster manager')])
     })
 
     test('says who it is, and starts as a number that is not root', () => {

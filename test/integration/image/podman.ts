@@ -10,7 +10,7 @@ import { temporaryFolder } from '#hack/process/folder.ts'
 const run = promisify(execFile)
 
 export interface Podman extends AsyncDisposable {
-  /** Its settings, for whoever starts it. */
+  /** Its settings, for the program that starts it. */
   readonly env: NodeJS.ProcessEnv
   /** The same, for builds. */
   readonly buildEnv: NodeJS.ProcessEnv

@@ -62,7 +62,7 @@ const undeclare = async (the: World) => {
   }
 }
 
-/** The API server learns of a webhook by a watch of its own: until then it calls nobody, or trusts nobody. */
+/** The API server learns of a webhook by a watch of its own: until then it calls none, or trusts none. */
 const learned = (probe: () => Promise<unknown>): Promise<unknown> =>
   eventually(async () => {
     await expect(probe()).rejects.toThrow('denied the request')

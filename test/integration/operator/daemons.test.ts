@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { LEASES } from '#operator/client/lease-record.ts'
 import { controller } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
 import { eventually, IN_ANNOTATIONS, Widget, world } from './world.ts'
@@ -110,5 +111,60 @@ describe('a daemon', () => {
     await the.run([build('second')], { identity: 'second' })
     await first.stop()
     await eventually(() => expect(log).toEqual(['first starts', 'first ends', 'second starts']))
+  })
+
+  it('RUNTIME-48: that has lost its lease writes nothing any more, not even its last status', async () => {
+    await using the = await world(plane)
+    const writes: string[] = []
+    const widgets = controller(Widget, { name: 'losing', ...IN_ANNOTATIONS })
+    widgets.daemon(
+      'live',
+      async ({ signal, patch, send, api, name }) => {
+        patch.status({ seen: 1 })
+        await send()
+        writes.push('first')
+        await ended(signal)
+        patch.status({ seen: 2 })
+        const late = [
+          send(),
+          api.patch(Widget, { name, namespace: the.namespace, type: 'merge', body: { spec: { size: 9 } } }),
+        ]
+        for (const write of await Promise.allSettled(late))
+          writes.push(write.status === 'rejected' ? (write.reason as Error).name : 'written')
+      },
+      { lease: ({ metadata }) => ({ name: `losing-${metadata.name}`, namespace: the.namespace }) },
+    )
+    await the.create('one')
+    await the.run([widgets], { identity: 'first' })
+    await eventually(() => expect(writes).toEqual(['first']))
+    const body = { spec: { holderIdentity: 'other', renewTime: new Date().toISOString().replace('Z', '000Z') } }
+    await the.api.patch(LEASES, { name: 'losing-one', namespace: the.namespace, type: 'merge', body })
+    await eventually(() => expect(writes).toEqual(['first', 'LeaseLostError', 'LeaseLostError']))
+    const left = await the.get('one')
+    expect([left?.status?.seen, left?.spec.size]).toEqual([1, 1])
+  })
+
+  it('RUNTIME-48: that is told to stop has time for its last status, and none afterwards', async () => {
+    await using the = await world(plane)
+    const after = Promise.withResolvers<unknown>()
+    const widgets = controller(Widget, { name: 'stopping', ...IN_ANNOTATIONS })
+    widgets.daemon(
+      'live',
+      async ({ signal, patch, send, api, name, namespace }) => {
+        await ended(signal)
+        patch.status({ seen: 3 })
+        await send()
+        setImmediate(() =>
+          setImmediate(() => after.resolve(api.get(Widget, name, namespace).catch((error: unknown) => error))),
+        )
+      },
+      { lease: ({ metadata }) => ({ name: `stopping-${metadata.name}`, namespace: the.namespace }) },
+    )
+    await the.create('one')
+    const one = await the.run([widgets])
+    await eventually(async () => expect(await the.api.get(LEASES, 'stopping-one', the.namespace)).toBeDefined())
+    await one.stop()
+    expect((await the.get('one'))?.status?.seen).toBe(3)
+    expect(await after.promise).toBeInstanceOf(Error)
   })
 })

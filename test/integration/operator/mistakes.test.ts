@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { controller, loadTransport } from '#operator/index.ts'
+import { controller, loadTransport, type OperatorOptions, operator } from '#operator/index.ts'
 import { runtimeMetrics } from '#operator/metrics.ts'
 import { sharedControlPlane } from '#test/harness/index.ts'
 import { ConfigMap, eventually, IN_ANNOTATIONS, memoryLog, Widget, world } from './world.ts'
@@ -141,5 +141,24 @@ describe('one operator', () => {
     })
     expect(proxy.requests().filter(({ path }) => path.includes('widgets'))).toHaveLength(1)
     await transport.close()
+  })
+
+  it('RUNTIME-50: ready settles also when the operator cannot start, and when it is stopped before it is ready', async () => {
+    await using the = await world(plane)
+    const build = (options: Partial<OperatorOptions>) =>
+      operator({
+        controllers: [controller(Widget, { name: 'unready' })],
+        transport: the.transport,
+        namespaces: [the.namespace],
+        log: memoryLog(),
+        ...options,
+      })
+    const broken = build({ onStartup: () => Promise.reject(new Error('no database')) })
+    await expect(broken.start()).rejects.toThrow('no database')
+    expect(await broken.ready).toBe(false)
+    const stopped = build({})
+    const running = stopped.start(AbortSignal.abort(new Error('not today')))
+    expect(await stopped.ready).toBe(false)
+    await running
   })
 })

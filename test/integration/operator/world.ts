@@ -98,7 +98,7 @@ export const world = async (plane: ControlPlane): Promise<World> => {
   }
 }
 
-/** The CRD, once for all test files: whoever is first. */
+/** The CRD, once for all test files: by the first. */
 const install = async ({ rest }: ControlPlane): Promise<void> => {
   try {
     await rest('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', widgetCrd())

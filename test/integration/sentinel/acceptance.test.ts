@@ -118,7 +118,7 @@ describe('backoff', () => {
     const id = await reported('one', 'False')
     await clock.advance('8s')
     await api.report(id, 'False')
-    // Changes come in order: who has heard of the marker has heard of the report.
+    // Changes come in order: a listener that has heard of the marker has heard of the report.
     await api.create('marker')
     await api.expect('marker New')
     await clock.advance('9s')

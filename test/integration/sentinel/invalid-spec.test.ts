@@ -52,6 +52,12 @@ test('an invalid spec keeps the last good one running, says so, and the next goo
   expect(await registry.metrics()).toContain(
     'hyperfleet_sentinel_api_errors_total{shard="all",resource_type="clusters",operation="config_load"} 1',
   )
+  // SENTINEL-6: an alert on it must not end while it is so.
+  const loadFailures = async () => Number(/config_load"} (\d+)/.exec(await registry.metrics())?.[1])
+  await clock.advance('30s')
+  await expect.poll(loadFailures).toBe(2)
+  await clock.advance('60s')
+  await expect.poll(loadFailures).toBe(4)
   await api.create('one-cluster')
   await api.expect('one-cluster New')
 
@@ -71,4 +77,16 @@ test('a SentinelConfig that was never valid pulses nothing and starts once it is
   expect(status?.conditions?.[0]?.message).toContain('nothing is pulsed until it is mended')
   await world.change('all', { pollInterval: '5s' })
   await world.until('all', 'Watching')
+})
+
+test('SENTINEL-41: --config that names nothing is logged and counted, until it is there', async () => {
+  const { registry, lines } = await world.start(clock, { config: 'late' })
+  await expect
+    .poll(() => registry.metrics())
+    .toContain(
+      'hyperfleet_sentinel_api_errors_total{shard="missing",resource_type="unknown",operation="config_load"} 1',
+    )
+  expect(lines.join('\n')).toContain('there is no SentinelConfig late, looking again in 30 s')
+  await world.declare('late', { resourceType: 'clusters', hyperfleetAPI: { url: api.url } })
+  await world.until('late', 'Watching')
 })

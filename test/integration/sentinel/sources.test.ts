@@ -18,7 +18,7 @@ interface Backend {
   patch(id: string): Promise<void>
   remove(id: string): Promise<void>
   break(): void
-  mend(): void
+  repair(): void
   stop(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ const own = async (clock: ManualClock, plain: boolean): Promise<Backend> => {
       api.fault = () => 'cut'
       api.cutStreams()
     },
-    mend: () => {
+    repair: () => {
       api.fault = () => undefined
     },
     stop: async () => {
@@ -53,7 +53,7 @@ const peer = async (clock: ManualClock, search: boolean): Promise<Backend> => {
     break: () => {
       api.fault = () => ({ status: 503 })
     },
-    mend: () => {
+    repair: () => {
       api.fault = () => undefined
     },
     stop: () => api.stop(),
@@ -175,7 +175,7 @@ describe.for(CASES)('%s', ([, kind, start]) => {
     await clock.advance('5s')
     await broken
     await backend.patch(first)
-    backend.mend()
+    backend.repair()
     const reading = read().catch((error: unknown) => error)
     await eventually(() => expect(told.get(first)).toBe(2))
     stop.abort()

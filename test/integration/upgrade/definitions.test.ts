@@ -51,11 +51,24 @@ test('objects made with the definitions of the last release are the same with th
 /** What a release to come has written. */
 const LATER = { fromALaterRelease: 'kept' }
 
+interface Parts {
+  readonly versions: readonly {
+    readonly schema: {
+      readonly openAPIV3Schema: { readonly properties: Record<string, { readonly properties?: object }> }
+    }
+  }[]
+}
+
+const hasFields = ({ spec }: { readonly spec: unknown }, part: string): boolean =>
+  (spec as Parts).versions.every(({ schema }) => schema.openAPIV3Schema.properties[part]?.properties !== undefined)
+
 /** Our definitions as a later release may have them: one more field in each spec and status. */
 const installLater = async (): Promise<void> => {
   for (const definition of definitionsIn(PRESENT)) {
     const path = '/spec/versions/0/schema/openAPIV3Schema/properties'
-    const patch = ['spec', 'status'].map((part) => ({
+    // Records that a controller keeps for itself have no status.
+    const parts = ['spec', 'status'].filter((part) => hasFields(definition, part))
+    const patch = parts.map((part) => ({
       op: 'add',
       path: `${path}/${part}/properties/${Object.keys(LATER)[0]}`,
       value: { type: 'string', description: 'Of a later release.' },

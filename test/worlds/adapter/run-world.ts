@@ -6,10 +6,13 @@ import { instantClock } from '#controllers/adapter/dry-run/dry-run.ts'
 import { hrefOf, parseEvent } from '#controllers/adapter/events/reconcile-event.ts'
 import { HttpClient } from '#controllers/adapter/http/client.ts'
 import type { HttpRequest } from '#controllers/adapter/http/connection.ts'
+import { memoryStorage } from '#controllers/adapter/inventory/memory-storage.ts'
+import { ResourceInventory } from '#controllers/adapter/inventory/resource-inventory.ts'
 import { taskLanguages } from '#controllers/adapter/language/task-languages.ts'
 import { ApiReader } from '#controllers/adapter/run/api-reader.ts'
 import { ReportDedup } from '#controllers/adapter/run/report-dedup.ts'
 import { type RunResult, run } from '#controllers/adapter/run/run.ts'
+import type { RunContext } from '#controllers/adapter/run/run-context.ts'
 import { type FailureReason, TaskError } from '#controllers/adapter/run/task-error.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import type { JsonObject } from '#controllers/adapter/task/task.ts'
@@ -33,6 +36,20 @@ export interface RunWorld {
   done(): string[]
   /** Bodies that were put to the statuses since the last look. */
   reports(): JsonObject[]
+  /** What the task has applied, as it is written down: names of its resources, and of the objects. */
+  recorded(): string[]
+  /** Authorization of what was asked of HTTP services since the last look; '' without one. */
+  headers(): string[]
+  /** Whether it is written down that the task has worked on the resource. */
+  isRecorded(): boolean
+  /** Of the event. */
+  generation: number
+  /** Where the event says that the resource is. */
+  href: string
+  /** An answer in the place of the API's. */
+  lost: ResponseRule | undefined
+  /** Whether the task selects the cluster. */
+  selected: boolean
   /** Something another one created. */
   put(object: JsonObject): void
   /** Takes the finalizers away. */
@@ -42,7 +59,12 @@ export interface RunWorld {
 
 export const runWorld = (
   task: object,
-  given: { readonly responses?: readonly ResponseRule[]; readonly environment?: Readonly<Record<string, string>> } = {},
+  given: {
+    readonly responses?: readonly ResponseRule[]
+    readonly environment?: Readonly<Record<string, string>>
+    readonly retention?: RunContext['retention']
+    readonly selection?: string
+  } = {},
 ): RunWorld => {
   const clock = instantClock(new Date('2026-01-31T12:00:00Z'))
   const { environment = {} } = given
@@ -55,9 +77,15 @@ export const runWorld = (
   const operations: Operation[] = []
   const foreign: Record<string, JsonObject> = {}
   const reportDedup = new ReportDedup()
+  const released = new Map<string, string>()
+  const inventory = new ResourceInventory({
+    storage: memoryStorage(),
+    keepsEmpty: given.selection !== undefined,
+  })
   const inner = memoryTransport(foreign, (operation) => operations.push(operation))
   const leaving = new Map<string, { readonly object: JsonObject; readonly shown: JsonObject }>()
   const extra: JsonObject[] = []
+  const authorizations: string[] = []
 
   const transport: ResourceTransport = {
     async apply(target, signal) {
@@ -65,12 +93,14 @@ export const runWorld = (
       return inner.apply(target, signal)
     },
     async find(target, signal) {
+      noteHeaders(target)
       refuse(target.name, 'find')
       const found = [...(await inner.find(target, signal)), ...extra.filter((object) => isMeant(object, target))]
       const shown = leaving.get(target.name)
       return found.map((object) => (shown?.object === object ? shown.shown : object))
     },
     async delete(target, object, policy, signal) {
+      noteHeaders(target)
       refuse(target.name, 'delete')
       operations.push({ operation: 'delete', resource: target.name, object: policy })
       if (world.deaf.has(target.name)) return
@@ -84,6 +114,9 @@ export const runWorld = (
       })
     },
   }
+  const noteHeaders = ({ transport: via }: Lookup) => {
+    if (via.kind === 'http') authorizations.push(via.headers.authorization ?? '')
+  }
   const refuse = (name: string, operation: Operation['operation']) => {
     const refusal = world.refused.get(name)
     if (refusal?.operation === operation) throw new TaskError(refusal.reason, `${name} was refused`)
@@ -94,10 +127,18 @@ export const runWorld = (
     held: new Set(),
     deaf: new Set(),
     refused: new Map(),
+    selected: true,
+    generation: 2,
+    href: HREF,
+    lost: undefined,
+    recorded: () =>
+      [...inventory.entries.values()].map(({ resource, name, url }) => `${resource} ${name ?? url}`).toSorted(),
+    headers: () => authorizations.splice(0),
+    isRecorded: () => inventory.isRecorded,
     done: () => {
       const list = operations
         .splice(0)
-        .filter(({ operation, object }) => operation === 'apply' || (operation === 'delete' && !object.includes(' ')))
+        .filter(({ operation, object }) => operation === 'apply' || (operation === 'delete' && !/ |:\/\//.test(object)))
       return list.map(({ operation, resource, object }) =>
         operation === 'delete' ? `delete ${resource} ${object}` : `${operation} ${resource}`,
       )
@@ -124,11 +165,13 @@ export const runWorld = (
     run() {
       const own: ResponseRule = {
         match: { method: 'GET', urlPattern: `^${HREF}$` },
-        responses: [world.resource === undefined ? { statusCode: 404 } : { body: world.resource }],
+        responses: [world.resource === undefined ? GONE : { body: world.resource }],
       }
       const requests: TracedRequest[] = []
       const caller = new HttpClient({
-        roundTrip: cannedResponses([...(given.responses ?? []), own], (request) => sent.push(request)),
+        roundTrip: cannedResponses([...(world.lost ? [world.lost] : []), ...(given.responses ?? []), own], (request) =>
+          sent.push(request),
+        ),
         clock,
         timeoutMs: 10_000,
         random: () => 0.5,
@@ -138,7 +181,7 @@ export const runWorld = (
         specversion: '1.0',
         id: 'c1.1',
         type: 'com.redhat.hyperfleet.cluster.reconcile',
-        data: { id: 'c1', kind: 'Cluster', href: HREF, generation: 2 },
+        data: { id: 'c1', kind: 'Cluster', href: world.href, generation: world.generation },
       })
       return run({
         task: loaded,
@@ -146,10 +189,16 @@ export const runWorld = (
         config: { adapter: { name: 'under-test' } },
         environment,
         requests,
+        isSelected: () => world.selected,
         context: {
-          api: new ApiReader(caller, hrefOf(event)),
+          api: new ApiReader(caller, hrefOf(event), event.data.id),
+          inventory,
+          recordedHref: inventory.isRecorded ? HREF : undefined,
+          retention: given.retention,
+          selection: given.selection,
           transports: { kubernetes: transport, http: transport },
           reportDedup,
+          released,
           readFile: (path) =>
             path === '/token' ? Promise.resolve('s3cret\n') : Promise.reject(new Error('no such file')),
           clock,
@@ -162,9 +211,20 @@ export const runWorld = (
   return world
 }
 
-const isMeant = ({ kind, metadata }: JsonObject, { identity, match: find }: Lookup): boolean => {
+const isMeant = ({ kind, metadata, url }: JsonObject, { identity, match: find, transport }: Lookup): boolean => {
+  if (transport.kind === 'http') return url === transport.url
   const { name } = (metadata ?? {}) as { readonly name?: string }
   return kind === identity.kind && (find.kind !== 'name' || find.name === name)
+}
+
+/** How the API says that it has no such resource. */
+export const GONE = { statusCode: 404, body: { code: 'HYPERFLEET-NTF-001' } }
+
+/** An object as an earlier release of Muster applied it for the cluster, before there were inventories. */
+export const appliedBefore = (object: JsonObject): JsonObject => {
+  const { labels = {}, ...metadata } = object.metadata as { readonly labels?: JsonObject }
+  const own = { 'muster.dev/adapter': 'under-test', 'muster.dev/resource-id': 'c1' }
+  return { ...object, metadata: { ...metadata, labels: { ...labels, ...own } } }
 }
 
 /** A resource of a task: a ConfigMap of that name. */

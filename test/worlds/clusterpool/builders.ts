@@ -97,7 +97,7 @@ interface ClusterOptions {
   readonly ending?: boolean
   readonly customization?: string
   readonly customizationVersion?: string
-  /** The pool version that it was made with; null: nobody wrote it down. */
+  /** The pool version that it was made with; null: there is no record of it. */
   readonly version?: string | null
   readonly resumingSince?: number
 }
@@ -218,6 +218,7 @@ export const aNamespace = (name: string, at = 0): PoolNamespace => ({
   uid: `uid-${name}`,
   createdAt: minutes(at).getTime(),
   terminating: false,
+  isOfEarlierPool: false,
   isUsed: false,
   admins: undefined,
 })

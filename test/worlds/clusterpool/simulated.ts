@@ -11,6 +11,8 @@ import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { deploymentManifest } from '#controllers/clusterpool/cluster/manifests.ts'
 import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain } from '#controllers/clusterpool/explain.ts'
+import { LEASE_GRACE_MS } from '#controllers/clusterpool/lease/lease.ts'
+import { conditionsFor, holderConditions } from '#controllers/clusterpool/lease/lease-conditions.ts'
 import {
   type CustomizationState,
   keyOf,
@@ -18,11 +20,17 @@ import {
   toObserved,
 } from '#controllers/clusterpool/model/observed.ts'
 import type { Action, Plan } from '#controllers/clusterpool/model/plan.ts'
+import type { CreationFailure } from '#controllers/clusterpool/model/rejection.ts'
+import { nextCreationFailure } from '#controllers/clusterpool/observe/creation-failures.ts'
+import { withConditions } from '#operator/model/conditions.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import { aCluster, minutes, NAMESPACE } from './builders.ts'
 
-/** Somebody else wrote first, or the object is gone: the action is given up, the others go on. */
+/** Another client wrote first, or the object is gone: the action is given up, the others go on. */
 class Conflict extends Error {}
+
+/** What a cluster needs was denied: its lease was taken, and the cluster is not there. */
+class Denied extends Error {}
 
 export interface WorldOptions {
   readonly pools: readonly ClusterPool[]
@@ -31,6 +39,8 @@ export interface WorldOptions {
   readonly customizations?: readonly ClusterDeploymentCustomization[]
   /** Customizations with which no installation succeeds. */
   readonly failing?: readonly string[]
+  /** Customizations whose clusters are denied a namespace. */
+  readonly denied?: readonly string[]
 }
 
 /** More than any world of a test needs: attempts of all customizations, one after the other. */
@@ -44,12 +54,23 @@ export class World {
   readonly clusters: Map<string, ClusterDeployment>
   readonly claims: Map<string, ClusterClaim>
   readonly customizations: Map<string, ClusterDeploymentCustomization>
+  /** May be changed at any time: an administrator lets them in. */
+  readonly denied: Set<string>
+  /** What managers remember of creations, by the pool; a manager that dies forgets (`forget`). */
+  readonly #creationFailures = new Map<string, Map<string, CreationFailure>>()
+  /** Clusters that the bridge registered: it does so only while their customization is leased to them (CLUSTER-2). */
+  readonly #registered: Set<string>
   readonly #cursed: ReadonlySet<string>
+  /** Which cluster leases a customization, and since when (milliseconds). */
+  readonly #holders = new Map<string, { readonly cluster: string; readonly since: number }>()
+  /** Clusters that were ever made. */
+  readonly #made = new Set<string>()
+  readonly #earlyLosses: string[] = []
   #minute = 60
   #version = 1
   #suffix = 0
 
-  constructor({ pools, clusters = [], claims = [], customizations = [], failing = [] }: WorldOptions) {
+  constructor({ pools, clusters = [], claims = [], customizations = [], failing = [], denied = [] }: WorldOptions) {
     const byName = <O extends KubeObject>(objects: readonly O[]) =>
       new Map(objects.map((one) => [one.metadata.name, one]))
     this.pools = byName(pools)
@@ -57,6 +78,8 @@ export class World {
     this.claims = byName(claims)
     this.customizations = byName(customizations)
     this.#cursed = new Set(failing)
+    this.denied = new Set(denied)
+    this.#registered = new Set(clusters.map(({ metadata }) => metadata.uid))
   }
 
   plan(poolName: string): Plan | undefined {
@@ -69,6 +92,7 @@ export class World {
       claims: [...this.claims.values()],
       customizations: [...this.customizations.values()],
       absent: named.filter(({ name }) => !this.clusters.has(name)),
+      creationFailures: this.#failuresOf(poolName),
     })
     return decide(observed, {
       now: minutes(this.#minute),
@@ -77,6 +101,21 @@ export class World {
         return String(this.#suffix)
       },
     })
+  }
+
+  get now(): Date {
+    return minutes(this.#minute)
+  }
+
+  /** A manager of the pool starts anew. */
+  forget(poolName: string): void {
+    this.#creationFailures.delete(poolName)
+  }
+
+  #failuresOf(poolName: string): Map<string, CreationFailure> {
+    const known = this.#creationFailures.get(poolName) ?? new Map<string, CreationFailure>()
+    this.#creationFailures.set(poolName, known)
+    return known
   }
 
   /** Plans now and gives the writes one by one, to be done later. */
@@ -90,7 +129,7 @@ export class World {
       try {
         yield* this.#execute(action, poolName, seen)
       } catch (error) {
-        if (!(error instanceof Conflict)) throw error
+        if (!(error instanceof Conflict || error instanceof Denied)) throw error
       }
     }
   }
@@ -129,15 +168,24 @@ export class World {
     return this.#version !== before
   }
 
-  /** Customizations that more than one cluster has; one that only its lease still holds is as good as gone. */
+  /**
+   * Customizations that more than one registered cluster has; one that only its lease still holds is as good as gone, and one that is
+   * not registered exists on paper only.
+   */
   doubleLeases(): readonly string[] {
     const used = [...this.clusters.values()]
       .filter(
         ({ metadata }) =>
-          metadata.deletionTimestamp === undefined || metadata.finalizers?.some((one) => one !== LEASE_FINALIZER),
+          this.#registered.has(metadata.uid) &&
+          (metadata.deletionTimestamp === undefined || metadata.finalizers?.some((one) => one !== LEASE_FINALIZER)),
       )
       .flatMap(({ spec }) => spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? [])
     return used.filter((name, index) => used.indexOf(name) !== index)
+  }
+
+  /** Leases that were taken away before the grace was over and before their cluster was made. */
+  earlyLosses(): readonly string[] {
+    return this.#earlyLosses
   }
 
   #live(cluster: ClusterDeployment): void {
@@ -152,6 +200,10 @@ export class World {
       return { ...cluster, metadata: { ...metadata, finalizers } }
     }
     if (status?.conditions?.some(({ type, status }) => type === 'ProvisionStopped' && status === 'True')) return cluster
+    if (!this.#registered.has(metadata.uid)) {
+      if (!this.#isLeasedTo(cluster)) return cluster
+      this.#registered.add(metadata.uid)
+    }
     const isCursed = this.#cursed.has(spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? '')
     if (!spec.installed && isCursed) return { ...cluster, status: aCluster('any', { state: 'broken' }).status ?? {} }
     return { ...cluster, spec: { ...spec, installed: true }, status: { ...status, powerState: spec.powerState } }
@@ -166,10 +218,29 @@ export class World {
       }
       case 'CreateCluster': {
         const { cluster, customization, lease } = action
-        if (customization !== undefined && lease === 'take') yield* this.#lease(customization, cluster, poolName)
+        if (customization !== undefined && lease === 'take') {
+          const former = this.customizations.get(customization.name)?.status?.clusterDeploymentRef
+          yield* this.#lease(customization, cluster, poolName)
+          yield
+          if (former !== undefined && former.name !== cluster.name && this.clusters.has(former.name))
+            throw new Conflict()
+        }
         yield
         if (this.clusters.has(cluster.name)) return
-        if (customization !== undefined) this.#mustHold(customization.name, cluster)
+        if (customization !== undefined && this.denied.has(customization.name)) {
+          const failures = this.#failuresOf(poolName)
+          const tried = { cluster: keyOf(cluster), version: customization.version, message: 'namespaces is forbidden' }
+          failures.set(customization.name, nextCreationFailure(failures.get(customization.name), tried, this.now))
+          throw new Denied()
+        }
+        if (customization !== undefined) {
+          this.#mustHold(customization.name, cluster)
+          // The manager may sleep here, and the lease be given to another cluster meanwhile.
+          yield
+          this.#failuresOf(poolName).delete(customization.name)
+        }
+        if (this.clusters.has(cluster.name)) return
+        this.#made.add(cluster.name)
         this.#put(this.clusters, this.#born(action, poolName))
         return
       }
@@ -257,7 +328,7 @@ export class World {
     return { ...manifest, metadata: { ...metadata, ...server, finalizers } }
   }
 
-  /** The finalizer, then the lease itself; both need that nobody wrote in between. */
+  /** The finalizer, then the lease itself; both need that no other client wrote in between. */
   *#lease({ name, resourceVersion }: CustomizationState, cluster: NamespacedName, poolName: string): Steps {
     yield
     const before = current(this.customizations, name, resourceVersion)
@@ -265,10 +336,13 @@ export class World {
     const version = this.customizations.get(name)?.metadata.resourceVersion
     yield
     const customization = current(this.customizations, name, version)
+    const taken = holderConditions(poolName, cluster, {})
+    const conditions = withConditions(conditionsFor(customization.status, cluster), taken, this.now)
+    this.#noteHolder(name, cluster)
     this.#put(this.customizations, {
       ...customization,
       status: {
-        conditions: [this.#available(false)],
+        conditions: conditions as NonNullable<ClusterDeploymentCustomization['status']>['conditions'] & {},
         clusterDeploymentRef: { name: cluster.name, namespace: cluster.namespace },
         clusterPoolRef: { name: poolName, namespace: NAMESPACE },
       },
@@ -279,22 +353,34 @@ export class World {
   *#release({ name, resourceVersion }: CustomizationState): Steps {
     yield
     const before = current(this.customizations, name, resourceVersion)
-    this.#put(this.customizations, { ...before, status: { conditions: [this.#available(true)] } })
+    this.#noteHolder(name, undefined)
+    this.#put(this.customizations, { ...before, status: { conditions: [this.#available()] } })
     const version = this.customizations.get(name)?.metadata.resourceVersion
     yield
     const released = current(this.customizations, name, version)
     this.#put(this.customizations, { ...released, metadata: { ...released.metadata, finalizers: [] } })
   }
 
-  #available(is: boolean) {
-    const lastTransitionTime = minutes(this.#minute).toISOString()
-    return {
-      type: 'Available',
-      status: is ? ('True' as const) : ('False' as const),
-      reason: 'Any',
-      message: '',
-      lastTransitionTime,
-    }
+  #available() {
+    const lastTransitionTime = this.now.toISOString()
+    return { type: 'Available', status: 'True' as const, reason: 'Any', message: '', lastTransitionTime }
+  }
+
+  /** The world's own clock of leases, whatever is written into them. */
+  #noteHolder(name: string, cluster: NamespacedName | undefined): void {
+    const before = this.#holders.get(name)
+    if (before !== undefined && before.cluster === cluster?.name) return
+    if (before !== undefined && !this.#made.has(before.cluster) && this.now.getTime() - before.since < LEASE_GRACE_MS)
+      this.#earlyLosses.push(`${name}: ${before.cluster} lost it to ${cluster?.name ?? 'nobody'}`)
+    if (cluster === undefined) this.#holders.delete(name)
+    else this.#holders.set(name, { cluster: cluster.name, since: this.now.getTime() })
+  }
+
+  #isLeasedTo({ metadata, spec }: ClusterDeployment): boolean {
+    const leased = spec.clusterPoolRef?.clusterDeploymentCustomization?.name
+    if (leased === undefined) return true
+    const held = this.customizations.get(leased)?.status?.clusterDeploymentRef
+    return held !== undefined && held.name === metadata.name
   }
 
   #mustHold(name: string, cluster: NamespacedName): void {

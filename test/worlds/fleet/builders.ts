@@ -5,13 +5,24 @@ import type { Deployment, DeploymentSpec } from '#apis/fleet.nationtech.io/v1alp
 import type { DeviceSpec } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { findOrBuildRevision } from '#controllers/fleet/rollout/revisions.ts'
 import { FleetState } from '#controllers/fleet/state/fleet-state.ts'
-import type { KeyUpdate } from '#controllers/fleet/state/key-update.ts'
+import type { DesiredWrite, KeyUpdate } from '#controllers/fleet/state/key-update.ts'
 import { deploymentView, deviceView } from '#controllers/fleet/state/views.ts'
 import type { LabelSelector } from '#operator/model/selector.ts'
 
 /** The time of what devices are in tests. */
 export const AT = new Date('2026-06-01T00:00:00Z')
 export const CREATED = '2026-01-01T00:00:00Z'
+
+/** What a Deployment rolls out by when its spec says nothing. */
+export const DEFAULT_ROLLOUT: DeploymentSpec['rollout'] = {
+  strategy: 'AllAtOnce',
+  approval: 'Automatic',
+  successThreshold: 90,
+  updateTimeout: '24h',
+  offlineGrace: '5m',
+  onFailure: 'Suspend',
+  paused: false,
+}
 
 export const scoreOf = (word: string): DeploymentSpec['score'] => ({ type: 'Process', data: { command: [word] } })
 
@@ -42,15 +53,7 @@ export const deploymentOf = (
       targetSelector: more.selector ?? {},
       priority: 0,
       score: scoreOf(more.command ?? name),
-      rollout: {
-        strategy: 'AllAtOnce',
-        approval: 'Automatic',
-        successThreshold: 90,
-        updateTimeout: '24h',
-        offlineGrace: '5m',
-        onFailure: 'Suspend',
-        paused: false,
-      },
+      rollout: DEFAULT_ROLLOUT,
       revisionHistoryLimit: 10,
       ...more.spec,
     },
@@ -86,7 +89,7 @@ export const deviceOf = (
     more.at ?? AT,
   )
 
-/** A bucket: what NATS would have of it, and what it would tell somebody who begins to watch it. */
+/** A bucket: what NATS would have of it, and what it would tell a new watcher. */
 export class Bucket {
   readonly values = new Map<string, { readonly bytes: Uint8Array; readonly revision: number }>()
   revision = 0
@@ -111,6 +114,15 @@ export class Bucket {
     return Object.fromEntries([...this.values].map(([key, { bytes }]) => [key, Buffer.from(bytes).toString()]))
   }
 }
+
+/** The writes of an operator that leads while no brake holds anything; orphans are left alone. */
+export const writesOf = (operator: FleetState): DesiredWrite[] => [
+  ...operator.takeWrites(),
+  ...operator
+    .unneededKeys()
+    .filter(({ isInherited }) => !isInherited)
+    .map(({ key, revision }) => ({ kind: 'Delete' as const, key, revision })),
+]
 
 /** What is stored of a fleet while operators come and go. */
 export class World {
@@ -155,7 +167,7 @@ export class World {
   /** Stores at most so many of the writes of an operator, with compare-and-set, and tells it; the others fail. @returns how many were stored */
   store(operator: FleetState, most = Number.POSITIVE_INFINITY): number {
     let stored = 0
-    const writes = operator.takeWrites()
+    const writes = writesOf(operator)
     for (const { key } of writes.slice(most)) operator.retry(key)
     for (const write of writes.slice(0, most)) {
       const found = this.desired.values.get(write.key)

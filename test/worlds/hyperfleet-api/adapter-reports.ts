@@ -1,6 +1,7 @@
 import { aggregateConditions, buildStatus } from '#services/hyperfleet-api/model/aggregate.ts'
 import { applyReport, decideReport } from '#services/hyperfleet-api/model/decide-report.ts'
 import type { RequiredAdapters } from '#services/hyperfleet-api/model/entity-config.ts'
+import { applyInterimReport } from '#services/hyperfleet-api/model/interim-report.ts'
 import type { AdapterStatus, Condition, Report, ReportedStatus } from '#services/hyperfleet-api/model/resource.ts'
 import type { Timestamp } from '#services/hyperfleet-api/model/timestamp.ts'
 
@@ -69,8 +70,10 @@ export const cluster = (required: RequiredAdapters = ['dns', 'validation']) => {
     reports: (...incoming: readonly Report[]) => {
       for (const one of incoming) {
         const stored = rows.find(({ adapter }) => adapter === one.adapter)
-        if (decideReport(one, resource, stored).decision !== 'store') continue
-        rows = [...rows.filter((other) => other !== stored), applyReport(one, stored)]
+        const verdict = decideReport(one, resource, stored)
+        if (verdict.decision !== 'store' && verdict.decision !== 'interim') continue
+        const next = verdict.decision === 'interim' ? applyInterimReport(one, verdict.stored) : applyReport(one, stored)
+        rows = [...rows.filter((other) => other !== stored), next]
         recompute()
       }
       return self

@@ -148,6 +148,12 @@ export const resources = () =>
           recreate_on_change: Type.Optional(
             Type.Boolean({ description: 'A new generation deletes and creates it, instead of changing it.' }),
           ),
+          adopt: Type.Optional(
+            Type.Boolean({
+              description:
+                'Also objects that the discovery finds and the task has not applied are its own, and are deleted. Default: false.',
+            }),
+          ),
           lifecycle: lifecycle(),
           delete_options: deleteOptions(),
         },

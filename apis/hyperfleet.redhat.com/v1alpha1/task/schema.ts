@@ -25,7 +25,7 @@ const adapter = () =>
         Type.String({ description: 'Of the task; templates know it as {{ .adapter.version }}.', maxLength: 63 }),
       ),
     },
-    { description: 'Who does the task.' },
+    { description: 'The adapter that does the task.' },
   )
 
 const hyperfleetAPI = () =>
@@ -83,7 +83,7 @@ const events = () =>
         default: 16,
       }),
       visibility: duration({
-        description: 'After how long an event that nobody has finished is given to another one.',
+        description: 'After how long an event that is not finished is given to another worker.',
         default: '30s',
       }),
     },
@@ -114,6 +114,22 @@ const taskRef = () =>
     { description: 'A task file in a ConfigMap, instead of the task in this object.' },
   )
 
+const retained = (description: string) => Type.Optional(Type.Enum(['Delete', 'Keep'], { description }))
+
+const retention = () =>
+  Type.Optional(
+    Type.Object(
+      {
+        whenResourceGone: retained(
+          'When the API no longer has the resource, also after a force-delete. Default: Delete.',
+        ),
+        whenUnselected: retained('When the resource gets labels that the selector does not select. Default: Delete.'),
+        whenTaskDeleted: retained('When this AdapterTask is deleted. Default: Keep.'),
+      },
+      { description: 'What becomes of applied objects that no deletion of their HyperFleet resource takes away.' },
+    ),
+  )
+
 const INLINE = ['params', 'preconditions', 'when_deleting', 'resources', 'post']
 
 export const adapterTaskSpec = () =>
@@ -141,6 +157,7 @@ export const adapterTaskSpec = () =>
         default: 'default',
       }),
       suspend: Type.Boolean({ description: 'No run begins while this is true; events wait.', default: false }),
+      retention: retention(),
       taskRef: Type.Optional(taskRef()),
       ...taskFields(),
     },

@@ -32,10 +32,10 @@ export const adapterFields = () =>
       }),
       version: Type.Optional(Type.String({ description: 'For templates and reports.', maxLength: 63 })),
     },
-    { description: 'Who does the task.' },
+    { description: 'The adapter that does the task.' },
   )
 
-/** A task file: the peer's task config, and optionally who does it. */
+/** A task file: the peer's task config, and optionally the adapter that does it. */
 export const taskFile = () =>
   Type.Object({ adapter: Type.Optional(adapterFields()), ...taskFields() }, { description: 'An adapter task.' })
 

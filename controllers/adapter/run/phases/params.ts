@@ -2,32 +2,43 @@
 
 import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Json, Param, ParamSource } from '../../task/task.ts'
-import { NothingToDoError } from '../api-reader.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
 import { convertParam } from './convert-param.ts'
 
-/** Reads the resource and all params into the run's state. @throws NothingToDoError, or the signal's reason */
+/** Reads all params into the run's state. @throws the signal's reason */
 export const readParams = async (state: RunState, context: RunContext): Promise<void> => {
-  try {
-    state.resource = await context.api.resource(context.signal)
-  } catch (error) {
-    if (error instanceof NothingToDoError) throw error
-    return state.fail('params', 'resource', error)
-  }
   for (const param of state.task.params) {
     try {
-      const value = await resolveParam(param, state, context)
-      if (value !== undefined) state.values[param.name] = value
-      const isHidden = isSecret(param.source) && value !== undefined && value !== param.default
-      if (isHidden) state.redactor.addSecret(typeof value === 'string' ? value : JSON.stringify(value))
-      state.params.push({ name: param.name, value: isHidden ? HIDDEN : value })
+      await readParam(param, state, context)
     } catch (error) {
       state.params.push({ name: param.name })
       return state.fail('params', param.name, error)
     }
   }
+}
+
+/**
+ * Reads what can be read, for a sweep: what has a value does not wait for what has none any more, such as a field of a resource that
+ * is gone. What needs a missing one fails by itself. ADAPTER-78. @throws the signal's reason
+ */
+export const readParamsThatAreThere = async (state: RunState, context: RunContext): Promise<void> => {
+  for (const param of state.task.params)
+    try {
+      await readParam(param, state, context)
+    } catch (error) {
+      if (!(error instanceof TaskError)) throw error
+      state.params.push({ name: param.name })
+    }
+}
+
+const readParam = async (param: Param, state: RunState, context: RunContext): Promise<void> => {
+  const value = await resolveParam(param, state, context)
+  if (value !== undefined) state.values[param.name] = value
+  const isHidden = isSecret(param.source) && value !== undefined && value !== param.default
+  if (isHidden) state.redactor.addSecret(typeof value === 'string' ? value : JSON.stringify(value))
+  state.params.push({ name: param.name, value: isHidden ? HIDDEN : value })
 }
 
 /** Values from the environment and from files are redacted: ADAPTER-53. */

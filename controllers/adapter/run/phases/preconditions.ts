@@ -1,7 +1,7 @@
 /** Phase 2: whether the run goes on to the resources. An expression that has no value fails the run; it is never taken for false. */
 
 import type { Json, JsonObject, Precondition, Scope } from '../../task/task.ts'
-import { isGone, NothingToDoError } from '../api-reader.ts'
+import { absenceOf, NothingToDoError } from '../api-reader.ts'
 import { logStep } from '../log-step.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
@@ -26,7 +26,8 @@ export const checkPreconditions = async (state: RunState, context: RunContext): 
       state.skipReason = `precondition '${name}' not met: ${problem}`
       return
     } catch (error) {
-      if (isGone(error)) throw new NothingToDoError(`precondition '${name}': ${error.message}`, { cause: error })
+      if (context.api.isResourceGone(error))
+        throw new NothingToDoError(`precondition '${name}': ${error.message}`, absenceOf(error), { cause: error })
       state.fail('preconditions', name, error)
       const message = error instanceof Error ? error.message : String(error)
       state.preconditions.push({ name, met: false, message })

@@ -2,25 +2,32 @@
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { messageOf } from '#operator/client/errors.ts'
+import { entryOfTarget } from '../../inventory/entry.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
-import type { Lookup, ResourceTransport, Target } from '../../transports/transport.ts'
+import type { Lookup, Target } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
 import { decideApply } from './decide-apply.ts'
+import { toOrderedResource } from './delete.ts'
+import { type DeletionOrder, decideDeletionOrder } from './deletion-order.ts'
+import { type LocatedObject, locate } from './deletion-unit.ts'
 import { describeObject, isTerminating } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
-import { renderLookup, renderTarget } from './render-resource.ts'
+import { renderLookup, renderTarget, withMark } from './render-resource.ts'
+import { pruneSuperseded } from './sweep.ts'
 
-/** Applies until one fails. @throws the signal's reason */
+/** Applies until one fails, and then takes away what is superseded: ADAPTER-67. @throws the signal's reason */
 export const applyResources = async (state: RunState, context: RunContext): Promise<void> => {
   const { resources } = state.task
   const observesFirst = resources.some(
     ({ createWhen, deleteWhen }) => createWhen !== undefined || deleteWhen !== undefined,
   )
+  const work: ApplyWork = { state, context, order: deletionOrderOf(resources), applied: new Map() }
   try {
     if (observesFirst) await observeAll(state, context)
+    if (!context.inventory.isRecorded) await intendAll(work)
   } catch (error) {
     return state.fail('resources', '', error)
   }
@@ -29,7 +36,7 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     let lookup: Lookup | undefined
     try {
       lookup = renderLookup(resource, state.scope)
-      const { action, objects, message } = await applyOne(resource, lookup, state, context)
+      const { action, objects, message } = await applyOne(resource, lookup, work)
       recordFound(state, resource, objects)
       recordStep(state, resource.name, action, lookup, message)
     } catch (error) {
@@ -38,6 +45,36 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
       return
     }
   }
+  await pruneSuperseded(work.applied, state, context)
+}
+
+interface ApplyWork {
+  readonly state: RunState
+  readonly context: RunContext
+  readonly order: DeletionOrder
+  /** Names of resources by the keys of the objects that this run has applied. */
+  readonly applied: Map<string, string>
+}
+
+/** In which order they will be deleted. Without one, what the task does not name any more has none. */
+const deletionOrderOf = (resources: readonly TaskResource[]): DeletionOrder => {
+  const verdict = decideDeletionOrder(resources.map(toOrderedResource))
+  return verdict.kind === 'order' ? verdict.waitsFor : new Map()
+}
+
+/** Writes down at once what can be rendered before anything is applied; the rest is written down one by one. */
+const intendAll = async ({ state, context, order }: ApplyWork): Promise<void> => {
+  const entries = state.task.resources.flatMap((resource) => {
+    if (resource.createWhen !== undefined) return []
+    try {
+      const target = renderOwnedTarget(renderLookup(resource, state.scope), resource, state)
+      return [entryOfTarget(target, resource, state.generation, order.get(resource.name) ?? [])]
+    } catch (error) {
+      if (error instanceof TaskError) return []
+      throw error
+    }
+  })
+  if (entries.length > 0) await context.inventory.intend(entries, context.signal)
 }
 
 /** Conditions of a resource may read all the others. */
@@ -55,18 +92,18 @@ interface ApplyOutcome {
   readonly message?: string
 }
 
-const applyOne = async (
-  resource: TaskResource,
-  lookup: Lookup,
-  state: RunState,
-  { transports, signal }: RunContext,
-): Promise<ApplyOutcome> => {
+const applyOne = async (resource: TaskResource, lookup: Lookup, work: ApplyWork): Promise<ApplyOutcome> => {
+  const { state, context } = work
+  const { transports, signal } = context
   const transport = transports[lookup.transport.kind]
   const { createWhen, deleteWhen, recreateOnChange } = resource
   const isConditional = createWhen !== undefined || deleteWhen !== undefined || recreateOnChange
   const found = isConditional ? await transport.find(lookup, signal) : []
+  // Only what the task has applied itself is deleted, and so created again: ADAPTER-63.
+  const own = isConditional ? await locateOwn(resource, lookup, found, work) : []
   const plan = decideApply({
     found,
+    own: own.map(({ object }) => object),
     generation: state.generation,
     recreateOnChange,
     deleteWhen: deleteWhen !== undefined && isTrue(deleteWhen.text, deleteWhen.evaluate(state.scope)),
@@ -80,11 +117,11 @@ const applyOne = async (
     case 'await':
       return { action: 'recreating', objects: found, message: RECREATE_MESSAGE }
     case 'delete':
-      return deleteFound(resource, lookup, found, transport, signal)
+      return deleteOwn(resource, own, lookup, work)
     case 'recreate': {
       // Rendered first: an object that can't be created again must not be deleted.
       const target = renderOwnedTarget(lookup, resource, state)
-      const { objects } = await deleteFound(resource, lookup, found, transport, signal)
+      const { objects } = await deleteOwn(resource, own, lookup, work)
       const kept = objects.find((object) => !isTerminating(object))
       if (kept !== undefined)
         throw new TaskError(
@@ -92,12 +129,12 @@ const applyOne = async (
           `${resource.name} can't be created again: ${describeObject(kept)} is still there although it was deleted`,
         )
       if (objects.length > 0) return { action: 'recreating', objects, message: RECREATE_MESSAGE }
-      return { action: 'recreated', objects: await applyAndFind(target, transport, signal) }
+      return { action: 'recreated', objects: await applyAndFind(target, resource, work) }
     }
     case 'apply':
       return {
         action: 'applied',
-        objects: await applyAndFind(renderOwnedTarget(lookup, resource, state), transport, signal),
+        objects: await applyAndFind(renderOwnedTarget(lookup, resource, state), resource, work),
       }
   }
 }
@@ -114,26 +151,46 @@ const renderOwnedTarget = (lookup: Lookup, resource: TaskResource, state: RunSta
   return target
 }
 
-const deleteFound = async (
-  { policy }: TaskResource,
+/** What the task has applied as this resource and is there. */
+const locateOwn = (
+  resource: TaskResource,
   lookup: Lookup,
   found: readonly JsonObject[],
-  transport: ResourceTransport,
-  signal: AbortSignal,
-): Promise<ApplyOutcome> => {
-  if (found.length === 0) return { action: 'gone', objects: [] }
-  for (const object of found) if (!isTerminating(object)) await transport.delete(lookup, object, policy, signal)
-  const left = await transport.find(lookup, signal)
-  return { action: left.length === 0 ? 'deleted' : 'leaving', objects: left }
+  { state, context }: ApplyWork,
+): Promise<readonly LocatedObject[]> => {
+  const entries = [...context.inventory.entries.values()].filter((entry) => entry.resource === resource.name)
+  return locate({ resource, lookup, entries }, found, state, context)
 }
 
-/** Applies, and finds the object by the task's discovery: one that is not found would never be deleted. */
+const deleteOwn = async (
+  resource: TaskResource,
+  own: readonly LocatedObject[],
+  lookup: Lookup,
+  work: ApplyWork,
+): Promise<ApplyOutcome> => {
+  const { transports, inventory, signal } = work.context
+  if (own.length === 0) return { action: 'gone', objects: [] }
+  for (const { object, lookup: via } of own)
+    if (!isTerminating(object)) await transports[via.transport.kind].delete(via, object, resource.policy, signal)
+  const left = await locateOwn(resource, lookup, await transports[lookup.transport.kind].find(lookup, signal), work)
+  const there = new Set(left.map(({ key }) => key))
+  inventory.drop(own.map(({ key }) => key).filter((key) => !there.has(key)))
+  return { action: left.length === 0 ? 'deleted' : 'leaving', objects: left.map(({ object }) => object) }
+}
+
+/** Writes it down, applies it, and finds it by the task's discovery: what expressions read of the resource. */
 const applyAndFind = async (
   target: Target,
-  transport: ResourceTransport,
-  signal: AbortSignal,
+  resource: TaskResource,
+  { state, context, order, applied }: ApplyWork,
 ): Promise<readonly JsonObject[]> => {
-  const object = await transport.apply(target, signal)
+  const { transports, inventory, signal } = context
+  const transport = transports[target.transport.kind]
+  const entry = entryOfTarget(target, resource, state.generation, order.get(resource.name) ?? [])
+  const mark = await inventory.intend([entry], signal)
+  inventory.markSent(entry)
+  const object = await transport.apply(withMark(target, mark), signal)
+  applied.set(inventory.recordApplied(entry, object), resource.name)
   if (matchesLookup(target, object)) return [object]
   const found = await transport.find(target, signal)
   if (found.length > 0) return found

@@ -16,6 +16,8 @@ export type ApplyPlan =
 
 export interface ResourceState {
   readonly found: readonly JsonObject[]
+  /** Those that the task has applied: only they are deleted. */
+  readonly own: readonly JsonObject[]
   readonly generation: number
   readonly recreateOnChange: boolean
   readonly createWhen: boolean
@@ -25,15 +27,16 @@ export interface ResourceState {
 /** Pure: what the facts ask for. */
 export const decideApply = ({
   found,
+  own,
   generation,
   recreateOnChange,
   createWhen,
   deleteWhen,
 }: ResourceState): ApplyPlan => {
   if (deleteWhen) return { action: 'delete' }
-  const one = pickLatest(found)
-  if (one === undefined) return { action: createWhen ? 'apply' : 'skip' }
-  if (!recreateOnChange) return { action: 'apply' }
+  if (found.length === 0) return { action: createWhen ? 'apply' : 'skip' }
+  const one = pickLatest(own)
+  if (one === undefined || !recreateOnChange) return { action: 'apply' }
   if (isTerminating(one)) return { action: 'await' }
   return { action: generationOf(one) === generation ? 'apply' : 'recreate' }
 }

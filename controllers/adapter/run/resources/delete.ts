@@ -1,13 +1,12 @@
 /**
- * Phase 3 while the resource is being deleted: deletes the resources of the task in their order, and applies nothing (ADAPTER-34).
+ * Phase 3 while the resource is being deleted: deletes what the task has applied for it in its order, and applies nothing (ADAPTER-34).
  * An object that is gone at once lets the next ones go in the same run; for the others a later run follows, when the watch has seen
- * their end (ADAPTER-37).
+ * their end (ADAPTER-37). The same work takes away what no run applies any longer: sweep.ts.
  */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { messageOf } from '#operator/client/errors.ts'
-import type { JsonObject, TaskResource } from '../../task/task.ts'
-import type { Lookup } from '../../transports/transport.ts'
+import type { TaskResource } from '../../task/task.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
@@ -17,12 +16,19 @@ import {
   decideDeletionOrder,
   decideDeletions,
   type OrderedResource,
-  type Presence,
   remainingResources,
 } from './deletion-order.ts'
+import {
+  type DeletionUnit,
+  locate,
+  observeAll,
+  presenceOf,
+  presences,
+  requireTaskError,
+  toOrderedUnit,
+} from './deletion-unit.ts'
 import { describeObject, isTerminating, metadataOf } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
-import { renderLookup } from './render-resource.ts'
 
 export const toOrderedResource = ({ name, after, policy, deleteWhen }: TaskResource): OrderedResource => ({
   name,
@@ -30,18 +36,6 @@ export const toOrderedResource = ({ name, after, policy, deleteWhen }: TaskResou
   policy,
   isGated: deleteWhen !== undefined,
 })
-
-/** One resource while it is being deleted. */
-interface Deletion {
-  readonly resource: TaskResource
-  /** Undefined when it can't be rendered. */
-  readonly lookup: Lookup | undefined
-  found: readonly JsonObject[]
-  /** This run has deleted it; it may still be there. */
-  requested: boolean
-  /** Why it can't be looked at or deleted. */
-  failure: unknown
-}
 
 /**
  * Deletes what may be deleted now. One failure never stops the others: ADAPTER-40.
@@ -56,146 +50,196 @@ export const deleteResources = async (state: RunState, context: RunContext): Pro
     state.fail('resources', resource, new TaskError(reason, message))
     return resources.map(({ name }) => name)
   }
-  const deletions = await Promise.all(resources.map((resource) => observe(resource, state, context)))
-  for (const { resource, found } of deletions) recordFound(state, resource, found)
-  while (await deleteOnce(deletions, verdict.waitsFor, state, context));
-  return recordSteps(deletions, verdict.waitsFor, state)
+  const units = await observeFresh(state, context)
+  if (units === undefined) return resources.map(({ name }) => name)
+  recordUnits(units, state)
+  return deleteUnits(
+    units,
+    { waitsFor: withUnnamed(verdict.waitsFor, units), isGated: true, discovers: true },
+    state,
+    context,
+  )
 }
 
 /** Deletes nothing: which resources a deletion whose preconditions are not met has to wait for. ADAPTER-44. */
 export const observeOnly = async (state: RunState, context: RunContext): Promise<readonly string[]> => {
-  const deletions = await Promise.all(state.task.resources.map((resource) => observe(resource, state, context)))
-  for (const { resource, lookup, found, failure } of deletions) {
-    recordFound(state, resource, found)
-    if (failure !== undefined) state.fail('resources', resource.name, failure)
-    recordStep(state, resource.name, found.length === 0 ? 'gone' : 'kept', lookup, undefined)
+  const units = await observeFresh(state, context)
+  if (units === undefined) return state.task.resources.map(({ name }) => name)
+  recordUnits(units, state)
+  for (const { name, lookup, found, failure } of units) {
+    if (failure !== undefined) state.fail('resources', name, failure)
+    recordStep(state, name, found.length === 0 ? 'gone' : 'kept', lookup ?? found[0]?.lookup, undefined)
   }
-  return deletions.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(nameOf)
+  dropGone(units, context)
+  return units.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(({ name }) => name)
 }
 
-const nameOf = ({ resource }: Deletion): string => resource.name
-
-const observe = async (
-  resource: TaskResource,
-  state: RunState,
-  { transports, signal }: RunContext,
-): Promise<Deletion> => {
-  const deletion: Deletion = { resource, lookup: undefined, found: [], requested: false, failure: undefined }
+/** With the inventory as it is kept now. Undefined when that can't be read, which is recorded as a failure. */
+const observeFresh = async (state: RunState, context: RunContext): Promise<readonly DeletionUnit[] | undefined> => {
   try {
-    const lookup = renderLookup(resource, state.scope)
-    return { ...deletion, lookup, found: await transports[lookup.transport.kind].find(lookup, signal) }
+    await context.inventory.refresh(context.signal)
   } catch (error) {
-    return { ...deletion, failure: requireTaskError(error) }
+    state.fail('resources', '', error)
+    return undefined
+  }
+  return observeAll(state, context)
+}
+
+/** Those that the task does not name any more wait for what they were applied to wait for. */
+export const withUnnamed = (waitsFor: DeletionOrder, units: readonly DeletionUnit[]): DeletionOrder => {
+  const names = new Set(units.map(({ name }) => name))
+  const unnamed = units
+    .filter(({ name }) => !waitsFor.has(name))
+    .map(({ name, entries }) => {
+      const after = new Set(entries.flatMap((entry) => entry.after ?? []))
+      return [name, [...after].filter((other) => names.has(other) && other !== name)] as const
+    })
+  return new Map([...waitsFor, ...unnamed])
+}
+
+export interface DeletionRun {
+  readonly waitsFor: DeletionOrder
+  /** Whether the conditions of the task's resources count. */
+  readonly isGated: boolean
+  /** Whether objects are looked for beside those of the inventory. */
+  readonly discovers: boolean
+}
+
+/** Deletes what is there in the order. @returns names of what is still waited for. @throws the signal's reason */
+export const deleteUnits = async (
+  units: readonly DeletionUnit[],
+  deletion: DeletionRun,
+  state: RunState,
+  context: RunContext,
+): Promise<readonly string[]> => {
+  while (await deleteOnce(units, deletion, state, context));
+  dropGone(units, context)
+  return recordSteps(units, deletion, state)
+}
+
+/** Lets expressions read what is there of each resource. */
+const recordUnits = (units: readonly DeletionUnit[], state: RunState): void => {
+  for (const { resource, found } of units)
+    if (resource !== undefined)
+      recordFound(
+        state,
+        resource,
+        found.map(({ object }) => object),
+      )
+}
+
+/** Of the inventory what is not there, and what is orphaned: nothing waits for that. */
+const dropGone = (units: readonly DeletionUnit[], { inventory }: RunContext): void => {
+  for (const unit of units) {
+    const { entries, found, failure, policy } = unit
+    if (failure !== undefined) continue
+    const isDone = policy === 'Orphan' && presenceOf(unit) === 'going'
+    const there = new Set(isDone ? [] : found.map(({ key }) => key))
+    const keys = [...inventory.entries].filter(([, entry]) => entries.includes(entry)).map(([key]) => key)
+    inventory.drop(keys.filter((key) => !there.has(key)))
   }
 }
-
-/** A failure of the task. @throws what is none, such as the signal's reason */
-const requireTaskError = (error: unknown): TaskError => {
-  if (error instanceof TaskError) return error
-  throw error
-}
-
-/** A resource that can't be observed counts as present: ADAPTER-42. */
-const toPresence = ({ found, failure, requested }: Deletion): Presence => {
-  if (found.length === 0) return failure === undefined ? 'gone' : 'there'
-  return requested || found.every(isTerminating) ? 'going' : 'there'
-}
-
-const presences = (deletions: readonly Deletion[]): ReadonlyMap<string, Presence> =>
-  new Map(deletions.map((deletion) => [nameOf(deletion), toPresence(deletion)]))
 
 /** Deletes everything that may go now, in parallel. @returns whether an object is gone, so that others may follow at once */
 const deleteOnce = async (
-  deletions: readonly Deletion[],
-  waitsFor: DeletionOrder,
+  units: readonly DeletionUnit[],
+  { waitsFor, isGated, discovers }: DeletionRun,
   state: RunState,
   context: RunContext,
 ): Promise<boolean> => {
-  const closed = closedGates(deletions, state)
-  const steps = decideDeletions(
-    deletions.map(({ resource }) => toOrderedResource(resource)),
-    waitsFor,
-    presences(deletions),
-    closed,
-  )
-  const chosen = deletions.filter(
-    (deletion) => steps.get(nameOf(deletion))?.action === 'delete' && deletion.failure === undefined,
-  )
-  await Promise.all(chosen.map((deletion) => deleteMatches(deletion, context)))
-  for (const { resource, found } of chosen) recordFound(state, resource, found)
+  const closed = isGated ? closedGates(units, state) : new Set<string>()
+  const ordered = units.map((unit) => toOrderedUnit(unit, isGated))
+  const steps = decideDeletions(ordered, waitsFor, presences(units), closed)
+  const chosen = units.filter((unit) => steps.get(unit.name)?.action === 'delete' && unit.failure === undefined)
+  await Promise.all(chosen.map((unit) => deleteFound(unit, discovers, state, context)))
+  recordUnits(chosen, state)
   return chosen.some(({ found, failure }) => found.length === 0 && failure === undefined)
 }
 
 /** Those whose own condition is not true. One that has no value is a failure of that resource alone. */
-const closedGates = (deletions: readonly Deletion[], { scope }: RunState): ReadonlySet<string> => {
+const closedGates = (units: readonly DeletionUnit[], { scope }: RunState): ReadonlySet<string> => {
   const closed = new Set<string>()
-  for (const deletion of deletions) {
-    const { deleteWhen, name } = deletion.resource
-    if (deleteWhen === undefined || deletion.found.length === 0 || deletion.requested) continue
+  for (const unit of units) {
+    const deleteWhen = unit.resource?.deleteWhen
+    if (deleteWhen === undefined || unit.found.length === 0 || unit.requested) continue
     try {
-      if (!isTrue(deleteWhen.text, deleteWhen.evaluate(scope))) closed.add(name)
+      if (!isTrue(deleteWhen.text, deleteWhen.evaluate(scope))) closed.add(unit.name)
     } catch (error) {
-      deletion.failure = requireTaskError(error)
-      closed.add(name)
+      unit.failure = requireTaskError(error)
+      closed.add(unit.name)
     }
   }
   return closed
 }
 
-/** All matches of the resource, whatever generation they are of: ADAPTER-38. */
-const deleteMatches = async (deletion: Deletion, { transports, signal }: RunContext): Promise<void> => {
-  const { lookup, resource, found } = deletion
-  if (lookup === undefined) return
-  const transport = transports[lookup.transport.kind]
-  deletion.requested = true
-  const living = found.filter((object) => !isTerminating(object))
+/** All objects of the unit, whatever generation they are of: ADAPTER-38. */
+const deleteFound = async (
+  unit: DeletionUnit,
+  discovers: boolean,
+  state: RunState,
+  context: RunContext,
+): Promise<void> => {
+  const { transports, signal } = context
+  unit.requested = true
+  const living = unit.found.filter(({ object }) => !isTerminating(object))
   const results = await Promise.allSettled(
-    living.map((object) => transport.delete(lookup, object, resource.policy, signal)),
+    living.map(({ object, lookup }) => transports[lookup.transport.kind].delete(lookup, object, unit.policy, signal)),
   )
   signal.throwIfAborted()
   const refused = results.find((result) => result.status === 'rejected')
   try {
-    deletion.found = await transport.find(lookup, signal)
-    if (refused !== undefined) deletion.failure = requireTaskError(refused.reason)
+    unit.found = await locate(unit, discovers, state, context)
+    if (refused !== undefined) unit.failure = requireTaskError(refused.reason)
   } catch (error) {
-    deletion.failure = requireTaskError(error)
+    unit.failure = requireTaskError(error)
   }
-  if (deletion.failure !== undefined) deletion.requested = false
+  if (unit.failure !== undefined) unit.requested = false
 }
 
 /** Records the outcome of each. @returns names of the resources that are still waited for */
-const recordSteps = (deletions: readonly Deletion[], waitsFor: DeletionOrder, state: RunState): readonly string[] => {
-  const ordered = deletions.map(({ resource }) => toOrderedResource(resource))
-  const presence = presences(deletions)
+const recordSteps = (
+  units: readonly DeletionUnit[],
+  { waitsFor, isGated }: DeletionRun,
+  state: RunState,
+): readonly string[] => {
+  const ordered = units.map((unit) => toOrderedUnit(unit, isGated))
+  const presence = presences(units)
   const steps = decideDeletions(ordered, waitsFor, presence)
-  for (const deletion of deletions) {
-    const { resource, lookup, failure } = deletion
-    if (failure !== undefined) state.fail('resources', resource.name, failure)
-    const step = steps.get(resource.name)
+  for (const unit of units) {
+    const { name, lookup, entries, failure } = unit
+    if (failure !== undefined) state.fail('resources', name, failure)
+    const step = steps.get(name)
     const blockers = step?.action === 'wait' ? step.for : []
+    const message = failure === undefined ? waitReason(unit, blockers) : messageOf(failure)
     recordStep(
       state,
-      resource.name,
-      toAction(deletion),
-      lookup,
-      failure === undefined ? waitReason(deletion, blockers) : messageOf(failure),
+      name,
+      toAction(unit),
+      lookup ?? unit.found[0]?.lookup,
+      message ?? (lookup ? undefined : listEntries(entries)),
     )
   }
   return remainingResources(ordered, presence)
 }
 
-const toAction = ({ found, failure, requested }: Deletion): ResourceAction => {
+/** For people, of what is gone and has no discovery. */
+const listEntries = (entries: DeletionUnit['entries']): string =>
+  entries
+    .map(({ url, kind = '', namespace, name = '' }) => url ?? `${kind} ${namespace ? `${namespace}/` : ''}${name}`)
+    .join(', ')
+
+const toAction = ({ found, failure, requested }: DeletionUnit): ResourceAction => {
   if (failure !== undefined) return 'failed'
   if (found.length === 0) return requested ? 'deleted' : 'gone'
-  return requested || found.every(isTerminating) ? 'leaving' : 'waiting'
+  return requested || found.every(({ object }) => isTerminating(object)) ? 'leaving' : 'waiting'
 }
 
 /** What a resource waits for, as people read it. */
-const waitReason = ({ found, resource }: Deletion, blockers: readonly string[]): string | undefined => {
+const waitReason = ({ found, resource }: DeletionUnit, blockers: readonly string[]): string | undefined => {
   if (blockers.length > 0) return `waits for ${blockers.join(', ')}`
-  const held = found.find((object) => (metadataOf(object).finalizers ?? []).length > 0)
+  const held = found.find(({ object }) => (metadataOf(object).finalizers ?? []).length > 0)?.object
   if (held !== undefined) return `${describeObject(held)} is held by ${(metadataOf(held).finalizers ?? []).join(', ')}`
-  if (found.some((object) => !isTerminating(object)) && resource.deleteWhen !== undefined)
+  if (found.some(({ object }) => !isTerminating(object)) && resource?.deleteWhen !== undefined)
     return `${resource.deleteWhen.text} is false`
   return undefined
 }

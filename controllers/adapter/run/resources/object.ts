@@ -19,7 +19,9 @@ export const GENERATION_ANNOTATION = 'hyperfleet.io/generation'
 export const ADAPTER_LABEL = 'muster.dev/adapter'
 /** For which HyperFleet resource, for people. */
 export const RESOURCE_LABEL = 'muster.dev/resource-id'
-/** What an event about that resource would carry, so that a change of the object can ask for a run by itself. */
+/** Uid of the inventory that has the object: which other objects it could be taken for, the inventory decides. ADAPTER-64. */
+export const INVENTORY_ANNOTATION = 'muster.dev/inventory'
+/** What earlier releases wrote in the place of an inventory: the resource, as an event about it would say. Read only where there is no inventory. */
 export const EVENT_ANNOTATION = 'muster.dev/event'
 
 export const metadataOf = (object: JsonObject): Metadata => (object.metadata ?? {}) as Metadata

@@ -3,7 +3,7 @@ import type { EventData } from '../../events/reconcile-event.ts'
 import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
 import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
 import { TaskError } from '../task-error.ts'
-import { ADAPTER_LABEL, EVENT_ANNOTATION, GENERATION_ANNOTATION, metadataOf, RESOURCE_LABEL } from './object.ts'
+import { ADAPTER_LABEL, GENERATION_ANNOTATION, INVENTORY_ANNOTATION, metadataOf, RESOURCE_LABEL } from './object.ts'
 
 /** What our labels and annotations say. */
 export interface OwnerLabels {
@@ -71,9 +71,16 @@ const renderHttpTransport = (
     kind: 'http',
     url: address,
     createUrl: createUrl?.render(scope),
-    headers: Object.fromEntries(headers.map((header) => [header.name.toLowerCase(), header.value.render(scope)])),
+    headers: renderHeaders(headers, scope),
   }
 }
+
+/** With which an HTTP service is asked, whatever it is asked for. @throws TaskError when one has no value */
+export const renderHeaders = (
+  headers: Extract<TransportSpec, { readonly kind: 'http' }>['headers'],
+  scope: Scope,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(headers.map((header) => [header.name.toLowerCase(), header.value.render(scope)]))
 
 /** With a kind that it says. */
 const requireKind = (name: string, document: JsonObject): JsonObject => {
@@ -104,15 +111,18 @@ const withOwnerLabels = (document: JsonObject, { adapter, event, generation }: O
       annotations: {
         [GENERATION_ANNOTATION]: String(generation),
         ...annotations,
-        [EVENT_ANNOTATION]: eventAnnotation(event),
       },
     },
   }
 }
 
-/** What stays the same from event to event. */
-const eventAnnotation = ({ id, kind, href, owner_references }: EventData): string =>
-  JSON.stringify({ id, kind, href, owner_references })
+/** With the mark of the inventory that has it. What goes to an HTTP service has none. */
+export const withMark = (target: Target, mark: string): Target => {
+  if (target.transport.kind === 'http') return target
+  const { manifest } = target
+  const annotations = { ...metadataOf(manifest).annotations, [INVENTORY_ANNOTATION]: mark }
+  return { ...target, manifest: { ...manifest, metadata: { ...(manifest.metadata as JsonObject), annotations } } }
+}
 
 const renderMatch = (
   resource: string,

@@ -121,11 +121,15 @@ export class Compiler {
       const program = where.compile(text, isCondition ? { result: 'bool' } : {})
       for (const name of names === undefined ? [] : program.variables)
         if (names?.has(name) === false) this.#problems.add(path, names.hint(name, this.#all))
-      return { text, evaluate: (scope) => evaluateOrFail(text, () => program.evaluate(scope)) }
+      return {
+        text,
+        variables: [...program.variables],
+        evaluate: (scope) => evaluateOrFail(text, () => program.evaluate(scope)),
+      }
     } catch (error) {
       if (!(error instanceof CelError)) throw error
       this.#problems.add(path, error.message)
-      return { text, evaluate: () => null }
+      return { text, variables: [], evaluate: () => null }
     }
   }
 }

@@ -1,13 +1,15 @@
 /** Paths into values: `status.phase`, or JSONPath as kubectl writes it: `{.items[?(@.type=="Ready")].status}`. */
-import { compile } from 'json-p3'
+
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { AdapterErrors } from '../../errors.ts'
 import type { FieldPath } from '../task.ts'
+import { compileJsonPath } from './json-path.ts'
 
 /** A path that can't be read; the message says what to write. */
-export class FieldPathError extends Error {
+export class FieldPathError extends errorOf<AdapterErrors>('FieldPathError') {
   constructor(text: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(`${JSON.stringify(text)} is no path (${why}): write status.phase or {.items[?(@.type=="Ready")].status}`)
-    this.name = 'FieldPathError'
   }
 }
 
@@ -31,11 +33,11 @@ const jsonPath = (text: string): FieldPath => {
   const bare = text.trim().replace(/^\{(.*)\}$/s, '$1')
   const absolute = bare.startsWith('$') ? bare : `$${/^[.[]/.test(bare) ? '' : '.'}${bare}`
   try {
-    const query = compile(absolute)
+    const query = compileJsonPath(absolute)
     return {
       text,
       take(from) {
-        const found = query.query(from as Parameters<typeof query.query>[0]).values()
+        const found = query(from)
         return found.length > 1 ? found : (found[0] ?? undefined)
       },
     }

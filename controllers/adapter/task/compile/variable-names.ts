@@ -4,7 +4,7 @@ import { nearest } from '#lib/text/nearest.ts'
 
 export { PROVIDED, RESOURCES }
 
-const isBuiltIn = (name: string): boolean => PROVIDED.some((given) => given === name) || name === RESOURCES
+const isBuiltIn = (name: string): boolean => PROVIDED.some((provided) => provided === name) || name === RESOURCES
 
 /** Whether expressions have another meaning for it, so that it can be no variable. */
 export const isCelKeyword = (name: string): boolean => RESERVED.includes(name) && !isBuiltIn(name)

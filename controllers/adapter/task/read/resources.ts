@@ -17,7 +17,14 @@ export const readResources = (
 ): readonly TaskResource[] =>
   raw.map((resource, index) => {
     const here = cursor.item(index)
-    const { name, nested_discoveries = [], lifecycle, delete_options, recreate_on_change = false } = resource
+    const {
+      name,
+      nested_discoveries = [],
+      lifecycle,
+      delete_options,
+      recreate_on_change = false,
+      adopt = false,
+    } = resource
     const transport = readTransport(here.at('transport'), resource.transport)
     if (resource.discovery === undefined && transport.kind !== 'http')
       here.at('discovery').problem('is missing: write by_name or by_selectors, by which the resource is found again')
@@ -32,6 +39,7 @@ export const readResources = (
         discovery: readDiscovery(here.at('nested_discoveries').item(at).at('discovery'), nested.discovery),
       })),
       recreateOnChange: recreate_on_change,
+      adopt,
       createWhen: here.at('lifecycle.create.when').when(lifecycle?.create?.when),
       deleteWhen: here.at('lifecycle.delete.when').when(gate?.when),
       policy: delete_options?.propagation_policy ?? gate?.propagation_policy ?? gate?.propagationPolicy ?? 'Background',

@@ -1,7 +1,5 @@
-/** A NATS server that can't be used until someone mends it; the message says what to do. */
-export class BrokerError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'BrokerError'
-  }
-}
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../../errors.ts'
+
+/** A NATS server that can't be used until its settings are corrected; the message says what to do. */
+export class BrokerError extends errorOf<ApiErrors>('BrokerError') {}

@@ -35,10 +35,8 @@ export interface Broker {
   connected(): BrokerConnection
   /** Why it can't be reached now, in a sentence. */
   readonly unavailableReason: string | undefined
-  /** Calls back each time it can be reached again. */
+  /** Calls back each time it can be reached again. The connection outlives its breaks, and so do subscriptions. */
   onConnected(listener: () => void): void
-  /** Calls back once, at once when it is reached already. The connection outlives its breaks, and so do subscriptions. */
-  onFirstConnected(listener: (connection: NatsConnection) => void): void
   /** Something said that the stream is gone: makes it anew. */
   ensureStream(): Promise<void>
   close(): Promise<void>
@@ -103,7 +101,9 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
       await client.connection.close()
       throw error
     }
-    void followStatus(client)
+    followStatus(client).catch((error: unknown) =>
+      log.error('the state of NATS is not followed any more, restart the API', { error: messageOf(error) }),
+    )
   }
 
   let connecting: Promise<void> | undefined
@@ -125,14 +125,6 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     },
     onConnected: (listener) => {
       listeners.add(listener)
-    },
-    onFirstConnected: (listener) => {
-      const callOnce = () => {
-        listeners.delete(callOnce)
-        if (current !== undefined) listener(current.connection)
-      }
-      if (current === undefined) listeners.add(callOnce)
-      else callOnce()
     },
     ensureStream: async () => {
       if (current !== undefined) await ensureStream(current.manager, options.beforeNewStream)

@@ -1,10 +1,11 @@
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Wakeup } from '../../feed/wakeup.ts'
 import type { Entities } from '../../model/entity.ts'
-import { momentOf, timestampOf } from '../../model/timestamp.ts'
+import { timestampOf } from '../../model/timestamp.ts'
 import { Problem } from '../../problems/problem.ts'
 import type { Database } from '../../storage/database.ts'
+import { sharedTime } from '../../storage/shared-time.ts'
 import { consumerExists, readConsumer, removeConsumer, storeConsumer } from '../consumers.ts'
 import { readDeadLetters, replayDeadLetter } from '../dead-letters.ts'
 import { deleteDelivery, extendDelivery, rejectDelivery } from '../deliveries.ts'
@@ -13,9 +14,10 @@ import { type BrokerConnection, openBroker } from './broker.ts'
 import { deleteDurable, ensureDurable } from './durable-consumers.ts'
 import { lockPulled, type MessageOutcome, type PulledMessage } from './lock-pulled.ts'
 import { SEQUENCE_HEADER } from './message.ts'
+import { relayMissing, resetRelay } from './places.ts'
 import { syncConsumerProgress } from './progress.ts'
 import { ConsumerMissingError, type Pulled, pull } from './pull.ts'
-import { resetRelay, startRelay, subjectOf } from './relay.ts'
+import { startRelay, subjectOf } from './relay.ts'
 import { followTerminations } from './termination-advisories.ts'
 
 export interface JetStreamQueueOptions {
@@ -43,6 +45,7 @@ const PROGRESS_INTERVAL_MS = 10_000
  */
 export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<EventQueue> => {
   const { url, database, entities, wakeup, clock, newId, log } = options
+  const time = sharedTime(database, clock)
   const broker = await openBroker({ url, beforeNewStream: () => resetRelay(database), log })
   const stopRelay = startRelay({ broker, database, entities, wakeup, now: () => clock.now(), log })
 
@@ -68,7 +71,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       case 'received':
         return sendReply(outcome.reply, nakWithDelay(visibility))
       case 'hidden':
-        return sendReply(outcome.reply, nakWithDelay(momentOf(outcome.until).getTime() - clock.now().getTime()))
+        return sendReply(outcome.reply, nakWithDelay(outcome.milliseconds))
       case 'finished':
         return sendReply(outcome.reply, ACKNOWLEDGE)
     }
@@ -101,6 +104,8 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
   /** @returns whether it is known now what clients took at JetStream itself */
   const syncProgress = async (): Promise<boolean> => {
     try {
+      // First: what consumers acknowledged are places of the present stream.
+      await relayMissing(broker.connected().manager, database)
       await syncConsumerProgress(broker.connected(), database, entities, clock.now())
       return true
     } catch (error) {
@@ -109,13 +114,14 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
     }
   }
   broker.onConnected(() => void syncProgress())
-  broker.onFirstConnected(
-    (connection) => void followTerminations(connection, { database, now: () => clock.now(), log }),
-  )
-  const progress = setInterval(() => void syncProgress(), PROGRESS_INTERVAL_MS)
+  const followAdvisories = followTerminations(broker, { database, now: () => clock.now(), log })
+  const progress = setInterval(() => {
+    followAdvisories()
+    void syncProgress()
+  }, PROGRESS_INTERVAL_MS)
 
   return {
-    putConsumer: async (consumer, time) => {
+    putConsumer: async (consumer, createdTime) => {
       // The durable consumer comes first: an event gets a row for the group only once the group is stored, so none is missed.
       // Without NATS it is made later, from all the stream has; the rows choose from that.
       if (broker.unavailableReason === undefined) {
@@ -123,7 +129,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
         const from = (await consumerExists(database, consumer.name)) ? 'everything' : 'new'
         await asUnavailable(() => ensureDurable(manager, consumer.name, subjectOf(entities, consumer.kind), from))
       }
-      return storeConsumer(database, consumer, time)
+      return storeConsumer(database, consumer, createdTime)
     },
     deleteConsumer: async (name) => {
       await removeConsumer(database, name)
@@ -134,14 +140,14 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       }
     },
     receive: async (request, signal) => {
-      const deadline = clock.now().getTime() + request.wait
+      const deadline = monotonic(clock) + request.wait
       for (;;) {
         const { maxDeliveries } = await readConsumer(database, request.consumer)
         const connected = broker.connected()
-        const left = Math.max(0, deadline - clock.now().getTime())
+        const left = Math.max(0, deadline - monotonic(clock))
         const pulled = await asUnavailable(() => pullFor(connected, request, left, signal))
         const { consumer, visibility } = request
-        const lock = { consumer, maxDeliveries, visibility, id: newId(), now: clock.now() }
+        const lock = { consumer, maxDeliveries, visibility, id: newId(), time }
         const outcomes = await lockPulled(database, lock, pulled.map(parsePulled))
         for (const outcome of outcomes) replyTo(outcome, visibility)
         const events = outcomes.flatMap((outcome): ReceivedEvent[] =>
@@ -150,20 +156,20 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
         // Messages that came and are not for the group don't end the wait.
         if (events.length > 0 || signal.aborted) return events
         if (pulled.length > 0) continue
-        if (deadline <= clock.now().getTime()) return events
+        if (deadline <= monotonic(clock)) return events
         // The server ended the wait early: it has too many waiting claims, or is about to stop.
         await clock.sleep(PULL_RETRY_DELAY_MS, signal)
       }
     },
     acknowledge: async (consumer, receipt) =>
-      sendReply(await deleteDelivery(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
+      sendReply(await deleteDelivery(database, consumer, receipt, time), ACKNOWLEDGE),
     extend: async (consumer, receipt, visibility) =>
-      sendReply(await extendDelivery(database, consumer, receipt, visibility, clock.now()), nakWithDelay(visibility)),
+      sendReply(await extendDelivery(database, consumer, receipt, visibility, time), nakWithDelay(visibility)),
     reject: async (consumer, receipt) =>
-      sendReply(await rejectDelivery(database, consumer, receipt, clock.now()), ACKNOWLEDGE),
+      sendReply(await rejectDelivery(database, consumer, receipt, time), ACKNOWLEDGE),
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
-      await replayDeadLetter(database, consumer, eventId, timestampOf(clock.now()))
+      await replayDeadLetter(database, consumer, eventId)
       wakeup.wake()
     },
     recordTaken: async (resourceId, reason) => {
@@ -177,7 +183,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
         .where('stream_sequence', 'is not', null)
         .execute()
       if (waiting.length === 0 || (await syncProgress())) return
-      // Whoever may have taken it must not miss the equal one.
+      // A worker that may have taken it must not miss the equal one.
       await kysely
         .updateTable('events')
         .set({ taken_time: timestampOf(clock.now()) })
@@ -208,7 +214,7 @@ const nakWithDelay = (milliseconds: number): string =>
     ? '-NAK'
     : `-NAK ${JSON.stringify({ delay: Math.ceil(milliseconds) * NANOSECONDS_PER_MILLISECOND })}`
 
-/** Anybody may publish to the stream: a message that isn't the relay's has no row, its sequence is none. */
+/** Every client may publish to the stream: a message that isn't the relay's has no row, its sequence is none. */
 const parsePulled = ({ message, reply }: Pulled): PulledMessage => {
   const sequence = Number(message.headers?.get(SEQUENCE_HEADER))
   return { sequence: Number.isSafeInteger(sequence) ? sequence : 0, reply }

@@ -1,4 +1,4 @@
-import { type Timestamp, timestampOf } from '../../model/timestamp.ts'
+import { momentOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
 import { type DeliveryLock, lockDeliveries, moveToDeadLetters } from '../deliveries.ts'
 import type { ReceivedEvent } from '../queue.ts'
@@ -13,7 +13,7 @@ export interface PulledMessage {
 export type MessageOutcome =
   | { readonly type: 'received'; readonly reply: string; readonly event: ReceivedEvent }
   /** Another claim holds the row; the message came early. */
-  | { readonly type: 'hidden'; readonly reply: string; readonly until: Timestamp }
+  | { readonly type: 'hidden'; readonly reply: string; readonly milliseconds: number }
   /** There is no row (acknowledged, or never for this group), or it is dead. */
   | { readonly type: 'finished'; readonly reply: string }
 
@@ -24,7 +24,6 @@ export const lockPulled = async (
   pulled: readonly PulledMessage[],
 ): Promise<MessageOutcome[]> => {
   if (pulled.length === 0) return []
-  const time = timestampOf(request.now)
   return database.transaction(async (writer) => {
     const query = writer
       .selectFrom('event_deliveries as delivery')
@@ -36,6 +35,7 @@ export const lockPulled = async (
         'delivery.replays',
         'delivery.visible_time',
         'delivery.claim',
+        request.time.at().as('now'),
       ])
       .where('delivery.consumer', '=', request.consumer)
       .where(
@@ -46,25 +46,28 @@ export const lockPulled = async (
       .where('delivery.dead_time', 'is', null)
       .orderBy('delivery.event_sequence')
     const rows = await (database.dialect === 'postgres' ? query.forUpdate('delivery') : query).execute()
-    const free = rows.filter(({ visible_time }) => visible_time <= time)
+    const free = rows.filter(({ visible_time, now }) => visible_time <= now)
     const isDead = ({ deliveries }: { readonly deliveries: number }) => deliveries >= request.maxDeliveries
-    await moveToDeadLetters(writer, request.consumer, free.filter(isDead), time)
+    await moveToDeadLetters(writer, request.consumer, free.filter(isDead), request.time.at())
     const live = free.filter((row) => !isDead(row))
     // An event may arrive by two messages at once: the first is the claim's.
     const replies = new Map(pulled.toReversed().map(({ sequence, reply }) => [sequence, reply]))
     const liveReplies = live.map(({ sequence }) => [sequence, replies.get(sequence) ?? ''] as const)
     const events = await lockDeliveries(writer, request, live, new Map(liveReplies))
     const received = new Map(events.map((event, index) => [live[index]?.sequence, event]))
-    const hidden = new Map(rows.filter((row) => !free.includes(row)).map((row) => [row.sequence, row.visible_time]))
-    const lockedUntil = timestampOf(new Date(request.now.getTime() + request.visibility))
+    const hidden = new Map(rows.filter((row) => !free.includes(row)).map((row) => [row.sequence, spanOf(row)]))
     return pulled.map(({ sequence, reply }): MessageOutcome => {
       const event = received.get(sequence)
       if (event !== undefined)
         return reply === replies.get(sequence)
           ? { type: 'received', reply, event }
-          : { type: 'hidden', reply, until: lockedUntil }
-      const until = hidden.get(sequence)
-      return until === undefined ? { type: 'finished', reply } : { type: 'hidden', reply, until }
+          : { type: 'hidden', reply, milliseconds: request.visibility }
+      const milliseconds = hidden.get(sequence)
+      return milliseconds === undefined ? { type: 'finished', reply } : { type: 'hidden', reply, milliseconds }
     })
   })
 }
+
+/** Milliseconds until a row shows up. */
+const spanOf = ({ visible_time, now }: { readonly visible_time: string; readonly now: string }): number =>
+  momentOf(visible_time).getTime() - momentOf(now).getTime()

@@ -66,7 +66,7 @@ const recordGroupProgress = async (
     .execute()
 }
 
-/** A durable consumer that somebody made at NATS without this API. */
+/** A durable consumer that was made at NATS without this API. */
 const recordForeignProgress = async (
   writer: Writer,
   info: ConsumerInfo,

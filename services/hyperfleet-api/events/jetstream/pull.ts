@@ -1,5 +1,7 @@
 import { createInbox, type Msg, nanos } from '@nats-io/transport-node'
-import { timeLimit } from '#operator/model/clock.ts'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { ApiErrors } from '../../errors.ts'
 import { Problem } from '../../problems/problem.ts'
 import { type BrokerConnection, STREAM } from './broker.ts'
 
@@ -11,10 +13,9 @@ export interface Pulled {
 }
 
 /** The group's durable consumer is not there. */
-export class ConsumerMissingError extends Error {
+export class ConsumerMissingError extends errorOf<ApiErrors>('ConsumerMissingError') {
   constructor(consumer: string) {
     super(`JetStream has no consumer '${consumer}'`)
-    this.name = 'ConsumerMissingError'
   }
 }
 
@@ -68,7 +69,8 @@ const requestMessages = async (
 ): Promise<Pulled[]> => {
   const inbox = createInbox()
   const subscription = connection.subscribe(inbox)
-  const silent = AbortSignal.any([lost, timeLimit(longest)])
+  using silence = new AbortScope(lost).within(longest)
+  const { signal: silent } = silence
   const end = () => subscription.unsubscribe()
   // What is on its way when the caller leaves is taken still: dropped, it would stay hidden for its acknowledgement time.
   const drain = () => {

@@ -1,3 +1,4 @@
+import type { PubAck } from '@nats-io/jetstream'
 import { headers } from '@nats-io/transport-node'
 import { type Kysely, sql } from 'kysely'
 import type { Logger } from '#operator/model/log.ts'
@@ -15,6 +16,7 @@ import {
   SEQUENCE_HEADER,
   type UnrelayedEvent,
 } from './message.ts'
+import { newestPlace, resetRelay } from './places.ts'
 
 export interface RelayOptions {
   readonly broker: Broker
@@ -81,6 +83,7 @@ const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Pr
     const events = await readUnrelayed(database.kysely)
     if (events.length === 0) return 0
     const connected = broker.connected()
+    const newest = await newestPlace(database.kysely)
     // All are sent before the first is awaited, in order, so one subject has them in order.
     const placed = await Promise.all(
       events.flatMap((event) =>
@@ -91,9 +94,15 @@ const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Pr
         })),
       ),
     )
+    // Places only grow. One that was given before is of another stream, made anew or restored from an earlier state.
+    if (placed.some(({ place }) => !place.duplicate && place.seq <= newest)) await resetRelay(database)
     const time = timestampOf(now())
     await database.transaction(async (writer) => {
-      for (const { event, message, place } of placed) {
+      for (const {
+        event,
+        message,
+        place: { seq: place },
+      } of placed) {
         if (message.id === event.id)
           await writer
             .updateTable('events')
@@ -121,12 +130,12 @@ const publish = async (
   subject: string,
   sequence: number,
   { id, body, consumers }: OutgoingMessage,
-): Promise<number> => {
+): Promise<PubAck> => {
   const head = headers()
   head.set('Content-Type', CONTENT_TYPE)
   head.set(SEQUENCE_HEADER, String(sequence))
   head.set(CONSUMERS_HEADER, consumers.join(','))
-  return (await stream.publish(subject, body, { msgID: id, headers: head })).seq
+  return stream.publish(subject, body, { msgID: id, headers: head })
 }
 
 const readUnrelayed = async (kysely: Kysely<Tables>): Promise<UnrelayedEvent[]> => {
@@ -180,16 +189,5 @@ const withRelayLock = async ({ dialect, kysely }: Database, work: () => Promise<
     return rows[0]?.got === true ? work() : 0
   })
 }
-
-/** What an earlier stream had and is not done with is relayed to the new one. */
-export const resetRelay = async (database: Database): Promise<void> =>
-  database.transaction(async (writer) => {
-    await writer.updateTable('event_deliveries').set({ stream_sequence: null }).where('dead_time', 'is', null).execute()
-    await writer
-      .updateTable('events')
-      .set({ relayed_time: null, stream_sequence: null })
-      .where('taken_time', 'is', null)
-      .execute()
-  })
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

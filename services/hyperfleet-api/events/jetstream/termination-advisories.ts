@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Logger } from '#operator/model/log.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
-import { STREAM } from './broker.ts'
+import { type Broker, STREAM } from './broker.ts'
 
 /** What JetStream tells when a client gives a message up. Schema: io.nats.jetstream.advisory.v1.terminated */
 interface TerminatedAdvisory {
@@ -11,18 +11,51 @@ interface TerminatedAdvisory {
   readonly deliveries: number
 }
 
+interface FollowerOptions {
+  readonly database: Database
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+const SUBJECT = `$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.${STREAM}.*`
+
 /**
  * Makes a dead letter of what a client that binds a group's durable consumer gives up (`+TERM`): a message that it will
- * never understand. JetStream tells it once; one replica hears it. Ends with the connection.
+ * never understand. JetStream tells it once; one replica hears it. A user of NATS that may not subscribe to it costs just
+ * that: such an event then counts as acknowledged (API-71).
+ * @returns how to subscribe where that is not done yet; a refusal is logged once until it works
  */
-export const followTerminations = async (
-  connection: NatsConnection,
-  { database, now, log }: { readonly database: Database; readonly now: () => Date; readonly log: Logger },
-): Promise<void> => {
-  const advisories = connection.subscribe(`$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.${STREAM}.*`, {
-    queue: 'muster-api',
-  })
-  for await (const message of advisories) {
+export const followTerminations = (broker: Broker, options: FollowerOptions): (() => void) => {
+  let isFollowing = false
+  let logged: string | undefined
+  const run = async (connection: NatsConnection): Promise<void> => {
+    isFollowing = true
+    try {
+      await readAdvisories(connection, options)
+      logged = undefined
+    } catch (error) {
+      const message = messageOf(error)
+      if (message !== logged)
+        options.log.warn(
+          `NATS does not tell which events clients give up, they count as acknowledged: let the user subscribe to ${SUBJECT}`,
+          { error: message },
+        )
+      logged = message
+    } finally {
+      isFollowing = false
+    }
+  }
+  const follow = (): void => {
+    if (!isFollowing && broker.unavailableReason === undefined) void run(broker.connected().connection)
+  }
+  broker.onConnected(follow)
+  follow()
+  return follow
+}
+
+/** Ends with the connection; it outlives the breaks of it. */
+const readAdvisories = async (connection: NatsConnection, { database, now, log }: FollowerOptions): Promise<void> => {
+  for await (const message of connection.subscribe(SUBJECT, { queue: 'muster-api' })) {
     try {
       const { consumer, stream_seq, deliveries } = message.json<TerminatedAdvisory>()
       await database.kysely
@@ -33,9 +66,9 @@ export const followTerminations = async (
         .where('dead_time', 'is', null)
         .execute()
     } catch (error) {
-      log.warn('an event that a client gave up is not among the dead letters', {
-        error: error instanceof Error ? error.message : String(error),
-      })
+      log.warn('an event that a client gave up is not among the dead letters', { error: messageOf(error) })
     }
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -33,7 +33,7 @@ const ANY_KIND_COLLECTION: Collection = {
 }
 
 /**
- * `/resources`: what every kind has, for callers who have an id and not its kind. Each operation is the one that the
+ * `/resources`: what every kind has, for callers that have an id and not its kind. Each operation is the one that the
  * resource's own kind has at its flat path; this only finds out which kind that is.
  * @param operationsAt What is served at a place.
  */

@@ -3,6 +3,8 @@ import { parseDuration } from '#operator/model/duration.ts'
 import { formatSelector } from '#operator/model/selector.ts'
 import { publishEvent } from '../../events/publish.ts'
 import type { ReceiveRequest } from '../../events/queue.ts'
+import { parseTimestamp } from '../../model/timestamp.ts'
+import { recheckDeletions } from '../../mutations/recheck-deletions.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readSelector } from '../list-parameters.ts'
 import { type Operation, operation } from '../operation.ts'
@@ -57,7 +59,18 @@ export const eventOperations = (service: Service): Operation[] => [
         { name: `publish ${entity.plural}`, kind: 'producer', attributes: { 'messaging.operation.type': 'send' } },
         (span) => {
           const traceparent = span.traceparent ?? headers.traceparent
-          const request = { reason, source, time, ...(typeof traceparent === 'string' && { traceparent }) }
+          const nextTime = body.nextTime === undefined ? undefined : parseTimestamp(body.nextTime)
+          if (body.nextTime !== undefined && nextTime === undefined)
+            throw new Problem('invalid', 'nextTime must be an RFC 3339 time such as 2026-01-31T12:00:00Z', [
+              { field: 'nextTime', message: 'must be an RFC 3339 time' },
+            ])
+          const request = {
+            reason,
+            source,
+            time,
+            ...(nextTime !== undefined && { nextTime }),
+            ...(typeof traceparent === 'string' && { traceparent }),
+          }
           return publishEvent(service, { entity, id }, request)
         },
       )
@@ -100,6 +113,7 @@ export const eventOperations = (service: Service): Operation[] => [
     responses: { 204: { description: 'Gone' } },
     handle: async ({ parameters: { name } }) => {
       await service.queue.deleteConsumer(name)
+      await recheckDeletions(service, 'groups')
       return { status: 204 }
     },
   }),
@@ -122,7 +136,7 @@ export const eventOperations = (service: Service): Operation[] => [
     handle: async ({ parameters: { name }, body, signal }) => {
       const claims = await service.queue.receive(readReceiveRequest(name, body), signal)
       if (!signal.aborted) return { status: 200, body: { items: claims } }
-      // Nobody is there to work on them.
+      // No worker is there to work on them.
       for (const { receipt } of claims) await service.queue.extend(name, receipt, 0)
       return { status: 200, body: { items: [] } }
     },
@@ -138,6 +152,7 @@ export const eventOperations = (service: Service): Operation[] => [
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
       await service.queue.acknowledge(name, receipt)
+      await recheckDeletions(service, 'groups')
       return { status: 204 }
     },
   }),
@@ -167,6 +182,7 @@ export const eventOperations = (service: Service): Operation[] => [
     responses: { 204: { description: 'It is a dead letter' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
       await service.queue.reject(name, receipt)
+      await recheckDeletions(service, 'groups')
       return { status: 204 }
     },
   }),

@@ -20,7 +20,7 @@ export const forceDeleteOperations = (service: Service, place: Collection): Oper
       tenants: true,
       body: ForceDelete,
       responses: {
-        204: { description: 'Gone; the archive has who did it, and why' },
+        204: { description: 'Gone; the archive has the caller and the reason' },
         409: { description: 'It is not being deleted' },
       },
       handle: async ({ parameters, body, identity, tenancy, time }) => {

@@ -8,6 +8,7 @@ import { parseFields } from '../../model/projection.ts'
 import { createResource } from '../../mutations/create.ts'
 import { deleteResource } from '../../mutations/delete.ts'
 import { patchResource } from '../../mutations/patch.ts'
+import { previewDeletion } from '../../mutations/preview-deletion.ts'
 import { Problem } from '../../problems/problem.ts'
 import { parseSearch } from '../../search/parse-search.ts'
 import type { Kinds } from '../../storage/kinds.ts'
@@ -15,6 +16,7 @@ import { listPage } from '../../storage/list.ts'
 import { readDocument } from '../../storage/resources.ts'
 import { readOrder, readPageStart, readReference, readSelector } from '../list-parameters.ts'
 import { type Operation, type OperationResponse, operation } from '../operation.ts'
+import { DeleteQuery } from '../schemas/explanation.ts'
 import { FieldsQuery, ListQuery, listOf } from '../schemas/list.ts'
 import { ResourceDraft, ResourcePatch } from '../schemas/resource.ts'
 import type { Service } from '../service.ts'
@@ -119,11 +121,17 @@ export const resourceOperations = (service: Service, place: Collection): Operati
       tag,
       role: 'editor',
       tenants: true,
-      responses: { 202: { description: 'Marked; it goes when its adapters have cleaned up', ...one } },
-      handle: async (call) => ({
-        status: 202,
-        body: await deleteResource(service, readAddress(place, call), call),
-      }),
+      query: DeleteQuery,
+      responses: {
+        200: { description: 'With dry_run: what it would do', schema: Type.Ref('DeletionPreview') },
+        202: { description: 'Marked; it goes when its adapters have cleaned up', ...one },
+      },
+      handle: async (call) => {
+        const address = readAddress(place, call)
+        return call.query.dry_run === true
+          ? { status: 200, body: await previewDeletion(service.database, address, call.time) }
+          : { status: 202, body: await deleteResource(service, address, call) }
+      },
     }),
   ]
 }

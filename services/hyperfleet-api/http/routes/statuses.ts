@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { checkObservedTime } from '../../model/decide-report.ts'
+import { showStatus } from '../../model/interim-report.ts'
 import type { Report } from '../../model/resource.ts'
 import { parseTimestamp, type Timestamp } from '../../model/timestamp.ts'
 import { reportStatus } from '../../mutations/report.ts'
@@ -33,7 +34,7 @@ export const statusOperations = (service: Service, place: Collection): Operation
         const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
         const all = await readStatuses(service.database.kysely, address.id)
-        const items = all.slice((page - 1) * size, page * size)
+        const items = all.slice((page - 1) * size, page * size).map(showStatus)
         return { status: 200, body: { items, page, size: items.length, total: all.length } }
       },
     }),
@@ -47,14 +48,17 @@ export const statusOperations = (service: Service, place: Collection): Operation
         body: AdapterReport,
         responses: {
           201: { description: 'Stored', schema: Type.Ref('AdapterStatus') },
-          204: { description: 'Dropped', headers: { 'Muster-Discarded': 'Why' } },
+          204: {
+            description: 'Not aggregated; of AvailableUnknown all but Available, Applied and Finalized shows',
+            headers: { 'Muster-Discarded': 'Why' },
+          },
         },
         handle: async (call) => {
           const report = readReport(call.body, call.time, service.now())
           const outcome = await reportStatus(service, { address: readAddress(place, call), report, time: call.time })
           return outcome.outcome === 'discarded'
             ? { status: 204, headers: { 'Muster-Discarded': outcome.reason } }
-            : { status: 201, body: outcome.status }
+            : { status: 201, body: showStatus(outcome.status) }
         },
       }),
     ),

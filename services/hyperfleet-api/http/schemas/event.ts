@@ -6,7 +6,15 @@ export const EventDraft = Type.Object(
     resourceType: Type.String({ minLength: 1, maxLength: 100, examples: ['clusters'] }),
     resourceId: Type.String({ minLength: 1, maxLength: 100 }),
     reason: Type.String({ minLength: 1, maxLength: 256 }),
-    source: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Who asks; names the shard.' })),
+    source: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 256, description: 'The client that asks; names the shard.' }),
+    ),
+    nextTime: Type.Optional(
+      Type.String({
+        maxLength: 40,
+        description: 'RFC 3339; when the client means to ask again unless something changes. For GET …/explain.',
+      }),
+    ),
   },
   { $id: 'EventDraft' },
 )

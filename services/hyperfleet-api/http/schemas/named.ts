@@ -9,6 +9,7 @@ import {
   EventDraft,
   ReceiptPatch,
 } from './event.ts'
+import { DeletionPreview, Explanation } from './explanation.ts'
 import { Problem } from './problem.ts'
 import { AdapterReport, AdapterStatus, LoggedReport } from './report.ts'
 import { AnyResourceDraft, Condition, Resource, ResourceDraft, ResourcePatch } from './resource.ts'
@@ -35,5 +36,7 @@ export const NAMED_SCHEMAS = [
   ArchivedResource,
   ArchivePurge,
   Purged,
+  Explanation,
+  DeletionPreview,
   Problem,
 ] as const

@@ -50,6 +50,15 @@ export const AdapterStatus = Type.Object(
     metadata: Type.Optional(Open),
     created_time: Time,
     last_report_time: Time,
+    latest_report: Type.Optional(
+      Type.Object(
+        { observed_generation: Generation, observed_time: Time, conditions: Type.Array(ReportedCondition) },
+        {
+          description:
+            'The newest report, when it said Available=Unknown: of it is all but Available, Applied, Finalized and the two fields of the same names.',
+        },
+      ),
+    ),
   },
   { $id: 'AdapterStatus' },
 )

@@ -40,7 +40,14 @@ export const Resource = Type.Object(
       conditions: Type.Array(Type.Ref('Condition')),
       awaited: Type.Optional(
         Type.Array(Type.String(), {
-          description: 'Only in deletion: adapters that have not cleaned up; when empty, children are awaited.',
+          description:
+            'Only in deletion: adapters that have not cleaned up; when empty, groups or children are awaited.',
+        }),
+      ),
+      awaited_groups: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            'Only in deletion: consumer groups that took an event before it and have not finished; absent when there are none.',
         }),
       ),
     }),

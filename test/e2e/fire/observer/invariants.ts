@@ -8,7 +8,7 @@ import {
   type RecordSight,
 } from './sights.ts'
 
-/** What several have that only one may have, with those who have it. */
+/** What several have that only one may have, with those that have it. */
 const shared = <T>(
   all: readonly T[],
   of: (one: T) => string | undefined,
@@ -64,7 +64,7 @@ export interface Belongings {
 
 /**
  * What belongs to nothing. For a moment that is as it should be: things are made and removed one after the other.
- * Leases and the namespaces of pools are no part of it: without a cluster they stay for five minutes, in case somebody is about to make
+ * Leases and the namespaces of pools are no part of it: without a cluster they stay for five minutes, in case a manager is about to make
  * one (docs/decisions/pool-plan.md).
  */
 export const orphans = (all: Belongings): readonly string[] => {
@@ -90,7 +90,7 @@ export const orphans = (all: Belongings): readonly string[] => {
   ]
 }
 
-/** Changes that nobody was told of: there is no event of that generation, nor of a later one. */
+/** Changes that no adapter was told of: there is no event of that generation, nor of a later one. */
 export const untold = (changes: readonly ChangeSight[], pulses: readonly PulseSight[]): readonly string[] => {
   const newest = new Map<string, number>()
   for (const { resource, generation } of pulses) newest.set(resource, Math.max(generation, newest.get(resource) ?? 0))

@@ -74,7 +74,7 @@ const service = (name: string, where: string, port: number): Manifest => ({
 
 const GIT_PORT = 9418
 
-/** A bare repository that everybody may read by Git's own protocol; it is written by `kubectl exec`. */
+/** A bare repository that every client may read by Git's own protocol; it is written by `kubectl exec`. */
 export const gitServer = (): readonly Manifest[] => [
   namespace(GIT_NAMESPACE),
   service('git', GIT_NAMESPACE, GIT_PORT),

@@ -23,7 +23,7 @@ export const inOneNamespace =
       return metadata.namespace === namespace ? [] : [`it must be in ${namespace}, not in ${metadata.namespace}`]
     })(objects)
 
-/** Who is bound, and which Service is called: kustomize's namespace does not reach every such field. */
+/** Which subject is bound, and which Service is called: kustomize's namespace does not reach every such field. */
 interface Referring {
   readonly subjects?: readonly { readonly name: string; readonly namespace?: string }[]
   readonly webhooks?: readonly { readonly clientConfig: { readonly service?: { readonly namespace: string } } }[]
@@ -42,7 +42,7 @@ export const refersToOneNamespace = (namespace: string): Rule =>
       .map((one) => `it refers to the namespace ${one}, and must to ${namespace}`)
   })
 
-/** Whoever serves a webhook gives its CA: one in Git would be taken for the truth and put back. */
+/** The server of a webhook gives its CA: one in Git would be taken for the truth and put back. */
 export const noCertificates: Rule = each(
   ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration', 'CustomResourceDefinition'],
   (object) => (JSON.stringify(object).includes('"caBundle"') ? ['leave caBundle to the manager'] : []),

@@ -29,10 +29,13 @@ const inKinds = (problems: (kind: Kind, objects: readonly Manifest[]) => readonl
   return (objects) => each(['CustomResourceDefinition'], ({ spec }) => problems(spec as Kind, objects))(objects)
 }
 
-const inVersions = (problem: (version: Version) => string | undefined): Rule =>
-  inKinds(({ versions }) =>
-    versions.flatMap((version) => {
-      const found = problem(version)
+/** Records that a controller keeps for itself. People read them; they declare nothing and have no state of their own. */
+const isRecord = ({ names }: Kind): boolean => names.kind === 'AdapterInventory'
+
+const inVersions = (problem: (version: Version, kind: Kind) => string | undefined): Rule =>
+  inKinds((kind) =>
+    kind.versions.flatMap((version) => {
+      const found = problem(version, kind)
       return found === undefined ? [] : [`${version.name}: ${found}`]
     }),
   )
@@ -44,7 +47,8 @@ export const shownInColumns: Rule = inVersions(({ additionalPrinterColumns = [] 
 })
 
 /** kstatus and Argo CD read these two; and status is written apart, with a right of its own. */
-export const tellsItsState: Rule = inVersions(({ schema, subresources }) => {
+export const tellsItsState: Rule = inVersions(({ schema, subresources }, kind) => {
+  if (isRecord(kind)) return undefined
   if (subresources?.status === undefined) return 'make status a subresource'
   const { observedGeneration, conditions } = schema.openAPIV3Schema.properties?.status?.properties ?? {}
   if (observedGeneration === undefined) return 'give its status observedGeneration'
@@ -56,9 +60,9 @@ const isSample =
   ({ apiVersion, kind }: Manifest): boolean =>
     kind === names.kind && apiVersion.startsWith(`${group}/`)
 
-/** Nobody begins with an empty file. */
+/** No user has to begin with an empty file. */
 export const hasASample: Rule = inKinds((kind, objects) =>
-  objects.some(isSample(kind)) ? [] : ['put an example into kustomize/samples'],
+  isRecord(kind) || objects.some(isSample(kind)) ? [] : ['put an example into kustomize/samples'],
 )
 
 interface Role {
@@ -76,13 +80,21 @@ const covers = (roles: readonly Role[], group: string, resource: string): boolea
     rules.some(({ apiGroups, resources }) => apiGroups.includes(group) && resources.includes(resource)),
   )
 
-/** Who may look into a namespace, or change what is in it, may do so with our kinds. */
-export const hasRolesForPeople: Rule = inKinds(({ group, names: { plural } }, objects) => {
+/**
+ * A user that may look into a namespace, or change what is in it, may do so with our kinds: but for records, and for what runs programs on
+ * devices, which takes a role that an administrator binds (GITOPS-16).
+ */
+export const hasRolesForPeople: Rule = inKinds((kind, objects) => {
+  const { group, names } = kind
+  const { plural } = names
   const [viewers, editors] = [rolesFor(objects, 'view'), rolesFor(objects, 'edit')]
+  const isForEditors = !isRecord(kind) && group !== 'fleet.nationtech.io'
   return [
     ...(covers(viewers, group, plural) ? [] : [`let viewers read ${plural}`]),
-    ...(covers(viewers, group, `${plural}/status`) ? [] : [`let viewers read ${plural}/status`]),
-    ...(covers(editors, group, plural) ? [] : [`let editors write ${plural}`]),
+    ...(isRecord(kind) || covers(viewers, group, `${plural}/status`) ? [] : [`let viewers read ${plural}/status`]),
+    ...(covers(editors, group, plural) === isForEditors
+      ? []
+      : [isForEditors ? `let editors write ${plural}` : `leave ${plural} out of what editors may write`]),
     ...(covers(editors, group, `${plural}/status`) ? [`leave ${plural}/status to its controller`] : []),
   ]
 })

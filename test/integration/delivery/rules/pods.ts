@@ -15,7 +15,7 @@ const inContainers = (problem: (container: Container) => string | undefined): Ru
     }),
   )
 
-/** Kubernetes: Pod Security Standards, restricted; and a root file system that nobody can write. */
+/** Kubernetes: Pod Security Standards, restricted; and a root file system that can't be written. */
 export const restricted: Rule = (objects) => [
   ...inPods(({ template: { spec } }) => {
     const { runAsNonRoot, runAsUser, seccompProfile } = spec.securityContext ?? {}

@@ -7,7 +7,7 @@ interface Right {
   readonly verbs: readonly string[]
 }
 
-/** Nobody may do everything, or something to everything. */
+/** No role allows everything, or something to everything. */
 export const noWildcards: Rule = each(['Role', 'ClusterRole'], (role) =>
   ((role as unknown as { rules?: readonly Right[] }).rules ?? [])
     .filter(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) =>
@@ -16,10 +16,10 @@ export const noWildcards: Rule = each(['Role', 'ClusterRole'], (role) =>
     .map((right) => `name what is meant by "*" in ${JSON.stringify(right)}`),
 )
 
-/** Groups that Kubernetes puts everybody into. */
+/** Groups that Kubernetes puts every user into. */
 const EVERYBODY = ['system:authenticated', 'system:unauthenticated', 'system:serviceaccounts']
 
-/** Nobody is given a right by being there. */
+/** No user is given a right by being there. */
 export const rightsAreSomebodys: Rule = each(['RoleBinding', 'ClusterRoleBinding'], (binding) =>
   ((binding as unknown as { subjects?: readonly { name: string }[] }).subjects ?? [])
     .filter(({ name }) => EVERYBODY.includes(name))

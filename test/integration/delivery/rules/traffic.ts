@@ -38,7 +38,7 @@ const hasPort = (pods: readonly Running[], port: string | number): boolean =>
 
 const portsOf = ({ ports = [] }: Allowed) => ports.map(({ port }) => port)
 
-/** The pods of the namespace that a rule's peers mean; all of them when it names nobody. */
+/** The pods of the namespace that a rule's peers mean; all of them when it names none. */
 const meant = (all: readonly Running[], peers: readonly Peer[] | undefined): readonly Running[] =>
   peers === undefined
     ? all
@@ -48,7 +48,7 @@ const meant = (all: readonly Running[], peers: readonly Peer[] | undefined): rea
           : [],
       )
 
-/** Pods of ours that a policy lets be called; undefined when it is about anybody, or somebody elsewhere. */
+/** Pods of ours that a policy lets be called; undefined when it is about all, or about callers elsewhere. */
 const called = (all: readonly Running[], { to }: Allowed): readonly Running[] | undefined =>
   to?.every(({ podSelector, namespaceSelector }) => podSelector !== undefined && namespaceSelector === undefined)
     ? meant(all, to)

@@ -1,0 +1,71 @@
+import { HttpClient, RequestError } from '#controllers/adapter/http/client.ts'
+import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
+import { listOrphans, type Orphan, pruneOrphans } from '#controllers/adapter/inventory/orphans.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import { Failure } from '../failure.ts'
+import type { OrphansOptions } from './command.ts'
+
+/** Milliseconds of one request to the HyperFleet API. */
+const TIMEOUT_MS = 10_000
+
+/** Prints what is left of tasks and resources that are gone, and deletes it when asked to. @throws Failure */
+export const runOrphans = async (options: OrphansOptions): Promise<void> => {
+  const { namespace, hyperfleetUrl, tokenFile, output, prune, kubeconfig, context } = options
+  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  const connection =
+    hyperfleetUrl === undefined ? undefined : openHttpConnection({ base: hyperfleetUrl, userAgent: 'muster' })
+  const apiClient =
+    connection &&
+    new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, tokenFile })
+  const reading = { transport, clock: systemClock, namespace, apiClient, signal: new AbortController().signal }
+  try {
+    const orphans = await listOrphans(reading)
+    process.stdout.write(
+      output === 'json' ? `${JSON.stringify(orphans.map(toRecord), undefined, 2)}\n` : toText(orphans),
+    )
+    if (!prune) return
+    const count = await pruneOrphans(orphans, reading)
+    const heldCount = orphans.filter(({ held }) => held !== undefined).length
+    if (heldCount > 0)
+      process.stderr.write(`${heldCount} are held and stay: the condition DeletionsHeld of their tasks says why\n`)
+    process.stderr.write(`deleted ${count} object${count === 1 ? '' : 's'}\n`)
+  } catch (error) {
+    if (error instanceof NetworkError || error instanceof ApiError)
+      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
+    if (error instanceof RequestError) throw new Failure(`--hyperfleet-url: ${error.message}`, { cause: error })
+    throw error
+  } finally {
+    await Promise.all([transport.close(), connection?.close()])
+  }
+}
+
+const toRecord = ({ inventory: { metadata, spec }, why, held, objects }: Orphan) => ({
+  inventory: metadata.name,
+  task: spec.task,
+  resource: spec.resourceId,
+  why,
+  held: held !== undefined,
+  objects: objects.map(({ entry: { kind, namespace, name, url } }) => url ?? { kind, namespace, name }),
+})
+
+const toText = (orphans: readonly Orphan[]): string =>
+  orphans.length === 0
+    ? 'nothing is left of tasks and resources that are gone\n'
+    : orphans
+        .map(({ inventory: { spec }, why, held, objects }) => {
+          const lines = objects.map(
+            ({ entry: { kind = '', namespace, name = '', url } }) =>
+              `    ${url ?? `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`}\n`,
+          )
+          return `${spec.task}  ${spec.resourceId}  ${why}${held === undefined ? '' : '  held'}\n${lines.length === 0 ? '    nothing, its inventory alone\n' : lines.join('')}`
+        })
+        .join('') + toHeldText(orphans)
+
+/** Once for each task that holds something. */
+const toHeldText = (orphans: readonly Orphan[]): string => {
+  const held = new Map(
+    orphans.flatMap(({ inventory, held: why }) => (why ? [[inventory.spec.task, why] as const] : [])),
+  )
+  return [...held].map(([task, why]) => `${task}: ${why}\n`).join('')
+}

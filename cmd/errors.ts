@@ -1,0 +1,15 @@
+import type { ErrorCatalogue } from '#lib/errors/error-of.ts'
+
+/** The errors of the command line: what has happened, and what to do. */
+export const CMD_ERRORS = {
+  UsageError: {
+    when: "what was typed can't be meant; the exit code is 2",
+    remedy: 'write what the message says; --help lists what there is',
+  },
+  Failure: {
+    when: 'what was typed is fine, its surroundings are not; the exit code is 1',
+    remedy: 'correct what the message names',
+  },
+} satisfies ErrorCatalogue
+
+export type CmdErrors = typeof CMD_ERRORS

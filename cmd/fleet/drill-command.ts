@@ -1,0 +1,39 @@
+import { Command } from 'commander'
+import { flag, optional } from '#operator/flags/flag.ts'
+import { nonEmpty, objectName, oneOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
+
+export const drillFlags = {
+  natsUrl: flag(
+    'URL',
+    'NATS server that the fleet keeps its state on; servers of one cluster are separated by commas',
+    nonEmpty,
+    'nats://127.0.0.1:4222',
+  ),
+  natsCredentials: optional('FILE', 'credentials of the fleet operator for NATS', nonEmpty),
+  namespace: optional('NAME', 'the namespace whose Deployments are looked at (default: all)', objectName),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
+  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+}
+
+const EXAMPLES = `
+Examples:
+  muster fleet drill --nats-url=nats://nats.example:4222
+  muster fleet drill --namespace=shop --output=json
+
+Nothing is changed. Run it with the release that you are about to install, against the fleet as it is.
+Exit codes: 0 it would change nothing, 1 it would write, delete or hold something, or it can't be told, 2 a flag can't be used.
+`
+
+export const drillCommand = (): Command =>
+  addFlags(new Command('drill'), drillFlags)
+    .description('print what an operator of this release would write and delete if it began now')
+    .addHelpText('after', EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const options = readFlags(command, drillFlags)
+      const { drill } = await import('./drill.ts')
+      const { text, isChanging } = await drill(options)
+      process.stdout.write(text)
+      if (isChanging) process.exitCode = 1
+    })

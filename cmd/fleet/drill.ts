@@ -1,0 +1,84 @@
+import { type KV, Kvm } from '@nats-io/kv'
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { changesAnything, drillFleet, type FleetSnapshot, formatDrill } from '#controllers/fleet/drill.ts'
+import { ControllerRevision, REVISION_LABEL } from '#controllers/fleet/rollout/controllerrevision.ts'
+import { openConnection } from '#lib/nats/connection.ts'
+import { NatsProblem } from '#lib/nats/problem.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import { Failure } from '../failure.ts'
+
+export interface DrillOptions {
+  readonly natsUrl: string
+  readonly natsCredentials: string | undefined
+  readonly namespace: string | undefined
+  readonly output: 'text' | 'json'
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+}
+
+type Snapshot<Part extends keyof FleetSnapshot> = Pick<FleetSnapshot, Part>
+
+/**
+ * What an operator of this release would do if it began now. Reads only.
+ * @throws Failure when the API server or NATS does not answer or refuses
+ */
+export const drill = async (
+  options: DrillOptions,
+): Promise<{ readonly text: string; readonly isChanging: boolean }> => {
+  const { natsUrl, natsCredentials, namespace, output, kubeconfig, context } = options
+  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  try {
+    // Buckets first: a key that is written meanwhile is then one that would be written, and none that would be deleted.
+    const buckets = await readBuckets(natsUrl, natsCredentials, namespace)
+    const objects = await readObjects(createApi(transport), namespace)
+    const result = drillFleet({ ...buckets, ...objects }, systemClock)
+    const text = output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : formatDrill(result)
+    return { text, isChanging: changesAnything(result) }
+  } catch (error) {
+    if (error instanceof NatsProblem) throw new Failure(error.message, { cause: error })
+    if (error instanceof NetworkError || error instanceof ApiError)
+      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
+    throw error
+  } finally {
+    await transport.close()
+  }
+}
+
+const readObjects = async (
+  api: Api,
+  namespace: string | undefined,
+): Promise<Snapshot<'deployments' | 'revisions' | 'devices'>> => {
+  const where = namespace === undefined ? {} : { namespace }
+  return {
+    deployments: await Array.fromAsync(api.list(Deployment, where)),
+    revisions: await Array.fromAsync(api.list(ControllerRevision, { ...where, labelSelector: REVISION_LABEL })),
+    devices: await Array.fromAsync(api.list(Device)),
+  }
+}
+
+const readBuckets = async (
+  url: string,
+  credentials: string | undefined,
+  namespace: string | undefined,
+): Promise<Snapshot<'desired' | 'states'>> => {
+  const { connection } = await openConnection({ url, credentials, name: 'muster fleet drill' })
+  try {
+    const kvm = new Kvm(connection)
+    const read = async (bucket: string) => readBucket(await kvm.open(bucket, { allow_direct: true }), namespace)
+    return { desired: await read(BUCKETS.desired.name), states: await read(BUCKETS.state.name) }
+  } finally {
+    await connection.close()
+  }
+}
+
+const readBucket = async (kv: KV, namespace: string | undefined): Promise<FleetSnapshot['desired']> => {
+  const keys = await Array.fromAsync(await kv.keys(namespace === undefined ? '>' : `*.${namespace}.*`))
+  const entries = await Promise.all(keys.map((key) => kv.get(key)))
+  return entries.flatMap((entry) =>
+    entry?.operation === 'PUT' ? [{ key: entry.key, bytes: entry.value.slice(), revision: entry.revision }] : [],
+  )
+}

@@ -1,0 +1,41 @@
+import { Command } from 'commander'
+import { flag, optional, type Values } from '#operator/flags/flag.ts'
+import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
+
+export const sentinelPreviewFlags = {
+  current: optional('FILE', 'the SentinelConfigs as they are, YAML; - is standard input (default: none)', nonEmpty),
+  apiUrl: optional(
+    'URL',
+    'the HyperFleet API to read resources of (default: the one that each spec names)',
+    urlOf('http', 'https'),
+  ),
+  tokenFile: optional('FILE', 'a file with the bearer token for the API', nonEmpty),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+}
+
+export type SentinelPreviewOptions = Values<typeof sentinelPreviewFlags>
+
+const EXAMPLES = `
+Examples:
+  kubectl get sentinelconfigs -o yaml | muster sentinel preview new.yaml --current -
+  muster sentinel preview new.yaml --current=shards.yaml --api-url=http://127.0.0.1:8000 --output=json
+
+Nothing is changed. Exit codes: 0 the shards fit together, 1 there is an overlap or a gap, 2 a file can't be used.
+`
+
+/** What can be asked of Sentinels before they run. */
+export const sentinelCommand = (): Command =>
+  new Command('sentinel').description('look at what Sentinels would do').addCommand(
+    addFlags(new Command('preview'), sentinelPreviewFlags)
+      .argument('<file>', 'the SentinelConfigs as they would be, YAML')
+      .description('print what SentinelConfigs would gain and lose, their pulses a minute, overlaps and gaps')
+      .addHelpText('after', EXAMPLES)
+      .action(async (file: string, _options: object, command: Command) => {
+        const options = readFlags(command, sentinelPreviewFlags)
+        const { previewSentinels } = await import('./preview.ts')
+        const { text, isTroubled } = await previewSentinels(file, options)
+        process.stdout.write(text)
+        if (isTroubled) process.exitCode = 1
+      }),
+  )

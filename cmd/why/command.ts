@@ -1,0 +1,31 @@
+import { Command } from 'commander'
+import { flag, optional } from '#operator/flags/flag.ts'
+import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
+
+export const whyFlags = {
+  apiUrl: flag('URL', 'the HyperFleet API, without its path', urlOf('http', 'https'), 'http://127.0.0.1:8000'),
+  tokenFile: optional('FILE', 'a file with the bearer token for the API', nonEmpty),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+}
+
+const EXAMPLES = `
+Examples:
+  muster why clusters/boston
+  muster why Cluster/019c1398-6a00-7000-8d4e-0242ac120002 --api-url=https://hyperfleet.example.com --token-file=token
+
+Nothing is changed. Exit codes: 0 it waits for nothing, 1 it waits for something or can't be looked at, 2 what was asked for can't be meant.
+`
+
+export const whyCommand = (): Command =>
+  addFlags(new Command('why'), whyFlags)
+    .argument('<resource>', 'KIND/NAME or KIND/ID, such as clusters/boston or Cluster/boston')
+    .description('print what a resource of the HyperFleet API waits for, and why')
+    .addHelpText('after', EXAMPLES)
+    .action(async (resource: string, _options: object, command: Command) => {
+      const options = readFlags(command, whyFlags)
+      const { explainResource } = await import('./explain-resource.ts')
+      const { text, isWaiting } = await explainResource(resource, options)
+      process.stdout.write(text)
+      if (isWaiting) process.exitCode = 1
+    })

@@ -1,0 +1,69 @@
+import { systemClock } from '#operator/model/clock.ts'
+import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
+import { createHttp, readJson } from '#services/hyperfleet-api/client/http.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { type Explanation, formatExplanation } from './format-explanation.ts'
+
+export interface WhyOptions {
+  readonly apiUrl: string
+  readonly tokenFile: string | undefined
+  readonly output: 'text' | 'json'
+}
+
+/** Of one request, in milliseconds. */
+const TIMEOUT_MS = 10_000
+
+/** Finds a resource by its kind and its name or id, and says what it waits for. @throws Failure, UsageError */
+export const explainResource = async (
+  reference: string,
+  { apiUrl, tokenFile, output }: WhyOptions,
+): Promise<{ readonly text: string; readonly isWaiting: boolean }> => {
+  const { kind, name } = parseReference(reference)
+  const http = createHttp({ url: apiUrl, timeout: TIMEOUT_MS, userAgent: 'muster-why', tokenFile, clock: systemClock })
+  const get = (path: string) =>
+    http.exchange({ method: 'GET', path, accept: 'application/json' }, new AbortController().signal, readJson)
+  try {
+    const id = await findId(get, kind, name)
+    const explanation = (await get(`/resources/${encodeURIComponent(id)}/explain`)) as Explanation
+    const text =
+      output === 'json' ? `${JSON.stringify(explanation, undefined, 2)}\n` : formatExplanation(explanation, new Date())
+    return { text, isWaiting: explanation.waits_for.length > 0 }
+  } catch (error) {
+    if (error instanceof HyperFleetError) throw new Failure(error.message, { cause: error })
+    throw error
+  } finally {
+    await http.close()
+  }
+}
+
+const parseReference = (reference: string): { readonly kind: string; readonly name: string } => {
+  const [, kind, name] = /^([A-Za-z][A-Za-z0-9-]*)\/([A-Za-z0-9.-]+)$/.exec(reference) ?? []
+  if (kind === undefined || name === undefined)
+    throw new UsageError(`resource: ${JSON.stringify(reference)} is none: write KIND/NAME, such as clusters/boston`)
+  return { kind, name }
+}
+
+/** What is listed of a resource. */
+interface ListedResource {
+  readonly id: string
+  readonly href: string
+}
+
+type Get = (path: string) => Promise<unknown>
+
+/** The id of a resource: kinds are written as paths write them (`clusters`) or as resources do (`Cluster`). @throws Failure */
+const findId = async (get: Get, kind: string, name: string): Promise<string> => {
+  const isKind = /^[A-Z]/.test(kind)
+  const list = isKind ? `/resources?kind=${encodeURIComponent(kind)}&` : `/${encodeURIComponent(kind)}?`
+  const search = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(name) ? `id='${name}'` : `name='${name}'`
+  const { items } = (await get(`${list}search=${encodeURIComponent(search)}&fields=id,href&size=100`)) as {
+    items: readonly ListedResource[] | null
+  }
+  const [first, ...others] = items ?? []
+  if (first === undefined) throw new Failure(`the API has no ${kind} with ${search}`)
+  if (others.length > 0)
+    throw new Failure(
+      `several ${kind} have ${search}, write the id of one: ${[first, ...others].map(({ href }) => href).join(', ')}`,
+    )
+  return first.id
+}

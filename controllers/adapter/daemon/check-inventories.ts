@@ -1,0 +1,104 @@
+/**
+ * Finds the resources that have an inventory and of which no event tells any more: those that the API does not have, by a force-delete
+ * or because nothing had to be waited for, those that got other labels, and those of which an older task applied more than this one
+ * names. Each gets a run, which looks for itself and takes away what has to go: ADAPTER-66. Of those that the API
+ * does not have, only after all of them were looked at together: ADAPTER-75.
+ */
+import { messageOf } from '#operator/client/errors.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import type { EventData } from '../events/reconcile-event.ts'
+import { apiPath } from '../http/api-path.ts'
+import { type HttpClient, RequestError } from '../http/client.ts'
+import type { InventoryOwner, InventoryStore } from '../inventory/inventory-store.ts'
+import type { Json, JsonObject, Retry, Task } from '../task/task.ts'
+
+export interface CheckOptions {
+  readonly task: Task
+  /** Plural: clusters. */
+  readonly resourceType: string
+  readonly inventories: InventoryStore
+  /** Of the HyperFleet API. */
+  readonly apiClient: HttpClient
+  readonly isSelected: (resource: JsonObject) => boolean
+  /** A run for this resource is needed. */
+  readonly onLeft: (event: EventData) => void
+  /**
+   * Decides about all resources at once that the API does not have and that still have objects.
+   * @returns ids of those whose objects may go
+   */
+  readonly onGone: (gone: readonly InventoryOwner[], owners: readonly InventoryOwner[]) => ReadonlySet<string>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
+/** How often the API is asked about all resources that have an inventory. */
+const CHECK_INTERVAL_MS = 30_000
+/** Ids in one request: a search has at most 4,096 characters. */
+const MAX_IDS = 50
+const RETRY: Retry = { attempts: 2, backoff: 'constant', baseDelayMs: 1_000, maxDelayMs: 1_000, timeoutMs: undefined }
+
+/** Checks at once and then every 30 seconds until the signal aborts. */
+export const checkInventories = async (options: CheckOptions): Promise<void> => {
+  const { clock, signal, log } = options
+  /** What the last check could not do. */
+  let problem: string | undefined
+  while (!signal.aborted) {
+    try {
+      await checkOnce(options)
+      problem = undefined
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof RequestError)) throw error
+      if (problem !== error.message)
+        log.warn('adapter: the API could not be asked which resources are left, asking again in 30 s', {
+          problem: messageOf(error),
+        })
+      problem = error.message
+    }
+    await clock.sleep(CHECK_INTERVAL_MS, signal)
+  }
+}
+
+/** One round. @throws RequestError, or the signal's reason */
+export const checkOnce = async (options: CheckOptions): Promise<void> => {
+  const { task, inventories, isSelected, onLeft, onGone } = options
+  const names = new Set(task.resources.map(({ name }) => name))
+  const owners = inventories.owners
+  const gone: InventoryOwner[] = []
+  const left: InventoryOwner[] = []
+  for (let at = 0; at < owners.length; at += MAX_IDS) {
+    const some = owners.slice(at, at + MAX_IDS)
+    const found = await findResources(some, options)
+    for (const owner of some) {
+      const resource = found.get(owner.event.id)
+      if (resource === undefined) gone.push(owner)
+      else if (!isSelected(resource) || hasUnnamed(owner, names)) left.push(owner)
+    }
+  }
+  const free = onGone(gone, owners)
+  for (const { event } of [...left, ...gone.filter((owner) => free.has(owner.event.id))]) onLeft(event)
+}
+
+const hasUnnamed = ({ inventory }: InventoryOwner, names: ReadonlySet<string>): boolean =>
+  [...inventory.entries.values()].some(({ resource }) => !names.has(resource))
+
+/** Those that the API has, by id. */
+const findResources = async (
+  owners: readonly InventoryOwner[],
+  { apiClient, resourceType, signal }: CheckOptions,
+): Promise<ReadonlyMap<string, JsonObject>> => {
+  const ids = owners.map(({ event }) => `'${event.id.replaceAll(/['\\]/g, '\\$&')}'`)
+  const query = new URLSearchParams({ search: `id in (${ids.join(', ')})`, size: String(MAX_IDS), fields: 'id,labels' })
+  const url = apiPath(`/${resourceType}?${query.toString()}`)
+  const { body } = await apiClient.send({ method: 'GET', url, headers: {}, body: undefined }, RETRY, signal)
+  return new Map(itemsOf(body, url).flatMap((item) => (typeof item.id === 'string' ? [[item.id, item] as const] : [])))
+}
+
+/** @throws RequestError when this is no list: then nothing is known, as opposed to a list in which something is missing */
+const itemsOf = (body: Json, url: string): readonly JsonObject[] => {
+  const { items } = (body ?? {}) as { readonly items?: unknown }
+  if (!Array.isArray(items)) throw new RequestError(`GET ${url}: what was answered is no list`, { url })
+  return items as JsonObject[]
+}

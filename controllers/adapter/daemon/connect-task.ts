@@ -1,0 +1,65 @@
+/** Connects the runs of a task to everything that they talk to. */
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
+import type { RestMapper } from '#operator/client/rest-mapper.ts'
+import type { DaemonContext } from '#operator/engine/context.ts'
+import type { Access } from '../access.ts'
+import { HttpClient } from '../http/client.ts'
+import { openHttpConnection } from '../http/connection.ts'
+import type { Task } from '../task/task.ts'
+import { MAX_RESPONSE_CHARS } from '../transports/http.ts'
+import { guardedLookup } from '../transports/http-allowlist.ts'
+import { connectApi, inventoriesOf } from './connect.ts'
+import type { TaskRunnerOptions } from './task-runner.ts'
+
+export interface ConnectionDeps {
+  /** Of this program, for `User-Agent`. */
+  readonly version: string
+  readonly access: Access
+  /** What the API server serves, shared by all tasks. */
+  kinds(context: DaemonContext<AdapterTask>): RestMapper
+}
+
+export interface TaskConnections {
+  readonly runner: Omit<TaskRunnerOptions, 'selector' | 'retention'>
+  close(): Promise<void>
+}
+
+export const userAgentOf = (name: string, version: string): string => `muster-adapter/${version} (${name})`
+
+/** The API server in the name of the task's ServiceAccount. */
+export const impersonatedApi = ({ api, spec, namespace = 'default' }: DaemonContext<AdapterTask>) => ({
+  transport: impersonating(api.transport, serviceAccountUser(namespace, spec.serviceAccountName)),
+})
+
+/** To be closed. */
+export const connectTask = (
+  context: DaemonContext<AdapterTask>,
+  { version, access, kinds }: ConnectionDeps,
+  task: Task,
+): TaskConnections => {
+  const { spec, object, api, name, clock, log } = context
+  const userAgent = userAgentOf(name, version)
+  const { connection, caller, timeoutMs } = connectApi(spec, userAgent, clock)
+  const external = openHttpConnection({ userAgent, maxResponseChars: MAX_RESPONSE_CHARS, lookup: guardedLookup })
+  return {
+    runner: {
+      task,
+      inventories: inventoriesOf(object, api.transport),
+      apiClient: caller,
+      externalClient: new HttpClient({ roundTrip: external.roundTrip, clock, timeoutMs }),
+      transport: impersonatedApi(context).transport,
+      kinds: kinds(context),
+      access,
+      config: {
+        adapter: { name: task.adapter.name, version: task.adapter.version },
+        clients: { hyperfleet_api: { base_url: spec.hyperfleetAPI.url, version: 'v1' } },
+      },
+      clock,
+      log: log.child({ adapter: task.adapter.name }),
+    },
+    close: async () => {
+      await Promise.all([connection.close(), external.close()])
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BRAKE_WINDOW_MS } from '#operator/model/deletion-brake.ts'
+import { describeHeld, GoneResources, type HeldResources } from './gone-resources.ts'
+
+const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `c${from + at}`)
+const missing = (names: readonly string[]) => names.map((key) => ({ key, revision: `uid-${key}` }))
+
+const world = () => {
+  const shown: (number | undefined)[] = []
+  const state = { now: 0, released: undefined as string | undefined }
+  const gone = new GoneResources({
+    released: () => state.released,
+    now: () => state.now,
+    onChange: (held: HeldResources | undefined) => shown.push(held?.deletions.length),
+  })
+  const of = (id: string) => gone.of(id, () => `uid-${id}`)
+  const mayDelete = (names: readonly string[]) => names.filter((id) => of(id).mayDelete())
+  return { gone, of, mayDelete, shown, state }
+}
+
+describe('ADAPTER-75: resources that are gone without having been deleted', () => {
+  test('few go', () => {
+    const { gone, mayDelete } = world()
+    expect([...gone.review(missing(ids(20)), new Set(ids(50)))]).toEqual(ids(20))
+    expect(mayDelete(ids(20))).toEqual(ids(20))
+    expect(gone.held).toBeUndefined()
+  })
+
+  test('of many that are seen together none goes, and they are shown once', () => {
+    const { gone, mayDelete, shown } = world()
+    const known = new Set(ids(50))
+    expect([...gone.review(missing(ids(21)), known)]).toEqual([])
+    expect(mayDelete(ids(21))).toEqual([])
+    gone.review(missing(ids(21)), known)
+    expect(shown).toEqual([21])
+  })
+
+  test('one after the other, so many go as are few; in steps within ten minutes they are as many', () => {
+    const { gone, mayDelete, state } = world()
+    expect(mayDelete(ids(30))).toEqual(ids(20))
+    state.now = BRAKE_WINDOW_MS - 1
+    // The first twenty are gone altogether; more are found missing.
+    expect([...gone.review(missing(ids(2, 30)), new Set(ids(300, 30)))]).toEqual([])
+  })
+
+  test('a tenth of what there is is few', () => {
+    const { gone } = world()
+    expect(gone.review(missing(ids(100)), new Set(ids(1000))).size).toBe(100)
+    expect(world().gone.review(missing(ids(101)), new Set(ids(1000))).size).toBe(0)
+  })
+
+  test('when the API has them again nothing is held, and nothing went', () => {
+    const { gone, shown } = world()
+    gone.review(missing(ids(30)), new Set(ids(30)))
+    gone.review([], new Set(ids(30)))
+    expect([gone.held, shown]).toEqual([undefined, [30, undefined]])
+  })
+
+  test('an earlier deletion of a resource that lives again counts for nothing', () => {
+    const { of, mayDelete } = world()
+    for (const id of ids(30)) of(id).observe(true)
+    for (const id of ids(30)) of(id).observe(false)
+    expect(mayDelete(ids(30))).toHaveLength(20)
+  })
+
+  test('a deletion that has begun goes on, however long it takes, and is not counted again', () => {
+    const { gone, mayDelete } = world()
+    expect(mayDelete(ids(5))).toEqual(ids(5))
+    const known = new Set(ids(40))
+    gone.review(missing(ids(40)), known)
+    expect(mayDelete(ids(40))).toEqual(ids(5))
+    expect([...gone.review(missing(ids(40)), known)]).toEqual(ids(5))
+  })
+})
+
+describe('ADAPTER-76: what a person has ordered', () => {
+  test('a resource that the API said is to be deleted goes, however many there are', () => {
+    const { gone, of, mayDelete } = world()
+    for (const id of ids(100)) of(id).observe(true)
+    expect(gone.review(missing(ids(100)), new Set(ids(100))).size).toBe(100)
+    expect(mayDelete(ids(100))).toHaveLength(100)
+    expect(gone.held).toBeUndefined()
+  })
+
+  test('the release of a list is for what it names', () => {
+    const { gone, mayDelete, state } = world()
+    const known = new Set(ids(60))
+    gone.review(missing(ids(30)), known)
+    state.released = gone.held?.release
+    expect(describeHeld(gone.held as HeldResources)).toMatch(
+      `more than 20 at once are held, and what was applied for them stays: ${ids(20).join(', ')} and 10 more. Find out what happened to the API; release them with the annotation muster.dev/release-deletions=${state.released}`,
+    )
+    expect([...gone.review(missing(ids(60)), known)]).toEqual(ids(30))
+    expect(mayDelete(ids(60))).toEqual(ids(30))
+    expect(gone.held?.deletions).toHaveLength(30)
+  })
+})
+
+test('ADAPTER-75: in any order of reviews, runs and observations no more than the limit goes of what nobody ordered', () => {
+  const id = fc.integer({ min: 0, max: 59 }).map((at) => `c${at}`)
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('review' as const), lost: fc.uniqueArray(id, { minLength: 0, maxLength: 60 }) }),
+    fc.record({ kind: fc.constant('run' as const), id }),
+    fc.record({ kind: fc.constant('alive' as const), id }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const { gone, of, mayDelete } = world()
+      const went = new Set<string>()
+      let count = 0
+      for (const one of steps)
+        if (one.kind === 'review') gone.review(missing(one.lost), new Set(ids(60)))
+        else if (one.kind === 'alive') {
+          of(one.id).observe(false)
+          went.delete(one.id)
+        } else if (mayDelete([one.id]).length > 0 && !went.has(one.id)) {
+          went.add(one.id)
+          count++
+        }
+      // The share is one of all, with what went: sixty, and twenty, so the least is the limit.
+      expect(count).toBeLessThanOrEqual(20)
+    }),
+  )
+})

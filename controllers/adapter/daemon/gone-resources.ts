@@ -1,0 +1,116 @@
+/**
+ * Whether the objects of a resource that the HyperFleet API does not have any more may go. A deletion that the API ordered
+ * (`deleted_time`, and then the record is gone) is declared. Any other disappearance is *inferred* from an answer, and an API that was
+ * restored from yesterday, or has lost its database, gives that answer for many at once: these are held. ADAPTER-75, ADAPTER-76.
+ */
+import { type BrakeVerdict, DeletionBrake, type InferredDeletion } from '#operator/model/deletion-brake.ts'
+import type { GoneResource } from '../run/run-context.ts'
+
+/** On the AdapterTask: the lists that a person releases, separated by commas. */
+export const RELEASE_ANNOTATION = 'muster.dev/release-deletions'
+
+export type HeldResources = Extract<BrakeVerdict, { readonly verdict: 'Held' }>
+
+export interface GoneResourcesOptions {
+  /** The value of the annotation. */
+  readonly released: () => string | undefined
+  /** Milliseconds of a clock that only goes forward. */
+  readonly now: () => number
+  /** Others are held than before, or none are any more. */
+  readonly onChange: (held: HeldResources | undefined) => void
+}
+
+/** Of one task; it lives as long as the manager leads for it, so that a change of the task frees nothing. */
+export class GoneResources {
+  readonly #options: GoneResourcesOptions
+  readonly #brake = new DeletionBrake()
+  /** Ids of resources that the API said are to be deleted. */
+  readonly #declared = new Set<string>()
+  /** Gone without that, and not decided yet or held; by id. */
+  #inferred = new Map<string, InferredDeletion>()
+  /** Ids of those that may go, of which no run has asked yet. */
+  #free: ReadonlySet<string> = new Set()
+  /** Ids of those whose deletion has begun. */
+  #begun = new Set<string>()
+  #held: HeldResources | undefined
+  /** Resources with an inventory. */
+  #total = 0
+
+  constructor(options: GoneResourcesOptions) {
+    this.#options = options
+  }
+
+  /** Undefined when nothing is held. */
+  get held(): HeldResources | undefined {
+    return this.#held
+  }
+
+  /** @param revision uid of the inventory */
+  of(id: string, revision: () => string): GoneResource {
+    return {
+      observe: (isDeleting) => this.#observe(id, isDeleting),
+      mayDelete: () => this.#mayDelete({ key: id, revision: revision() }),
+    }
+  }
+
+  /**
+   * Looks at all that is gone together, before anything of it is deleted.
+   * @param missing those with an inventory that the API does not have; the revision is the inventory's uid
+   * @param known ids of all with an inventory
+   * @returns ids of those whose objects may go
+   */
+  review(missing: readonly InferredDeletion[], known: ReadonlySet<string>): ReadonlySet<string> {
+    for (const id of this.#declared) if (!known.has(id)) this.#declared.delete(id)
+    const ids = new Set(missing.map(({ key }) => key))
+    this.#begun = this.#begun.intersection(ids)
+    this.#total = known.size
+    this.#inferred = new Map(missing.flatMap((one) => (this.#isDecided(one.key) ? [] : [[one.key, one] as const])))
+    this.#decide()
+    return new Set([...ids].filter((id) => this.#isDecided(id) || this.#free.has(id)))
+  }
+
+  #isDecided(id: string): boolean {
+    return this.#declared.has(id) || this.#begun.has(id)
+  }
+
+  #observe(id: string, isDeleting: boolean): void {
+    if (isDeleting) this.#declared.add(id)
+    else this.#declared.delete(id)
+    this.#inferred.delete(id)
+    this.#begun.delete(id)
+  }
+
+  #mayDelete(deletion: InferredDeletion): boolean {
+    const { key } = deletion
+    if (this.#isDecided(key)) return true
+    const isNew = !this.#inferred.has(key)
+    this.#inferred.set(key, deletion)
+    // What holds goes on holding: the next review shows this one too.
+    if (isNew && this.#held === undefined) this.#decide()
+    if (!this.#free.has(key)) return false
+    this.#brake.deleted(deletion, this.#options.now())
+    this.#inferred.delete(key)
+    this.#begun.add(key)
+    return true
+  }
+
+  #decide(): void {
+    const { released, now, onChange } = this.#options
+    const deletions = [...this.#inferred.values()]
+    const { free, verdict } = this.#brake.decide({ deletions, total: this.#total, released: released(), now: now() })
+    this.#free = new Set(free.map(({ key }) => key))
+    const before = this.#held?.release
+    this.#held = verdict.verdict === 'Held' ? verdict : undefined
+    if (this.#held?.release !== before) onChange(this.#held)
+  }
+}
+
+const MAX_NAMES = 20
+
+/** For people: how many, which, and what releases them. */
+export const describeHeld = ({ deletions, release, limit }: HeldResources, maxNames = MAX_NAMES): string => {
+  const named = deletions.slice(0, maxNames).map(({ key }) => key)
+  const rest = deletions.length - named.length
+  const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  return `the HyperFleet API does not have ${deletions.length} resources any more and never said that they are to be deleted; more than ${limit} at once are held, and what was applied for them stays: ${list}. Find out what happened to the API; release them with the annotation ${RELEASE_ANNOTATION}=${release}`
+}

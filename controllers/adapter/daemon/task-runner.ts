@@ -1,0 +1,112 @@
+/** Runs a task for one event, with what all runs of the task share. */
+
+import type { TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { RestMapper } from '#operator/client/rest-mapper.ts'
+import type { Transport as ApiTransport } from '#operator/client/transport.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import type { Logger } from '#operator/model/log.ts'
+import { formatSelector, matches, type Selector } from '#operator/model/selector.ts'
+import type { Access } from '../access.ts'
+import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
+import type { HttpClient } from '../http/client.ts'
+import type { InventoryStore } from '../inventory/inventory-store.ts'
+import { ApiReader } from '../run/api-reader.ts'
+import { Redactor } from '../run/redactor.ts'
+import { ReportDedup } from '../run/report-dedup.ts'
+import { type RunResult, run } from '../run/run.ts'
+import type { JsonObject, Task } from '../task/task.ts'
+import { httpTransport } from '../transports/http.ts'
+import { kubernetesTransport } from '../transports/kubernetes.ts'
+import type { ResourceTransports } from '../transports/transport.ts'
+import type { AppliedObjects } from '../watch/applied-objects.ts'
+import type { GoneResources } from './gone-resources.ts'
+
+export interface TaskRunnerOptions {
+  readonly task: Task
+  readonly selector: Selector
+  /** Of the HyperFleet API, with the task's token. */
+  readonly apiClient: HttpClient
+  /** Of other services, without it. */
+  readonly externalClient: HttpClient
+  /** In the name of the task's ServiceAccount. */
+  readonly transport: ApiTransport
+  readonly inventories: InventoryStore
+  readonly retention?: AdapterTaskSpec['retention']
+  /** Holds what is deleted because many resources are gone at once. */
+  readonly gone?: GoneResources
+  readonly kinds: RestMapper
+  readonly access: Access
+  readonly config: JsonObject
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export class TaskRunner {
+  readonly #options: TaskRunnerOptions
+  readonly #transports: ResourceTransports
+  readonly #reportDedup = new ReportDedup()
+  readonly #released = new Map<string, string>()
+
+  constructor(options: TaskRunnerOptions, applied: Pick<AppliedObjects, 'ensureWatched' | 'recordOwnWrite'>) {
+    this.#options = options
+    const { transport, kinds, task, externalClient, access } = options
+    this.#transports = {
+      kubernetes: kubernetesTransport({
+        transport,
+        kinds,
+        fieldManager: `muster-adapter-${task.adapter.name}`,
+        // Also for objects that are only deleted: a manager that takes a deletion over has to see it end.
+        onUse: (resource, namespace) => applied.ensureWatched(resource, namespace),
+        onApplied: (object) => applied.recordOwnWrite(object),
+      }),
+      http: httpTransport(externalClient, access.httpAllowlist),
+    }
+  }
+
+  /** Whether the task's selector selects a resource. */
+  isSelected({ labels }: JsonObject): boolean {
+    return matches(this.#options.selector, (labels ?? {}) as Record<string, string>)
+  }
+
+  dropExpiredReports(now: number): void {
+    this.#reportDedup.dropExpired(now)
+  }
+
+  /** @throws the signal's reason */
+  async run(event: ReconcileEvent, signal: AbortSignal): Promise<RunResult> {
+    const { task, apiClient, access, config, clock, log, inventories, retention, gone, selector } = this.#options
+    const requests: TracedRequest[] = []
+    const tracedClient = apiClient.withTracing((request) => requests.push(request), event.traceparent)
+    const { id } = event.data
+    const inventory = inventories.of(event.data)
+    try {
+      return await run({
+        task,
+        event,
+        config,
+        environment: access.environment,
+        redactor: new Redactor(Object.values(access.environment)),
+        isSelected: (resource) => this.isSelected(resource),
+        requests,
+        context: {
+          api: new ApiReader(tracedClient, hrefOf(event), id),
+          transports: this.#transports,
+          inventory,
+          recordedHref: inventories.recordedHref(id),
+          retention,
+          ...(gone && { gone: gone.of(id, () => inventory.mark ?? '') }),
+          selection: selector.length > 0 ? formatSelector(selector) : undefined,
+          reportDedup: this.#reportDedup,
+          released: this.#released,
+          readFile: access.readFile,
+          clock,
+          log: log.child({ resource: id }),
+          signal,
+        },
+      })
+    } finally {
+      inventories.forget(id)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * What is left of tasks and resources that are gone: inventories whose AdapterTask does not exist, or whose resource the HyperFleet API
+ * does not have. ADAPTER-74, ADAPTER-77.
+ */
+import { AdapterInventory, type InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import type { EventData } from '../events/reconcile-event.ts'
+import type { HttpClient } from '../http/client.ts'
+import { ApiReader, NothingToDoError } from '../run/api-reader.ts'
+import { isTerminating } from '../run/resources/object.ts'
+import type { JsonObject } from '../task/task.ts'
+import { isOwn, keyOfEntry } from './entry.ts'
+
+export interface Orphan {
+  readonly inventory: AdapterInventory
+  /** `TaskGone`: nothing works on it any more. `ResourceGone`: the API does not have the resource. */
+  readonly why: 'TaskGone' | 'ResourceGone'
+  /** What the AdapterTask says of the deletions that it holds; such objects are not pruned. Undefined when it holds none. ADAPTER-77. */
+  readonly held: string | undefined
+  /** What is there of it. Objects of HTTP services are listed unseen. */
+  readonly objects: readonly OrphanedObject[]
+}
+
+export interface OrphanedObject {
+  readonly entry: InventoryObject
+  /** Undefined for an object of an HTTP service. */
+  readonly object: JsonObject | undefined
+}
+
+export interface OrphanOptions {
+  /** In the name of the person that asks. */
+  readonly transport: Transport
+  readonly clock: Clock
+  readonly namespace: string
+  /** Of the HyperFleet API; the tasks alone are judged when undefined. */
+  readonly apiClient: HttpClient | undefined
+  readonly signal: AbortSignal
+}
+
+/** Reads only. @throws what the API server or the HyperFleet API failed with */
+export const listOrphans = async ({
+  transport,
+  clock,
+  namespace,
+  apiClient,
+  signal,
+}: OrphanOptions): Promise<readonly Orphan[]> => {
+  const api = createApi(transport, { signal })
+  const kinds = new RestMapper(transport, clock)
+  // Before the tasks: one that is created meanwhile has no inventory among these.
+  const inventories = await Array.fromAsync(api.list(AdapterInventory, { namespace }))
+  /** What each task holds, by its name. */
+  const tasks = new Map<string, string | undefined>()
+  for await (const { metadata, status } of api.list(AdapterTask, { namespace })) {
+    const condition = findCondition(status?.conditions, 'DeletionsHeld')
+    tasks.set(metadata.name, condition?.status === 'True' ? condition.message : undefined)
+  }
+  const orphans: Orphan[] = []
+  for (const inventory of inventories) {
+    const why = tasks.has(inventory.spec.task) ? await whyGone(inventory, apiClient, signal) : 'TaskGone'
+    if (why === undefined) continue
+    const found = await Promise.all(
+      inventory.spec.objects.map((entry) => findObject(api, kinds, inventory, entry, signal)),
+    )
+    const held = why === 'ResourceGone' ? tasks.get(inventory.spec.task) : undefined
+    orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []) })
+  }
+  return orphans
+}
+
+/**
+ * Deletes what is there and not held, each object by its uid, and the inventories of which nothing is left. Each inventory is judged
+ * again before anything of it goes: the list may be minutes old, read by a person meanwhile. ADAPTER-81.
+ * @returns how many objects were asked to go. @throws what the API server failed with
+ */
+export const pruneOrphans = async (
+  orphans: readonly Orphan[],
+  { transport, clock, apiClient, signal }: Pick<OrphanOptions, 'transport' | 'clock' | 'apiClient' | 'signal'>,
+): Promise<number> => {
+  const api = createApi(transport, { signal })
+  const kinds = new RestMapper(transport, clock)
+  let count = 0
+  for (const { inventory, why, objects, held } of orphans) {
+    if (held !== undefined) continue
+    const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
+    const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
+    if (!isStill) continue
+    const { name, namespace, uid, resourceVersion } = inventory.metadata
+    for (const { entry, object } of objects) {
+      if (object === undefined || isTerminating(object)) continue
+      const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
+      const { uid: objectUid } = object.metadata as { readonly uid?: string }
+      await api.delete(resource, entry.name ?? '', entry.namespace, {
+        uid: objectUid,
+        propagation: entry.propagationPolicy,
+      })
+      count++
+    }
+    if (objects.length === 0) await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
+  }
+  return count
+}
+
+const whyGone = async (
+  { spec }: AdapterInventory,
+  apiClient: HttpClient | undefined,
+  signal: AbortSignal,
+): Promise<Orphan['why'] | undefined> => {
+  const { href } = spec.event as Partial<EventData>
+  if (apiClient === undefined || typeof href !== 'string') return undefined
+  try {
+    await new ApiReader(apiClient, href, spec.resourceId).resource(signal)
+    return undefined
+  } catch (error) {
+    if (error instanceof NothingToDoError) return error.absence === 'gone' ? 'ResourceGone' : undefined
+    throw error
+  }
+}
+
+const findObject = async (
+  api: Api,
+  kinds: RestMapper,
+  { metadata, spec }: AdapterInventory,
+  entry: InventoryObject,
+  signal: AbortSignal,
+): Promise<OrphanedObject | undefined> => {
+  if (entry.url !== undefined) return { entry, object: undefined }
+  try {
+    const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
+    const found = (await api.get(resource, entry.name ?? '', entry.namespace)) as unknown as JsonObject | undefined
+    const ownership = {
+      entries: new Map([[keyOfEntry(entry), entry]]),
+      mark: metadata.uid,
+      adapter: spec.adapter,
+      resourceId: spec.resourceId,
+    }
+    return found !== undefined && isOwn(found, ownership) ? { entry, object: found } : undefined
+  } catch (error) {
+    if (error instanceof UnknownKindError) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * What a task has applied for one HyperFleet resource. It is written down before an object is applied, so that a manager that is
+ * killed at any step leaves nothing that the next one does not know. ADAPTER-62.
+ *
+ *   intend ─► (written) ─► apply ─► recordApplied ─► save
+ *                                       delete ─► drop ─► save: removed when it is empty
+ */
+import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { metadataOf } from '../run/resources/object.ts'
+import { TaskError } from '../run/task-error.ts'
+import type { JsonObject } from '../task/task.ts'
+import { keyOfEntry, locationOf } from './entry.ts'
+
+/** What is kept, in one state. */
+export interface StoredInventory {
+  /** Of the inventory itself: the mark of its objects. */
+  readonly uid: string
+  readonly resourceVersion: string
+  readonly objects: readonly InventoryObject[]
+}
+
+/** Where one inventory is kept. Every method throws what the API server failed with, as TaskError, or the signal's reason. */
+export interface InventoryStorage {
+  /** Undefined when there is none. */
+  read(signal: AbortSignal): Promise<StoredInventory | undefined>
+  /** @param before what was read last; undefined: there is none. @returns undefined when that is not so any more */
+  write(
+    objects: readonly InventoryObject[],
+    before: StoredInventory | undefined,
+    signal: AbortSignal,
+  ): Promise<StoredInventory | undefined>
+  /** @returns whether it is gone; false when it has changed since it was read */
+  remove(before: StoredInventory, signal: AbortSignal): Promise<boolean>
+}
+
+export interface ResourceInventoryOptions {
+  readonly storage: InventoryStorage
+  readonly stored?: StoredInventory | undefined
+  /** An inventory without objects is kept, because it also says that the task has reported for the resource. */
+  readonly keepsEmpty?: boolean
+  /** An object is in the inventory now, or no longer. */
+  readonly onEntry?: (key: string, isThere: boolean) => void
+}
+
+/** Writes that lose against another writer, at most in a row. */
+const MAX_CONFLICTS = 10
+
+export class ResourceInventory {
+  readonly #options: ResourceInventoryOptions
+  #stored: StoredInventory | undefined
+  readonly #entries = new Map<string, InventoryObject>()
+  /** Written down, and not sent to the API server yet. */
+  readonly #unsent = new Set<string>()
+  /** Gone since the last write: it is not taken over again from what another writer has left of it. */
+  readonly #dropped = new Set<string>()
+  #dirty = false
+
+  constructor(options: ResourceInventoryOptions) {
+    this.#options = options
+    this.#take(options.stored)
+  }
+
+  /** Undefined when nothing is recorded. */
+  get mark(): string | undefined {
+    return this.#stored?.uid
+  }
+
+  get isRecorded(): boolean {
+    return this.#stored !== undefined
+  }
+
+  /** By key. */
+  get entries(): ReadonlyMap<string, InventoryObject> {
+    return this.#entries
+  }
+
+  /** Whether it is written down, and not only about to be applied for the first time. */
+  wasSent(key: string): boolean {
+    return this.#entries.has(key) && !this.#unsent.has(key)
+  }
+
+  /** Reads what is kept: another manager may have written since. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const stored = await this.#options.storage.read(signal)
+    if (stored?.resourceVersion !== this.#stored?.resourceVersion) this.#take(stored)
+    this.#stored = stored
+  }
+
+  /**
+   * Writes down what is going to be applied, unless it stands there.
+   * @returns the mark that these objects have to carry
+   */
+  async intend(objects: readonly InventoryObject[], signal: AbortSignal): Promise<string> {
+    let isNew = this.#stored === undefined
+    for (const object of objects) {
+      const key = keyOfEntry(object)
+      const before = this.#entries.get(key)
+      if (before === undefined) {
+        isNew = true
+        this.#unsent.add(key)
+        this.#set(key, object)
+      } else if (!saysTheSame(before, object)) {
+        this.#set(key, {
+          ...object,
+          generation: before.generation,
+          ...(before.uid !== undefined && { uid: before.uid }),
+        })
+        this.#dirty = true
+      }
+    }
+    const stored = isNew ? await this.#write(signal) : this.#stored
+    return stored?.uid ?? ''
+  }
+
+  /** The request that applies it is about to be sent: from now on it may be there. */
+  markSent(object: InventoryObject): void {
+    this.#unsent.delete(keyOfEntry(object))
+  }
+
+  /** It was applied, and the server has answered with it. @returns its key */
+  recordApplied(object: InventoryObject, answer: JsonObject): string {
+    const { uid } = metadataOf(answer)
+    // The server knows better whether the kind has namespaces.
+    const place = object.url === undefined && uid !== undefined ? locationOf(answer) : {}
+    const { namespace: _, ...rest } = object
+    const applied: InventoryObject =
+      object.url === undefined && uid !== undefined ? { ...rest, ...place, uid } : { ...object }
+    const key = keyOfEntry(applied)
+    if (key !== keyOfEntry(object)) this.drop([keyOfEntry(object)])
+    const before = this.#entries.get(key)
+    if (before?.uid !== applied.uid || before?.generation !== applied.generation) this.#dirty = true
+    this.#set(key, applied)
+    return key
+  }
+
+  /** They are gone. */
+  drop(keys: Iterable<string>): void {
+    for (const key of keys) {
+      if (!this.#entries.delete(key)) continue
+      this.#unsent.delete(key)
+      this.#dropped.add(key)
+      this.#dirty = true
+      this.#options.onEntry?.(key, false)
+    }
+  }
+
+  /** Writes what has changed since the last write. @param isFinal the task has nothing more to do with the resource */
+  async save(signal: AbortSignal, isFinal = false): Promise<void> {
+    this.drop([...this.#unsent])
+    const isUnneeded = (isFinal || this.#options.keepsEmpty !== true) && this.#stored !== undefined
+    for (let attempt = 0; this.#entries.size === 0 && isUnneeded && this.#stored !== undefined; attempt++) {
+      if (await this.#options.storage.remove(this.#stored, signal)) {
+        this.#stored = undefined
+        this.#written()
+        return
+      }
+      await this.#merge(signal, attempt)
+    }
+    if (this.#dirty && this.#stored !== undefined) await this.#write(signal)
+  }
+
+  async #write(signal: AbortSignal): Promise<StoredInventory> {
+    for (let attempt = 0; ; attempt++) {
+      const written = await this.#options.storage.write([...this.#entries.values()], this.#stored, signal)
+      if (written !== undefined) {
+        this.#stored = written
+        this.#written()
+        return written
+      }
+      await this.#merge(signal, attempt)
+    }
+  }
+
+  #written(): void {
+    this.#dirty = false
+    this.#dropped.clear()
+  }
+
+  /** Another manager has written it, which may have had the task before us. What it knows is not lost. */
+  async #merge(signal: AbortSignal, attempt: number): Promise<void> {
+    if (attempt >= MAX_CONFLICTS)
+      throw new TaskError('InventoryFailed', 'the inventory is written by another manager all the time')
+    const known = new Map((this.#stored?.objects ?? []).map((object) => [keyOfEntry(object), object]))
+    this.#stored = await this.#options.storage.read(signal)
+    for (const object of this.#stored?.objects ?? []) {
+      const key = keyOfEntry(object)
+      const own = this.#entries.get(key)
+      // What the other one has written of an object since speaks of a later one than we have dropped, or have not touched.
+      const isChanged = !isSame(known.get(key), object)
+      if (own === undefined ? isChanged || !this.#dropped.has(key) : isChanged && isSame(known.get(key), own))
+        this.#set(key, object)
+    }
+  }
+
+  #take(stored: StoredInventory | undefined): void {
+    const objects = new Map((stored?.objects ?? []).map((object) => [keyOfEntry(object), object]))
+    for (const key of this.#entries.keys())
+      if (!objects.has(key)) {
+        this.#entries.delete(key)
+        this.#options.onEntry?.(key, false)
+      }
+    for (const [key, object] of objects) this.#set(key, object)
+    this.#stored = stored
+    this.#unsent.clear()
+    this.#written()
+  }
+
+  #set(key: string, object: InventoryObject): void {
+    const isNew = !this.#entries.has(key)
+    this.#entries.set(key, object)
+    this.#dropped.delete(key)
+    if (isNew) this.#options.onEntry?.(key, true)
+  }
+}
+
+const isSame = (a: InventoryObject | undefined, b: InventoryObject): boolean =>
+  a !== undefined && a.uid === b.uid && a.generation === b.generation && saysTheSame(a, b)
+
+const saysTheSame = (a: InventoryObject, b: InventoryObject): boolean =>
+  a.resource === b.resource &&
+  a.propagationPolicy === b.propagationPolicy &&
+  a.apiVersion === b.apiVersion &&
+  (a.after ?? []).join() === (b.after ?? []).join()

@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { compileJsonPath, PATH_LIMITS } from './json-path.ts'
+
+describe('ADAPTER-72: a JSONPath', () => {
+  const items = (...names: string[]) => ({ items: names.map((name) => ({ name })) })
+  test.each([
+    ['$.items[?match(@.name, "a.*")].name', ['ab', 'a']],
+    ['$.items[?search(@.name, "b")].name', ['ab', 'cb']],
+    ['$.items[?match(@.name, "b")].name', []],
+    ['$.items[?match(@.name, "(")].name', []],
+    ['$.items[?match(@.other, "a")].name', []],
+  ])('%s', (path, found) => {
+    expect(compileJsonPath(path)(items('ab', 'cb', 'a'))).toEqual(found)
+  })
+
+  test('that backtracks for ever elsewhere ends, with what it finds', () => {
+    const text = `${'a'.repeat(100_000)}b`
+    expect(compileJsonPath('$.items[?match(@.name, "(a*)*c")].name')(items(text))).toEqual([])
+    expect(compileJsonPath('$.items[?search(@.name, "(a|aa)+$")].name')(items(text))).toEqual([])
+  })
+
+  test('that finds more than it may is a failure, and one that is too long is refused', () => {
+    const many = { items: Array.from({ length: PATH_LIMITS.values + 1 }, (_, at) => at) }
+    expect(() => compileJsonPath('$.items[*]')(many)).toThrow('finds more than 10000 values')
+    expect(() => compileJsonPath(`$.${'a'.repeat(2_000)}`)).toThrow('longer than')
+    expect(() => compileJsonPath('$..a..b..c..d')).toThrow('more than 3 ..')
+  })
+})

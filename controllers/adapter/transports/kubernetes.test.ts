@@ -1,0 +1,56 @@
+/** What is there already is found in whatever version its kind is served. */
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '#operator/client/errors.ts'
+import { RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
+import type { ApiRequest, Transport } from '#operator/client/transport.ts'
+import { systemClock } from '#operator/index.ts'
+import { kubernetesTransport } from './kubernetes.ts'
+import type { Lookup } from './transport.ts'
+
+const { signal } = new AbortController()
+
+const WIDGET = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one', namespace: 'n', uid: 'u' } }
+const RESOURCES = { resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }] }
+
+const LOOKUP: Lookup = {
+  name: 'widget',
+  identity: { apiVersion: 'example.com/v1beta1', kind: 'Widget', metadata: { namespace: 'n' } },
+  transport: { kind: 'kubernetes' },
+  match: { kind: 'name', namespace: 'n', name: 'one' },
+}
+
+/** An API server that answers so, and 404 to everything else. */
+const serving = (answers: Readonly<Record<string, object>>) => {
+  const asked: string[] = []
+  const transport = {
+    async request({ method, path }: ApiRequest) {
+      asked.push(`${method} ${path}`)
+      const answer = answers[path]
+      if (answer === undefined)
+        throw new ApiError({ kind: 'Status', code: 404, reason: 'NotFound', message: 'not found' })
+      return answer
+    },
+  } as unknown as Transport
+  const kinds = new RestMapper(transport, systemClock)
+  return { asked, reach: kubernetesTransport({ transport, kinds, fieldManager: 'test' }) }
+}
+
+describe('ADAPTER-80: the version in which an object was applied is served no longer', () => {
+  test('it is found and deleted in another one', async () => {
+    const { asked, reach } = serving({
+      '/apis/example.com': { versions: [{ groupVersion: 'example.com/v1' }] },
+      '/apis/example.com/v1': RESOURCES,
+      '/apis/example.com/v1/namespaces/n/widgets/one': WIDGET,
+    })
+    expect(await reach.find(LOOKUP, signal)).toEqual([WIDGET])
+    await reach.delete(LOOKUP, WIDGET, 'Background', signal)
+    expect(asked).toContain('DELETE /apis/example.com/v1/namespaces/n/widgets/one')
+  })
+  test.each([
+    ['in none of its group', { '/apis/example.com': { versions: [{ groupVersion: 'example.com/v1' }] } }],
+    ['as the group', {}],
+  ])('nor %s: the kind is unknown', async (_, answers) => {
+    const { reach } = serving(answers)
+    await expect(reach.find(LOOKUP, signal)).rejects.toMatchObject({ cause: expect.any(UnknownKindError) })
+  })
+})

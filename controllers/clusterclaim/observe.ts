@@ -1,0 +1,64 @@
+/** What a decision about a claim rests on, read from caches. */
+import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
+import type { Role, RoleBinding } from '#apis/kubernetes.ts'
+import type { Index } from '#operator/index.ts'
+import type { ClaimedCluster, Observed } from './decide.ts'
+
+/** Where a claim looks up what it is about. */
+export interface ClaimIndexes {
+  /** By `namespace/name`. */
+  readonly pool: Index<string, ClusterPool>
+  /** By namespace. */
+  readonly clusters: Index<string, ClusterDeployment>
+  readonly roles: Index<string, Role>
+  readonly bindings: Index<string, RoleBinding>
+}
+
+/** What was read of a claim, as plain values and as the objects that writes need. */
+export interface ClaimObservation {
+  readonly observed: Observed
+  /** In the claim's namespace; undefined when there is none, or the claim waits. */
+  readonly cluster: ClusterDeployment | undefined
+}
+
+/** Reads what the caches have about a claim. */
+export const observe = (claim: ClusterClaim, indexes: ClaimIndexes): ClaimObservation => {
+  const { metadata, spec } = claim
+  const cluster = findCluster(claim, indexes)
+  const [pool] = indexes.pool.get(`${metadata.namespace}/${spec.clusterPoolName}`)
+  const observed: Observed = {
+    name: metadata.name,
+    deleting: metadata.deletionTimestamp !== undefined,
+    spec,
+    pool: pool && { limits: pool.spec.claimLifetime, deleting: pool.metadata.deletionTimestamp !== undefined },
+    cluster: cluster && describeCluster(cluster),
+  }
+  return { observed, cluster }
+}
+
+/** The pool's cluster in the namespace that the claim names; whose it is, its own reference says. */
+const findCluster = ({ spec, metadata }: ClusterClaim, { clusters }: ClaimIndexes): ClusterDeployment | undefined =>
+  clusters
+    .get(spec.namespace ?? '')
+    .find(
+      ({ spec: { clusterPoolRef } }) =>
+        clusterPoolRef?.namespace === metadata.namespace && clusterPoolRef?.poolName === spec.clusterPoolName,
+    )
+
+const describeCluster = ({ metadata, spec, status }: ClusterDeployment): ClaimedCluster => {
+  const { claimName, claimedTimestamp } = spec.clusterPoolRef ?? {}
+  return {
+    claim: claimName,
+    claimedAt: claimedTimestamp === undefined ? undefined : Date.parse(claimedTimestamp),
+    deleting: metadata.deletionTimestamp !== undefined,
+    marked: isMarked(metadata.annotations),
+    power: status?.powerState,
+    hibernationDesired: spec.powerState === 'Hibernating',
+  }
+}
+
+const isMarked = (annotations: Readonly<Record<string, string>> = {}): boolean =>
+  REMOVE_ANNOTATIONS.some((annotation) => annotations[annotation] === 'true')

@@ -1,0 +1,11 @@
+import type { ErrorCatalogue } from '#lib/errors/error-of.ts'
+
+/** The errors of clusters as devices: what has happened, and what to do. */
+export const CLUSTERDEVICE_ERRORS = {
+  AdminKubeconfigError: {
+    when: "a cluster can't be reached with what its Secret holds",
+    remedy: 'correct the Secret that the message names',
+  },
+} satisfies ErrorCatalogue
+
+export type ClusterDeviceErrors = typeof CLUSTERDEVICE_ERRORS

@@ -1,0 +1,52 @@
+/**
+ * Deletions that no person asked for: clusters that are to go because of what is not seen or no longer works. Too many at once are held
+ * until a person has looked at them (POOL-53). A cluster whose installation was given up is no loss. One that is past its deadline may be:
+ * that it was installed is told by another process, which may be the one that stands still.
+ */
+import type { Cluster, InferredClusterDeletion, Observed } from '../model/observed.ts'
+import { compareText } from '../model/order.ts'
+import type { Action } from '../model/plan.ts'
+import { brokenReason, isClaimGone } from './buckets.ts'
+
+/** All that would be deleted now for such a reason, in the order of their names. */
+export const findInferredDeletions = (observed: Observed, now: Date): readonly InferredClusterDeletion[] =>
+  observed.clusters
+    .flatMap((cluster) => {
+      const why = inferredReason(cluster, observed, now)
+      return why === undefined
+        ? []
+        : [
+            {
+              key: cluster.uid,
+              revision: cluster.claim ?? '',
+              name: cluster.name,
+              why,
+            } satisfies InferredClusterDeletion,
+          ]
+    })
+    .toSorted((a, b) => compareText(a.name, b.name))
+
+const inferredReason = (cluster: Cluster, observed: Observed, now: Date): string | undefined => {
+  if (cluster.deleting || cluster.marked) return undefined
+  if (!cluster.installed && cluster.stopped !== undefined) return undefined
+  if (cluster.claim === undefined) return brokenReason(cluster, observed.pool.spec, now)
+  return isClaimGone(cluster, observed.absentClaims, now) ? `its claim ${cluster.claim} is gone` : undefined
+}
+
+/** May the cluster not be deleted now, because a person has to look at it first? */
+export const isHeld = ({ heldDeletions }: Observed, { uid }: Cluster): boolean =>
+  heldDeletions?.deletions.some(({ key }) => key === uid) ?? false
+
+/** A `Wait` for what is held. */
+export const heldWaits = ({ heldDeletions }: Observed): readonly Action[] =>
+  heldDeletions === undefined ? [] : [{ action: 'Wait', about: 'deletions', why: describeHeld(heldDeletions) }]
+
+const MAX_NAMES = 20
+
+/** For people: how many, which, why, and what releases them. */
+export const describeHeld = ({ deletions, release, limit }: NonNullable<Observed['heldDeletions']>): string => {
+  const named = deletions.slice(0, MAX_NAMES).map(({ name, why }) => `${name} (${why})`)
+  const rest = deletions.length - named.length
+  const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  return `${deletions.length} clusters would be deleted though no person asked for it, and more than ${limit} at once are held: ${list}. Find out what happened to them; release them with the annotation hive.openshift.io/release-deletions=${release}`
+}

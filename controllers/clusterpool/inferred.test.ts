@@ -1,0 +1,160 @@
+/** Deletions that are inferred from what is not seen: POOL-52, POOL-53, CLAIM-7. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
+import { DeletionBrake } from '#operator/model/deletion-brake.ts'
+import type { KubeObject } from '#operator/model/resource.ts'
+import { aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
+import { changesIn, conditionIn, entriesIn, planPass, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
+import { findInferredDeletions } from './decide/inferred-deletions.ts'
+import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
+
+const restoring = <O extends KubeObject>(object: O): O => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, [RESTORE_LABEL]: 'true' } },
+})
+
+const absentSince = (minute: number, ...names: readonly string[]) =>
+  new Map(names.map((name) => [name, minutes(minute).getTime()]))
+
+describe('CLAIM-7: a cluster whose claim is not there', () => {
+  const found = (cluster: ClusterDeployment, at: number) =>
+    planPass({ pool: aPool({ size: 0 }), clusters: [cluster], absentClaims: absentSince(60, 'lost'), at })
+
+  test('stays for five minutes, and is looked at again then', () => {
+    const plan = found(aCluster('a', { claim: 'lost' }), 64)
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+    expect(plan.recheckAt).toEqual(minutes(65))
+    expect(targetsOf(found(aCluster('a', { claim: 'lost' }), 65), 'DeleteCluster')).toEqual(['a'])
+  })
+
+  test('POOL-52: stays while it is being restored, however long its claim takes', () => {
+    expect(targetsOf(found(restoring(aCluster('a', { claim: 'lost' })), 6_000), 'DeleteCluster')).toEqual([])
+  })
+})
+
+describe('POOL-53: many inferred deletions at once', () => {
+  const pool = aPool({ size: 4, runningCount: 4, hibernationConfig: { resumeTimeout: '10m' } })
+  const given = (count: number): PoolObjects => ({
+    pool,
+    claims: [],
+    customizations: [],
+    clusters: [
+      ...Array.from({ length: count }, (_, i) => aCluster(`lost-${i}`, { pool, claim: `gone-${i}` })),
+      ...Array.from({ length: 4 }, (_, i) => aCluster(`good-${i}`, { pool })),
+    ],
+    absentClaims: absentSince(0, ...Array.from({ length: count }, (_, i) => `gone-${i}`)),
+  })
+
+  test('are those of installed clusters whose claim is gone or that no longer come up, each with its reason', () => {
+    const { clusters, ...rest } = given(1)
+    const asleep = aCluster('asleep', { pool, state: 'installing', resumingSince: 30 })
+    const broken = aCluster('broken', { pool, state: 'broken' })
+    const observed = toObserved({ ...rest, clusters: [...clusters, asleep, broken] })
+    expect(findInferredDeletions(observed, minutes(60)).map(({ name, why }) => `${name}: ${why}`)).toEqual([
+      'asleep: did not resume within 10m',
+      'lost-0: its claim gone-0 is gone',
+    ])
+  })
+
+  test('are listed and not carried out while they are held; the pool says how they are released', () => {
+    const objects = given(3)
+    const deletions = findInferredDeletions(toObserved(objects), minutes(60))
+    const plan = planPass({ ...objects, heldDeletions: { deletions, release: '0123456789ab', limit: 2 } })
+    expect(changesIn(plan)).toEqual([])
+    expect(conditionIn(plan, 'DeletionsHeld')).toMatch(
+      /^True\/TooManyAtOnce: 3 clusters would be deleted .*lost-0 \(its claim gone-0 is gone\), lost-1 .*release-deletions=0123456789ab$/,
+    )
+    expect(conditionIn(plan, 'Stalled')).toMatch(/^True\/DeletionsHeld/)
+    expect(targetsOf(planPass(objects), 'DeleteCluster')).toEqual(['lost-0', 'lost-1', 'lost-2'])
+  })
+})
+
+describe('POOL-53: clusters past their deadline', () => {
+  const pool = aPool({ size: 3, runningCount: 3, provisionDeadline: '1h' })
+  const ready = {
+    type: 'Ready',
+    status: 'False' as const,
+    reason: 'Any',
+    message: 'installing',
+    lastTransitionTime: minutes(0).toISOString(),
+  }
+  const names = ['a', 'b', 'c']
+  const clusters = names.map((name) => {
+    const cluster = aCluster(name, { pool, state: 'installing' })
+    return { ...cluster, status: { ...cluster.status, conditions: [ready] } }
+  })
+
+  test('are many when what tells that they are installed stands still: they are held, and free when it tells it', () => {
+    const late = toObserved({ pool, clusters, claims: [], customizations: [] })
+    const { verdict } = new DeletionBrake<InferredClusterDeletion>({ percent: 10, least: 2 }).decide({
+      deletions: findInferredDeletions(late, minutes(61)),
+      total: clusters.length,
+      released: undefined,
+      now: minutes(61).getTime(),
+    })
+    expect(verdict).toMatchObject({ verdict: 'Held', limit: 2 })
+    if (verdict.verdict !== 'Held') throw new Error('they are not held')
+    const plan = planPass({ pool, clusters, heldDeletions: verdict, at: 61 })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+    expect(conditionIn(plan, 'DeletionsHeld')).toContain('a (was not installed within 1h (provisionDeadline)')
+    const told = names.map((name) => aCluster(name, { pool }))
+    const after = toObserved({ pool, clusters: told, claims: [], customizations: [] })
+    expect(findInferredDeletions(after, minutes(61))).toEqual([])
+  })
+
+  test('do not hold those whose installation was given up', () => {
+    const broken = aCluster('broken', { pool, state: 'broken' })
+    const observed = toObserved({ pool, clusters: [broken], claims: [], customizations: [] })
+    expect(findInferredDeletions(observed, minutes(61))).toEqual([])
+  })
+})
+
+describe('POOL-52: a pool that is being restored', () => {
+  const names = ['a', 'b', 'c']
+  const pool = (): ClusterPool => restoring(aPool({ size: 3, inventory: names }))
+
+  test('makes, leases, claims and deletes nothing, whatever has come back', () => {
+    fc.assert(
+      fc.property(
+        fc.subarray(names),
+        fc.array(fc.record({ claimed: fc.boolean(), state: fc.constantFrom('installing', 'running', 'broken') }), {
+          maxLength: 4,
+        }),
+        fc.boolean(),
+        (customizations, clusters, deleted) => {
+          const plan = planPass({
+            pool: deleted ? restoring(aPool({ size: 3, inventory: names, deleted })) : pool(),
+            customizations: customizations.map((name) => aCustomization(name)),
+            clusters: clusters.map(({ claimed, state }, i) =>
+              aCluster(`c-${i}`, {
+                state: state as 'running',
+                customization: names[i % 3] ?? 'a',
+                ...(claimed && { claim: `claim-${i}` }),
+              }),
+            ),
+            absentClaims: absentSince(0, 'claim-0', 'claim-1', 'claim-2', 'claim-3'),
+            at: 6_000,
+          })
+          const kinds = new Set(plan.actions.map(({ action }) => action))
+          for (const kind of kinds) expect(['WriteStatus', 'RepairLease', 'Wait']).toContain(kind)
+        },
+      ),
+    )
+  })
+
+  test('writes the leases that a backup has not, so that no other pool takes them', () => {
+    const cluster = aCluster('mine', { customization: 'a', claim: 'someone' })
+    const plan = planPass({ pool: pool(), clusters: [cluster], customizations: [aCustomization('a')] })
+    expect(changesIn(plan)).toEqual(['RepairLease a'])
+    expect(conditionIn(plan, 'Stalled')).toMatch(/^True\/Restoring/)
+  })
+
+  test('and no pool leases a customization that is being restored', () => {
+    const plan = planPass({ pool: aPool({ inventory: ['a'] }), customizations: [restoring(aCustomization('a'))] })
+    expect(changesIn(plan)).toEqual([])
+    expect(entriesIn(plan)).toEqual({ a: 'Unavailable' })
+  })
+})

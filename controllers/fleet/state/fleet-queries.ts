@@ -1,0 +1,81 @@
+/** What can be asked of the fleet as it is known now. FleetState is what changes it. */
+import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { buildAggregate } from './aggregate.ts'
+import { FleetFacts } from './fleet-facts.ts'
+import type { PlacementFacts } from './placement.ts'
+import type { PlacementState } from './placement-state.ts'
+import type { ConflictCounts, SlotConflict } from './slot-conflicts.ts'
+import { SlotOwners } from './slot-owners.ts'
+import type { DeploymentView, DeviceView } from './views.ts'
+
+/** What is known of a Deployment on a device that it matches. */
+export type MatchedPlacement = PlacementFacts & { readonly deployment: DeploymentView; readonly device: DeviceView }
+
+export abstract class FleetQueries {
+  protected readonly facts = new FleetFacts()
+  protected readonly slots = new SlotOwners(this.facts)
+
+  isAlive(device: string): boolean {
+    return this.facts.heartbeats.isAlive(device)
+  }
+
+  /** The Deployments that match a device. */
+  *placedOn(device: string): Iterable<MatchedPlacement> {
+    for (const state of this.facts.placements.ofDevice(device)) yield* this.#matched(state)
+  }
+
+  /** Every device that a Deployment matches: its rollout is decided from these. */
+  *matched(key: string): Iterable<MatchedPlacement> {
+    for (const state of this.facts.placements.ofDeployment(key)) yield* this.#matched(state)
+  }
+
+  /** Whether fleet-desired has keys of a Deployment, matched or not. */
+  hasKeys(deployment: string): boolean {
+    for (const { entry } of this.facts.placements.ofDeployment(deployment)) if (entry !== undefined) return true
+    return false
+  }
+
+  /** A later release wrote the entry of a Deployment on a device. */
+  isOfLaterRelease(deployment: string, device: string): boolean {
+    return this.facts.placements.get(deployment, device)?.entry?.isOfLaterRelease === true
+  }
+
+  /** On how many devices a later release wrote the entry of a Deployment. FLEET-65. */
+  countLaterEntries(deployment: string): number {
+    let count = 0
+    for (const { entry } of this.facts.placements.ofDeployment(deployment))
+      if (entry?.isOfLaterRelease === true) count += 1
+    return count
+  }
+
+  /** The revisions of a Deployment that devices have, by their entry or by their report. */
+  revisionsInUse(deployment: string): ReadonlySet<number> {
+    const numbers = new Set<number>()
+    for (const { entry, reported } of this.facts.placements.ofDeployment(deployment)) {
+      if (entry?.desired !== undefined) numbers.add(entry.desired.payload.revision)
+      if (reported !== undefined) numbers.add(reported.state.revision)
+    }
+    return numbers
+  }
+
+  /** The counts of a Deployment's devices; undefined when the Deployment is not known. */
+  aggregate(key: string): Aggregate | undefined {
+    const deployment = this.facts.deployments.get(key)
+    return deployment && buildAggregate(deployment, this.matched(key))
+  }
+
+  /** The Deployments that name the same slot, with the number of devices; undefined when there are none. */
+  conflictCounts(key: string): ConflictCounts | undefined {
+    return this.slots.conflicts().of(key)
+  }
+
+  /** The slots of a device that several Deployments name. */
+  slotConflictsOn(device: string): readonly SlotConflict[] {
+    return this.slots.conflicts().on(device)
+  }
+
+  *#matched(state: PlacementState): Iterable<MatchedPlacement> {
+    const { device, deployment, ...facts } = this.slots.factsOf(state)
+    if (state.isMatched && device !== undefined && deployment !== undefined) yield { ...facts, device, deployment }
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { json, scriptedServer } from '#test/harness/scripted-server.ts'
+import type { KubeObject, Resource } from '../model/resource.ts'
+import { createApi } from './api.ts'
+import { AnswerTooLargeError, MAX_ANSWER_BYTES } from './bounded-text.ts'
+import { createTransport } from './transport.ts'
+
+const NODES: Resource<KubeObject> = {
+  group: '',
+  version: 'v1',
+  plural: 'nodes',
+  kind: 'Node',
+  scope: 'Cluster',
+  subresources: [],
+}
+
+test('RUNTIME-53: an answer and a line without end are cut off, and the connection is given up', async () => {
+  const block = Buffer.alloc(1024 * 1024, 'x')
+  let sent = 0
+  await using server = await scriptedServer((_, response) => {
+    const more = (): void => {
+      if (response.destroyed) return
+      sent += block.length
+      if (response.write(block)) setImmediate(more)
+      else response.once('drain', more)
+    }
+    response.writeHead(200, { 'content-type': 'application/json' })
+    more()
+  })
+  const transport = createTransport(server.kubeConfig)
+  await expect(transport.request({ method: 'GET', path: '/x' })).rejects.toBeInstanceOf(AnswerTooLargeError)
+  await expect(Array.fromAsync(transport.stream({ path: '/x' }))).rejects.toThrow(/a line of a watch is larger than/)
+  await transport.close()
+  // What was on its way in buffers comes on top.
+  expect(sent).toBeLessThan(2 * MAX_ANSWER_BYTES)
+})
+
+test('RUNTIME-53: a list of objects of a megabyte is read in pages that fit, each object once', async () => {
+  const filling = 'x'.repeat(1024 * 1024)
+  const names = Array.from({ length: 90 }, (_, index) => `node-${index}`)
+  const asked: number[] = []
+  await using server = await scriptedServer(({ query }, response) => {
+    const limit = Number(query.get('limit'))
+    const from = Number(query.get('continue') ?? 0)
+    asked.push(limit)
+    const items = names.slice(from, from + limit).map((name) => ({ metadata: { name }, filling }))
+    const next = from + limit < names.length ? String(from + limit) : undefined
+    json(response, 200, { metadata: { resourceVersion: '1', ...(next && { continue: next }) }, items })
+  })
+  const transport = createTransport(server.kubeConfig)
+  const found: string[] = []
+  for await (const { metadata } of createApi(transport).list(NODES, { pageSize: 120 })) found.push(metadata.name)
+  await transport.close()
+  expect(found).toEqual(names)
+  expect(asked).toEqual([120, 60, 60])
+})

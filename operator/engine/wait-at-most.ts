@@ -1,0 +1,16 @@
+import { setTimeout as realDelay } from 'node:timers/promises'
+import { untilAborted } from '#lib/abort/until-aborted.ts'
+
+/** Waits for work, but once the signal has aborted not longer than `timeoutMs` milliseconds. */
+export const waitAtMost = async (work: void | Promise<void>, signal: AbortSignal, timeoutMs: number): Promise<void> => {
+  if (!(work instanceof Promise)) return
+  const done = new AbortController()
+  const timeout = untilAborted(signal).then(() =>
+    realDelay(timeoutMs, undefined, { signal: done.signal }).catch(() => {}),
+  )
+  try {
+    await Promise.race([work, timeout])
+  } finally {
+    done.abort()
+  }
+}

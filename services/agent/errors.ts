@@ -1,0 +1,27 @@
+import type { ErrorCatalogue } from '#lib/errors/error-of.ts'
+
+/** The errors of the agent of devices: what has happened, and what to do. */
+export const AGENT_ERRORS = {
+  LaunchError: {
+    when: "a program can't be started as it is written",
+    remedy: 'correct its command or workingDirectory, as the message says',
+  },
+  LockedError: {
+    when: 'another agent uses the folder',
+    remedy: 'end that agent, or give this one a --state-dir of its own',
+  },
+  CredentialsError: {
+    when: 'a file holds no credentials for NATS',
+    remedy: 'give the file that the message describes',
+  },
+  RefusedError: {
+    when: 'NATS answers and does not let the device in',
+    remedy: 'check --nats-credentials; make them anew with `muster fleet credentials`',
+  },
+  NoNamespaceError: {
+    when: 'an object of a kind with namespaces names none',
+    remedy: 'write metadata.namespace in the manifest',
+  },
+} satisfies ErrorCatalogue
+
+export type AgentErrors = typeof AGENT_ERRORS

@@ -1,0 +1,169 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { silent } from '#operator/model/log.ts'
+import type { ChangeSource } from './change-source.ts'
+import type { Change } from './changes.ts'
+import { createFeed } from './feed.ts'
+
+/** What happens to a database, one after the other. */
+type Step =
+  /** A writer takes a version. */
+  | { readonly type: 'begin' }
+  /** One of those that write commits, or undoes. */
+  | { readonly type: 'commit' | 'undo'; readonly which: number }
+  /** Everything up to a committed version is forgotten. */
+  | { readonly type: 'trim'; readonly which: number }
+  /** A standby goes on, and with it a new history. */
+  | { readonly type: 'failover' }
+  /** The feed reads, until it has nothing to do, or waits for a writer. */
+  | { readonly type: 'read' }
+
+const HISTORY_STEP = 1_000
+const at = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length]
+
+/** A database as PostgreSQL is one: versions are given out before commits, and gaps stay where writers undo. */
+const scriptedDatabase = () => {
+  let next = 1
+  let floor = 0
+  let writing: number[] = []
+  let committed: Change[] = []
+  /** Of the present history, forgotten or not. */
+  let ever: Change[] = []
+  let nextStep = Promise.withResolvers<void>()
+  const change = (version: number): Change => ({
+    version,
+    type: 'added',
+    kind: 'Cluster',
+    ownerId: undefined,
+    labelsBefore: {},
+    labels: {},
+    document: `${version} of history ${Math.floor(version / HISTORY_STEP)}`,
+  })
+  const source: ChangeSource = {
+    read: async ({ after, upTo = Infinity, limit }) =>
+      committed
+        .filter(({ version }) => version > after && version <= upTo)
+        .toSorted((a, b) => a.version - b.version)
+        .slice(0, limit),
+    floor: async () => floor,
+    stableVersion: async () => {
+      const newest = Math.max(floor, ...committed.map(({ version }) => version))
+      const awaited = new Set(writing)
+      while (writing.some((version) => awaited.has(version))) await nextStep.promise
+      return newest
+    },
+  }
+  const ended = (): void => {
+    nextStep.resolve()
+    nextStep = Promise.withResolvers()
+  }
+  const run = (step: Step): void => {
+    apply(step)
+    ended()
+  }
+  const apply = (step: Step): void => {
+    switch (step.type) {
+      case 'begin':
+        writing.push(next++)
+        return
+      case 'commit':
+      case 'undo': {
+        const version = at(writing, step.which)
+        if (version === undefined) return
+        writing = writing.filter((other) => other !== version)
+        if (step.type === 'undo') return
+        committed.push(change(version))
+        ever.push(change(version))
+        return
+      }
+      case 'trim': {
+        const version = at(committed, step.which)?.version ?? 0
+        floor = Math.max(floor, version)
+        committed = committed.filter((kept) => kept.version > floor)
+        return
+      }
+      case 'failover':
+        writing = []
+        committed = []
+        ever = []
+        floor = (Math.floor(next / HISTORY_STEP) + 1) * HISTORY_STEP
+        next = floor + 1
+        return
+      case 'read':
+        return
+    }
+  }
+  return {
+    source,
+    run,
+    /** All that write undo. */
+    rest: () => {
+      writing = []
+      ended()
+    },
+    ever: (): readonly Change[] => ever,
+    committed: () => committed.toSorted((a, b) => a.version - b.version),
+  }
+}
+
+const index = fc.nat({ max: 20 })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant<Step>({ type: 'begin' }) },
+  { weight: 6, arbitrary: fc.record({ type: fc.constantFrom('commit' as const, 'undo' as const), which: index }) },
+  { weight: 5, arbitrary: fc.constant<Step>({ type: 'read' }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('trim' as const), which: index }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ type: 'failover' }) },
+)
+
+// API-40, API-73
+test('however writers commit, undo and are lost: every change is told once and in order, or the subscriber is told that it missed some', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const database = scriptedDatabase()
+      let wake = (): void => undefined
+      const onWake = (listener: () => void) => {
+        wake = listener
+        return () => undefined
+      }
+      const feed = await createFeed(database.source, { onWake }, silent)
+      let told: Change[] = []
+      let last = 0
+      let isOrdered = true
+      let heads: number[] = [feed.head]
+      const stop = feed.subscribe({
+        change: (change) => {
+          isOrdered &&= change.version > last
+          last = change.version
+          told.push(change)
+        },
+        // A watcher that missed some begins anew, with what is there now.
+        changesLost: () => {
+          told = [...database.ever()]
+        },
+      })
+      const read = async () => {
+        wake()
+        for (let n = 0; n < 10; n += 1) await turn()
+        heads = [...heads, feed.head]
+      }
+      for (const next of steps) {
+        database.run(next)
+        if (next.type === 'read') await read()
+      }
+      database.rest()
+      await read()
+      expect(isOrdered).toBe(true)
+      expect(heads).toEqual(heads.toSorted((a, b) => a - b))
+      // Neither is a change missed, nor one believed that another history lost.
+      expect(versionsOf(told)).toEqual(versionsOf(database.ever()))
+      expect(feed.head).toBeGreaterThanOrEqual(database.committed().at(-1)?.version ?? 0)
+      stop()
+      await feed.close()
+    }),
+  )
+})
+
+/** Without repetitions: a watcher that begins anew may be told what it has. */
+const versionsOf = (changes: readonly Change[]): number[] =>
+  [...new Set(changes.map(({ version }) => version))].sort((a, b) => a - b)

@@ -1,0 +1,111 @@
+import Type from 'typebox'
+import { type LastPulse, readLastPulse, readQueuePositions } from '../../events/queue-position.ts'
+import { type AdapterExplanation, explainAdapters } from '../../model/explain-adapter.ts'
+import type { Resource } from '../../model/resource.ts'
+import type { Timestamp } from '../../model/timestamp.ts'
+import { parseDocument, readChildren, readDocument } from '../../storage/resources.ts'
+import { readHistory, readStatuses } from '../../storage/statuses.ts'
+import { type Operation, operation } from '../operation.ts'
+import type { Service } from '../service.ts'
+import { type Collection, itemOf, readAddress } from './collection.ts'
+
+const MAX_DISCARDED = 20
+const MAX_CHILDREN = 100
+
+/** Why a resource is as it is (API-53): what it waits for, what each adapter said, what is on its way. */
+export const explainOperations = (service: Service, place: Collection): Operation[] => {
+  const { path, parameters } = itemOf(place)
+  return [
+    operation({
+      method: 'GET',
+      path: `${path}/explain`,
+      parameters,
+      id: `explain${place.suffix}`,
+      summary: `Says what a ${place.entity.kind} waits for, and why`,
+      tag: place.entity.kind,
+      role: 'reader',
+      tenants: true,
+      responses: { 200: { description: 'The explanation', schema: Type.Ref('Explanation') } },
+      handle: async (call) => {
+        const { kysely } = service.database
+        const address = readAddress(place, call)
+        const resource = parseDocument(await readDocument(kysely, address))
+        const { id, kind, name, href, generation, deleted_time, status } = resource
+        const adapters = explainAdapters(resource, await readStatuses(kysely, id), place.entity.requiredAdapters)
+        const children = place.entity.children.length === 0 ? [] : await readChildren(kysely, id)
+        const groups = status.awaited_groups ?? []
+        const last = await readLastPulse(kysely, id)
+        const { items: discarded } = await readHistory(kysely, id, { offset: 0, size: MAX_DISCARDED })
+        return {
+          status: 200,
+          body: {
+            id,
+            kind,
+            name,
+            href,
+            generation,
+            phase: status.phase,
+            ...(deleted_time !== undefined && { deleted_time }),
+            waits_for: describeWaits(resource, adapters, groups, children),
+            adapters,
+            discarded,
+            remaining: deleted_time === undefined ? [] : adapters.flatMap(listRemaining),
+            children: children.slice(0, MAX_CHILDREN).map(describeChild),
+            groups,
+            pulses: describePulses(last),
+            queue: await readQueuePositions(kysely, id, call.time),
+          },
+        }
+      },
+    }),
+  ]
+}
+
+const describeWaits = (
+  { deleted_time, status }: Resource,
+  adapters: readonly AdapterExplanation[],
+  groups: readonly string[],
+  children: readonly Resource[],
+): string[] => {
+  const awaited = adapters.filter(({ awaited }) => awaited).map(({ adapter, why }) => `adapter ${adapter}: ${why}`)
+  if (deleted_time === undefined)
+    return awaited.length === 0 && status.phase === 'NotReady' ? ['the first report of an adapter'] : awaited
+  return [
+    ...awaited,
+    ...groups.map(
+      (group) => `consumer group ${group}: it took an event before the deletion and has not finished with it`,
+    ),
+    ...children.slice(0, MAX_CHILDREN).map(({ kind, name, id }) => `${kind} ${name} (${id}): it is not removed yet`),
+  ]
+}
+
+/** The next one is as the sender of the last one meant it. */
+const describePulses = (last: LastPulse | undefined) => {
+  if (last === undefined) return {}
+  const { next, ...pulse } = last
+  return { last: pulse, ...(next !== undefined && { next: { time: next } }) }
+}
+
+const describeChild = ({ id, kind, name, href, status }: Resource) => ({ id, kind, name, href, phase: status.phase })
+
+interface RemainingObject {
+  readonly adapter: string
+  readonly observed_time: Timestamp
+  readonly object?: object
+  readonly message?: string
+}
+
+/** What an adapter says is left: the objects that it lists, else the message of its Applied. */
+const listRemaining = ({ adapter, awaited, status }: AdapterExplanation): RemainingObject[] => {
+  if (!awaited || status === undefined) return []
+  const observed_time = status.latest_report?.observed_time ?? status.last_report_time
+  const { remaining } = status.data
+  if (Array.isArray(remaining))
+    return remaining
+      .filter((object): object is object => typeof object === 'object' && object !== null)
+      .map((object) => ({ adapter, observed_time, object }))
+  const applied = status.conditions.find(({ type }) => type === 'Applied')
+  return applied?.status === 'True' && applied.message !== undefined
+    ? [{ adapter, observed_time, message: applied.message }]
+    : []
+}

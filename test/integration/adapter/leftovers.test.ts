@@ -1,0 +1,306 @@
+/** Nothing that a task has applied is left behind, and nothing else is touched: on the real API server and API. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { DeepPartial } from '#operator/model/resource.ts'
+import { muster } from '../cmd/run.ts'
+import { type ApiFate, type ApiFront, apiFront } from './api-front.ts'
+import { type AdapterWorld, adapterWorld, type Cluster, type Manager } from './world.ts'
+
+let world: AdapterWorld
+let front: ApiFront
+let manager: Manager
+
+const SETTLED = { timeout: 60_000, interval: 200 }
+
+beforeAll(async () => {
+  world = await adapterWorld()
+  front = await apiFront(world.url)
+  manager = await world.manager()
+})
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+  await front?.stop()
+})
+
+const configMap = (name: string, object: string, rest: object = {}) => ({
+  name,
+  manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: object, namespace: world.namespace } },
+  discovery: { namespace: world.namespace, by_name: object },
+  ...rest,
+})
+
+/** A task for the clusters of one case, told from others by their label. */
+const declare = async (name: string, spec: object): Promise<void> => {
+  const params = [{ name: 'clusterId', source: 'event.id', required: true }]
+  const selector = { matchLabels: { [name]: 'yes' } }
+  await world.declare(name, { params, selector, ...spec } as DeepPartial<AdapterTaskSpec>)
+  await world.until(name, 'Working')
+}
+
+const create = async (name: string): Promise<string> => {
+  const made = await world.call<Cluster>('POST', '/clusters', { name, labels: { [name]: 'yes' }, spec: {} })
+  return made?.id ?? ''
+}
+
+/** As a Sentinel pulses, until the check holds. */
+const pulsedUntil = (id: string, check: () => Promise<void>) =>
+  vi.waitFor(async () => {
+    try {
+      await check()
+    } catch (error) {
+      if ((await world.cluster(id)) !== undefined) await world.pulse(id)
+      throw error
+    }
+  }, SETTLED)
+
+const ready = async (name: string): Promise<string> => {
+  const id = await create(name)
+  await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+  return id
+}
+
+const at = (name: string) => `/api/v1/namespaces/${world.namespace}/configmaps/${name}`
+const isThere = async (name: string) => (await world.object(at(name))) !== undefined
+const gone = (id: string) => pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+
+const inventories = async (task: string): Promise<AdapterInventory[]> => {
+  const found: AdapterInventory[] = []
+  for await (const one of world.kube.list(AdapterInventory, { namespace: world.namespace }))
+    if (one.spec.task === task) found.push(one)
+  return found
+}
+const nothingRecorded = (task: string) => vi.waitFor(async () => expect(await inventories(task)).toEqual([]), SETTLED)
+
+const restart = async (): Promise<void> => {
+  await manager.stop()
+  manager = await world.manager()
+}
+
+test('ADAPTER-62: what is applied is written down with its uid, and the inventory goes with it', async () => {
+  await declare('written', { resources: [configMap('a', 'written-{{ .clusterId }}')] })
+  const id = await ready('written')
+  const object = await world.object(at(`written-${id}`))
+  const [inventory] = await inventories('written')
+  expect(inventory?.spec).toMatchObject({ task: 'written', resourceId: id, event: { id, kind: 'Cluster' } })
+  expect(inventory?.spec.objects).toMatchObject([
+    { resource: 'a', kind: 'ConfigMap', name: `written-${id}`, uid: object?.metadata.uid, generation: 1 },
+  ])
+  expect(object?.metadata.annotations?.['muster.dev/inventory']).toBe(inventory?.metadata.uid)
+  await world.call('DELETE', `/clusters/${id}`)
+  await gone(id)
+  expect(await isThere(`written-${id}`)).toBe(false)
+  await nothingRecorded('written')
+})
+
+test('ADAPTER-69: relabelled out of the selector while the manager is away: its objects go, it is awaited no longer, the deletion ends', async () => {
+  await declare('moved', { resources: [configMap('a', 'moved-{{ .clusterId }}')] })
+  const id = await ready('moved')
+  await manager.stop()
+  await world.call('PATCH', `/clusters/${id}`, { labels: { moved: 'no' } })
+  await world.call('DELETE', `/clusters/${id}`)
+  expect(await world.cluster(id)).toBeDefined()
+  manager = await world.manager()
+  await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), SETTLED)
+  expect(await isThere(`moved-${id}`)).toBe(false)
+  await nothingRecorded('moved')
+})
+
+test('ADAPTER-69: relabelled and alive: Ready again, although the adapter has reported before', async () => {
+  await declare('alive', { resources: [configMap('a', 'alive-{{ .clusterId }}')] })
+  await world.declare('staying', {
+    params: [{ name: 'clusterId', source: 'event.id', required: true }],
+    selector: { matchExpressions: [{ key: 'staying', operator: 'Exists' }] },
+    resources: [configMap('a', 'staying-{{ .clusterId }}')],
+  } as DeepPartial<AdapterTaskSpec>)
+  await world.until('staying', 'Working')
+  const made = await world.call<Cluster>('POST', '/clusters', {
+    name: 'alive',
+    labels: { alive: 'yes', staying: '1' },
+    spec: {},
+  })
+  const id = made?.id ?? ''
+  await pulsedUntil(id, async () => {
+    expect(await isThere(`alive-${id}`)).toBe(true)
+    expect((await world.cluster(id))?.status.phase).toBe('Ready')
+  })
+  await world.call('PATCH', `/clusters/${id}`, { labels: { staying: '1' }, spec: { changed: true } })
+  await restart()
+  await pulsedUntil(id, async () => {
+    expect(await isThere(`alive-${id}`)).toBe(false)
+    expect((await world.cluster(id))?.status.phase).toBe('Ready')
+  })
+  expect(await isThere(`staying-${id}`)).toBe(true)
+})
+
+test('ADAPTER-63: a name with the generation in it: what is deleted is what was applied', async () => {
+  await declare('numbered', { resources: [configMap('a', 'numbered-{{ .resource.generation }}-{{ .clusterId }}')] })
+  const id = await ready('numbered')
+  await world.call('DELETE', `/clusters/${id}`)
+  await gone(id)
+  expect(await isThere(`numbered-1-${id}`)).toBe(false)
+})
+
+test('ADAPTER-63: matches of a selector that the task has not applied stay', async () => {
+  const labels = { app: 'mine-{{ .clusterId }}' }
+  await declare('mine', {
+    resources: [
+      configMap('a', 'mine-{{ .clusterId }}', {
+        manifest: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'mine-{{ .clusterId }}', namespace: world.namespace, labels },
+        },
+        discovery: { by_selectors: { label_selector: labels } },
+      }),
+    ],
+  })
+  const id = await ready('mine')
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+    metadata: { name: 'not-mine', labels: { app: `mine-${id}` } },
+  })
+  await world.call('DELETE', `/clusters/${id}`)
+  await gone(id)
+  expect([await isThere(`mine-${id}`), await isThere('not-mine')]).toEqual([false, true])
+})
+
+test('ADAPTER-66: removed by force during its first run: the report meets a 404, and what the run had applied goes', async () => {
+  await declare('hurried', {
+    hyperfleetAPI: { url: front.url },
+    resources: [configMap('a', 'hurried-{{ .clusterId }}'), configMap('b', 'hurried-b-{{ .clusterId }}')],
+  })
+  const id = await create('hurried')
+  let deleted = false
+  const applied: boolean[] = []
+  front.decide(async ({ method, path }): Promise<ApiFate> => {
+    if (deleted || method !== 'PUT' || !path.includes(id)) return 'pass'
+    deleted = true
+    applied.push(await isThere(`hurried-${id}`), await isThere(`hurried-b-${id}`))
+    await world.call('DELETE', `/clusters/${id}`)
+    await world.call('POST', `/clusters/${id}/force-delete`, { reason: 'made by mistake' })
+    return 'pass'
+  })
+  await world.pulse(id)
+  await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), SETTLED)
+  expect(applied).toEqual([true, true])
+  await vi.waitFor(async () => {
+    expect([await isThere(`hurried-${id}`), await isThere(`hurried-b-${id}`)]).toEqual([false, false])
+  }, SETTLED)
+  await nothingRecorded('hurried')
+})
+
+test('ADAPTER-66: removed by force while the manager is away: everything goes when one comes', async () => {
+  await declare('forced', { resources: [configMap('a', 'forced-{{ .clusterId }}')] })
+  const id = await ready('forced')
+  await manager.stop()
+  await world.call('DELETE', `/clusters/${id}`)
+  await world.call('POST', `/clusters/${id}/force-delete`, { reason: 'the account is closed' })
+  expect(await isThere(`forced-${id}`)).toBe(true)
+  manager = await world.manager()
+  await vi.waitFor(async () => expect(await isThere(`forced-${id}`)).toBe(false), SETTLED)
+  await nothingRecorded('forced')
+})
+
+test('ADAPTER-67: a resource that the task does not name any more goes, and so does the object of an older generation', async () => {
+  const kept = configMap('kept', 'renamed-{{ .resource.generation }}-{{ .clusterId }}')
+  await declare('renamed', { resources: [kept, configMap('dropped', 'dropped-{{ .clusterId }}')] })
+  const id = await ready('renamed')
+  expect(await isThere(`dropped-${id}`)).toBe(true)
+  const path = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/renamed`
+  await world.plane.rest('PATCH', path, { spec: { resources: [kept] } })
+  await vi.waitFor(async () => expect(await isThere(`dropped-${id}`)).toBe(false), SETTLED)
+  await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
+  await pulsedUntil(id, async () =>
+    expect([await isThere(`renamed-1-${id}`), await isThere(`renamed-2-${id}`)]).toEqual([false, true]),
+  )
+})
+
+test('ADAPTER-65: an object that claims to be about another resource starts no run for it and has nothing deleted', async () => {
+  await declare('attacked', { resources: [configMap('a', 'attacked-{{ .clusterId }}')] })
+  const victim = await ready('attacked')
+  const before = (await world.task('attacked')).status?.processed
+  const adapter = `attacked-${world.namespace.slice(-8)}`
+  const cluster = await world.cluster(victim)
+  // What earlier releases took for an event: the victim's id, with a path that leads to a record which is being deleted.
+  const other = (await world.create('attacker')).id
+  const forged = { id: victim, kind: 'Cluster', href: `/api/hyperfleet/v1/clusters/${other}` }
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+    metadata: {
+      name: 'forged',
+      labels: { 'muster.dev/adapter': adapter, 'muster.dev/resource-id': victim },
+      annotations: { 'muster.dev/event': JSON.stringify(forged) },
+    },
+  })
+  await world.plane.rest('PATCH', at('forged'), { data: { changed: 'yes' } })
+  // A change of what the task has applied does start one: by then the other change was seen too.
+  await world.plane.rest('PATCH', at(`attacked-${victim}`), { metadata: { labels: { 'muster.dev/resource-id': 'x' } } })
+  await vi.waitFor(async () => {
+    const found = await world.object(at(`attacked-${victim}`))
+    expect(found?.metadata.labels?.['muster.dev/resource-id']).toBe(victim)
+  }, SETTLED)
+  await vi.waitFor(
+    async () => expect((await world.task('attacked')).status?.processed).toBeGreaterThan(before ?? 0),
+    SETTLED,
+  )
+  const { lastRuns = [] } = (await world.task('attacked')).status ?? {}
+  expect(lastRuns.every(({ status }) => status === 'success')).toBe(true)
+  expect(await world.cluster(victim)).toMatchObject({ generation: cluster?.generation })
+})
+
+test('ADAPTER-73: what a deleted task has applied stays, and goes when the task says so', async () => {
+  await declare('staying-on', { resources: [configMap('a', 'staying-on-{{ .clusterId }}')] })
+  await declare('going', {
+    resources: [configMap('a', 'going-{{ .clusterId }}')],
+    retention: { whenTaskDeleted: 'Delete' },
+  })
+  const [stays, goes] = [await ready('staying-on'), await ready('going')]
+  for (const name of ['staying-on', 'going'])
+    await world.plane.rest(
+      'DELETE',
+      `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/${name}`,
+    )
+  await vi.waitFor(async () => expect(await isThere(`going-${goes}`)).toBe(false), SETTLED)
+  await nothingRecorded('going')
+  expect(await isThere(`staying-on-${stays}`)).toBe(true)
+  expect(await inventories('staying-on')).toHaveLength(1)
+})
+
+test('ADAPTER-74: muster adapter orphans lists what deleted tasks and forced removals leave, and deletes it when asked to', async () => {
+  const resources = (name: string) => [configMap('a', `${name}-{{ .clusterId }}`)]
+  await declare('orphaned', { resources: resources('orphaned') })
+  await declare('lost', { resources: resources('lost'), retention: { whenResourceGone: 'Keep' } })
+  await declare('fine', { resources: resources('fine') })
+  const [orphaned, lost, fine] = [await ready('orphaned'), await ready('lost'), await ready('fine')]
+  const tasks = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks`
+  await world.plane.rest('DELETE', `${tasks}/orphaned`)
+  await world.call('DELETE', `/clusters/${lost}`)
+  await world.call('POST', `/clusters/${lost}/force-delete`, { reason: 'the account is closed' })
+  const orphans = async (...more: string[]) => {
+    const flags = [
+      `--namespace=${world.namespace}`,
+      `--hyperfleet-url=${world.url}`,
+      `--kubeconfig=${world.plane.kubeconfig}`,
+    ]
+    const { output } = await muster(['adapter', 'orphans', '--output=json', ...flags, ...more])
+    return (
+      JSON.parse(output.slice(output.indexOf('['), output.lastIndexOf(']') + 1)) as {
+        task: string
+        resource: string
+        why: string
+        objects: unknown[]
+      }[]
+    )
+      .filter(({ task }) => ['orphaned', 'lost', 'fine'].includes(task))
+      .map(({ task, resource, why, objects }) => `${task} ${resource} ${why} ${objects.length}`)
+      .toSorted((a, b) => a.localeCompare(b))
+  }
+  const listed = [`lost ${lost} ResourceGone 1`, `orphaned ${orphaned} TaskGone 1`]
+  expect(await orphans()).toEqual(listed)
+  expect(await orphans('--prune')).toEqual(listed)
+  expect([await isThere(`orphaned-${orphaned}`), await isThere(`lost-${lost}`), await isThere(`fine-${fine}`)]).toEqual(
+    [false, false, true],
+  )
+  await orphans('--prune')
+  expect(await orphans()).toEqual([])
+})

@@ -1,0 +1,55 @@
+/** POOL-53: many claims vanish without having given their clusters back, as after a namespace was restored without them. */
+import { expect, test } from 'vitest'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import { hurriedClock } from '../clusterdeployment/world.ts'
+import { eventually, poolWorld } from './world.ts'
+
+const LONG = 40_000
+
+test('clusters whose claims are gone are held and listed when they are many, and go when a person releases the list', {
+  timeout: 300_000,
+}, async () => {
+  await using the = await poolWorld()
+  const manager = await the.start()
+  const claims = ['one', 'two', 'three']
+  await the.pool('claimed', { size: 0 })
+  for (const name of claims) await the.claim(name, 'claimed')
+  await eventually(async () => expect((await the.get.pool('claimed')).status).toMatchObject({ claimed: 3 }), LONG)
+  // The pool counts a cluster as claimed before the cluster says so itself.
+  await eventually(async () => {
+    const claimed = (await the.clusters('claimed')).map(({ spec }) => spec.clusterPoolRef?.claimName ?? '')
+    expect(claimed.toSorted()).toEqual(claims.toSorted())
+  }, LONG)
+  await manager.stop()
+  for (const name of claims) {
+    await the.api.delete(ClusterClaim, name, the.namespace)
+    const body = { metadata: { finalizers: [] } }
+    await the.api.patch(ClusterClaim, { name, namespace: the.namespace, type: 'merge', body })
+  }
+
+  await the.start({ clock: hurriedClock() })
+  const names = (await the.clusters('claimed')).map(({ metadata }) => metadata.name)
+  const message = await eventually(async () => {
+    const held = findCondition((await the.get.pool('claimed')).status?.conditions, 'DeletionsHeld')
+    expect(held).toMatchObject({ status: 'True', reason: 'TooManyAtOnce' })
+    for (const name of names) expect(held?.message).toContain(name)
+    return held?.message ?? ''
+  }, LONG)
+  expect((await the.clusters('claimed')).map(({ metadata }) => metadata.deletionTimestamp)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+
+  const [release] = /[0-9a-f]{12}$/.exec(message) ?? []
+  const metadata = { annotations: { [RELEASE_DELETIONS_ANNOTATION]: release ?? '' } }
+  await the.api.patch(ClusterPool, { name: 'claimed', namespace: the.namespace, type: 'merge', body: { metadata } })
+  await eventually(async () => expect(await the.clusters('claimed')).toEqual([]), LONG)
+  await eventually(async () => {
+    const held = findCondition((await the.get.pool('claimed')).status?.conditions, 'DeletionsHeld')
+    expect(held?.status).toBe('False')
+  }, LONG)
+})

@@ -1,0 +1,114 @@
+/** What keeps a pool from going on, on a real API server: it says so, holds no lease for ever, and goes on when the cause is gone. */
+import { expect, test } from 'vitest'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace, Secret } from '#apis/kubernetes.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import { hurriedClock } from '../clusterdeployment/world.ts'
+import { eventually, type PoolWorld, poolWorld } from './world.ts'
+
+const LONG = 90_000
+
+/** Writes a lease as a manager that was cut off right after it would leave it. */
+const leaveLease = async (the: PoolWorld, name: string, pool: string, cluster: string, since: Date) => {
+  const at = { name, namespace: the.namespace, type: 'merge' } as const
+  await the.api.patch(ClusterDeploymentCustomization, { ...at, body: { metadata: { finalizers: [LEASE_FINALIZER] } } })
+  const condition = { type: 'Available', status: 'False', reason: 'ClusterDeploymentCustomizationInUse', message: '' }
+  const status = {
+    conditions: [{ ...condition, lastTransitionTime: since.toISOString() }],
+    clusterDeploymentRef: { name: cluster, namespace: cluster },
+    clusterPoolRef: { name: pool, namespace: the.namespace },
+  }
+  await the.api.patch(ClusterDeploymentCustomization, { ...at, subresource: 'status', body: { status } })
+}
+
+test('POOL-47: a pool that is denied namespaces says so, gives its lease back, and another pool has the customization', async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  proxy.decide(({ method, path }) =>
+    method === 'POST' && path.split('?', 1)[0] === '/api/v1/namespaces' ? { status: 403 } : 'pass',
+  )
+  const manager = await the.start({ server: proxy.server, clock: hurriedClock() })
+  await the.customize(['wanted'])
+  await the.pool('denied', { inventory: ['wanted'] })
+  await eventually(async () => {
+    const { status } = await the.get.pool('denied')
+    expect(status?.inventory?.wanted?.message).toMatch(
+      /^cluster denied-\w+ can't be made: .*; tried again, and the lease is given back after /,
+    )
+    expect(findCondition(status?.conditions, 'Reconciling')?.reason).toBe('CreationFailing')
+  }, LONG)
+  await eventually(async () => {
+    const { status } = await the.get.pool('denied')
+    expect(status?.inventory?.wanted?.message).toMatch(/^cluster denied-\w+ could not be made: .*; leased again after /)
+    expect((await the.get.customization('wanted')).status?.clusterDeploymentRef).toBeUndefined()
+  }, LONG)
+  expect(manager.lines.some((line) => line.startsWith('warn') && line.includes('CreateClusterFailed'))).toBe(true)
+  await manager.stop()
+
+  // A manager with more rights, for the other pool: this one keeps out of its way, for it was told nothing yet.
+  await the.change('denied', { size: 0 })
+  await the.start({ clock: hurriedClock() })
+  await the.pool('allowed', { inventory: ['wanted'] })
+  await eventually(async () => expect((await the.get.pool('allowed')).status).toMatchObject({ standby: 1 }), LONG)
+})
+
+test('POOL-47: a held lease whose namespace never ends is given back, and its cluster is made elsewhere', async () => {
+  await using the = await poolWorld()
+  await the.customize(['held'])
+  const name = `${the.namespace}-ending`
+  await the.api.create(Namespace, { metadata: { name } })
+  await the.api.create(Secret, { metadata: { name: 'stays', namespace: name, finalizers: ['example.com/stays'] } })
+  await the.api.delete(Namespace, name)
+  await leaveLease(the, 'held', 'pool', name, new Date())
+  await the.start({ clock: hurriedClock() })
+  await the.pool('pool', { inventory: ['held'] })
+  await eventually(async () => {
+    const { status } = await the.get.pool('pool')
+    expect(status?.inventory?.held?.message).toContain(`namespace ${name} is being deleted, and has not ended yet`)
+  }, LONG)
+  await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }), LONG)
+  await the.api.patch(Secret, { name: 'stays', namespace: name, type: 'merge', body: { metadata: { finalizers: [] } } })
+})
+
+test('POOL-50: a lease whose pool was removed by force before its cluster was made is given back, and a deleted customization goes', async () => {
+  await using the = await poolWorld()
+  const names = ['kept', 'deleted', 'other']
+  await the.customize(names)
+  const longAgo = new Date(Date.now() - 3_600_000)
+  await leaveLease(the, 'kept', 'removed', 'never', longAgo)
+  await leaveLease(the, 'deleted', 'removed', 'never-either', longAgo)
+  await the.api.delete(ClusterDeploymentCustomization, 'deleted', the.namespace)
+  await the.start()
+  await eventually(async () => {
+    const { status, metadata } = await the.get.customization('kept')
+    expect([status?.clusterDeploymentRef, status?.clusterPoolRef, metadata.finalizers]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(findCondition(status?.conditions, 'Available')?.status).toBe('True')
+    expect(await the.api.get(ClusterDeploymentCustomization, 'deleted', the.namespace)).toBeUndefined()
+  })
+})
+
+test('POOL-51: a filled pool notices that its pull secret was deleted, and that it is back', async () => {
+  await using the = await poolWorld()
+  const secret = { metadata: { name: 'pull', namespace: the.namespace }, stringData: { '.dockerconfigjson': '{}' } }
+  await the.plane.rest('POST', `/api/v1/namespaces/${the.namespace}/secrets`, secret)
+  await the.start({ clock: hurriedClock() })
+  await the.pool('filled', { pullSecretRef: { name: 'pull' } })
+  await eventually(async () => expect((await the.get.pool('filled')).status).toMatchObject({ standby: 1 }))
+  const dependencies = async () =>
+    findCondition((await the.get.pool('filled')).status?.conditions, 'MissingDependencies')
+  await eventually(async () => expect(await dependencies()).toMatchObject({ status: 'False' }))
+
+  await the.api.delete(Secret, 'pull', the.namespace)
+  await eventually(
+    async () => expect(await dependencies()).toMatchObject({ status: 'True', message: 'pull secret: pull' }),
+    LONG,
+  )
+  expect((await the.get.pool('filled')).status).toMatchObject({ standby: 1 })
+  await the.plane.rest('POST', `/api/v1/namespaces/${the.namespace}/secrets`, secret)
+  await eventually(async () => expect(await dependencies()).toMatchObject({ status: 'False' }), LONG)
+})

@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { serve } from '../hyperfleet-api/support.ts'
+import { muster } from './run.ts'
+
+const entities = [{ kind: 'Cluster', plural: 'clusters', required_adapters: ['dns'] }]
+
+test('muster why prints what a deletion waits for, by name and by id', async () => {
+  const api = await serve({ entities })
+  const { id } = await api.cluster('boston')
+  await api.report(`/clusters/${id}`, { adapter: 'dns' })
+  const why = (resource: string, ...more: readonly string[]) =>
+    muster(['why', resource, `--api-url=${api.url}`, ...more])
+  expect(await why('clusters/boston')).toMatchObject({ code: 0 })
+  await api.call('DELETE', `/clusters/${id}`)
+  const waiting = await why('Cluster/boston')
+  expect(waiting.code).toBe(1)
+  expect(waiting.output).toContain(`Cluster boston (${id}), generation 2: Deleting since `)
+  expect(waiting.output).toContain('waits for\n  adapter dns: its last report is of generation 1, not of 2\n')
+  const json = JSON.parse((await why(`clusters/${id}`, '--output=json')).output) as { id: string }
+  expect(json.id).toBe(id)
+})
+
+test('muster why says what it can’t find, and what it can’t mean', async () => {
+  const api = await serve({ entities })
+  const missing = await muster(['why', 'clusters/none', `--api-url=${api.url}`])
+  expect(missing).toEqual({ code: 1, output: "muster: the API has no clusters with name='none'" })
+  const unclear = await muster(['why', 'boston'])
+  expect(unclear).toEqual({
+    code: 2,
+    output: 'muster: resource: "boston" is none: write KIND/NAME, such as clusters/boston',
+  })
+})
+
+// SENTINEL-39
+test('muster sentinel preview says what a spec gains and loses, and 1 that there is a gap', async () => {
+  const api = await serve({ entities })
+  const eu = (await api.cluster('one', { region: 'eu' })).id
+  const us = (await api.cluster('two', { region: 'us' })).id
+  const folder = await temporaryFolder('sentinel-preview')
+  const write = async (name: string, region: string) => {
+    const file = join(folder, `${name}.yaml`)
+    await writeFile(
+      file,
+      `apiVersion: hyperfleet.redhat.com/v1alpha1
+kind: SentinelConfig
+metadata: { name: shard }
+spec:
+  resourceType: clusters
+  hyperfleetAPI: { url: "${api.url}" }
+  shardSelector: { matchLabels: { region: ${region} } }
+`,
+    )
+    return file
+  }
+  const [current, next] = [await write('current', 'eu'), await write('next', 'us')]
+  const { code, output } = await muster(['sentinel', 'preview', next, '--current', current])
+  expect({ code, output: output.replaceAll(eu, 'EU').replaceAll(us, 'US') }).toEqual({
+    code: 1,
+    output: `shard
+  selects 1 clusters (region=us): 0 ready, 1 not ready
+  pulses a minute without reports: 6, now 6
+  gains 1: US
+  loses 1: EU
+  overlaps: none
+  gaps: 1: EU selected by no SentinelConfig`,
+  })
+  expect((await muster(['sentinel', 'preview', join(folder, 'none.yaml')])).code).toBe(2)
+})

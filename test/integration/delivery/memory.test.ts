@@ -1,0 +1,91 @@
+/** Containers live within their memory limits under load: the shipped program with its manifest's flags, limited as kubelet does it. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { load as parse } from 'js-yaml'
+import { expect, test } from 'vitest'
+import { CHECKOUT } from '#hack/image/dockerfile.ts'
+import { postgresMissing } from '#hack/postgres/missing.ts'
+import { fanOut } from '#test/bench/api/fan-out.ts'
+import { createFleet } from '#test/bench/api/fleet.ts'
+import { onPostgres } from '#test/bench/api/ground.ts'
+import { IN_FLIGHT } from '#test/bench/api/load.ts'
+import { OPERATIONS } from '#test/bench/api/operations.ts'
+import { inParallel, upTo } from '#test/bench/in-parallel.ts'
+import { memoryLimit, memoryLimitMissing } from '#test/harness/memory-limit.ts'
+import type { Manifest } from './rules/manifest.ts'
+import { type Container, running } from './rules/workload.ts'
+
+/** The API's, with its environment: only what is said of Node.js and its memory. */
+const container = (): { readonly limit: number; readonly env: Readonly<Record<string, string>> } => {
+  const manifest = parse(readFileSync(join(CHECKOUT, 'kustomize/base/api/deployment.yaml'), 'utf8')) as Manifest
+  const [one] = running([manifest])[0]?.workload.template.spec.containers ?? []
+  const { resources, env = [] } = one as Container & { env?: readonly { name: string; value: string }[] }
+  const [, mebibytes = ''] = /^(\d+)Mi$/.exec(resources?.limits?.memory ?? '') ?? []
+  const ofMemory = env
+    .filter(({ name }) => /^(NODE_OPTIONS|MALLOC_)/.test(name))
+    .map(({ name, value }) => [name, value])
+  return { limit: Number(mebibytes) * 2 ** 20, env: { NODE_OPTIONS: '', ...Object.fromEntries(ofMemory) } }
+}
+
+const CLUSTERS = 20_000
+
+/** A cluster that the API has made, so many times, under other names: through the API it would take minutes. */
+const COPIES = (table: string, columns: string, copied: string) =>
+  `insert into ${table} (${columns}) select ${copied} from ${table} t, one, generate_series(1, ${CLUSTERS}) n where `
+
+const SEED = [
+  `create temporary table one as select id, name from resources where kind = 'Cluster' order by id limit 1`,
+  `create function other(text, bigint) returns text language sql immutable as $$ select left($1, length($1) - 5) || lpad($2::text, 5, '0') $$`,
+  `${COPIES(
+    'resources',
+    'id, kind, name, href, generation, created_time, updated_time, created_by, updated_by, tenancy, document, event_count',
+    `other(t.id, n), kind, 'copy-' || n, replace(href, t.id, other(t.id, n)), generation, created_time, updated_time,
+     created_by, updated_by, tenancy, replace(replace(document, t.id, other(t.id, n)), '"' || t.name || '"', '"copy-' || n || '"'), event_count`,
+  )} t.id = one.id`,
+  `${COPIES('resource_labels', 'resource_id, kind, key, value', 'other(resource_id, n), kind, key, value')} resource_id = one.id`,
+  `${COPIES(
+    'resource_conditions',
+    'resource_id, kind, type, status, observed_generation, last_updated_time, last_transition_time',
+    'other(resource_id, n), kind, type, status, observed_generation, last_updated_time, last_transition_time',
+  )} resource_id = one.id`,
+  `${COPIES('adapter_statuses', 'resource_id, adapter, document', 'other(resource_id, n), adapter, document')} resource_id = one.id`,
+]
+
+/** Of each operation: as the bench, which measures each for some seconds, but by number, so that a busy machine does the same work. */
+const REQUESTS = 800
+
+// GITOPS-20
+test('the API with 20,000 clusters, under the load of its bench, stays within its memory limit', {
+  timeout: 600_000,
+}, async ({ skip }) => {
+  const missing = memoryLimitMissing() ?? postgresMissing()
+  if (missing !== undefined) skip(missing)
+  const { limit, env } = container()
+  const group = await memoryLimit(limit)
+  await using ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix })
+  const fleet = createFleet(ground.load, { say: () => undefined })
+  await fleet.growTo(20)
+  for (const statement of SEED) await ground.client.query(statement)
+  await ground.vacuum()
+
+  for (const operation of OPERATIONS)
+    await inParallel(upTo(REQUESTS), IN_FLIGHT, (n) => ground.load.send(operation.call(n, fleet)))
+  const { total } = (await ground.load.request({ method: 'GET', path: '/clusters' })) as { total: number }
+  expect(total).toBeGreaterThan(CLUSTERS)
+  await fanOut(ground, fleet)
+
+  expect(await group.kills()).toBe(0)
+  // It was in it.
+  expect(await group.peak()).toBeGreaterThan(64 * 2 ** 20)
+})
+
+test('a process that needs more than its limit is killed, and that is seen', async ({ skip }) => {
+  const missing = memoryLimitMissing()
+  if (missing !== undefined) skip(missing)
+  const group = await memoryLimit(64 * 2 ** 20)
+  const [command, ...args] = [...group.prefix, process.execPath, '--eval', 'Buffer.alloc(200 * 2 ** 20, 1)']
+  await expect(promisify(execFile)(command, args)).rejects.toMatchObject({ signal: 'SIGKILL' })
+  expect(await group.kills()).toBe(1)
+})

@@ -1,0 +1,58 @@
+/** `muster fleet drill`: what a release would do, told before it does. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { drill } from '#cmd/fleet/drill.ts'
+import { type FleetWorld, fleetWorld, scoreOf } from './world.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+let world: FleetWorld
+
+beforeEach(async () => {
+  world = await fleetWorld()
+})
+
+afterEach(async () => {
+  await world?.[Symbol.asyncDispose]()
+})
+
+const drilled = async () => {
+  const { text, isChanging } = await drill({
+    natsUrl: world.nats.url,
+    natsCredentials: undefined,
+    namespace: world.namespace,
+    output: 'json',
+    kubeconfig: await world.kubeconfig(),
+    context: undefined,
+  })
+  return { ...JSON.parse(text), isChanging }
+}
+
+// FLEET-66
+test('upgrade_gate: a fleet that is as it should be is told to stay as it is, and every difference is named without being made', async () => {
+  const operator = await world.operator()
+  await world.until(() => expect(operator.view.recovery().phase).toBe('Converged'))
+  const machines = [await world.device('a', { ring: 'x' }), await world.device('b', { ring: 'x' })] as const
+  await world.deploy('web', { targetSelector: { matchLabels: { ring: 'x', world: world.namespace } } })
+  await world.deploy('all')
+  for (const machine of machines) {
+    await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1, all: 1 }))
+    await machine.say('web')
+  }
+  await operator.stop()
+  const nothing = { revisions: [], puts: [], deletes: [], later: [], problems: [] }
+  expect(await drilled()).toEqual({ ...nothing, isChanging: false })
+
+  const revision = await world.revision('fleet-desired')
+  await world.change('web', { spec: { targetSelector: { matchLabels: { ring: 'y' } } } })
+  await world.change('all', { spec: { score: scoreOf('next') } })
+  const [a, b] = machines.map(({ name }) => name)
+  await world.bucket('fleet-desired', (kv) => kv.delete(`${b}.${world.namespace}.all`))
+  expect(await drilled()).toEqual({
+    ...nothing,
+    revisions: [expect.stringMatching(new RegExp(`^${world.namespace}/all-.*@2$`))],
+    puts: [`${b}.${world.namespace}.all`],
+    deletes: [a, b].map((name) => ({ key: `${name}.${world.namespace}.web`, reason: 'NotMatched' })),
+    isChanging: true,
+  })
+  expect(await world.revision('fleet-desired')).toBe(revision + 1)
+})

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { findPostgres } from '#hack/postgres/find.ts'
+import { postgresMissing, startMuster } from '#test/harness/index.ts'
+import { SKEW_VARIABLE } from '#test/harness/skewed-clock.ts'
+import { freshPostgres, type Json, requestTo } from './support.ts'
+
+const HOUR_MS = 3_600_000
+const NOWHERE = ['--bind-address=127.0.0.1:0', '--metrics-bind-address=0', '--health-probe-bind-address=0']
+
+/** A replica whose machine's clock is off. */
+const replica = async (databaseUrl: string, skew: number) => {
+  const preload = join(import.meta.dirname, '../../harness/skewed-clock.ts')
+  const api = await startMuster(['api', ...NOWHERE, `--database-url=${databaseUrl}`], {
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`,
+    [SKEW_VARIABLE]: String(skew),
+  })
+  onTestFinished(() => api.stop().then(() => undefined))
+  const { url, time } = await api.line('the HyperFleet API is serving')
+  const call = requestTo(`${String(url)}/api/hyperfleet/v1`)
+  const path = '/events/consumers/dns'
+  return {
+    /** What its log says of the time. */
+    clock: Date.parse(time),
+    call,
+    post: (id: string, reason: string) => call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason }),
+    claim: async (body: object = {}): Promise<Json[]> =>
+      (await call('POST', `${path}/claims`, { visibility: '10m', ...body })).body.items,
+    extend: async (receipt: string) => (await call('PATCH', `${path}/claims/${receipt}`, { visibility: '20m' })).status,
+    acknowledge: async (receipt: string) => (await call('DELETE', `${path}/claims/${receipt}`)).status,
+  }
+}
+
+describe.skipIf(findPostgres() === undefined)(`replicas whose clocks are hours apart ${postgresMissing()}`, () => {
+  // API-75
+  test('hand out no event that another holds, take each other’s receipts, and deliver again when the time is over', async () => {
+    const { databaseUrl } = await freshPostgres()
+    const [right, ahead, behind] = [
+      await replica(databaseUrl, 0),
+      await replica(databaseUrl, HOUR_MS),
+      await replica(databaseUrl, -HOUR_MS),
+    ]
+    expect(ahead.clock - right.clock).toBeGreaterThan(HOUR_MS / 2)
+    expect(right.clock - behind.clock).toBeGreaterThan(HOUR_MS / 2)
+    await right.call('PUT', '/events/consumers/dns', { resourceType: 'clusters', maxDeliveries: 3 })
+    const { id } = (await right.call('POST', '/clusters', { name: 'one', spec: {} })).body
+    const all = [right, ahead, behind]
+    for (const claimer of all) {
+      const poster = all[(all.indexOf(claimer) + 1) % 3] as typeof right
+      await poster.post(id, 'Held')
+      const [held] = await claimer.claim()
+      expect(held).toMatchObject({ deliveries: 1, event: { data: { reason: 'Held' } } })
+      for (const other of all) expect(await other.claim()).toEqual([])
+      for (const other of all) expect(await other.extend(held.receipt)).toBe(204)
+      expect(await poster.acknowledge(held.receipt)).toBe(204)
+    }
+    for (const claimer of all) {
+      await claimer.post(id, 'Short')
+      const [short] = await claimer.claim({ visibility: '1s' })
+      const other = all[(all.indexOf(claimer) + 1) % 3] as typeof right
+      const [again] = await other.claim({ wait: '30s' })
+      expect(again).toMatchObject({ deliveries: 2, event: { id: short.event.id } })
+      expect(await claimer.acknowledge(short.receipt)).toBe(409)
+      expect(await claimer.acknowledge(again.receipt)).toBe(204)
+    }
+    expect((await right.call('GET', '/events/consumers/dns/dead-letters')).body.items).toEqual([])
+  })
+})
