@@ -36,6 +36,15 @@ const rules = async (command: string): Promise<string> =>
 const controlGroups = (): readonly string[] =>
   globSync('/sys/fs/cgroup/{*,*/*,*/*/*}/').filter((folder) => !/muster-docker-|libpod|user\.slice/.test(folder))
 
+/** Mount points but those of Podman's containers, which other tests may run meanwhile. */
+const mountPoints = (): readonly string[] =>
+  readFileSync('/proc/self/mountinfo', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((folder) => !/\/overlay(-containers)?(\/|$)|\/netns(\/|$)|libpod/.test(folder))
+    .toSorted()
+
 /** Name, hierarchy and whether it is on, of each controller: without how many groups it has. */
 const controllers = (): readonly string[] =>
   readFileSync('/proc/cgroups', 'utf8')
@@ -53,7 +62,7 @@ export const machine = async () => ({
   rules6: await rules('ip6tables-save'),
   links: (await output('ip', '-oneline', 'link')).replaceAll(/^\d+: /gm, ''),
   routes: await output('ip', 'route', 'show', 'table', 'all'),
-  mounts: readFileSync('/proc/self/mountinfo', 'utf8').split('\n').length,
+  mounts: mountPoints(),
   controlGroups: controlGroups(),
   controllers: controllers(),
   modules: existsSync('/proc/modules') ? readFileSync('/proc/modules', 'utf8').match(/^\w+/gm) : undefined,
