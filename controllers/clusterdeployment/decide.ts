@@ -155,7 +155,7 @@ const decideDeletedElsewhere = (deployment: ClusterDeployment, record: ClusterRe
     step: NOTHING,
     kstatus: reconciling(
       'DeletedElsewhere',
-      `somebody deletes cluster ${record.id} in the HyperFleet API; ${then}. ${progress}`.trimEnd(),
+      `cluster ${record.id} is being deleted in the HyperFleet API; ${then}. ${progress}`.trimEnd(),
     ),
   }
 }

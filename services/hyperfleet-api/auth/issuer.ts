@@ -40,7 +40,7 @@ const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles }: IssuerSetti
   if ('url' in keys && !isSafeKeyUrl(keys.url))
     throw new IssuerSettingsError(`${keys.url}: keys come over https, or over http from this machine only`)
   if (rolesClaim === undefined && mappings.length === 0 && defaultRoles.length === 0)
-    throw new IssuerSettingsError('nobody would have a role: name a claim with roles, a mapping, or default roles')
+    throw new IssuerSettingsError('no caller would have a role: name a claim with roles, a mapping, or default roles')
 }
 
 const isSafeKeyUrl = (url: string): boolean => {

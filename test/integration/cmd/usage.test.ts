@@ -155,7 +155,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
     [
       'an issuer of whose callers nobody may do anything',
       ['--auth-issuer=https://sso.example.com', '--auth-jwks-url=https://sso.example.com/keys'],
-      '--auth-issuer: nobody would have a role: name a claim with roles, a mapping, or default roles',
+      '--auth-issuer: no caller would have a role: name a claim with roles, a mapping, or default roles',
     ],
     [
       'keys over a network that anybody may change',

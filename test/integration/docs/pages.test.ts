@@ -60,7 +60,7 @@ describe('commands', () => {
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
         "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
-        "docs/image.md: git checkout v0.1.0: it needs an image that somebody else has built",
+        "docs/image.md: git checkout v0.1.0: it needs an image built by others",
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
         "docs/upgrade.md: npm run release:crds: it changes the checkout; its parts are tested in hack/compatibility",
