@@ -11,16 +11,26 @@ const ROLES = ['reader', 'editor', 'adapter', 'admin'] as const satisfies readon
 
 const role = oneOf(...ROLES)
 
-/** `alice@example.com=editor,group:operators=adapter+admin`. A subject may have `=` in it. */
-const mappings = (text: string): readonly RoleMapping[] =>
-  text.split(',').map((entry) => {
-    const at = entry.lastIndexOf('=')
-    const [name, names] = [entry.slice(0, at).trim(), entry.slice(at + 1)]
-    if (at < 1 || name === '')
-      throw new Error(`${JSON.stringify(entry)} is no mapping: write SUBJECT=ROLE or group:NAME=ROLE+ROLE`)
-    const roles = names.split('+').map((each) => role(each.trim()))
-    return name.startsWith('group:') ? { group: name.slice('group:'.length), roles } : { subject: name, roles }
-  })
+/** How a flag says what subjects and groups have: `alice@example.com=editor,group:operators=adapter+admin`. A subject may have `=` in it. */
+const mappings =
+  (word: string, grant: (names: readonly string[]) => Omit<RoleMapping, 'subject' | 'group'>) =>
+  (text: string): readonly RoleMapping[] =>
+    (text === '' ? [] : text.split(',')).map((entry) => {
+      const at = entry.lastIndexOf('=')
+      const [name, names] = [entry.slice(0, at).trim(), entry.slice(at + 1).split('+')]
+      if (at < 1 || name === '')
+        throw new Error(`${JSON.stringify(entry)} is no mapping: write SUBJECT=${word} or group:NAME=${word}+${word}`)
+      const granted = grant(names.map((each) => each.trim()))
+      return name.startsWith('group:')
+        ? { group: name.slice('group:'.length), ...granted }
+        : { subject: name, ...granted }
+    })
+
+/** An adapter or a consumer group, or how it begins. */
+const boundName = (text: string): string => {
+  if (/^[^*]+\*?$|^\*$/.test(text)) return text
+  throw new Error(`${JSON.stringify(text)} is no name: write it whole, or its beginning and a * at the end`)
+}
 
 /** Flags for one issuer of tokens; several, each with mappings of its own, are for the configuration file. */
 export const authFlags = {
@@ -39,7 +49,19 @@ export const authFlags = {
   authRoles: flag(
     'MAPPING',
     `roles of subjects and groups: SUBJECT=ROLE or group:NAME=ROLE+ROLE, separated by commas (roles: ${ROLES.join(', ')})`,
-    (text) => (text === '' ? [] : mappings(text)),
+    mappings('ROLE', (names) => ({ roles: names.map((name) => role(name)) })),
+    '',
+  ),
+  authAdapters: flag(
+    'MAPPING',
+    'which adapters a subject or group with the role adapter may report for: SUBJECT=ADAPTER or group:NAME=ADAPTER+ADAPTER, separated by commas; cluster-* is every one that begins so',
+    mappings('ADAPTER', (names) => ({ roles: [], adapters: names.map(boundName) })),
+    '',
+  ),
+  authConsumers: flag(
+    'MAPPING',
+    'which consumer groups of events they may use, written in the same way',
+    mappings('GROUP', (names) => ({ roles: [], consumers: names.map(boundName) })),
     '',
   ),
   authDefaultRoles: flag(
@@ -57,13 +79,14 @@ const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 /** The issuer that the flags name, if any. @throws UsageError */
 export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
-  const { authIssuer, authKubernetes, authAudience, authIdentityClaim, authRolesClaim, authRoles } = options
+  const { authIssuer, authKubernetes, authAudience, authIdentityClaim, authRolesClaim } = options
+  const mappings = [...options.authRoles, ...options.authAdapters, ...options.authConsumers]
   const rules = {
     audiences: [authAudience],
     identityClaim: authIdentityClaim,
     rolesClaim: authRolesClaim,
     groupsClaim: 'groups',
-    mappings: authRoles,
+    mappings,
     defaultRoles: options.authDefaultRoles,
   }
   if (authKubernetes && authIssuer !== undefined)
@@ -77,7 +100,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   const needless = (['authJwksUrl', 'authJwksFile', 'authRolesClaim'] as const).find(
     (name) => options[name] !== undefined,
   )
-  if (needless !== undefined || authRoles.length > 0)
+  if (needless !== undefined || mappings.length > 0)
     throw new UsageError('--auth-issuer: the other --auth flags need it, or --auth-kubernetes')
   return []
 }

@@ -17,10 +17,14 @@ export const apiArgs = async (
   storage,
   `--config=${KINDS}`,
   ...(await authArgs(cluster, scratch, namespace, {
-    [SENTINELS.account]: 'adapter',
-    [ADAPTERS.account]: 'adapter',
-    [CLUSTERS.account]: 'editor',
-    [DEVELOPER]: 'admin',
+    roles: {
+      [SENTINELS.account]: 'adapter',
+      [ADAPTERS.account]: 'adapter',
+      [CLUSTERS.account]: 'editor',
+      [DEVELOPER]: 'admin',
+    },
+    adapters: { [ADAPTERS.account]: '*' },
+    consumers: { [ADAPTERS.account]: `${namespace}-*` },
   })),
   ...(natsUrl === undefined ? [] : [`--nats-url=${natsUrl}`]),
 ]

@@ -19,21 +19,22 @@ export const hyperfleetToken = (cluster: Cluster, account: string, namespace: st
 /**
  * The flags with which an API outside of the cluster knows its service accounts, as `--auth-kubernetes` does within.
  * @param folder where the cluster's public keys are put
- * @param roles role by ServiceAccount
+ * @param granted by ServiceAccount: a role, adapters, consumer groups
  */
 export const authArgs = async (
   { kubectl }: Cluster,
   folder: string,
   namespace: string,
-  roles: Readonly<Record<string, string>>,
+  granted: Readonly<Record<'roles' | 'adapters' | 'consumers', Readonly<Record<string, string>>>>,
 ): Promise<readonly string[]> => {
   const { issuer } = JSON.parse(await kubectl(['get', '--raw', '/.well-known/openid-configuration'])) as {
     issuer: string
   }
   const keys = join(folder, 'jwks.json')
   await writeFile(keys, await kubectl(['get', '--raw', '/openid/v1/jwks']))
-  const mapping = Object.entries(roles).map(
-    ([account, role]) => `system:serviceaccount:${namespace}:${account}=${role}`,
-  )
-  return [`--auth-issuer=${issuer}`, `--auth-jwks-file=${keys}`, `--auth-roles=${mapping.join(',')}`]
+  const mappings = Object.entries(granted).map(([what, byAccount]) => {
+    const entries = Object.entries(byAccount)
+    return `--auth-${what}=${entries.map(([account, name]) => `system:serviceaccount:${namespace}:${account}=${name}`).join(',')}`
+  })
+  return [`--auth-issuer=${issuer}`, `--auth-jwks-file=${keys}`, ...mappings]
 }

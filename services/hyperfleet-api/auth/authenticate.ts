@@ -1,19 +1,20 @@
 import { decodeJwt } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../problems/problem.ts'
-import { checkIdentity, readIdentity, readRoles } from './claims.ts'
+import { checkIdentity, type Grants, readGrants, readIdentity } from './claims.ts'
 import { type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
 import { KeysUnavailable } from './keys.ts'
-import { ROLES, type Role } from './role.ts'
+import { ROLES } from './role.ts'
 import type { Headers } from './tenancy.ts'
 
 /** A caller that has shown a good token. */
-export interface Principal {
+export interface Principal extends Grants {
   /** Stamped on what they write. */
   readonly identity: { readonly identity: string } | { readonly missing: string }
   /** Tells callers apart, also those of different issuers with one name. */
   readonly key: string
-  readonly roles: readonly Role[]
+  /** The token's own word for the caller, whatever a gateway's header says. */
+  readonly subject: string
 }
 
 export interface Authenticator {
@@ -71,6 +72,6 @@ const buildPrincipal = (
     typeof fromHeader === 'string' && fromHeader !== ''
       ? checkIdentity(fromHeader, `the header ${settings.identityHeader}`, settings.identityPattern)
       : fromToken
-  const caller = 'identity' in fromToken ? fromToken.identity : String(claims.sub)
-  return { identity, key: `${name} ${caller}`, roles: readRoles(claims, fromToken, settings, ROLES) }
+  const subject = 'identity' in fromToken ? fromToken.identity : String(claims.sub)
+  return { identity, key: `${name} ${subject}`, subject, ...readGrants(claims, fromToken, settings, ROLES) }
 }

@@ -1,10 +1,11 @@
+import type { BoundNames } from './bound-names.ts'
 import type { Role } from './role.ts'
 
 /** The payload of a token. RFC 7519, section 4. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Gives roles to whom it names. */
-export interface RoleMapping {
+/** Gives roles, and names to act for, to whom it names. */
+export interface RoleMapping extends Partial<BoundNames> {
   /** The `sub` of a token, or the caller's identity. */
   readonly subject?: string | undefined
   /** One of the groups of a token. */
@@ -56,8 +57,13 @@ export const checkIdentity = (value: string, where: string, pattern?: RegExp): I
 const hasEmail = ({ email, email_verified }: Claims): boolean =>
   typeof email === 'string' && email !== '' && email_verified !== false
 
-/** Every role that the token, the mapping and the issuer's default give. */
-export const readRoles = (claims: Claims, identity: Identity, rules: RoleRules, known: readonly Role[]): Role[] => {
+/** What a caller may do, and in whose name. */
+export interface Grants extends BoundNames {
+  readonly roles: readonly Role[]
+}
+
+/** Every role that the token, the mapping and the issuer's default give, and every name that the mapping gives. */
+export const readGrants = (claims: Claims, identity: Identity, rules: RoleRules, known: readonly Role[]): Grants => {
   const { rolesClaim, groupsClaim, mappings, defaultRoles } = rules
   const named = rolesClaim === undefined ? [] : readNames(claims, rolesClaim)
   const groups = readNames(claims, groupsClaim)
@@ -66,9 +72,13 @@ export const readRoles = (claims: Claims, identity: Identity, rules: RoleRules, 
     ({ subject, group }) =>
       (subject !== undefined && subjects.includes(subject)) || (group !== undefined && groups.includes(group)),
   )
-  return known.filter(
-    (role) => defaultRoles.includes(role) || named.includes(role) || mapped.some(({ roles }) => roles.includes(role)),
-  )
+  return {
+    roles: known.filter(
+      (role) => defaultRoles.includes(role) || named.includes(role) || mapped.some(({ roles }) => roles.includes(role)),
+    ),
+    adapters: mapped.flatMap(({ adapters = [] }) => adapters),
+    consumers: mapped.flatMap(({ consumers = [] }) => consumers),
+  }
 }
 
 /** A claim by its whole name, which may have dots in it, or by its path. */

@@ -39,7 +39,7 @@ export class IssuerSettingsError extends errorOf<ApiErrors>('IssuerSettingsError
 const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles }: IssuerSettings): void => {
   if ('url' in keys && !isSafeKeyUrl(keys.url))
     throw new IssuerSettingsError(`${keys.url}: keys come over https, or over http from this machine only`)
-  if (rolesClaim === undefined && mappings.length === 0 && defaultRoles.length === 0)
+  if (rolesClaim === undefined && mappings.every(({ roles }) => roles.length === 0) && defaultRoles.length === 0)
     throw new IssuerSettingsError('no caller would have a role: name a claim with roles, a mapping, or default roles')
 }
 

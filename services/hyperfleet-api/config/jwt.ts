@@ -8,8 +8,17 @@ import { ConfigError } from './config-error.ts'
 const Text = Type.String({ minLength: 1 })
 const Roles = Type.Array(Type.Enum([...ROLES]), { minItems: 1 })
 
+const BoundName = Type.String({ pattern: '^([^*]+\\*?|\\*)$' })
+
 const RoleMapping = Type.Object(
-  { subject: Type.Optional(Text), group: Type.Optional(Text), roles: Roles },
+  {
+    subject: Type.Optional(Text),
+    group: Type.Optional(Text),
+    roles: Roles,
+    /** Adapters and consumer groups that the caller may act for; `dns`, or `dns-*` for all that begin so. */
+    adapters: Type.Optional(Type.Array(BoundName)),
+    consumers: Type.Optional(Type.Array(BoundName)),
+  },
   { additionalProperties: false },
 )
 

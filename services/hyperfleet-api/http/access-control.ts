@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../auth/authenticate.ts'
+import { type ActingName, isBoundTo } from '../auth/bound-names.ts'
+import type { Grants } from '../auth/claims.ts'
 import { permits, type Role, UNAUTHENTICATED_ROLES } from '../auth/role.ts'
 import { createStreamLimit } from '../auth/stream-limit.ts'
 import { readTenancy, type Tenancy, type TenantRules } from '../auth/tenancy.ts'
@@ -8,11 +10,12 @@ import { Problem } from '../problems/problem.ts'
 import type { Operation } from './operation.ts'
 
 /** The caller of a request, as far as the operations need to know. */
-export interface Caller {
+export interface Caller extends Grants {
   readonly identity: string
+  /** As the token names the caller; undefined when callers are not authenticated. */
+  readonly subject: string | undefined
   /** Tells callers apart; undefined when callers are not authenticated. */
   readonly key: string | undefined
-  readonly roles: readonly Role[]
   readonly tenancy: Tenancy | undefined
 }
 
@@ -32,6 +35,8 @@ export interface AccessControl {
   authenticate(operation: Operation, headers: IncomingHttpHeaders): Promise<Caller>
   /** Lets a caller in, as what they are to the operation. @throws Problem */
   authorize(operation: Operation, caller: Caller, headers: IncomingHttpHeaders): Caller
+  /** Lets a caller act for an adapter or a consumer group (API-80). @throws Problem */
+  authorizeName(caller: Caller, name: ActingName): void
   /** Takes a place for a stream; returns how to give it back. @throws Problem */
   openStream(caller: Caller): () => void
 }
@@ -40,15 +45,18 @@ export interface AccessControl {
 const ANONYMOUS = 'system@hyperfleet.local'
 const UNAUTHENTICATED: Caller = {
   identity: ANONYMOUS,
+  subject: undefined,
   key: undefined,
   roles: UNAUTHENTICATED_ROLES,
+  adapters: [],
+  consumers: [],
   tenancy: undefined,
 }
 /** Seconds after which a caller with too many streams may try again. */
 const STREAM_RETRY_SECONDS = 5
 
 /**
- *   request ─► token (401, 503) ─► pace (429) ─► role (403) ─► tenant (403) ─► operation
+ *   request ─► token (401, 503) ─► pace (429) ─► role (403) ─► tenant (403) ─► names acted for (403) ─► operation
  */
 export const createAccessControl = ({
   authenticator,
@@ -63,11 +71,11 @@ export const createAccessControl = ({
   return {
     authenticate: async (operation, headers) => {
       if (authenticator === undefined) return UNAUTHENTICATED
-      const { identity, key, roles } = await authenticator.authenticate(headers)
+      const { identity, ...principal } = await authenticator.authenticate(headers)
       const name = 'identity' in identity ? identity.identity : ANONYMOUS
       if ('missing' in identity && operation.method !== 'GET')
         throw new Problem('unauthenticated', `Unable to resolve caller identity: ${identity.missing}`)
-      return { identity: name, key, roles, tenancy: undefined }
+      return { ...principal, identity: name, tenancy: undefined }
     },
     authorize: (operation, caller, headers) => {
       if (caller.key !== undefined && rateLimiter !== undefined) {
@@ -88,6 +96,9 @@ export const createAccessControl = ({
         throw new Problem('forbidden', `this is for system identities only: send ${tenants.systemHeader}: true`)
       return { ...caller, tenancy }
     },
+    authorizeName: (caller, name) => {
+      if (!permits('admin', caller.roles) && !isBoundTo(caller, name)) throw unboundName(caller, name)
+    },
     openStream: ({ key }) => {
       if (key === undefined || streams === undefined) return () => {}
       const close = streams.open(key)
@@ -105,6 +116,13 @@ const missingRole = (needed: Role, { roles }: Caller): Problem =>
   new Problem(
     'forbidden',
     `this needs the role ${needed}, and you have ${roles.length === 0 ? 'none' : roles.join(', ')}`,
+  )
+
+const unboundName = ({ subject }: Caller, { kind, name }: ActingName): Problem =>
+  new Problem(
+    'unboundName',
+    `you may not act for the ${kind === 'adapter' ? 'adapter' : 'consumer group'} '${name}': an administrator of this API ` +
+      `binds it to you with --auth-${kind}s=${subject}=${name}, or with ${kind}s beside your roles in role_mappings`,
   )
 
 const tooManyRequests = (reason: string, seconds: number): Problem =>

@@ -20,7 +20,8 @@ export interface RouteOptions {
 /**
  * Serves an operation.
  *
- *   request ─► guard (401, 403, 429) ─► body read and checked (400) ─► operation, in a span ─► answer ─► audit log
+ *   request ─► guard (401, 403, 429) ─► body read and checked (400) ─► name that it acts for (403) ─► operation, in a span
+ *           ─► answer ─► audit log
  */
 export const addRoute = (
   app: FastifyInstance,
@@ -46,6 +47,11 @@ export const addRoute = (
       if (ignored.length > 0) reply.header('Muster-Ignored', ignored.join(','))
       if (body !== undefined && request.body === undefined)
         throw new Problem('malformed', 'the request has no body, send a JSON object')
+    },
+    preHandler: async (request) => {
+      const parameters = request.params as Record<string, unknown>
+      const name = operation.actsFor?.({ parameters, body: request.body })
+      if (name !== undefined) accessControl.authorizeName(requireCaller(request), name)
     },
     handler: async (request, reply) => {
       const caller = requireCaller(request)

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Static, TObject, TSchema } from 'typebox'
+import type { ActingName } from '../auth/bound-names.ts'
 import type { Role } from '../auth/role.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { Sink } from '../feed/watch.ts'
@@ -24,6 +25,8 @@ export interface Operation<
   readonly role: Role
   /** It keeps to `call.tenancy`. An operation that doesn't is for callers of the system only once there are tenants. */
   readonly tenants?: true
+  /** In whose name it acts: the caller must be bound to that (API-80). */
+  actsFor?(request: { readonly parameters: Static<Path>; readonly body: Static<Body> }): ActingName
   readonly parameters?: Path
   readonly query?: Query
   readonly body?: Body

@@ -75,6 +75,14 @@ export const PROBLEMS = {
     when: 'the caller lacks the role that `detail` names, or is of no tenant',
     remedy: 'ask for the role',
   },
+  unboundName: {
+    code: 'HYPERFLEET-AUZ-002',
+    status: 403,
+    slug: 'name-not-bound',
+    title: 'Name Not Bound',
+    when: 'the caller acts for an adapter or a consumer group that is not bound to it',
+    remedy: 'have the API started with the binding that `detail` writes out',
+  },
   tooManyRequests: {
     code: 'HYPERFLEET-LMT-001',
     status: 429,

@@ -172,6 +172,16 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
       ['--auth-roles=editor'],
       '--auth-roles: "editor" is no mapping: write SUBJECT=ROLE or group:NAME=ROLE+ROLE',
     ],
+    [
+      'an adapter’s name with a * in its middle',
+      ['--auth-adapters=dns=d*s'],
+      '--auth-adapters: "d*s" is no name: write it whole, or its beginning and a * at the end',
+    ],
+    [
+      'consumer groups without authentication',
+      ['--auth-consumers=dns=dns'],
+      '--auth-issuer: the other --auth flags need it, or --auth-kubernetes',
+    ],
     ['a certificate without its key', ['--tls-cert-file=tls.crt'], '--tls-cert-file: it needs --tls-key-file'],
     ['a rate that is no number', ['--rate-limit=fast'], '--rate-limit: "fast" is not a whole number from 0'],
   ])('an API with %s', async (_case, args, reason) => {

@@ -185,7 +185,8 @@ describe('roles', () => {
 
   // API-45
   test('every operation is refused to every role that it is not for, and says which one it needs', async () => {
-    const issuer = await testIssuer()
+    const everyName = [{ subject: 'somebody', roles: [], adapters: ['*'], consumers: ['*'] }]
+    const issuer = await testIssuer({ mappings: everyName })
     const api = await serve({ issuers: [issuer.settings] })
     const { paths } = (await api.call('GET', '/openapi')).body as {
       paths: Record<string, Record<string, { operationId: string; security?: { bearer: [Role] }[] }>>

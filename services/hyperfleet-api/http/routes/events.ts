@@ -23,6 +23,9 @@ const Name = Type.Object({
 const Receipt = Type.Object({ ...Name.properties, receipt: Type.String({ maxLength: 100 }) })
 const DeadEvent = Type.Object({ ...Name.properties, id: Type.String({ maxLength: 200 }) })
 
+const actsForGroup = ({ parameters: { name } }: { readonly parameters: Static<typeof Name> }) =>
+  ({ kind: 'consumer', name }) as const
+
 const MAX_SOURCE_CHARS = 256
 /** What `source` says when the caller names itself neither in the body nor in User-Agent; the Go service's. */
 const DEFAULT_SOURCE = 'hyperfleet-sentinel'
@@ -84,6 +87,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Makes or changes a consumer group',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Name,
     body: ConsumerSettings,
     responses: {
@@ -109,6 +113,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Forgets a consumer group and what it has not taken',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Name,
     responses: { 204: { description: 'Gone' } },
     handle: async ({ parameters: { name } }) => {
@@ -124,6 +129,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Takes events, waiting for some when there are none',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Name,
     body: ClaimSettings,
     responses: {
@@ -148,6 +154,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Acknowledges a claimed event',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Receipt,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
@@ -163,6 +170,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Keeps a claimed event hidden for longer, or gives it back with 0s',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Receipt,
     body: ReceiptPatch,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
@@ -178,6 +186,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Gives a claimed event up: it is a dead letter at once',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Receipt,
     responses: { 204: { description: 'It is a dead letter' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
@@ -193,6 +202,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Lists the oldest events that were delivered too often, or given up',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: Name,
     responses: {
       200: { description: 'At most 100', schema: Type.Object({ items: Type.Array(Type.Ref('DeadLetter')) }) },
@@ -209,6 +219,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Delivers a dead letter again',
     tag: TAG,
     role: 'adapter',
+    actsFor: actsForGroup,
     parameters: DeadEvent,
     responses: { 204: { description: 'It waits to be claimed' } },
     handle: async ({ parameters: { name, id } }) => {

@@ -45,6 +45,7 @@ export const statusOperations = (service: Service, place: Collection): Operation
         id: `${method.toLowerCase()}Status${place.suffix}`,
         summary: 'Reports what an adapter observed',
         role: 'adapter',
+        actsFor: ({ body }) => ({ kind: 'adapter', name: body.adapter }),
         body: AdapterReport,
         responses: {
           201: { description: 'Stored', schema: Type.Ref('AdapterStatus') },
@@ -70,6 +71,7 @@ export const statusOperations = (service: Service, place: Collection): Operation
       id: `retireAdapter${place.suffix}`,
       summary: 'Forgets what a retired adapter said, so that nothing waits for it',
       role: 'admin',
+      actsFor: ({ parameters: { adapter } }) => ({ kind: 'adapter', name: adapter }),
       responses: {
         204: { description: 'Forgotten; the resource is gone too when its deletion waited for this adapter alone' },
         409: { description: 'The adapter is required' },
