@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
-import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf } from '#operator/flags/values.ts'
+import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
 import { CONTROLLERS, controllerFlags } from './controllers.ts'
@@ -32,6 +32,12 @@ export const managerFlags = {
   leaderElect: toggle('work only while holding a lease, so that further replicas stand by'),
   webhookBindAddress: flag('ADDRESS', 'where the webhooks of --deny-… are served', listenAddress, ':9443'),
   webhookHost: optional('HOST', 'how the API server reaches the webhooks (default: their Services’ names)', nonEmpty),
+  hyperfleetApiUrl: flag(
+    'URL',
+    'the HyperFleet API, without a path: that of ClusterDeployments, of SentinelConfigs and AdapterTasks that name none, and the only one that gets the token',
+    urlOf('http', 'https'),
+    'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
+  ),
   hyperfleetApiTokenFile: optional(
     'FILE',
     'file with the bearer token for the HyperFleet API, read for every request',

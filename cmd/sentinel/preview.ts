@@ -24,12 +24,12 @@ export const previewSentinels = async (
   const previews: ConfigPreview[] = []
   for (const config of changed) {
     try {
-      const { url, resourceType, timeout } = parseSettings(config.spec)
+      const { url, resourceType, timeout } = parseSettings(config.spec, apiUrl)
       const from = { url: apiUrl ?? url, resourceType, timeout, tokenFile }
       const key = `${from.url} ${resourceType}`
       const resources = known.get(key) ?? readResources(from)
       known.set(key, resources)
-      previews.push(previewConfig(config, { present, changed }, await resources))
+      previews.push(previewConfig(config, { present, changed, defaultUrl: apiUrl }, await resources))
     } catch (error) {
       if (error instanceof SettingsError)
         throw new UsageError(`file: ${file}: ${config.metadata.name}: ${error.message}`, { cause: error })

@@ -1,19 +1,8 @@
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { flag } from '#operator/flags/flag.ts'
-import { urlOf } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
 import type { ClusterDeploymentDeps } from './index.ts'
-
-const flags = {
-  hyperfleetApiUrl: flag(
-    'URL',
-    'the HyperFleet API in which ClusterDeployments are registered, without a path',
-    urlOf('http', 'https'),
-    'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
-  ),
-}
 
 const rights: Rights = {
   account: 'hyperfleet-clusterdeployment',
@@ -36,7 +25,7 @@ const rights: Rights = {
 export const clusterDeploymentEntry = {
   name: 'clusterdeployment',
   kinds: [ClusterDeployment, ClusterDeploymentCustomization],
-  flags,
+  flags: {},
   rights,
   load: async (context: ClusterDeploymentDeps) => {
     const { clusterDeployment } = await import('./index.ts')

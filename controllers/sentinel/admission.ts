@@ -7,12 +7,13 @@ import { describeOverlap, otherShards, parseShard } from './sharding/ownership.t
 
 /** @throws PermanentError that names the other SentinelConfig and labels that both select */
 export const rejectOverlap =
-  (siblings: Index<string, SentinelConfig>) =>
+  (siblings: Index<string, SentinelConfig>, defaultUrl: string | undefined) =>
   ({ object, operation }: AdmissionContext<SentinelConfig>): void => {
     if (operation === 'DELETE') return
-    const claimant = parseShard(object)
+    const claimant = parseShard(object, defaultUrl)
     // An invalid spec is refused by the schema, or reported by the loop: it owns nothing.
-    const overlap = claimant && describeOverlap(claimant, otherShards(siblings.get(object.spec.resourceType), object))
+    const others = otherShards(siblings.get(object.spec.resourceType), object, defaultUrl)
+    const overlap = claimant && describeOverlap(claimant, others)
     if (overlap !== undefined)
       throw new PermanentError(`${overlap}: change a shardSelector so that no resource matches both`, {
         reason: 'SelectorsOverlap',

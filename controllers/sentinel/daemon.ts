@@ -22,7 +22,9 @@ export interface SentinelDaemonDeps {
   readonly version: string
   /** Of this process, for the leases of claimed slots. */
   readonly identity: string
-  /** File with the bearer token for the HyperFleet API. */
+  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
+  readonly hyperfleetApiUrl?: string | undefined
+  /** File with the bearer token for that API. */
   readonly hyperfleetApiTokenFile?: string | undefined
   /** Looks which other configs cover the same resources, and which resources none covers. */
   readonly check: OwnershipCheck
@@ -50,6 +52,7 @@ export const sentinelDaemon =
     const before = (await context.api.get(SentinelConfig, name, context.namespace))?.status
     const loop = new PulseLoop({
       spec: () => ({ spec: context.spec, generation: context.object.metadata.generation }),
+      defaultUrl: deps.hyperfleetApiUrl,
       watchedUntil: (shard) =>
         before?.shard === shard && before.lastPollTime !== undefined ? Date.parse(before.lastPollTime) : undefined,
       source: `hyperfleet-sentinel/${name}`,

@@ -27,7 +27,9 @@ export interface SentinelDeps {
   readonly identity: string
   /** The one SentinelConfig to work on; undefined: all. */
   readonly config?: string | undefined
-  /** File with the bearer token for the HyperFleet API, read for every request. */
+  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
+  readonly hyperfleetApiUrl?: string | undefined
+  /** File with the bearer token for that API, read for every request. */
   readonly hyperfleetApiTokenFile?: string | undefined
   /** Refuse a SentinelConfig whose shard overlaps another one's. Needs the admission webhook. */
   readonly denyOverlap?: boolean
@@ -39,7 +41,8 @@ export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
   const siblings = configs.index('resourceType', (config) => [[config.spec.resourceType, config]])
   const loops = new Map<string, PulseLoop>()
   const metrics = createMetrics(deps.registry)
-  const check = createOwnershipCheck({ loops, siblings, metrics, clock: deps.clock })
+  const { hyperfleetApiUrl: defaultUrl } = deps
+  const check = createOwnershipCheck({ loops, siblings, metrics, clock: deps.clock, defaultUrl })
   const ours = ({ metadata }: SentinelConfig) => deps.config === undefined || metadata.name === deps.config
   const run = sentinelDaemon({ ...deps, metrics, loops, check })
 
@@ -58,7 +61,7 @@ export const sentinel = (deps: SentinelDeps): Controller<SentinelConfig> => {
       reportMissingConfig(name, () => named.get(name).length > 0, metrics),
     )
   }
-  if (deps.denyOverlap) configs.on.validate('shard', rejectOverlap(siblings))
+  if (deps.denyOverlap) configs.on.validate('shard', rejectOverlap(siblings, defaultUrl))
 
   return configs
 }

@@ -107,6 +107,7 @@ export const shardMetrics = (metrics: Metrics, shard: string, resourceType: stri
       for (const ready_state of ['ready', 'not_ready']) metrics.resourcesSkipped.inc({ ...labels, ready_state }, 0)
       for (const operation of ['fetch_resources', 'create_event', 'config_load'])
         metrics.apiErrors.inc({ ...labels, operation }, 0)
+      metrics.reconcileDuration.zero(labels)
       metrics.pendingResources.set(labels, 0)
     },
     pulse(reason) {

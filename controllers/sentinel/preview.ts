@@ -25,22 +25,30 @@ export interface ConfigPreview {
   readonly gaps: readonly string[]
 }
 
+export interface ConfigsAround {
+  /** All configs of the namespace as they are. */
+  readonly present: readonly SentinelConfig[]
+  /** All configs that would be applied, also the one that is previewed. */
+  readonly changed: readonly SentinelConfig[]
+  /** Of the HyperFleet API, where a spec names none. */
+  readonly defaultUrl?: string | undefined
+}
+
 /**
- * @param config as it would be @param present all configs of the namespace as they are
- * @param changed all configs that would be applied, this one among them
+ * @param config as it would be
  * @param resources of its type @throws SettingsError
  */
 export const previewConfig = (
   config: SentinelConfig,
-  { present, changed }: { readonly present: readonly SentinelConfig[]; readonly changed: readonly SentinelConfig[] },
+  { present, changed, defaultUrl }: ConfigsAround,
   resources: readonly ResourceBody[],
 ): ConfigPreview => {
-  const settings = parseSettings(config.spec)
+  const settings = parseSettings(config.spec, defaultUrl)
   const before = present.find((one) => isSame(one, config))
-  const settingsBefore = before && parseShard(before)?.config
+  const settingsBefore = before && parseShard(before, defaultUrl)?.config
   const after = [...present.filter((one) => !changed.some((other) => isSame(one, other))), ...changed]
     .filter(({ metadata }) => metadata.namespace === config.metadata.namespace)
-    .map(parseShard)
+    .map((one) => parseShard(one, defaultUrl))
     .filter((shard): shard is Shard => shard !== undefined)
     .filter(({ config: { resourceType, url } }) => resourceType === settings.resourceType && url === settings.url)
   const selected = select(settings, resources)

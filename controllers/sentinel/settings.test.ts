@@ -18,6 +18,18 @@ test('a minimal spec gets the defaults', () => {
   })
 })
 
+test('SENTINEL-44: a spec without a URL gets the one of the manager, and its own wins', () => {
+  const { hyperfleetAPI: _, ...without } = spec()
+  expect(parseSettings(without, 'http://default:8000').url).toBe('http://default:8000/')
+  expect(parseSettings({ ...without, hyperfleetAPI: { timeout: '3s' } }, 'http://default:8000').url).toBe(
+    'http://default:8000/',
+  )
+  expect(parseSettings(spec(), 'http://default:8000').url).toBe('http://api:8080/')
+  expect(() => parseSettings(without)).toThrow(
+    'spec.hyperfleetAPI.url: is absent: write it, or start the manager with --hyperfleet-api-url',
+  )
+})
+
 describe('a spec that can’t be run is refused with its field and the mend', () => {
   test.for([
     [

@@ -38,13 +38,17 @@ export class SettingsError extends errorOf<SentinelErrors>('SettingsError') {
 /** Below, a loop would be a flood: 0s is the usual mistake. */
 const MIN_INTERVAL_MS = 100
 
-/** The API server checks most of this too, but an older CRD, or a CRD without defaults, must not break a running Sentinel. @throws SettingsError */
-export const parseSettings = (spec: SentinelConfigSpec): SentinelSettings => ({
+/**
+ * The API server checks most of this too, but an older CRD, or a CRD without defaults, must not break a running Sentinel.
+ * @param defaultUrl of the HyperFleet API, where the spec names none (SENTINEL-44)
+ * @throws SettingsError
+ */
+export const parseSettings = (spec: SentinelConfigSpec, defaultUrl?: string): SentinelSettings => ({
   resourceType: checkResourceType(spec.resourceType),
   backoff: parseBackoff(spec),
   selector: parseShardSelector(spec.shardSelector),
   autoShard: parseAutoShard(spec.autoShard),
-  url: parseUrl(spec.hyperfleetAPI?.url),
+  url: parseUrl(spec.hyperfleetAPI?.url ?? defaultUrl),
   timeout: parseInterval('hyperfleetAPI.timeout', spec.hyperfleetAPI?.timeout ?? SENTINEL_DEFAULTS.timeout),
   pollInterval: parseInterval('pollInterval', spec.pollInterval ?? SENTINEL_DEFAULTS.pollInterval),
 })
@@ -96,7 +100,9 @@ const checkResourceType = (text: string | undefined): string => {
 }
 
 const parseUrl = (text: string | undefined): string => {
-  const url = text === undefined ? null : URL.parse(text)
+  if (text === undefined)
+    throw new SettingsError('hyperfleetAPI.url', 'is absent: write it, or start the manager with --hyperfleet-api-url')
+  const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw new SettingsError(
       'hyperfleetAPI.url',

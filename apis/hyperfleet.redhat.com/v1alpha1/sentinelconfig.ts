@@ -64,7 +64,9 @@ const autoShard = () =>
 const hyperfleetAPI = () =>
   Type.Object(
     {
-      url: httpUrl({ description: 'HyperFleet API base URL' }),
+      url: Type.Optional(
+        httpUrl({ description: 'HyperFleet API base URL. Absent, it is the --hyperfleet-api-url of the manager.' }),
+      ),
       timeout: duration({
         description: 'How long one request to the HyperFleet API may take.',
         default: SENTINEL_DEFAULTS.timeout,
@@ -104,7 +106,7 @@ const spec = () =>
         }),
       ),
       autoShard: Type.Optional(autoShard()),
-      hyperfleetAPI: hyperfleetAPI(),
+      hyperfleetAPI: Type.Optional(hyperfleetAPI()),
       pollInterval: duration({
         description: 'How often to poll HyperFleet API',
         default: SENTINEL_DEFAULTS.pollInterval,

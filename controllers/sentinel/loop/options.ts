@@ -8,6 +8,8 @@ import type { SentinelSettings } from '../settings.ts'
 export interface LoopOptions {
   /** The spec as it is now, and its generation. */
   spec(): { readonly spec: SentinelConfigSpec; readonly generation: number | undefined }
+  /** Of the HyperFleet API, where the spec names none. */
+  readonly defaultUrl: string | undefined
   /** Until when an earlier Sentinel watched this shard (its text is given), in milliseconds since the epoch. */
   watchedUntil(shard: string): number | undefined
   /** Events that earlier Sentinels created for this object. */

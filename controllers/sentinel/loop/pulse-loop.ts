@@ -94,7 +94,7 @@ export class PulseLoop {
     this.#generation = generation
     this.#specReadAt = monotonic(this.#options.clock)
     try {
-      const settings = parseSettings(spec)
+      const settings = parseSettings(spec, this.#options.defaultUrl)
       this.#specProblem = undefined
       if (JSON.stringify(settings) !== JSON.stringify(this.#shard?.settings)) this.#apply(settings)
     } catch (error) {

@@ -15,6 +15,8 @@ export interface OwnershipDeps {
   readonly siblings: Index<string, SentinelConfig>
   readonly metrics: Metrics
   readonly clock: Clock
+  /** Of the HyperFleet API, where a spec names none. */
+  readonly defaultUrl: string | undefined
 }
 
 /** How often all resources are read to find those without an owner, in milliseconds, while no SentinelConfig changes. */
@@ -33,7 +35,13 @@ export type OwnershipCheck = (
   context: Pick<Context<SentinelConfig>, 'signal' | 'log'>,
 ) => Promise<void>
 
-export const createOwnershipCheck = ({ loops, siblings, metrics, clock }: OwnershipDeps): OwnershipCheck => {
+export const createOwnershipCheck = ({
+  loops,
+  siblings,
+  metrics,
+  clock,
+  defaultUrl,
+}: OwnershipDeps): OwnershipCheck => {
   const counted = new Map<string, PreviousCount>()
 
   const countUnownedAtMost = async (listing: Listing | undefined, claimants: readonly Shard[], signal: AbortSignal) => {
@@ -51,10 +59,10 @@ export const createOwnershipCheck = ({ loops, siblings, metrics, clock }: Owners
 
   return async (config, { signal, log }) => {
     const loop = loops.get(config.metadata.uid)
-    const claimant = parseShard(config)
+    const claimant = parseShard(config, defaultUrl)
     if (loop === undefined || claimant === undefined) return
     const { resourceType } = config.spec
-    const others = otherShards(siblings.get(resourceType), config)
+    const others = otherShards(siblings.get(resourceType), config, defaultUrl)
     let unowned: UnownedResources | undefined
     try {
       if (countsUnowned(claimant, others))

@@ -22,9 +22,9 @@ export interface OwnershipFindings {
 }
 
 /** Undefined for a spec that can't be run: it owns nothing. */
-export const parseShard = ({ metadata, spec }: SentinelConfig): Shard | undefined => {
+export const parseShard = ({ metadata, spec }: SentinelConfig, defaultUrl: string | undefined): Shard | undefined => {
   try {
-    return { name: metadata.name, config: parseSettings(spec) }
+    return { name: metadata.name, config: parseSettings(spec, defaultUrl) }
   } catch (error) {
     if (error instanceof SettingsError) return undefined
     throw error
@@ -32,10 +32,14 @@ export const parseShard = ({ metadata, spec }: SentinelConfig): Shard | undefine
 }
 
 /** The others of the same namespace. */
-export const otherShards = (configs: readonly SentinelConfig[], but: SentinelConfig): Shard[] =>
+export const otherShards = (
+  configs: readonly SentinelConfig[],
+  but: SentinelConfig,
+  defaultUrl: string | undefined,
+): Shard[] =>
   configs
     .filter(({ metadata: { namespace, name } }) => namespace === but.metadata.namespace && name !== but.metadata.name)
-    .map(parseShard)
+    .map((config) => parseShard(config, defaultUrl))
     .filter((claimant) => claimant !== undefined)
 
 /** A sentence that names all configs that may pulse the same resources, with labels that show it; undefined when none does. */

@@ -119,7 +119,7 @@ export const sentinel = page<SentinelDetail>({
     const { spec, status, metadata } = found
     return {
       ...rowOf(found),
-      api: spec.hyperfleetAPI.url,
+      api: spec.hyperfleetAPI?.url ?? 'the one of --hyperfleet-api-url',
       backoffNotReady: spec.backoffNotReady,
       backoffReady: spec.backoffReady,
       lastError: status?.lastError,

@@ -304,6 +304,24 @@ describe('configuration', () => {
   })
 
   // SENTINEL-29
+  // SENTINEL-44
+  test('without a URL the one of the manager is used; where there is none either, the condition says what to do', async () => {
+    await world.declare('all', { resourceType: 'clusters' })
+    const homeless = await world.start(clock)
+    const { status } = await world.until('all', 'InvalidSpec')
+    expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toBe(
+      'spec.hyperfleetAPI.url: is absent: write it, or start the manager with --hyperfleet-api-url; ' +
+        'nothing is pulsed until it is mended',
+    )
+    await homeless.stop()
+
+    await world.start(clock, { hyperfleetApiUrl: api.url })
+    const { spec } = await world.until('all', 'Watching')
+    expect(spec.hyperfleetAPI).toBeUndefined()
+    await api.create('one')
+    await api.expect('one New')
+  })
+
   test('an unknown resource type is told, and tried again', async () => {
     await declare('typo', { resourceType: 'clutsers' })
     await world.start(clock)
@@ -431,7 +449,7 @@ describe('failures', () => {
   // SENTINEL-15
   test('an event that the API refuses holds up no other, and is sent again', async () => {
     await declare('all')
-    const { registry } = await world.start(clock)
+    const { registry, lines } = await world.start(clock)
     await world.until('all', 'Watching')
     const refused = await reported('refused', 'True')
     api.fault = ({ method, body }) => (method === 'POST' && body.includes(refused) ? { status: 500 } : undefined)
@@ -445,9 +463,23 @@ describe('failures', () => {
         ),
       PATIENCE,
     )
+    // SENTINEL-40
+    expect(lines.filter((line) => line.startsWith('warn') && line.includes(refused))).not.toEqual([])
     api.fault = () => undefined
     await clock.advance('5s')
     await api.expect('refused SpecChanged')
+  })
+
+  // SENTINEL-40
+  test('of many events that the API refuses the first ten of a minute are logged, and each is counted', async () => {
+    await declare('all')
+    const { registry, lines } = await world.start(clock)
+    await world.until('all', 'Watching')
+    api.fault = ({ method, path }) => (method === 'POST' && path.endsWith('/events') ? { status: 500 } : undefined)
+    for (let number = 0; number < 15; number++) await api.create(`c${number}`)
+    const refusals = async () => Number(/create_event"} (\d+)/.exec(await registry.metrics())?.[1])
+    await vi.waitFor(async () => expect(await refusals()).toBe(15), PATIENCE)
+    expect(lines.filter((line) => line.startsWith('warn') && line.includes('/events: 500'))).toHaveLength(10)
   })
 })
 
@@ -474,6 +506,28 @@ describe('clocks', () => {
 })
 
 describe('metrics', () => {
+  // SENTINEL-43
+  test('with a stream the duration is how long changes waited for their pulses, and what was skipped is logged at debug', async () => {
+    await declare('all')
+    const { registry, lines } = await world.start(clock)
+    await world.until('all', 'Watching')
+    await reported('one', 'True')
+    const duration = async (part: 'count' | 'sum') =>
+      Number(new RegExp(`reconcile_duration_seconds_${part}{[^}]*} (\\S+)`).exec(await registry.metrics())?.[1])
+    expect(await duration('count')).toBe(0)
+    await clock.advance('5s')
+    await vi.waitFor(async () => expect(await duration('count')).toBe(1), PATIENCE)
+    const before = await duration('sum')
+    api.fault = ({ method, path }) => (method === 'POST' && path.endsWith('/events') ? 'hang' : undefined)
+    await api.create('two')
+    await vi.waitFor(() => expect(api.requests.at(-1)).toContain('POST'), PATIENCE)
+    await clock.advance('5s')
+    await vi.waitFor(async () => expect((await duration('sum')) - before).toBeCloseTo(5), PATIENCE)
+    const looked = lines.filter((line) => line.includes('looked at the shard'))
+    expect(looked.every((line) => line.startsWith('debug'))).toBe(true)
+    expect(looked.some((line) => line.includes('"skippedReady":1'))).toBe(true)
+  })
+
   // SENTINEL-30
   test('the six of SENTINEL-30 have their names and labels, and shard is never empty', async () => {
     await declare('all')

@@ -81,6 +81,34 @@ test('new, not ready, ready, changed and deleted resources are pulsed as against
   await vi.waitFor(() => expect(pulses()).toEqual(['a Deleting', 'a SpecChanged']), PATIENCE)
 })
 
+test('SENTINEL-7, SENTINEL-8: an API that has phases and no conditions is judged by the phase, and by its lastTransitionTime', async () => {
+  const phase = (id: string, name: string) =>
+    Object.assign(peer.get(id).status, { phase: name, lastTransitionTime: clock.now().toISOString() })
+  for (const id of ['ready', 'slow']) peer.create('clusters', { id, labels: EAST, adapters: false })
+  phase('ready', 'Ready')
+  phase('slow', 'Provisioning')
+  await declare('east')
+  await world.start(clock)
+  await world.until('east', 'Polling')
+  await vi.waitFor(() => expect(pulses()).toEqual(['ready New', 'slow New']), PATIENCE)
+  await vi.waitFor(
+    async () => expect((await world.config('east')).status).toMatchObject({ ready: 1, notReady: 1 }),
+    PATIENCE,
+  )
+  peer.events.length = 0
+  await poll()
+  expect(pulses()).toEqual([])
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(['slow NotReadyBackoffExpired']), PATIENCE)
+  await poll()
+  phase('ready', 'Degraded')
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toEqual(Array(2).fill('slow NotReadyBackoffExpired')), PATIENCE)
+  expect(pulses()).not.toContain('ready NotReadyBackoffExpired')
+  await poll()
+  await vi.waitFor(() => expect(pulses()).toContain('ready NotReadyBackoffExpired'), PATIENCE)
+})
+
 // SENTINEL-22
 test('a selector that the API ignores never widens the shard', async () => {
   peer.create('clusters', { id: 'ours', labels: EAST })

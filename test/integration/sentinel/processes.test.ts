@@ -1,5 +1,6 @@
 /** Two real managers as the Sentinel's ServiceAccount: hand-over when one is asked to stop and when one is killed. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { freePort } from '#hack/process/ports.ts'
 import { systemClock } from '#operator/index.ts'
 import { type MusterProcess, startMuster } from '#test/harness/index.ts'
 import { type HyperFleetApi, startHyperFleet } from './hyperfleet.ts'
@@ -12,10 +13,16 @@ const managers: MusterProcess[] = []
 /** The 15 s of the lease, and a busy machine. */
 const LEASE = { timeout: 60_000, interval: 100 }
 
-const manager = async (): Promise<MusterProcess> => {
+const manager = async (...more: readonly string[]): Promise<MusterProcess> => {
   const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-sentinel', world.namespace)
   const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
-  const flags = ['--controllers=sentinel', `--namespace=${world.namespace}`, `--kubeconfig=${kubeconfig}`, ...addresses]
+  const flags = [
+    '--controllers=sentinel',
+    `--namespace=${world.namespace}`,
+    `--kubeconfig=${kubeconfig}`,
+    ...addresses,
+    ...more,
+  ]
   const started = await startMuster(['manager', ...flags])
   managers.push(started)
   return started
@@ -34,6 +41,20 @@ afterEach(async () => {
   await world[Symbol.asyncDispose]()
   await api[Symbol.asyncDispose]()
 })
+
+test('SENTINEL-41, SENTINEL-44: a manager whose --config names nothing is not ready until it is there; it needs no URL', async () => {
+  const port = await freePort()
+  await manager('--config=late', `--health-probe-bind-address=127.0.0.1:${port}`, `--hyperfleet-api-url=${api.url}`)
+  const probe = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz?verbose`)
+    return `${answer.status} ${await answer.text()}`
+  }
+  await vi.waitFor(async () => expect(await probe()).toContain('there is no SentinelConfig late'), LEASE)
+  expect(await probe()).toMatch(/^5/)
+  await world.declare('late', { resourceType: 'clusters' })
+  await vi.waitFor(async () => expect(await probe()).toMatch(/^200/), LEASE)
+  await world.until('late', 'Watching')
+}, 120_000)
 
 // SENTINEL-32
 test('SIGTERM: the lease is released, exit code 0, and the one that stood by goes on without a second New', async () => {

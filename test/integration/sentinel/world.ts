@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client'
 import { vi } from 'vitest'
 import { SentinelConfig, type SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
-import { sentinel } from '#controllers/sentinel/index.ts'
+import { type SentinelDeps, sentinel } from '#controllers/sentinel/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { type Clock, type DeepPartial, operator } from '#operator/index.ts'
@@ -29,7 +29,12 @@ export interface SentinelWorld extends AsyncDisposable {
   /** Resolves when the condition Ready has this reason; the SentinelConfig as it then is. */
   until(name: string, reason: string): Promise<SentinelConfig>
   /** A Sentinel as its ServiceAccount, whose resources live by this clock. */
-  start(clock: Clock, options?: { readonly config?: string; readonly kubeconfig?: string }): Promise<RunningSentinel>
+  start(clock: Clock, options?: SentinelOptions): Promise<RunningSentinel>
+}
+
+/** How a Sentinel is started. */
+export interface SentinelOptions extends Pick<SentinelDeps, 'config' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> {
+  readonly kubeconfig?: string
 }
 
 /** Long enough for a busy machine; nothing waits so long when all is well. */
@@ -69,12 +74,12 @@ export const sentinelWorld = async (given?: ControlPlane): Promise<SentinelWorld
         if (ready?.reason !== reason) throw new Error(`${name} is ${JSON.stringify(found.status)}, not ${reason}`)
         return found
       }, PATIENCE),
-    async start(clock, options = {}) {
+    async start(clock, { kubeconfig: given, ...deps } = {}) {
       const registry = new Registry()
       const lines: string[] = []
-      const own = await loadTransport({ kubeconfig: options.kubeconfig ?? kubeconfig })
+      const own = await loadTransport({ kubeconfig: given ?? kubeconfig })
       const controllers = [
-        sentinel({ clock, registry, version: 'test', identity: `replica-${running.length}`, config: options.config }),
+        sentinel({ clock, registry, version: 'test', identity: `replica-${running.length}`, ...deps }),
       ]
       const identity = `replica-${running.length}`
       const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
