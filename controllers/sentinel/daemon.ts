@@ -22,7 +22,7 @@ export interface SentinelDaemonDeps {
   readonly version: string
   /** Of this process, for the leases of claimed slots. */
   readonly identity: string
-  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
+  /** The HyperFleet API of SentinelConfigs that name none. */
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API. */
   readonly hyperfleetApiTokenFile?: string | undefined
