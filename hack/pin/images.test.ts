@@ -32,6 +32,14 @@ test('going back to the registry of the manifests takes the new name away', () =
   expect(withPins(moved, [parsePin(`nats=docker.io/library/nats@${A}`)])).not.toContain('newName')
 })
 
+test('an overlay that runs its images by tag gets the digest of the one that is named', () => {
+  expect(withPins('resources: []\n', [parsePin(`nats=docker.io/library/nats@${A}`)])).toBe(`resources: []
+images:
+  - name: docker.io/library/nats
+    digest: ${A}
+`)
+})
+
 describe('what can’t be meant is refused', () => {
   test.each([
     'muster',
@@ -49,8 +57,7 @@ describe('what can’t be meant is refused', () => {
     )
   })
 
-  test('an overlay without images, or with something after them', () => {
-    expect(() => withPins('resources: []\n', [])).toThrow('there is no list "images:"')
+  test('an overlay with something after its images', () => {
     expect(() => withPins(`${overlay}namePrefix: x-\n`, [])).toThrow('move namePrefix before it')
   })
 })

@@ -37,25 +37,34 @@ export const parsePin = (argument: string): Pin => {
 
 const shortOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
 
-/**
- * A kustomization.yaml with these images named by these digests; everything before its `images`, comments included, stays as it is.
- * @throws PinError when it does not name such an image, or has something after its `images`
- */
-export const withPins = (text: string, pins: readonly Pin[]): string => {
+/** The images that the manifests run, by tag. */
+const OF_THE_MANIFESTS = ['quay.io/hyperfleet/muster', 'docker.io/library/nats']
+
+/** Text before `images`, and what is in them; an overlay that runs images by tag has none. */
+const parts = (text: string): { readonly before: string; readonly images: readonly Image[] } => {
   const at = text.search(/^images:$/m)
-  if (at < 0) throw new PinError('there is no list "images:" in it: add one, or name another overlay with --overlay')
+  if (at < 0) return { before: text, images: [] }
   const block = load(text.slice(at)) as Readonly<Record<string, unknown>>
   const others = Object.keys(block).filter((key) => key !== 'images')
   if (others.length > 0) throw new PinError(`"images" must come last: move ${others.join(', ')} before it`)
-  const images = block.images as readonly Image[]
-  const known = images.map(({ name }) => shortOf(name))
+  return { before: text.slice(0, at), images: block.images as readonly Image[] }
+}
+
+/**
+ * A kustomization.yaml with these images named by these digests; everything before its `images`, comments included, stays as it is.
+ * @throws PinError when neither it nor the manifests name such an image, or it has something after its `images`
+ */
+export const withPins = (text: string, pins: readonly Pin[]): string => {
+  const { before, images } = parts(text)
+  const names = [...new Set([...images.map(({ name }) => name), ...OF_THE_MANIFESTS])]
+  const known = names.map(shortOf)
   for (const { short } of pins)
     if (!known.includes(short)) throw new PinError(`there is no image ${short} in it (valid: ${known.join(', ')})`)
-  const pinned = images.map((image): Image => {
-    const pin = pins.find(({ short }) => short === shortOf(image.name))
-    if (pin === undefined) return image
-    const moved = pin.name === image.name ? {} : { newName: pin.name }
-    return { name: image.name, ...moved, digest: pin.digest }
+  const pinned = names.flatMap((name): readonly Image[] => {
+    const pin = pins.find(({ short }) => short === shortOf(name))
+    if (pin === undefined) return images.filter((image) => image.name === name)
+    const moved = pin.name === name ? {} : { newName: pin.name }
+    return [{ name, ...moved, digest: pin.digest }]
   })
-  return text.slice(0, at) + dump({ images: pinned }, { lineWidth: -1, seqNoIndent: false })
+  return pinned.length === 0 ? text : before + dump({ images: pinned }, { lineWidth: -1, seqNoIndent: false })
 }

@@ -198,7 +198,7 @@ spec:
       expect(found, `${kind} ${metadata.name}`).toBe('')
     }
     await world.git.revert()
-    // Argo CD deletes an Application only after its sync, which it would try for six minutes: docs/gitops.md, traps.
+    // Argo CD deletes an Application only after its sync, which it would try for two and a half minutes: docs/gitops.md, traps.
     const application = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${declared(folder)}`
     await world.cluster.rest('PATCH', application, { status: { operationState: { phase: 'Terminating' } } })
     await expect.poll(() => world.application(declared(folder)), PATIENCE).toBeUndefined()
