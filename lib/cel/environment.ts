@@ -14,7 +14,7 @@ import { meteredFunctions } from './functions/lists.ts'
 import { standardFunctions } from './functions/standard.ts'
 import { isDuration, isTimestamp } from './functions/times.ts'
 import { children, type Evaluator, evaluationError, evaluatorOf, type Node, rootOf } from './library.ts'
-import { DEFAULT_LIMITS, type Limits, Meter } from './limits.ts'
+import { DEFAULT_LIMITS, type Limits, Meter, type Spend } from './limits.ts'
 import { callKey, finish, ownName, prepare, publicText } from './rewrite.ts'
 import { toLibrary, toPublic } from './type-names.ts'
 import { Duration, fromCel, isInt64, toCel } from './values.ts'
@@ -60,9 +60,10 @@ export interface Program {
   /**
    * The value as JavaScript knows it: see values.ts for the forms.
    * @param values by variable name; a variable that is used but not bindings is an error
+   * @param spend is told what the evaluation uses, while it goes on; what it throws ends it
    * @throws CelEvaluationError, CelLimitError
    */
-  evaluate(values?: Readonly<Record<string, unknown>>): unknown
+  evaluate(values?: Readonly<Record<string, unknown>>, spend?: Spend): unknown
 }
 
 /** Syntax nodes of an expression: more than any limit on its characters lets honest ones have. */
@@ -148,15 +149,16 @@ export const environment = (options: EnvironmentOptions = {}): Environment => {
       expression,
       type,
       variables: used,
-      evaluate(values = {}) {
+      evaluate(values = {}, spend) {
         const outer = meter
-        meter = new Meter(limits, monotonic)
+        const own = new Meter(limits, monotonic, spend)
+        meter = own
         try {
           const bindings: Record<string, unknown> = Object.create(null)
           for (const name of used) {
-            if (Object.hasOwn(values, name)) bindings[name] = toCel(values[name], limits, name)
+            if (Object.hasOwn(values, name)) bindings[name] = toCel(values[name], own, name)
           }
-          return fromCel(accepted(parsed(bindings), meter), limits)
+          return fromCel(accepted(parsed(bindings), own), limits, own)
         } catch (error) {
           throw evaluationFailure(expression, error)
         } finally {

@@ -48,19 +48,25 @@ const STEPS_BETWEEN_LOOKS = 256
 /** Characters of a text that are read in about the time of one step. */
 const CHARACTERS_A_STEP = 256
 
+/** Is told what was used, beside the limits of one evaluation; may throw to end it. `chars` are those of results. */
+export type Spend = (steps: number, chars: number) => void
+
 /** Counts one evaluation. */
 export class Meter {
   readonly limits: Limits
   readonly #now: () => number
   readonly #started: number
+  readonly #spend: Spend
   #steps = 0
+  #spent = 0
   #nextLook = STEPS_BETWEEN_LOOKS
 
   /** @param now milliseconds of a monotonic clock */
-  constructor(limits: Limits, now: () => number) {
+  constructor(limits: Limits, now: () => number, spend: Spend = () => undefined) {
     this.limits = limits
     this.#now = now
     this.#started = now()
+    this.#spend = spend
   }
 
   /** Steps taken so far. */
@@ -73,6 +79,7 @@ export class Meter {
     this.#steps += steps
     if (this.#steps < this.#nextLook) return
     this.#nextLook = this.#steps + STEPS_BETWEEN_LOOKS
+    this.spend(0)
     const { steps: most, time } = this.limits
     if (this.#steps > most) {
       throw new LimitReached('steps', `the expression takes more than ${most} steps: look at fewer elements`)
@@ -80,6 +87,13 @@ export class Meter {
     if (this.#now() - this.#started > time) {
       throw new LimitReached('time', `the expression takes longer than ${time} ms: look at fewer elements`)
     }
+  }
+
+  /** Hands on what was not handed on yet. @param chars of the result */
+  spend(chars: number): void {
+    const steps = this.#steps - this.#spent
+    this.#spent = this.#steps
+    this.#spend(steps, chars)
   }
 
   /** Charges for a value that was made or handed on. @throws LimitReached when it is too large */

@@ -15,7 +15,7 @@ import { Optional } from '@marcbachmann/cel-js'
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator'
 import type { LibErrors } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
-import { LimitReached, type Limits, tooDeep, tooLong, tooMany } from './limits.ts'
+import { LimitReached, type Limits, type Meter, tooDeep, tooLong, tooMany } from './limits.ts'
 
 export { Duration, Optional, UnsignedInt }
 
@@ -39,7 +39,9 @@ const isPlain = (value: object): boolean => {
 }
 
 /** A copy of a JavaScript value for CEL. @throws ValueError for what CEL has no type for, LimitReached */
-export const toCel = (value: unknown, limits: Limits, path = 'the value', depth = 0): unknown => {
+export const toCel = (value: unknown, meter: Meter, path = 'the value', depth = 0): unknown => {
+  const { limits } = meter
+  meter.charge(1)
   switch (typeof value) {
     case 'string':
       if (value.length > limits.text) throw tooLong(limits)
@@ -60,7 +62,7 @@ export const toCel = (value: unknown, limits: Limits, path = 'the value', depth 
   if (depth >= limits.depth) throw tooDeep(limits)
   if (Array.isArray(value)) {
     if (value.length > limits.elements) throw tooMany(limits)
-    return value.map((element, index) => toCel(element, limits, `${path}[${index}]`, depth + 1))
+    return value.map((element, index) => toCel(element, meter, `${path}[${index}]`, depth + 1))
   }
   const isMap = value instanceof Map
   if (isMap || isPlain(value)) {
@@ -69,7 +71,7 @@ export const toCel = (value: unknown, limits: Limits, path = 'the value', depth 
     const map = new Map<unknown, unknown>()
     for (const [key, inner] of entries) {
       if (inner === undefined) continue
-      map.set(keyOf(toCel(key, limits, `a key of ${path}`)), toCel(inner, limits, `${path}.${String(key)}`, depth + 1))
+      map.set(keyOf(toCel(key, meter, `a key of ${path}`)), toCel(inner, meter, `${path}.${String(key)}`, depth + 1))
     }
     return map
   }
@@ -101,6 +103,10 @@ class Size {
     this.#left = limits.result
     this.#limits = limits
   }
+  /** Characters and values so far. */
+  get used(): number {
+    return this.#limits.result - this.#left
+  }
   add(amount: number): void {
     this.#left -= amount
     if (this.#left >= 0) return
@@ -117,8 +123,8 @@ const integer = (value: bigint): number | bigint => {
   return Number.isSafeInteger(number) ? number : value
 }
 
-/** A copy of a CEL value for JavaScript; what is for JavaScript already stays as it is. @throws LimitReached when it is too large */
-export const fromCel = (value: unknown, limits: Limits): unknown => {
+/** A copy of a CEL value for JavaScript; what is for JavaScript already stays as it is. @param meter is told its size. @throws LimitReached when it is too large */
+export const fromCel = (value: unknown, limits: Limits, meter?: Meter): unknown => {
   const size = new Size(limits)
   const out = (inner: unknown, depth: number): unknown => {
     size.add(1)
@@ -151,7 +157,9 @@ export const fromCel = (value: unknown, limits: Limits): unknown => {
     // What is left are CEL's types, the results of type(x).
     return typeName(inner)
   }
-  return out(value, 0)
+  const result = out(value, 0)
+  meter?.spend(size.used)
+  return result
 }
 
 /** The name of a CEL type that is a value: the result of `type(x)`. */

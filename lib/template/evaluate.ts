@@ -1,7 +1,7 @@
 import { nearest } from '../text/nearest.ts'
 import { Refusal, TemplateRenderError } from './errors.ts'
 import type { TemplateFunction } from './functions/function.ts'
-import { RenderBudget, type RenderLimits } from './render-budget.ts'
+import { RenderBudget, type RenderLimits, type Spend } from './render-budget.ts'
 import { formatTime } from './time.ts'
 import { TIME_METHODS } from './time-methods.ts'
 import type { Command, Operand, Pipeline, Tree } from './tree.ts'
@@ -33,9 +33,9 @@ export class Evaluator {
   protected readonly budget: RenderBudget
   protected variables: Variable[] = []
 
-  constructor(rendering: Rendering) {
+  constructor(rendering: Rendering, spend?: Spend) {
     this.rendering = rendering
-    this.budget = new RenderBudget(rendering.text, rendering.limits, rendering.monotonic)
+    this.budget = new RenderBudget(rendering.text, rendering.limits, rendering.monotonic, spend)
   }
 
   protected fail(summary: string, at: number): TemplateRenderError {

@@ -6,7 +6,7 @@
 import { templateFunctions } from './functions/index.ts'
 import { parse } from './parse.ts'
 import { render } from './render.ts'
-import { RENDER_LIMITS, type RenderLimits } from './render-budget.ts'
+import { RENDER_LIMITS, type RenderLimits, type Spend } from './render-budget.ts'
 import { fromData } from './value.ts'
 
 export { TemplateError, TemplateRenderError, TemplateSyntaxError } from './errors.ts'
@@ -18,9 +18,10 @@ export interface Template {
   /**
    * The text with the values filled in. A missing key is an error.
    * @param data JSON by name
+   * @param spend is told what the rendering uses, while it goes on; what it throws ends it
    * @throws TemplateRenderError
    */
-  render(data: Readonly<Record<string, unknown>>): string
+  render(data: Readonly<Record<string, unknown>>, spend?: Spend): string
 }
 
 export interface TemplateOptions {
@@ -42,5 +43,5 @@ export const compileTemplate = (text: string, options: TemplateOptions): Templat
   const functions = new Map(templateFunctions(now).map((each) => [each.name, each]))
   const tree = parse(text, { functions: [...functions.keys()], variables: names })
   const rendering = { text, tree, functions, limits: { ...RENDER_LIMITS, ...limits }, refusesNothing, monotonic }
-  return { text, names: tree.names, render: (data) => render(rendering, fromData(data)) }
+  return { text, names: tree.names, render: (data, spend) => render(rendering, fromData(data), spend) }
 }

@@ -20,6 +20,9 @@ const CHARACTERS_A_STEP = 64
 /** Steps between two looks at the clock. */
 const STEPS_BETWEEN_LOOKS = 64
 
+/** Is told what was used, beside the limits of one rendering; may throw to end it. `chars` are those of the result. */
+export type Spend = (steps: number, chars: number) => void
+
 /** What one rendering has used of its limits, and the text that it has written. */
 export class RenderBudget {
   readonly #text: string
@@ -27,19 +30,24 @@ export class RenderBudget {
   readonly #monotonic: () => number
   readonly #started: number
   readonly #output: string[] = []
+  readonly #spend: Spend
   #length = 0
   #steps = 0
+  #spent = 0
   #nextLook = STEPS_BETWEEN_LOOKS
 
   /** @param text the template's, for errors. @param monotonic milliseconds of a monotonic clock */
-  constructor(text: string, limits: RenderLimits, monotonic: () => number) {
+  constructor(text: string, limits: RenderLimits, monotonic: () => number, spend: Spend = () => undefined) {
     this.#text = text
     this.#limits = limits
     this.#monotonic = monotonic
+    this.#spend = spend
     this.#started = monotonic()
   }
 
+  /** The text, once it is whole. */
   get output(): string {
+    this.#handOn(this.#length)
     return this.#output.join('')
   }
 
@@ -51,6 +59,7 @@ export class RenderBudget {
     }
     if (this.#steps < this.#nextLook) return
     this.#nextLook = this.#steps + STEPS_BETWEEN_LOOKS
+    this.#handOn(0)
     if (this.#monotonic() - this.#started > limits.time) {
       throw this.#exceeded(`the template takes longer than ${limits.time} ms: go over fewer elements`, at)
     }
@@ -70,6 +79,12 @@ export class RenderBudget {
       throw this.#exceeded(`the text becomes longer than ${this.#limits.output} characters`, at)
     }
     this.#output.push(text)
+  }
+
+  #handOn(chars: number): void {
+    const steps = this.#steps - this.#spent
+    this.#spent = this.#steps
+    this.#spend(steps, chars)
   }
 
   #exceeded(summary: string, at: number): TemplateRenderError {

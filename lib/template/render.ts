@@ -2,11 +2,13 @@
 import { Refusal } from './errors.ts'
 import { Evaluator, type Rendering } from './evaluate.ts'
 import { shown } from './print.ts'
+import type { Spend } from './render-budget.ts'
 import type { Branch, Part, Pipeline } from './tree.ts'
 import { entry, fromData, isMap, isTrue, keysOf, type Value } from './value.ts'
 
 /** @throws TemplateRenderError */
-export const render = (rendering: Rendering, data: Value): string => new Renderer(rendering).run(data)
+export const render = (rendering: Rendering, data: Value, spend?: Spend): string =>
+  new Renderer(rendering, spend).run(data)
 
 /** How a list of parts ended. */
 type Flow = 'on' | 'break' | 'continue'

@@ -27,7 +27,7 @@ export const reportOutcome = async (
 ): Promise<ReportResult> => {
   const hasParams = !state.failures.some(({ phase }) => phase === 'params')
   if (state.task.postActions.length > 0 && hasParams) {
-    buildPayloads(state)
+    await buildPayloads(state)
     if (!state.failures.some(({ phase }) => phase === 'payloads')) {
       const result = await runActions(state, remaining, context)
       if (!state.failures.some(({ phase }) => phase === 'post_actions')) return result

@@ -13,6 +13,7 @@ import type {
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Scope, Task } from '../task/task.ts'
 import type { Redactor } from './redactor.ts'
+import { BUDGET, RunBudget } from './run-budget.ts'
 import { TaskError } from './task-error.ts'
 
 export interface RunStateOptions {
@@ -43,6 +44,7 @@ export class RunState {
   readonly values: Record<string, Json> = {}
   /** What was found of each resource; what is not there has no entry. */
   readonly resources: Record<string, Json> = {}
+  readonly budget = new RunBudget()
   readonly failures: TracedFailure[] = []
   readonly params: TracedParam[] = []
   readonly preconditions: TracedPrecondition[] = []
@@ -71,6 +73,7 @@ export class RunState {
   /** The variables of expressions and templates. */
   get scope(): Scope {
     return {
+      [BUDGET]: this.budget,
       ...this.values,
       params: this.values,
       // An event that a change of an applied object stands for knows no generation: the resource does.

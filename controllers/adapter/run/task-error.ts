@@ -11,6 +11,8 @@ export type FailureReason =
   /** An expression has no value: a missing key, a wrong type, a limit. Never the same as false. */
   | 'ExpressionFailed'
   | 'TemplateFailed'
+  /** All texts of the run together take more than one run may. No default stands for that. */
+  | 'BudgetExceeded'
   /** The event leads to another resource than it is about. Nothing is done and nothing reported. */
   | 'EventMismatch'
   /** The task's report says that everything is gone, and something is there. The standard report is sent in its place. */
@@ -42,3 +44,7 @@ export class TaskError extends errorOf<AdapterErrors>('TaskError') {
     this.reason = reason
   }
 }
+
+/** Whether a default may stand for what could not be evaluated. What a run may use is no matter of one value: ADAPTER-84. */
+export const mayDefault = (error: unknown): error is TaskError =>
+  error instanceof TaskError && error.reason !== 'BudgetExceeded'

@@ -1,7 +1,8 @@
 /** A task as the phases work with it: checked, with every default filled in and every text compiled. */
+import type { Budgeted } from '../run/run-budget.ts'
 
 /** Values by variable name, as JSON has them. */
-export type Scope = Readonly<Record<string, unknown>>
+export type Scope = Readonly<Record<string, unknown>> & Budgeted
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
@@ -39,7 +40,8 @@ export interface Manifest extends DocumentTemplate {
 /** Takes a value out of another one; undefined when there is none, a list when there are several. */
 export interface FieldPath {
   readonly text: string
-  take(from: unknown): unknown
+  /** @param scope of the run that takes it. @throws TaskError */
+  take(from: unknown, scope: Scope): unknown
 }
 
 export interface ApiCall {

@@ -45,9 +45,9 @@ test('paths as kubectl writes them', () => {
       { type: 'Other', status: 'False' },
     ],
   }
-  expect(parseFieldPath('{.items[?(@.type=="Ready")].status}').take(conditions)).toBe('True')
-  expect(parseFieldPath('{.items[*].type}').take(conditions)).toEqual(['Ready', 'Other'])
-  expect(parseFieldPath('items.1.type').take(conditions)).toBe('Other')
-  expect(parseFieldPath('{.items[?(@.type=="None")].status}').take(conditions)).toBeUndefined()
+  expect(parseFieldPath('{.items[?(@.type=="Ready")].status}').take(conditions, {})).toBe('True')
+  expect(parseFieldPath('{.items[*].type}').take(conditions, {})).toEqual(['Ready', 'Other'])
+  expect(parseFieldPath('items.1.type').take(conditions, {})).toBe('Other')
+  expect(parseFieldPath('{.items[?(@.type=="None")].status}').take(conditions, {})).toBeUndefined()
   expect(() => parseFieldPath('a[')).toThrow(/is no path/)
 })

@@ -4,7 +4,7 @@ import type { Condition, Json, Scope } from '../../task/task.ts'
 
 /** Undefined when it holds; otherwise why not, as `generation greaterThan 30 (actual: 5)`. */
 export const explainUnmet = ({ field, operator, value }: Condition, scope: Scope): string | undefined => {
-  const actual = field.take(scope) as Json | undefined
+  const actual = field.take(scope, scope) as Json | undefined
   if (holds(operator, actual, value)) return undefined
   const expected = value === undefined ? '' : ` ${JSON.stringify(value)}`
   return `${field.text} ${operator}${expected} (actual: ${actual === undefined ? 'none' : JSON.stringify(actual)})`

@@ -4,12 +4,13 @@ import { HIDDEN } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Json, Param, ParamSource } from '../../task/task.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
-import { TaskError } from '../task-error.ts'
+import { mayDefault, TaskError } from '../task-error.ts'
 import { convertParam } from './convert-param.ts'
 
 /** Reads all params into the run's state. @throws the signal's reason */
 export const readParams = async (state: RunState, context: RunContext): Promise<void> => {
   for (const param of state.task.params) {
+    await state.budget.giveTurn()
     try {
       await readParam(param, state, context)
     } catch (error) {
@@ -53,7 +54,7 @@ const resolveParam = async (param: Param, state: RunState, context: RunContext):
     if (found !== undefined && found !== null && found !== '')
       return convertParam(name, found, conversionType(source, type))
   } catch (error) {
-    if (!(error instanceof TaskError) || error.reason === 'ParamInvalid') throw error
+    if (!mayDefault(error) || error.reason === 'ParamInvalid') throw error
     if (fallback === undefined && required)
       throw new TaskError('ParamMissing', `the required param ${name} has no value: ${error.message}`, { cause: error })
     // An expression that fails is a mistake in the task, unless the task says what to take then.

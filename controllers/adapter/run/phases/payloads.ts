@@ -4,8 +4,9 @@ import type { RunState } from '../run-state.ts'
 import { isTrue } from './preconditions.ts'
 
 /** Builds them in order until one fails; then none is sent. */
-export const buildPayloads = (state: RunState): void => {
+export const buildPayloads = async (state: RunState): Promise<void> => {
   for (const { name, when, build, whenDeleting } of state.task.payloads) {
+    await state.budget.giveTurn()
     try {
       if (when !== undefined && !isTrue(when.text, when.evaluate(state.scope))) {
         state.payloads.push({ name, skipped: true })

@@ -28,6 +28,7 @@ export const runActions = async (
   context: RunContext,
 ): Promise<ActionsResult> => {
   for (const action of state.task.postActions) {
+    await state.budget.giveTurn()
     try {
       const report = await perform(action, state, remaining, context)
       state.actions.push({ name: action.name, ...report })

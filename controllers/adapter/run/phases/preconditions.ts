@@ -5,12 +5,13 @@ import { absenceOf, NothingToDoError } from '../api-reader.ts'
 import { logStep } from '../log-step.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
-import { TaskError } from '../task-error.ts'
+import { mayDefault, TaskError } from '../task-error.ts'
 import { explainUnmet } from './condition-operators.ts'
 
 /** Checks them in order until one is not met or fails. @throws NothingToDoError, or the signal's reason */
 export const checkPreconditions = async (state: RunState, context: RunContext): Promise<void> => {
   for (const precondition of state.task.preconditions) {
+    await state.budget.giveTurn()
     const { name } = precondition
     try {
       const captured = await capture(precondition, state, context)
@@ -61,12 +62,12 @@ const captureValue = (
   body: Json,
   scope: Scope,
 ): Json | undefined => {
-  if (from.kind === 'field') return (from.path.take(body) as Json | undefined) ?? fallback
+  if (from.kind === 'field') return (from.path.take(body, scope) as Json | undefined) ?? fallback
   const fields = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : {}
   try {
     return from.expression.evaluate({ ...scope, ...fields }) ?? fallback
   } catch (error) {
-    if (!(error instanceof TaskError) || fallback === undefined) throw error
+    if (!mayDefault(error) || fallback === undefined) throw error
     return fallback
   }
 }

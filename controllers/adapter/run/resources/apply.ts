@@ -32,6 +32,7 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     return state.fail('resources', '', error)
   }
   for (const resource of resources) {
+    await state.budget.giveTurn()
     context.signal.throwIfAborted()
     let lookup: Lookup | undefined
     try {

@@ -1,5 +1,6 @@
 /** Compiles the texts of a task: expressions, templates, paths, and documents made of templates. */
 import { CelError, type Environment, toJson } from '#lib/cel/index.ts'
+import { budgetOf, type Spend } from '../../run/run-budget.ts'
 import { TaskError } from '../../run/task-error.ts'
 import type { DocumentTemplate, Expression, FieldPath, Json, Scope, Template } from '../task.ts'
 import type { ProblemList } from '../task-problems.ts'
@@ -9,7 +10,7 @@ import { isCelKeyword, type VariableNames } from './variable-names.ts'
 /** A template engine, as much of it as tasks need. */
 export interface Templates {
   /** @throws Error whose message says what to write */
-  compile(text: string): { readonly variables: readonly string[]; render(scope: Scope): string }
+  compile(text: string): { readonly variables: readonly string[]; render(scope: Scope, spend: Spend): string }
 }
 
 export interface Languages {
@@ -55,7 +56,7 @@ export class Compiler {
     try {
       const { variables, render } = this.#languages.templates.compile(text)
       for (const name of variables) if (!names.has(name)) this.#problems.add(path, names.hint(name, this.#all))
-      return { text, variables, render: (scope) => renderOrFail(text, () => render(scope)) }
+      return { text, variables, render: (scope) => renderOrFail(path, text, scope, (spend) => render(scope, spend)) }
     } catch (error) {
       this.#problems.add(path, error instanceof Error ? error.message : String(error))
       return { text, variables: [], render: () => text }
@@ -66,7 +67,7 @@ export class Compiler {
   part(text: string): Template | undefined {
     try {
       const { variables, render } = this.#languages.templates.compile(text)
-      return { text, variables, render: (scope) => renderOrFail(text, () => render(scope)) }
+      return { text, variables, render: (scope) => renderOrFail(text, text, scope, (spend) => render(scope, spend)) }
     } catch {
       return undefined
     }
@@ -74,7 +75,7 @@ export class Compiler {
 
   path(path: string, text: string): FieldPath {
     try {
-      return parseFieldPath(text)
+      return parseFieldPath(text, path)
     } catch (error) {
       if (!(error instanceof FieldPathError)) throw error
       this.#problems.add(path, error.message)
@@ -124,7 +125,7 @@ export class Compiler {
       return {
         text,
         variables: [...program.variables],
-        evaluate: (scope) => evaluateOrFail(text, () => program.evaluate(scope)),
+        evaluate: (scope) => evaluateOrFail(path, text, scope, (spend) => program.evaluate(scope, spend)),
       }
     } catch (error) {
       if (!(error instanceof CelError)) throw error
@@ -137,9 +138,9 @@ export class Compiler {
 /** Gives an object inside a document its meaning; undefined when it has none of its own. */
 export type LeafCompiler = (path: string, object: Readonly<Record<string, unknown>>) => DocumentTemplate | undefined
 
-const evaluateOrFail = (text: string, evaluate: () => unknown): Json => {
+const evaluateOrFail = (field: string, text: string, scope: Scope, evaluate: (spend: Spend) => unknown): Json => {
   try {
-    return toJson(evaluate())
+    return budgetOf(scope).evaluate(field, (spend) => toJson(evaluate(spend)))
   } catch (error) {
     if (!(error instanceof CelError)) throw error
     throw new TaskError('ExpressionFailed', `the expression ${truncate(text)} has no value: ${error.message}`, {
@@ -148,10 +149,14 @@ const evaluateOrFail = (text: string, evaluate: () => unknown): Json => {
   }
 }
 
-const renderOrFail = (text: string, render: () => string): string => {
+/** Steps of CEL that take about the time of one of a template. */
+const TEMPLATE_STEP = 10
+
+const renderOrFail = (field: string, text: string, scope: Scope, render: (spend: Spend) => string): string => {
   try {
-    return render()
+    return budgetOf(scope).evaluate(field, (spend) => render((steps, chars) => spend(steps * TEMPLATE_STEP, chars)))
   } catch (error) {
+    if (error instanceof TaskError) throw error
     const why = error instanceof Error ? error.message : String(error)
     throw new TaskError('TemplateFailed', `the template ${truncate(text)} can't be rendered: ${why}`, { cause: error })
   }

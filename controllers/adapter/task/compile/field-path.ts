@@ -2,7 +2,8 @@
 
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { AdapterErrors } from '../../errors.ts'
-import type { FieldPath } from '../task.ts'
+import { budgetOf } from '../../run/run-budget.ts'
+import type { FieldPath, Scope } from '../task.ts'
 import { compileJsonPath } from './json-path.ts'
 
 /** A path that can't be read; the message says what to write. */
@@ -15,8 +16,9 @@ export class FieldPathError extends errorOf<AdapterErrors>('FieldPathError') {
 
 const DOTTED = /^[A-Za-z_][\w-]*(\.([\w-]+|\d+))*$/
 
-/** @throws FieldPathError */
-export const parseFieldPath = (text: string): FieldPath => (DOTTED.test(text) ? dotted(text) : jsonPath(text))
+/** @param field where the task has it. @throws FieldPathError */
+export const parseFieldPath = (text: string, field = text): FieldPath =>
+  DOTTED.test(text) ? dotted(text) : jsonPath(text, field)
 
 const dotted = (text: string): FieldPath => {
   const keys = text.split('.')
@@ -29,15 +31,15 @@ const step = (value: unknown, key: string): unknown => {
   return (value as Record<string, unknown>)[key] ?? undefined
 }
 
-const jsonPath = (text: string): FieldPath => {
+const jsonPath = (text: string, field: string): FieldPath => {
   const bare = text.trim().replace(/^\{(.*)\}$/s, '$1')
   const absolute = bare.startsWith('$') ? bare : `$${/^[.[]/.test(bare) ? '' : '.'}${bare}`
   try {
     const query = compileJsonPath(absolute)
     return {
       text,
-      take(from) {
-        const found = query(from)
+      take(from: unknown, scope: Scope) {
+        const found = budgetOf(scope).evaluate(field, (spend) => query(from, spend))
         return found.length > 1 ? found : (found[0] ?? undefined)
       },
     }

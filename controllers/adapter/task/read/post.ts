@@ -1,6 +1,6 @@
 /** Reads payloads and post actions. */
 import { load as parseYaml } from 'js-yaml'
-import { TaskError } from '../../run/task-error.ts'
+import { mayDefault } from '../../run/task-error.ts'
 import type { LeafCompiler } from '../compile/compiler.ts'
 import { nameProblem } from '../compile/variable-names.ts'
 import type { RawAction, RawPayload } from '../raw-task.ts'
@@ -60,7 +60,7 @@ const computedValue =
     const here = cursor.atPath(path)
     if (typeof field === 'string' && keys.every((key) => FIELD.has(key))) {
       const names = here.at('field').fieldPath(field)
-      return { build: (scope) => (names.take(scope) as Json | undefined) ?? fallback ?? null }
+      return { build: (scope) => (names.take(scope, scope) as Json | undefined) ?? fallback ?? null }
     }
     if (typeof expression !== 'string' || !keys.every((key) => EXPRESSION.has(key))) return undefined
     const compiled = here.at('expression').expression(expression)
@@ -72,7 +72,7 @@ const orDefault = (evaluate: () => Json, fallback: Json | undefined): Json => {
   try {
     return evaluate() ?? fallback ?? null
   } catch (error) {
-    if (!(error instanceof TaskError) || fallback === undefined) throw error
+    if (!mayDefault(error) || fallback === undefined) throw error
     return fallback
   }
 }
