@@ -82,7 +82,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   const { authIssuer, authKubernetes, authAudience, authIdentityClaim, authRolesClaim } = options
   const mappings = [...options.authRoles, ...options.authAdapters, ...options.authConsumers]
   const rules = {
-    audiences: [authAudience],
+    audiences: [authAudience] as const,
     identityClaim: authIdentityClaim,
     rolesClaim: authRolesClaim,
     groupsClaim: 'groups',

@@ -124,7 +124,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       openApi,
       build,
       newId,
-      now,
+      clock,
       stopping: stopping.signal,
       metrics,
       accessControl: createAccessControl({ authenticator, tenants, rateLimit, maxStreams, now }),

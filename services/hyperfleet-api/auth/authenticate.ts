@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { checkIdentity, type Grants, readGrants, readIdentity } from './claims.ts'
-import { type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
+import { CLOCK_LEEWAY_SECONDS, type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
 import { KeysUnavailable } from './keys.ts'
 import { ROLES } from './role.ts'
 import type { Headers } from './tenancy.ts'
@@ -15,6 +15,8 @@ export interface Principal extends Grants {
   readonly key: string
   /** The token's own word for the caller, whatever a gateway's header says. */
   readonly subject: string
+  /** When the token is no longer taken, in milliseconds since the epoch. */
+  readonly expiresAt: number
 }
 
 export interface Authenticator {
@@ -72,6 +74,8 @@ const buildPrincipal = (
     typeof fromHeader === 'string' && fromHeader !== ''
       ? checkIdentity(fromHeader, `the header ${settings.identityHeader}`, settings.identityPattern)
       : fromToken
-  const subject = 'identity' in fromToken ? fromToken.identity : String(claims.sub)
-  return { identity, key: `${name} ${subject}`, subject, ...readGrants(claims, fromToken, settings, ROLES) }
+  const subject = typeof claims.sub === 'string' || !('identity' in fromToken) ? String(claims.sub) : fromToken.identity
+  // Undefined is refused before: requiredClaims.
+  const expiresAt = ((claims.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000
+  return { identity, key: `${name} ${subject}`, subject, expiresAt, ...readGrants(claims, fromToken, settings, ROLES) }
 }

@@ -4,6 +4,12 @@ import type { Role } from './role.ts'
 /** The payload of a token. RFC 7519, section 4. */
 export type Claims = Readonly<Record<string, unknown>>
 
+/** What every token that was taken has. */
+export interface TokenClaims extends Claims {
+  /** Seconds since the epoch. */
+  readonly exp?: number
+}
+
 /** Gives roles, and names to act for, to whom it names. */
 export interface RoleMapping extends Partial<BoundNames> {
   /** The `sub` of a token, or the caller's identity. */
@@ -15,7 +21,7 @@ export interface RoleMapping extends Partial<BoundNames> {
 
 /** Where an issuer's tokens name the caller. */
 export interface IdentityRules {
-  /** Dotted path of a claim; `email`, else `sub`, when undefined. */
+  /** Dotted path of a claim; `email` when it is verified, else `sub`, when undefined. */
   readonly identityClaim?: string | undefined
   /** What an identity must look like. */
   readonly identityPattern?: RegExp | undefined
@@ -39,7 +45,7 @@ export type Identity = { readonly identity: string } | { readonly missing: strin
 
 /** The caller's identity; it is stamped on what the caller writes. Go service: identity_claim, identity_claim_pattern. */
 export const readIdentity = (claims: Claims, { identityClaim, identityPattern }: IdentityRules): Identity => {
-  const name = identityClaim ?? (hasEmail(claims) ? 'email' : 'sub')
+  const name = identityClaim ?? (hasVerifiedEmail(claims) ? 'email' : 'sub')
   const value = readClaim(claims, name)
   if (typeof value !== 'string' || value === '') return { missing: `the token has no claim ${name}` }
   return checkIdentity(value, `the claim ${name}`, identityPattern)
@@ -53,9 +59,9 @@ export const checkIdentity = (value: string, where: string, pattern?: RegExp): I
   return { identity: value }
 }
 
-/** An address that its owner never confirmed may be another person's. OpenID Connect Core, section 5.1. */
-const hasEmail = ({ email, email_verified }: Claims): boolean =>
-  typeof email === 'string' && email !== '' && email_verified !== false
+/** An address whose issuer doesn't say that it was confirmed may be another person's (API-82). OpenID Connect Core, section 5.1. */
+const hasVerifiedEmail = ({ email, email_verified }: Claims): boolean =>
+  typeof email === 'string' && email !== '' && (email_verified === true || email_verified === 'true')
 
 /** What a caller may do, and in whose name. */
 export interface Grants extends BoundNames {
@@ -63,11 +69,17 @@ export interface Grants extends BoundNames {
 }
 
 /** Every role that the token, the mapping and the issuer's default give, and every name that the mapping gives. */
-export const readGrants = (claims: Claims, identity: Identity, rules: RoleRules, known: readonly Role[]): Grants => {
-  const { rolesClaim, groupsClaim, mappings, defaultRoles } = rules
+export const readGrants = (
+  claims: Claims,
+  identity: Identity,
+  rules: RoleRules & IdentityRules,
+  known: readonly Role[],
+): Grants => {
+  const { rolesClaim, groupsClaim, mappings, defaultRoles, identityClaim } = rules
   const named = rolesClaim === undefined ? [] : readNames(claims, rolesClaim)
   const groups = readNames(claims, groupsClaim)
-  const subjects = [claims.sub, 'identity' in identity ? identity.identity : undefined]
+  const isTrusted = identityClaim !== 'email' || hasVerifiedEmail(claims)
+  const subjects = [claims.sub, isTrusted && 'identity' in identity ? identity.identity : undefined]
   const mapped = mappings.filter(
     ({ subject, group }) =>
       (subject !== undefined && subjects.includes(subject)) || (group !== undefined && groups.includes(group)),

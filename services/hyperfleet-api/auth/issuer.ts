@@ -4,7 +4,7 @@ import { errorOf } from '#lib/errors/error-of.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { ApiErrors } from '../errors.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Claims, IdentityRules, RoleRules } from './claims.ts'
+import type { IdentityRules, RoleRules, TokenClaims } from './claims.ts'
 import { type KeyLocation, openKeySource } from './key-source.ts'
 import { createKeys, KeysUnavailable } from './keys.ts'
 
@@ -12,8 +12,8 @@ import { createKeys, KeysUnavailable } from './keys.ts'
 export interface IssuerSettings extends IdentityRules, RoleRules {
   /** What `iss` must be; or a file with a token of this issuer, such as the pod's own, whose `iss` says it. */
   readonly issuer: string | { readonly sameAsTokenFile: string }
-  /** One of them must be in `aud`; any is good when empty. */
-  readonly audiences: readonly string[]
+  /** One of them must be in `aud`. */
+  readonly audiences: readonly [string, ...string[]]
   readonly keys: KeyLocation
   /** Header that names the caller in the stead of the token's claim: for a gateway that speaks for its users. */
   readonly identityHeader?: string | undefined
@@ -23,14 +23,14 @@ export interface Issuer {
   readonly name: string
   readonly settings: IssuerSettings
   /** The claims of a token. @throws Problem when it is not good; KeysUnavailable when that can't be told */
-  verify(token: string): Promise<Claims>
+  verify(token: string): Promise<TokenClaims>
 }
 
 /** What a token may be signed with: nothing symmetric, since a checker could then also sign. RFC 8725, section 3.1. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 /** Seconds that clocks may differ. */
-const CLOCK_LEEWAY_SECONDS = 30
+export const CLOCK_LEEWAY_SECONDS = 30
 
 /** Settings of an issuer that can't be used; the message says what to write instead. */
 export class IssuerSettingsError extends errorOf<ApiErrors>('IssuerSettingsError') {}
@@ -68,7 +68,7 @@ export const openIssuer = async (settings: IssuerSettings, now: () => Date, log:
         const { payload } = await jwtVerify(token, keys.find, {
           algorithms: ALGORITHMS,
           issuer: name,
-          ...(audiences.length > 0 && { audience: [...audiences] }),
+          audience: [...audiences],
           clockTolerance: CLOCK_LEEWAY_SECONDS,
           currentDate: now(),
           requiredClaims: ['exp'],

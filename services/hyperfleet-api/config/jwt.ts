@@ -57,7 +57,7 @@ export const parseIssuers = ({ enabled = true, configs = [] }: Static<typeof Jwt
 
 const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettings => ({
   issuer: config.issuer_url,
-  audiences: config.audience === undefined ? [] : [config.audience],
+  audiences: [parseAudience(config, where)],
   keys: parseKeyLocation(config, where),
   identityClaim: config.identity_claim,
   identityPattern: parsePattern(config.identity_claim_pattern, where),
@@ -67,6 +67,14 @@ const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettin
   mappings: config.role_mappings ?? [],
   defaultRoles: config.default_roles ?? [],
 })
+
+/** Without one, a token that its holder got for any other program of the issuer would be taken here, and could be replayed. */
+const parseAudience = ({ audience }: Static<typeof Issuer>, where: string): string => {
+  if (audience !== undefined) return audience
+  throw new ConfigError(
+    `${where}.audience is missing: name what tokens must be meant for (their aud), such as hyperfleet-api`,
+  )
+}
 
 const parseKeyLocation = (config: Static<typeof Issuer>, where: string): IssuerSettings['keys'] => {
   const { jwk_cert_url: url, jwk_cert_file: file } = config

@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest'
 import { parseIssuers } from './jwt.ts'
 import { parseTenantRules } from './tenant.ts'
 
-const ISSUER = { issuer_url: 'https://sso.example.com', jwk_cert_url: 'https://sso.example.com/certs' }
+const ISSUER = {
+  issuer_url: 'https://sso.example.com',
+  audience: 'hyperfleet-api',
+  jwk_cert_url: 'https://sso.example.com/certs',
+}
 
 describe('server.jwt', () => {
   test('names issuers, each with its own keys, identity and roles', () => {
     const config = {
       ...ISSUER,
-      audience: 'hyperfleet-api',
       identity_claim_pattern: '@example\\.com$',
     }
     expect(
@@ -34,7 +37,7 @@ describe('server.jwt', () => {
     ['without an issuer', {}, 'server.jwt.configs is empty'],
     [
       'without keys',
-      { configs: [{ issuer_url: 'a' }] },
+      { configs: [{ issuer_url: 'a', audience: 'b' }] },
       'server.jwt.configs[0] must have one of jwk_cert_url and jwk_cert_file',
     ],
     [
@@ -43,6 +46,11 @@ describe('server.jwt', () => {
       'must have one of jwk_cert_url and jwk_cert_file',
     ],
     ['with a URL that is none', { configs: [{ ...ISSUER, jwk_cert_url: 'a' }] }, 'jwk_cert_url is no URL'],
+    [
+      'without an audience',
+      { configs: [{ ...ISSUER, audience: undefined }] },
+      'server.jwt.configs[0].audience is missing: name what tokens must be meant for (their aud), such as hyperfleet-api',
+    ],
     ['with a broken pattern', { configs: [{ ...ISSUER, identity_claim_pattern: '(' }] }, 'is no regular expression'],
   ])('%s is refused', (_case, section, message) => {
     expect(() => parseIssuers(section)).toThrow(message)

@@ -11,12 +11,12 @@ export interface Sink {
   write(bytes: string | Buffer): number
   /** Resolves when the reader has taken what was written. */
   drained(): Promise<void>
-  /** Aborted when the reader is gone or the server stops. */
+  /** Aborted when the reader is gone, its token is no longer taken, or the server stops. */
   readonly signal: AbortSignal
 }
 
 /** Why a stream was ended by the server; the data of its last message. */
-export type EndReason = 'SlowConsumer' | 'ResourceVersionExpired' | 'ServerStopping'
+export type EndReason = 'SlowConsumer' | 'ResourceVersionExpired' | 'ServerStopping' | 'TokenExpired'
 
 const PAGE_SIZE = 100
 /** A reader that leaves so many bytes waiting is cut off: it would grow this process instead of resuming. */

@@ -14,6 +14,8 @@ export interface Caller extends Grants {
   readonly identity: string
   /** As the token names the caller; undefined when callers are not authenticated. */
   readonly subject: string | undefined
+  /** When the token is no longer taken, in milliseconds since the epoch; undefined when callers are not authenticated. */
+  readonly expiresAt: number | undefined
   /** Tells callers apart; undefined when callers are not authenticated. */
   readonly key: string | undefined
   readonly tenancy: Tenancy | undefined
@@ -46,6 +48,7 @@ const ANONYMOUS = 'system@hyperfleet.local'
 const UNAUTHENTICATED: Caller = {
   identity: ANONYMOUS,
   subject: undefined,
+  expiresAt: undefined,
   key: undefined,
   roles: UNAUTHENTICATED_ROLES,
   adapters: [],

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
+import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { BASE_PATH } from '../model/entity.ts'
 import { timestampOf } from '../model/timestamp.ts'
@@ -9,11 +10,12 @@ import type { AccessControl, Caller } from './access-control.ts'
 import { writeAuditLog } from './audit.ts'
 import type { Operation } from './operation.ts'
 import { sendResponse } from './response.ts'
+import { abortWithToken } from './token-lifetime.ts'
 
 export interface RouteOptions {
   readonly accessControl: AccessControl
   readonly tracer: Tracer
-  readonly now: () => Date
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly log: Logger
 }
 
@@ -26,7 +28,7 @@ export interface RouteOptions {
 export const addRoute = (
   app: FastifyInstance,
   operation: Operation,
-  { accessControl, tracer, now, log }: RouteOptions,
+  { accessControl, tracer, clock, log }: RouteOptions,
 ): void => {
   const { method, parameters, query, body } = operation
   app.route({
@@ -55,6 +57,7 @@ export const addRoute = (
     },
     handler: async (request, reply) => {
       const caller = requireCaller(request)
+      if (operation.lasts && caller.expiresAt !== undefined) abortWithToken(request.lifetime, caller.expiresAt, clock)
       const call = {
         parameters: request.params as Record<string, unknown>,
         query: request.query as Record<string, unknown>,
@@ -62,8 +65,8 @@ export const addRoute = (
         headers: request.headers,
         identity: caller.identity,
         tenancy: caller.tenancy,
-        time: timestampOf(now()),
-        signal: request.aborted,
+        time: timestampOf(clock.now()),
+        signal: request.lifetime.signal,
       }
       const answer = await tracer.span(describeSpan(operation, request), async (span) => {
         const response = await operation.handle(call)

@@ -31,6 +31,8 @@ export const writeAuditLog = (
   if (operation.method === 'GET' && !isRejected) return
   const fields = {
     who: caller?.identity,
+    // A gateway's word for the caller never hides whose token it came with.
+    ...(caller?.subject !== undefined && caller.subject !== caller.identity && { subject: caller.subject }),
     remoteAddress,
     operation: operation.id,
     ...parameters,

@@ -27,6 +27,8 @@ export interface Operation<
   readonly tenants?: true
   /** In whose name it acts: the caller must be bound to that (API-80). */
   actsFor?(request: { readonly parameters: Static<Path>; readonly body: Static<Body> }): ActingName
+  /** It may last as long as the caller likes: a stream, or a long poll. It ends with the caller's token (API-81). */
+  readonly lasts?: true
   readonly parameters?: Path
   readonly query?: Query
   readonly body?: Body
@@ -55,7 +57,7 @@ export interface Call<Path, Query, Body> {
   readonly tenancy: Tenancy | undefined
   /** When the request came. */
   readonly time: Timestamp
-  /** Aborted when the caller is gone or the server stops. */
+  /** Aborted when the caller is gone, the server stops, or, of an operation that lasts, with TOKEN_EXPIRED. */
   readonly signal: AbortSignal
 }
 

@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
+import type { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Problem } from '../problems/problem.ts'
 import type { Caller } from './access-control.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Aborted when the caller is gone or the server stops. */
-    aborted: AbortSignal
+    /** Ends when the caller is gone, when the server stops, and, of an operation that lasts, with the caller's token. */
+    lifetime: AbortScope
     /** Set as soon as the caller is known. */
     caller: Caller | undefined
     /** What the request was refused or failed with. */
@@ -16,7 +17,7 @@ declare module 'fastify' {
 }
 
 /** What is kept with a request besides what Fastify knows of it. */
-export const REQUEST_FIELDS = ['gone', 'caller', 'problem', 'made'] as const
+export const REQUEST_FIELDS = ['lifetime', 'caller', 'problem', 'createdId'] as const
 
 /** Without the query, which is the caller's own business. */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split('?', 1)[0] ?? ''

@@ -24,7 +24,7 @@ export const sendResponse = async (
     reply.raw.writeHead(200, headers as Record<string, string>)
     reply.raw.flushHeaders()
     try {
-      await response.stream(createSink(reply.raw, request.aborted))
+      await response.stream(createSink(reply.raw, request.lifetime.signal))
     } catch (error) {
       // The status is sent already; the reader resumes from the last version it has.
       log.warn('a stream broke', { requestId: request.id, error: error instanceof Error ? error.stack : String(error) })

@@ -35,7 +35,8 @@ export interface ServerOptions extends RouteOptions {
 
 /** The HTTP server of the API, not yet listening. */
 export const createServer = (options: ServerOptions): FastifyInstance => {
-  const { operations, openApi, build, newId, now, stopping, metrics, requestTimeouts, tls, log } = options
+  const { operations, openApi, build, newId, clock, stopping, metrics, requestTimeouts, tls, log } = options
+  const now = () => clock.now()
   const sendProblemNow = (request: FastifyRequest, reply: FastifyReply, problem: Problem) =>
     sendProblem(request, reply, problem, timestampOf(now()))
   const app = Fastify({
@@ -63,9 +64,9 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
-    const open = new AbortScope(stopping)
-    reply.raw.once('close', () => open.abort())
-    request.aborted = open.signal
+    const lifetime = new AbortScope(stopping)
+    reply.raw.once('close', () => lifetime.abort())
+    request.lifetime = lifetime
     if (request.url.length > MAX_URL_CHARS)
       throw new Problem('urlTooLong', `the path and its query must have at most ${MAX_URL_CHARS} characters`)
   })

@@ -104,7 +104,7 @@ export const measureReconciliation = (
   deletionGauge('hyperfleet_api_deletion_oldest_age_seconds', 'Age of the oldest deletion; 0 when there is none', age)
   new Gauge({
     name: 'hyperfleet_api_deletions_stuck',
-    help: 'Resources in deletion for longer than --stuck-after, by each adapter that they wait for; adapter="group NAME" waits for a consumer group to finish what it began before, adapter="" for children alone',
+    help: 'Resources in deletion for longer than --stuck-after, by each adapter that they wait for; adapter="other" has a name of an unusual form, adapter="group NAME" waits for a consumer group to finish what it began before, adapter="" for children alone',
     labelNames: ['resource_type', 'adapter'],
     registers,
     async collect() {
@@ -130,8 +130,14 @@ const withZeros = (backlog: readonly Backlog[], { all }: Entities): Backlog[] =>
     ),
   )
 
+/** Other names of adapters are one label value: reports choose them, and each value is a series in Prometheus. */
+const ADAPTER_LABEL = /^[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/
+
 const byAdapter = ({ kind, awaited, groups, count }: StuckDeletions) => {
-  const all = [...awaited, ...groups.map((group) => `group ${group}`)]
+  const all = [
+    ...awaited.map((name) => (ADAPTER_LABEL.test(name) ? name : 'other')),
+    ...groups.map((group) => `group ${group}`),
+  ]
   return (all.length === 0 ? [''] : all).map((adapter) => ({ kind, adapter, count }))
 }
 

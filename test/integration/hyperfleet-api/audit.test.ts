@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Logger } from '#operator/model/log.ts'
 import { startMuster } from '#test/harness/index.ts'
-import { bearer, testIssuer } from './issuer.ts'
+import { AUDIENCE, bearer, testIssuer } from './issuer.ts'
 import { serve } from './support.ts'
 
 type Line = readonly [level: string, message: string, fields: Record<string, unknown>]
@@ -56,7 +56,9 @@ test('a real process writes no token down, whatever is done with it, even at its
   const folder = await mkdtemp(join(tmpdir(), 'muster-audit-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const config = join(folder, 'config.yaml')
-  const jwt = { configs: [{ issuer_url: issuer.name, jwk_cert_file: issuer.file, roles_claim: 'roles' }] }
+  const jwt = {
+    configs: [{ issuer_url: issuer.name, audience: AUDIENCE, jwk_cert_file: issuer.file, roles_claim: 'roles' }],
+  }
   await writeFile(config, JSON.stringify({ server: { jwt } }))
   await using api = await startMuster([
     'api',

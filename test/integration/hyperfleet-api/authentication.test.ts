@@ -126,8 +126,9 @@ describe('who writes', () => {
     return status === 201 ? body.created_by : [status, body.code, body.detail]
   }
 
-  test('is the e-mail address of the token, else its subject', async () => {
-    expect(await createdBy(await testIssuer(), { email: 'a@example.com' })).toBe('a@example.com')
+  test('is the e-mail address of the token when its issuer says that it is verified, else its subject', async () => {
+    expect(await createdBy(await testIssuer(), { email: 'a@example.com', email_verified: true })).toBe('a@example.com')
+    expect(await createdBy(await testIssuer(), { email: 'a@example.com' })).toBe('somebody')
     expect(await createdBy(await testIssuer(), { sub: 'system:serviceaccount:a:b' })).toBe('system:serviceaccount:a:b')
     expect(await createdBy(await testIssuer(), { email: 'a@example.com', email_verified: false })).toBe('somebody')
   })
@@ -177,7 +178,7 @@ describe('roles', () => {
     expect(await may({})).toEqual([false, false])
     expect(await may({ realm_access: { roles: ['reader', 'owner'] } })).toEqual([true, false])
     expect(await may({ roles: ['admin'] })).toEqual([false, false])
-    expect(await may({ email: 'a@example.com' })).toEqual([true, true])
+    expect(await may({ email: 'a@example.com', email_verified: true })).toEqual([true, true])
     expect(await may({ groups: ['people', 'operators'] })).toEqual([true, true])
     const open = await serve({ issuers: [{ ...issuer.settings, defaultRoles: ['reader'] }] })
     expect((await open.call('GET', '/clusters', undefined, bearer(await issuer.token()))).status).toBe(200)

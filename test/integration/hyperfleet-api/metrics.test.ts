@@ -81,6 +81,7 @@ onBothDatabases((fresh) => {
     const one = `/clusters/${await make('/clusters', 'one')}`
     const pool = `/nodepools/${await make(`${one}/nodepools`, 'pool')}`
     await api.report(pool, { adapter: 'extra' })
+    for (const adapter of ['x'.repeat(64), 'a"} 1', 'new\nline']) await api.report(pool, { adapter })
     await api.call('DELETE', one)
     await api.report(one, { adapter: 'dns', ...finalized })
     await clock.advance('10m')
@@ -89,6 +90,7 @@ onBothDatabases((fresh) => {
     expect(samplesOf(await scrape(), 'hyperfleet_api_deletions_stuck')).toEqual({
       'resource_type="Cluster",adapter=""': 1,
       'resource_type="NodePool",adapter="extra"': 1,
+      'resource_type="NodePool",adapter="other"': 3,
       'resource_type="NodePool",adapter="pools"': 1,
     })
     await api.report(pool, { adapter: 'extra', ...finalized })

@@ -129,6 +129,7 @@ export const eventOperations = (service: Service): Operation[] => [
     summary: 'Takes events, waiting for some when there are none',
     tag: TAG,
     role: 'adapter',
+    lasts: true,
     actsFor: actsForGroup,
     parameters: Name,
     body: ClaimSettings,

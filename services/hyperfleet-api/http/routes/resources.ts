@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Tenancy } from '../../auth/tenancy.ts'
 import { readFloor } from '../../feed/changes.ts'
-import { watch } from '../../feed/watch.ts'
+import { type EndReason, watch } from '../../feed/watch.ts'
 import { formatMessage, projectDocument } from '../../feed/watch-message.ts'
 import { parseFields } from '../../model/projection.ts'
 import { createResource } from '../../mutations/create.ts'
@@ -20,6 +20,7 @@ import { DeleteQuery } from '../schemas/explanation.ts'
 import { FieldsQuery, ListQuery, listOf } from '../schemas/list.ts'
 import { ResourceDraft, ResourcePatch } from '../schemas/resource.ts'
 import type { Service } from '../service.ts'
+import { TOKEN_EXPIRED } from '../token-lifetime.ts'
 import { type Collection, itemOf, readAddress, readOwnerId } from './collection.ts'
 
 const DEFAULT_SIZE = 20
@@ -39,6 +40,7 @@ export const resourceOperations = (service: Service, place: Collection): Operati
       tag,
       role: 'reader',
       tenants: true,
+      lasts: true,
       parameters,
       query: ListQuery,
       responses: {
@@ -200,11 +202,16 @@ const startWatch = async (
   return {
     status: 200,
     stream: async (sink) => {
-      const reason =
-        (await watch({ database, feed }, subscription, from, sink)) ?? (stopping.aborted ? 'ServerStopping' : undefined)
+      const reason = (await watch({ database, feed }, subscription, from, sink)) ?? findEndReason(stopping, signal)
       if (reason !== undefined) sink.write(formatMessage('end', undefined, JSON.stringify({ reason })))
     },
   }
+}
+
+/** Why a stream that its watch did not end is over; undefined when its reader is gone. */
+const findEndReason = (stopping: AbortSignal, signal: AbortSignal): EndReason | undefined => {
+  if (stopping.aborted) return 'ServerStopping'
+  return signal.reason === TOKEN_EXPIRED ? 'TokenExpired' : undefined
 }
 
 const parsePosition = (lastEventId: string | string[] | undefined): number | undefined =>
