@@ -26,7 +26,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['{apis,lib,operator,controllers,services,cmd,hack,kustomize,test/{bench,harness}}/**/*.test.ts'],
+          include: [
+            '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test/{bench,harness,worlds}}/**/*.test.ts',
+          ],
         },
       },
       {

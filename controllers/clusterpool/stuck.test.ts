@@ -5,6 +5,7 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { aCluster, aCustomization, aPool, minutes, versionOf } from '#test/worlds/clusterpool/builders.ts'
 import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 import { World } from '#test/worlds/clusterpool/simulated.ts'
+import { nextCreationFailure } from './observe/creation-failures.ts'
 
 const withCondition = (cluster: ClusterDeployment, type: string, status: 'True' | 'False', at: number) => {
   const condition = {
@@ -166,6 +167,21 @@ describe('POOL-47: a cluster whose namespace or Secret is denied', () => {
         "cluster pool-x can't be made: namespaces is forbidden; tried again, and the lease is given back after 2026-03-01T09:03:00.000Z",
     })
     expect(conditionIn(plan, 'Reconciling')).toContain('CreationFailing')
+  })
+
+  test('rests for no lease that could not be taken: another webhook was in the way, and no cluster was tried', () => {
+    const tried = { cluster: 'pool-x/pool-x', version: versionOf('a'), message }
+    const before = nextCreationFailure(undefined, { ...tried, isLeased: false }, minutes(58))
+    const again = nextCreationFailure(before, { ...tried, cluster: 'pool-y/pool-y', isLeased: false }, minutes(59))
+    const plan = planPass({
+      pool: aPool({ inventory: ['a'] }),
+      customizations: [aCustomization('a')],
+      creationFailures: new Map([['a', again]]),
+    })
+    expect(changesIn(plan)).toEqual([expect.stringMatching(/^CreateCluster .* with a$/)])
+    expect(conditionIn(plan, 'Reconciling')).toContain('CreationFailing')
+    const leased = nextCreationFailure(again, { ...tried, cluster: 'pool-y/pool-y', isLeased: true }, minutes(60))
+    expect(leased).toMatchObject({ firstAt: minutes(60).getTime(), count: 1 })
   })
 
   test('gives its lease back after the grace, and the customization rests', () => {

@@ -23,6 +23,7 @@ const controller = (...folders: readonly string[]): readonly string[] => [
   'test/integration/cmd/',
   'test/integration/delivery/',
   'test/integration/docs/',
+  'test/integration/faults/',
   'test/integration/upgrade/',
   'test/e2e/',
 ]

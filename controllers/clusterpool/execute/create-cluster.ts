@@ -34,10 +34,13 @@ export class ClusterRejectedError extends errorOf<ClusterPoolErrors>('ClusterRej
 
 /** @throws ApiError, NetworkError, StaleWriteError, ClusterRejectedError */
 export const createCluster = async (context: ExecuteContext, creation: Creation): Promise<void> => {
-  const { customization, cluster } = creation
+  const { customization, cluster, lease } = creation
   const { ofCreations } = context.rejections
   const name = customization?.name ?? WITHOUT_CUSTOMIZATION
+  let isLeased = customization === undefined || lease === 'held'
   try {
+    if (customization !== undefined && !isLeased) await writeLease(context, customization, cluster)
+    isLeased = true
     await createParts(context, creation)
     ofCreations.delete(name)
   } catch (error) {
@@ -49,7 +52,7 @@ export const createCluster = async (context: ExecuteContext, creation: Creation)
       isConflict(error) ||
       isNotFound(error)
     if (isOther || !(error instanceof Error)) throw error
-    const tried = { cluster: keyOf(cluster), version: customization?.version ?? '', message: error.message }
+    const tried = { cluster: keyOf(cluster), version: customization?.version ?? '', message: error.message, isLeased }
     ofCreations.set(name, nextCreationFailure(ofCreations.get(name), tried, context.clock.now()))
     throw error
   }
@@ -57,8 +60,7 @@ export const createCluster = async (context: ExecuteContext, creation: Creation)
 
 const createParts = async (context: ExecuteContext, creation: Creation): Promise<void> => {
   const { api, pool } = context
-  const { customization, cluster, lease } = creation
-  if (customization !== undefined && lease === 'take') await writeLease(context, customization, cluster)
+  const { customization, cluster } = creation
   context.unfinishedClusters.delete(keyOf(cluster))
   const namespace = await createNamespace(context, creation)
   // No lease leads back to it. Each try would leave another namespace behind, and wake the pool for the next one.

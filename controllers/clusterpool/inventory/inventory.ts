@@ -175,7 +175,10 @@ const unusedStatus = (
   if (hasNoAttemptsLeft(failures, limit)) return { status: 'BrokenByCloud' }
   const notMade = creationFailureOf(customization, observed)
   if (notMade === undefined) return { status: 'Available' }
-  const next = `leased again after ${new Date(restEnd(notMade)).toISOString()}`
+  const next =
+    notMade.firstAt === undefined
+      ? 'it is tried again by itself'
+      : `leased again after ${new Date(restEnd(notMade)).toISOString()}`
   return {
     status: 'Available',
     message: `cluster ${notMade.cluster.split('/')[1]} could not be made: ${notMade.message}; ${next}`,

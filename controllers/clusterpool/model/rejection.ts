@@ -16,8 +16,8 @@ export interface CreationFailure {
   readonly version: string
   /** What the API server said. */
   readonly message: string
-  /** The first time that it failed, in milliseconds since the epoch. */
-  readonly firstAt: number
+  /** The first time that it failed, in milliseconds since the epoch; undefined when not even its lease could be taken. */
+  readonly firstAt: number | undefined
   /** How many clusters in a row failed like this. */
   readonly count: number
 }

@@ -48,8 +48,10 @@ export class DeploymentCache {
   readonly #faults = new Map<string, SpecFault>()
   readonly #admittedByLeader = new Map<string, ReadonlySet<string>>()
   readonly #runningStores = new Map<string, Promise<void>>()
-  /** Those whose next revision could not be stored. */
+  /** Those whose next revision could not be stored, until it is tried again. */
   readonly #failedStores = new Set<string>()
+  /** Why, until it is stored or not needed any more. */
+  readonly #storeProblems = new Map<string, string>()
   /** Those that were looked at since the last call. */
   readonly #changed = new Set<string>()
   /** What the view of a Deployment was made of: the same again changes nothing. */
@@ -108,6 +110,11 @@ export class DeploymentCache {
     return this.#faults.get(key)
   }
 
+  /** What keeps the workload from being a revision, for people; undefined when it is one. FLEET-70. */
+  unstored(key: string): string | undefined {
+    return this.#storeProblems.get(key) ?? (this.#runningStores.has(key) ? 'its revision is being stored' : undefined)
+  }
+
   /** The Deployments of which something may be different since the last call. */
   takeChanged(): string[] {
     const keys = [...this.#changed]
@@ -158,6 +165,7 @@ export class DeploymentCache {
 
   #forget(key: string): void {
     this.#faults.delete(key)
+    this.#storeProblems.delete(key)
     this.#admittedByLeader.delete(key)
     this.#lastViews.delete(key)
   }
@@ -231,10 +239,13 @@ export class DeploymentCache {
       target?.refused,
       parseControls(metadata.annotations).overruledRevision,
     )
+    if (!isNew) this.#storeProblems.delete(key)
     if (!isNew || this.#runningStores.has(key)) return
     const store = this.storeRevision(object, revision)
       .catch((error: unknown) => {
         this.#failedStores.add(key)
+        this.#storeProblems.set(key, `its revision can't be stored, it is tried again: ${messageOf(error)}`)
+        this.#changed.add(key)
         this.#options.log.warn('a revision could not be stored', { deployment: key, problem: messageOf(error) })
       })
       .finally(() => this.#runningStores.delete(key))

@@ -188,6 +188,7 @@ export class Leader {
       isLate: advanced?.isLate ?? false,
       laterEntries,
       fault,
+      unstored: deployments.unstored(key),
       now,
     })
     const isActive = laterEntries > 0 || rollout?.phase !== 'Inactive' || rolled === undefined

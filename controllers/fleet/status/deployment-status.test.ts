@@ -17,6 +17,7 @@ test('fields of a status that a later release has written stay, and those of thi
     ...nothing,
     isLate: false,
     fault: undefined,
+    unstored: undefined,
     laterEntries: 0,
     now: new Date(0),
   })
@@ -116,4 +117,11 @@ test('while NATS is away, what was known stays, of this generation', () => {
     reason: 'NatsUnavailable',
     message: expect.stringContaining('NATS is away since 1970-01-01T00:00:00.000Z'),
   })
+})
+
+// FLEET-70
+test('while the revision of a workload is not stored the Deployment is not Ready, though the one before is deployed', () => {
+  const unstored = "its revision can't be stored, it is tried again: exceeded quota"
+  expect(told({}, { phase: 'Inactive' })).toContain('Deployed')
+  expect(told({}, { phase: 'Inactive' }, { unstored })).toBe(`Reconciling: RevisionNotStored: ${unstored}`)
 })

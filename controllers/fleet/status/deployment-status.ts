@@ -18,6 +18,8 @@ export interface DeploymentStatusInput {
   /** The batch takes longer than progressDeadline. */
   readonly isLate: boolean
   readonly fault: SpecFault | undefined
+  /** What keeps the workload from being a revision; until it is one, all else is of the revision before. */
+  readonly unstored: string | undefined
   /** Devices whose entries a later release wrote. */
   readonly laterEntries: number
   readonly now: Date
@@ -75,12 +77,14 @@ export const buildOutdatedStatus = (
 
 type Claimed = Pick<KstatusInput, 'type' | 'reason' | 'message'>
 
-const explainReadiness = ({ aggregate, rollout, isLate, fault, laterEntries }: DeploymentStatusInput): Claimed => {
+const explainReadiness = (input: DeploymentStatusInput): Claimed => {
+  const { aggregate, rollout, isLate, fault, unstored, laterEntries } = input
   if (fault !== undefined) return { type: 'Stalled', reason: fault.reason, message: fault.message }
   if (laterEntries > 0) {
     const message = `a later release of the operator wrote the entries of ${laterEntries} devices: this one leaves them alone and rolls nothing out`
     return { type: 'Reconciling', reason: 'LaterRelease', message }
   }
+  if (unstored !== undefined) return { type: 'Reconciling', reason: 'RevisionNotStored', message: unstored }
   if (aggregate === undefined || rollout === undefined)
     return { type: 'Reconciling', reason: 'Beginning', message: 'its revision is being stored' }
   const { message = '' } = rollout

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { manifestsOf } from '#test/worlds/suite/declared.ts'
 import { dayOf, declaredAfter } from './day.ts'
-import { manifestsOf } from './declared.ts'
 
 const options = { seed: 3, duration: 600_000, pace: 5_000, pools: ['north', 'south'] }
 

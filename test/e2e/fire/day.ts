@@ -1,5 +1,5 @@
 /** A day of commits: pools, claims and rollouts come and go. From a seed. Pure. */
-import type { DeclaredPool } from './declared.ts'
+import type { DeclaredPool } from '#test/worlds/suite/declared.ts'
 import { type Random, randomOf } from './random.ts'
 
 /** One commit: what is declared from then on of one pool. */

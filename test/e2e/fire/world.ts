@@ -8,11 +8,11 @@ import { ARGO_NAMESPACE, type ArgoOnCluster, startArgoOn } from '#test/harness/a
 import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Manifest, type Suite, type Supervised, startSuite } from '#test/harness/suite.ts'
+import { type DeclaredPool, filesOf, REMOTE } from '#test/worlds/suite/declared.ts'
+import { access, hurried, remoteAdmin, sentinel } from '#test/worlds/suite/installer.ts'
+import { type Observer, startObserver } from '#test/worlds/suite/observer/observer.ts'
+import { type Timeline, timelineFrom } from '#test/worlds/suite/timeline.ts'
 import type { Change } from './day.ts'
-import { type DeclaredPool, filesOf, REMOTE } from './declared.ts'
-import { access, hurried, remoteAdmin, sentinel } from './installer.ts'
-import { type Observer, startObserver } from './observer/observer.ts'
-import { type Timeline, timelineFrom } from './timeline.ts'
 
 export const MACHINE = 'gate-1'
 

@@ -12,7 +12,7 @@ import { httpTransport, MAX_RESPONSE_CHARS } from '#controllers/adapter/transpor
 import { guardedLookup, httpAllowlist } from '#controllers/adapter/transports/http-allowlist.ts'
 import type { Target } from '#controllers/adapter/transports/transport.ts'
 import { systemClock } from '#operator/index.ts'
-import { certificateFor } from '../hyperfleet-api/certificates.ts'
+import { certificateFor } from '#test/harness/certificates.ts'
 import { type Inventory, startInventory, status } from './inventory.ts'
 import { type AdapterWorld, adapterWorld, type Manager, PATIENCE } from './world.ts'
 

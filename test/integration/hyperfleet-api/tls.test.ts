@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { certificateFor } from './certificates.ts'
+import { certificateFor } from '#test/harness/certificates.ts'
 import { serve } from './support.ts'
 
 const folderOfTest = async () => {

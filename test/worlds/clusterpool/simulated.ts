@@ -229,7 +229,12 @@ export class World {
         if (this.clusters.has(cluster.name)) return
         if (customization !== undefined && this.denied.has(customization.name)) {
           const failures = this.#failuresOf(poolName)
-          const tried = { cluster: keyOf(cluster), version: customization.version, message: 'namespaces is forbidden' }
+          const tried = {
+            cluster: keyOf(cluster),
+            version: customization.version,
+            message: 'namespaces is forbidden',
+            isLeased: true,
+          }
           failures.set(customization.name, nextCreationFailure(failures.get(customization.name), tried, this.now))
           throw new Denied()
         }

@@ -28,8 +28,11 @@ export const sentinel = (namespace: string): Manifest => ({
 
 const ACCESS = 'cluster-access'
 
-/** Puts the admin's kubeconfig beside each ClusterDeployment, as an installer does. */
-export const access = (namespace: string, kubeconfig: object): readonly Manifest[] =>
+/**
+ * Puts the admin's kubeconfig beside each ClusterDeployment, as an installer does.
+ * @param adapter whose reports these are
+ */
+export const access = (namespace: string, kubeconfig: object, adapter = ACCESS): readonly Manifest[] =>
   [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCESS, namespace } },
     {
@@ -52,7 +55,7 @@ export const access = (namespace: string, kubeconfig: object): readonly Manifest
       kind: 'AdapterTask',
       metadata: { name: ACCESS, namespace },
       spec: {
-        adapter: { name: ACCESS },
+        adapter: { name: adapter },
         resourceType: 'clusters',
         serviceAccountName: ACCESS,
         params: [{ name: 'home', source: 'resource.spec.clusterDeployment.namespace', required: true }],

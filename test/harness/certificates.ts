@@ -15,7 +15,10 @@ export const certificateFor = async (name: string): Promise<{ readonly cert: str
     notAfter: new Date(Date.now() + DAY),
     signingAlgorithm: ALGORITHM,
     keys,
-    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }]),
+    ],
   })
   const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
   return {

@@ -1,0 +1,40 @@
+/** Each fault of docs/faults.md over every controller, on one control plane. */
+import { afterAll, beforeAll, onTestFailed, test } from 'vitest'
+import { crdsUpgraded } from './crd-upgrade.ts'
+import { type Fault, holdUnder } from './fault.ts'
+import { refusingWebhook, silentWebhook } from './foreign-webhook.ts'
+import { quotaExceeded } from './quota.ts'
+import { stuckNamespace } from './stuck-namespace.ts'
+import { type FaultWorld, faultWorld, STEADY, untilAsDeclared } from './world.ts'
+
+let world: FaultWorld
+
+/** Each by what it finds in the world that it comes to. */
+const FAULTS = {
+  'a webhook of others refuses every object': () => refusingWebhook,
+  'a webhook of others never answers': () => silentWebhook,
+  'quotas are used up': quotaExceeded,
+  'a namespace of a cluster never ends': stuckNamespace,
+  'CRDs of a later release come': () => crdsUpgraded,
+} satisfies Readonly<Record<string, (world: FaultWorld) => Fault | Promise<Fault>>>
+
+beforeAll(async () => {
+  world = await faultWorld()
+}, 300_000)
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+})
+
+test('without a fault all is as declared', { timeout: 400_000 }, async () => {
+  await world.declare(STEADY)
+  await untilAsDeclared(world)
+})
+
+test.for(Object.entries(FAULTS))('%s', { timeout: 400_000 }, async ([title, faultIn]) => {
+  onTestFailed(async () => {
+    console.log((await world.missing()).join('\n'))
+  })
+  await untilAsDeclared(world)
+  await holdUnder(world, title, await faultIn(world))
+})
