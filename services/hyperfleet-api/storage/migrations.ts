@@ -190,6 +190,18 @@ export const migrations: readonly Migration[] = [
     name: '0012-next-pulse',
     statements: (dialect) => [sql`alter table events add column next_time ${timeColumn(dialect)}`],
   },
+  {
+    name: '0013-event-stream',
+    statements: () => [
+      sql`create table event_stream (
+        created text not null default '', epoch integer not null default 0, newest bigint not null default 0
+      )`,
+      sql`insert into event_stream (newest) select greatest_place.place from (
+        select coalesce(max(stream_sequence), 0) as place from (
+          select stream_sequence from events union all select stream_sequence from event_deliveries) as places
+        ) as greatest_place`,
+    ],
+  },
 ]
 
 /**

@@ -15,6 +15,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *   changes              what watch streams replay; change_floor is the newest version no longer there
  *   events ── event_deliveries ── event_consumers      a delivery's row lives until it is acknowledged
  *   event_recipients     which groups were told of which resources
+ *   event_stream         which JetStream stream the places of events are in; one row
  *
  * A resource's row holds its wire document as text, and beside it the columns that lists filter and order by. Reading
  * a resource is therefore one row and no parsing; the side tables are for searching only.
@@ -35,6 +36,7 @@ export interface Tables {
   event_consumers: ConsumerRow
   event_deliveries: DeliveryRow
   event_recipients: RecipientRow
+  event_stream: EventStreamRow
 }
 
 export interface ResourceRow {
@@ -187,6 +189,16 @@ export interface ConsumerRow {
 export interface RecipientRow {
   resource_id: string
   consumer: string
+}
+
+/** See events/jetstream/places.ts. */
+export interface EventStreamRow {
+  /** When NATS made the stream, as it says; '' until it is noted. */
+  created: ColumnType<string, never, string>
+  /** Grows whenever places stop to mean what they meant. */
+  epoch: ColumnType<number, never, number>
+  /** The newest place that was noted. */
+  newest: ColumnType<number, never, number>
 }
 
 export interface DeliveryRow {

@@ -1,5 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Consumer, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect, headers } from '@nats-io/transport-node'
@@ -355,28 +355,90 @@ test('a NATS that is away is named in the log without its password', async () =>
 })
 
 // API-77
-test.each(['deleted and made anew', 'deleted and made anew, with messages of others'])(
-  'what a stream had that was %s is delivered, and so is what is posted then',
-  async (how) => {
+describe('what waits is delivered, once each, and an equal pulse is answered with it, after the stream was', () => {
+  const begin = async () => {
     const nats = await natsServer()
     const api = await withNats(nats.url)
     await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
     const { id } = await api.cluster('one')
-    for (const reason of ['A', 'B']) await post(api, id, reason)
+    return { nats, api, id, client: await natsClient(nats.url) }
+  }
+  type Begun = Awaited<ReturnType<typeof begin>>
+
+  const messagesIn = async ({ nats }: Begun, count: number) => {
     const { manager } = await natsClient(nats.url)
-    await until(async () => (await manager.streams.info(STREAM)).state.messages === 2)
-    const { config } = await manager.streams.info(STREAM)
-    await manager.streams.delete(STREAM)
-    await manager.streams.add(config)
-    if (how.endsWith('others')) {
-      const client = await natsClient(nats.url)
-      await client.publish('{}')
+    await until(async () => (await manager.streams.info(STREAM)).state.messages === count)
+  }
+
+  const expectDelivery = async ({ api }: Begun, reasons: readonly string[]) => {
+    const seen: string[] = []
+    while (!reasons.every((reason) => seen.includes(reason))) {
+      const answer = await claim(api, { max: 10 })
+      for (const { receipt } of answer.body.items ?? [])
+        await api.call('DELETE', `/events/consumers/dns/claims/${receipt}`)
+      if (answer.status === 200) seen.push(...reasonsOf(answer))
     }
-    const pulse = await post(api, id, 'A')
-    expect(pulse.status).toBe(200)
+    expect(seen.toSorted()).toEqual(reasons)
+    await until(async () => (await metric(api, 'events_unrelayed'))[0] === '{} 0')
+    expect((await claim(api, { wait: '0s' })).body.items).toEqual([])
+  }
+
+  test.each([0, 1, 5])('deleted and made anew by another client, with %i messages of others', async (others) => {
+    const begun = await begin()
+    const { api, id, client } = begun
+    for (const reason of ['A', 'B']) await post(api, id, reason)
+    await messagesIn(begun, 2)
+    // So that it is known which stream this is.
+    await post(api, id, 'A')
+    const { config } = await client.manager.streams.info(STREAM)
+    await client.manager.streams.delete(STREAM)
+    await client.manager.streams.add(config)
+    for (let count = 0; count < others; count += 1) await client.publish('{}')
+    expect((await post(api, id, 'A')).status).toBe(200)
     await post(api, id, 'C')
-    const reasons = new Set<string>()
-    while (reasons.size < 3) for (const reason of reasonsOf(await claim(api, { max: 10 }))) reasons.add(reason)
-    expect([...reasons].toSorted()).toEqual(['A', 'B', 'C'])
-  },
-)
+    await expectDelivery(begun, ['A', 'B', 'C'])
+  })
+
+  test('deleted, and nothing is posted since', async () => {
+    const begun = await begin()
+    const { api, id, client } = begun
+    for (const reason of ['A', 'B']) await post(api, id, reason)
+    await messagesIn(begun, 2)
+    await client.manager.streams.delete(STREAM)
+    await expectDelivery(begun, ['A', 'B'])
+  })
+
+  test.each([
+    ['purged', undefined],
+    ['purged up to a message', { seq: 3 }],
+    ['purged by subject', { filter: 'hyperfleet.events.clusters' }],
+  ] as const)('%s', async (_, options) => {
+    const begun = await begin()
+    const { api, id, client } = begun
+    for (const reason of ['A', 'B', 'C']) await post(api, id, reason)
+    await messagesIn(begun, 3)
+    await client.manager.streams.purge(STREAM, options)
+    expect((await post(api, id, 'A')).status).toBe(200)
+    await post(api, id, 'D')
+    await expectDelivery(begun, ['A', 'B', 'C', 'D'])
+  })
+
+  test('restored to an earlier state', async () => {
+    const begun = await begin()
+    const { nats, api, id } = begun
+    const folder = dirname(nats.logFile)
+    await post(api, id, 'A')
+    await messagesIn(begun, 1)
+    await nats.kill()
+    await cp(join(folder, 'jetstream'), join(folder, 'backup'), { recursive: true })
+    await nats.restart()
+    for (const reason of ['B', 'C']) await post(api, id, reason)
+    await messagesIn(begun, 3)
+    await nats.kill()
+    await rm(join(folder, 'jetstream'), { recursive: true })
+    await rename(join(folder, 'backup'), join(folder, 'jetstream'))
+    await nats.restart()
+    await until(async () => (await readiness(api)).body.status === 'ok')
+    await expectDelivery(begun, ['A', 'B', 'C'])
+  })
+})

@@ -55,8 +55,6 @@ type Client = Omit<BrokerConnection, 'lost'>
 export interface BrokerOptions {
   /** `nats://…` or `tls://…` */
   readonly url: string
-  /** Called before the stream is made, when there is none: what an earlier one had is to be relayed again. */
-  readonly beforeNewStream: () => Promise<void>
   readonly log: Logger
 }
 
@@ -72,7 +70,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
   let connectionLost = new AbortController()
 
   const useConnection = async (client: Client): Promise<void> => {
-    await ensureStream(client.manager, options.beforeNewStream)
+    await ensureStream(client.manager)
     connectionLost = new AbortController()
     current = { ...client, lost: connectionLost.signal }
     unavailableReason = undefined
@@ -127,7 +125,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
       listeners.add(listener)
     },
     ensureStream: async () => {
-      if (current !== undefined) await ensureStream(current.manager, options.beforeNewStream)
+      if (current !== undefined) await ensureStream(current.manager)
     },
     close: async () => {
       stop.abort()
@@ -186,12 +184,11 @@ const checkServerVersion = (version: string): void => {
 }
 
 /** Makes the stream when it is missing; one that is there keeps its operator's settings. */
-const ensureStream = async ({ streams }: JetStreamManager, beforeNewStream: () => Promise<void>): Promise<void> => {
+const ensureStream = async ({ streams }: JetStreamManager): Promise<void> => {
   try {
     await streams.info(STREAM)
   } catch (error) {
     if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error
-    await beforeNewStream()
     await streams.add({
       name: STREAM,
       subjects: [`${SUBJECTS}.>`],

@@ -10,12 +10,12 @@ import { consumerExists, readConsumer, removeConsumer, storeConsumer } from '../
 import { readDeadLetters, replayDeadLetter } from '../dead-letters.ts'
 import { deleteDelivery, extendDelivery, rejectDelivery } from '../deliveries.ts'
 import type { EventQueue, ReceivedEvent, ReceiveRequest } from '../queue.ts'
-import { type BrokerConnection, openBroker } from './broker.ts'
+import { type BrokerConnection, openBroker, STREAM } from './broker.ts'
 import { deleteDurable, ensureDurable } from './durable-consumers.ts'
 import { lockPulled, type MessageOutcome, type PulledMessage } from './lock-pulled.ts'
 import { SEQUENCE_HEADER } from './message.ts'
-import { relayMissing, resetRelay } from './places.ts'
-import { syncConsumerProgress } from './progress.ts'
+import { readPlaces, relayMissing, withPlaces } from './places.ts'
+import { listDurables, readGroups, recordProgress, repairDurables } from './progress.ts'
 import { ConsumerMissingError, type Pulled, pull } from './pull.ts'
 import { startRelay, subjectOf } from './relay.ts'
 import { followTerminations } from './termination-advisories.ts'
@@ -46,8 +46,7 @@ const PROGRESS_INTERVAL_MS = 10_000
 export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<EventQueue> => {
   const { url, database, entities, wakeup, clock, newId, log } = options
   const time = sharedTime(database, clock)
-  const broker = await openBroker({ url, beforeNewStream: () => resetRelay(database), log })
-  const stopRelay = startRelay({ broker, database, entities, wakeup, now: () => clock.now(), log })
+  const broker = await openBroker({ url, log })
 
   /** What could not be told while NATS was away, by reply subject: a claim given back then would stay hidden to its end. */
   const pendingReplies = new Map<string, string>()
@@ -104,17 +103,32 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
   /** @returns whether it is known now what clients took at JetStream itself */
   const syncProgress = async (): Promise<boolean> => {
     try {
-      // First: what consumers acknowledged are places of the present stream.
-      await relayMissing(broker.connected().manager, database)
-      await syncConsumerProgress(broker.connected(), database, entities, clock.now())
-      return true
+      await broker.ensureStream()
+      const { manager } = broker.connected()
+      // In this order: consumers of a stream that was purged or replaced say of what is gone that they are past it.
+      const record = await readPlaces(database.kysely)
+      const durables = await listDurables(manager)
+      const info = await manager.streams.info(STREAM, { deleted_details: true })
+      if (await relayMissing(database, record, info)) {
+        log.warn('NATS lost events: the stream was replaced, restored or purged; what waits is handed to it again')
+        wakeup.wake()
+        return await syncProgress()
+      }
+      const groups = await readGroups(database.kysely)
+      const isRecorded = await withPlaces(database, record, 'look', (writer) =>
+        recordProgress(writer, { durables, groups, entities, now: clock.now() }),
+      )
+      await repairDurables(manager, { durables, groups, entities, now: clock.now() })
+      return isRecorded
     } catch (error) {
       log.debug('what was taken at NATS itself is not known', { error: messageOf(error) })
       return false
     }
   }
+  const now = () => clock.now()
+  const stopRelay = startRelay({ broker, database, entities, wakeup, checkStream: syncProgress, now, log })
   broker.onConnected(() => void syncProgress())
-  const followAdvisories = followTerminations(broker, { database, now: () => clock.now(), log })
+  const followAdvisories = followTerminations(broker, { database, now, log })
   const progress = setInterval(() => {
     followAdvisories()
     void syncProgress()

@@ -17,6 +17,8 @@ export interface UnrelayedEvent {
 export interface OutgoingMessage {
   /** `Nats-Msg-Id`: the same for the same message after any crash, so that JetStream drops the repetition. */
   readonly id: string
+  /** Whether it is the one that carries the event to everyone. */
+  readonly isFirst: boolean
   readonly body: string
   /** The groups it is for; a client that binds a group's consumer by itself skips what doesn't name the group. */
   readonly consumers: readonly string[]
@@ -30,16 +32,29 @@ export const CONTENT_TYPE = 'application/cloudevents+json'
 /**
  * The messages that bring an event to JetStream. The first carries it to everyone; to a group that wants it afterwards (it
  * was made later, or replays a dead letter) goes a message of its own, which the others skip.
+ * @param epoch how often the stream lost messages: it would still take those for repetitions
  */
-export const buildMessages = ({ id, document, isRelayed, groups }: UnrelayedEvent): OutgoingMessage[] => {
+export const buildMessages = (
+  { id, document, isRelayed, groups }: UnrelayedEvent,
+  epoch: number,
+): OutgoingMessage[] => {
+  const inEpoch = (messageId: string) => (epoch === 0 ? messageId : `${messageId}~${epoch}`)
   const isFirst = ({ replays }: { readonly replays: number }) => !isRelayed && replays === 0
   const first = isRelayed
     ? []
-    : [{ id, body: document, consumers: groups.filter(isFirst).map((group) => group.consumer) }]
+    : [
+        {
+          id: inEpoch(id),
+          isFirst: true,
+          body: document,
+          consumers: groups.filter(isFirst).map((group) => group.consumer),
+        },
+      ]
   const later = groups
     .filter((group) => !isFirst(group))
     .map(({ consumer, replays }) => ({
-      id: `${id}/${consumer}/${replays}`,
+      id: inEpoch(`${id}/${consumer}/${replays}`),
+      isFirst: false,
       body: replays === 0 ? document : JSON.stringify(withReplays(JSON.parse(document) as ReconcileEvent, replays)),
       consumers: [consumer],
     }))

@@ -1,38 +1,56 @@
-import { AckPolicy, type ConsumerInfo } from '@nats-io/jetstream'
+import { AckPolicy, type ConsumerInfo, type JetStreamManager } from '@nats-io/jetstream'
 import type { Entities } from '../../model/entity.ts'
 import { timestampOf } from '../../model/timestamp.ts'
-import type { Database } from '../../storage/database.ts'
-import type { Writer } from '../../storage/dialect.ts'
-import { type BrokerConnection, STREAM } from './broker.ts'
+import type { Reader, Writer } from '../../storage/dialect.ts'
+import { STREAM } from './broker.ts'
 import { deleteDurable, ensureDurable, isOwnConsumer, subjectsOf } from './durable-consumers.ts'
 import { subjectOf } from './relay.ts'
 
 /** A durable consumer without a group is left alone for so many milliseconds: its group may be about to be stored. */
 const ORPHAN_GRACE_MS = 60_000
 
-/**
- * Brings the database up to what clients did at JetStream itself, binding a durable consumer instead of claiming here:
- * what they took is taken, and what they acknowledged is no longer waiting. Also makes durable consumers that are missing
- * and deletes those whose group is gone.
- */
-export const syncConsumerProgress = async (
-  { manager }: BrokerConnection,
-  database: Database,
-  entities: Entities,
-  now: Date,
-): Promise<void> => {
-  const rows = await database.kysely.selectFrom('event_consumers').select(['name', 'kind']).execute()
-  const groups = new Map(rows.map(({ name, kind }) => [name, kind]))
+/** What NATS says of durable consumers, and the groups that are theirs. */
+export interface ConsumerProgress {
+  readonly durables: readonly ConsumerInfo[]
+  /** The kind of each group's events, by its name. */
+  readonly groups: ReadonlyMap<string, string>
+  readonly entities: Entities
+  readonly now: Date
+}
+
+/** The durable consumers of the stream that can acknowledge. */
+export const listDurables = async (manager: JetStreamManager): Promise<ConsumerInfo[]> => {
   const durables: ConsumerInfo[] = []
   for await (const info of manager.consumers.list(STREAM))
     if (info.config.durable_name !== undefined && info.config.ack_policy !== AckPolicy.None) durables.push(info)
+  return durables
+}
 
-  await database.transaction(async (writer) => {
-    for (const info of durables) {
-      if (groups.has(info.name)) await recordGroupProgress(writer, info, now)
-      else if (!isOwnConsumer(info)) await recordForeignProgress(writer, info, entities, now)
-    }
-  })
+/** The kind of each group's events, by its name. */
+export const readGroups = async (reader: Reader): Promise<ReadonlyMap<string, string>> => {
+  const rows = await reader.selectFrom('event_consumers').select(['name', 'kind']).execute()
+  return new Map(rows.map(({ name, kind }) => [name, kind]))
+}
+
+/**
+ * Brings the database up to what clients did at JetStream itself, binding a durable consumer instead of claiming here:
+ * what they took is taken, and what they acknowledged is no longer waiting.
+ */
+export const recordProgress = async (
+  writer: Writer,
+  { durables, groups, entities, now }: ConsumerProgress,
+): Promise<void> => {
+  for (const info of durables) {
+    if (groups.has(info.name)) await recordGroupProgress(writer, info, now)
+    else if (!isOwnConsumer(info)) await recordForeignProgress(writer, info, entities, now)
+  }
+}
+
+/** Makes durable consumers that are missing, and deletes those whose group is gone. */
+export const repairDurables = async (
+  manager: JetStreamManager,
+  { durables, groups, entities, now }: ConsumerProgress,
+): Promise<void> => {
   for (const info of durables)
     if (isOwnConsumer(info) && !groups.has(info.name) && now.getTime() - Date.parse(info.created) > ORPHAN_GRACE_MS)
       await deleteDurable(manager, info.name)

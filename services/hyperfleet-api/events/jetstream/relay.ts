@@ -16,13 +16,15 @@ import {
   SEQUENCE_HEADER,
   type UnrelayedEvent,
 } from './message.ts'
-import { newestPlace, resetRelay } from './places.ts'
+import { readPlaces, resetRelay, withPlaces } from './places.ts'
 
 export interface RelayOptions {
   readonly broker: Broker
   readonly database: Database
   readonly entities: Entities
   readonly wakeup: Wakeup
+  /** Called when the stream took nothing: makes it anew when it is gone, and then also has what it had relayed again, in order. */
+  readonly checkStream: () => Promise<unknown>
   readonly now: () => Date
   readonly log: Logger
 }
@@ -36,7 +38,7 @@ const RELAY_LOCK = 7_233_003
  * after a crash in between, and JetStream drops a repetition by its `Nats-Msg-Id`. Returns how to stop.
  */
 export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
-  const { broker, wakeup, log } = options
+  const { broker, wakeup, checkStream, log } = options
   let isClosed = false
   let isRequested = false
   let running: Promise<void> | undefined
@@ -50,9 +52,7 @@ export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
       } catch (error) {
         // The next poll tries again: the events are safe in the database.
         log.warn('events were not handed to NATS, trying again', { error: messageOf(error) })
-        await broker
-          .ensureStream()
-          .catch((cause: unknown) => log.debug('the stream is not there', { error: messageOf(cause) }))
+        await checkStream()
         isRequested = false
         return
       }
@@ -77,17 +77,17 @@ export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
   }
 }
 
-/** Publishes the oldest events that JetStream lacks and notes where it has them. @returns how many */
+/** Publishes the oldest events that JetStream lacks and notes where it has them. @returns how many; BATCH_SIZE when there are more */
 const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Promise<number> =>
   withRelayLock(database, async () => {
+    const record = await readPlaces(database.kysely)
     const events = await readUnrelayed(database.kysely)
     if (events.length === 0) return 0
     const connected = broker.connected()
-    const newest = await newestPlace(database.kysely)
     // All are sent before the first is awaited, in order, so one subject has them in order.
     const placed = await Promise.all(
       events.flatMap((event) =>
-        buildMessages(event).map(async (message) => ({
+        buildMessages(event, record.epoch).map(async (message) => ({
           event,
           message,
           place: await publish(connected, subjectOf(entities, event.kind), event.sequence, message),
@@ -95,15 +95,17 @@ const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Pr
       ),
     )
     // Places only grow. One that was given before is of another stream, made anew or restored from an earlier state.
-    if (placed.some(({ place }) => !place.duplicate && place.seq <= newest)) await resetRelay(database)
+    const isOtherStream = placed.some(({ place }) => !place.duplicate && place.seq <= record.newest)
+    const present = isOtherStream ? { created: '', epoch: record.epoch + 1, newest: 0 } : record
+    if (isOtherStream) await resetRelay(database, record)
     const time = timestampOf(now())
-    await database.transaction(async (writer) => {
+    await withPlaces(database, present, 'note', async (writer) => {
       for (const {
         event,
         message,
         place: { seq: place },
       } of placed) {
-        if (message.id === event.id)
+        if (message.isFirst)
           await writer
             .updateTable('events')
             .set({ relayed_time: time, stream_sequence: place })
@@ -117,8 +119,10 @@ const relayBatch = async ({ broker, database, entities, now }: RelayOptions): Pr
             .where('consumer', 'in', message.consumers)
             .execute()
       }
+      const newest = Math.max(present.newest, ...placed.map(({ place }) => place.seq))
+      await writer.updateTable('event_stream').set({ newest }).execute()
     })
-    return events.length
+    return isOtherStream ? BATCH_SIZE : events.length
   })
 
 /** The subject of a kind's events. */
