@@ -84,14 +84,12 @@ const removesUnread = ({ config, state: { messages, bytes } }: StreamInfo): bool
 /** As many places as one statement names. */
 const PLACES_CHUNK = 1_000
 
-const relayRemoved = async (
-  database: Database,
-  record: PlacesRecord,
-  { state: { first_seq, deleted = [] } }: StreamInfo,
-): Promise<boolean> => {
+const relayRemoved = async (database: Database, record: PlacesRecord, { state }: StreamInfo): Promise<boolean> => {
+  // Only sent where there are any.
+  const deleted = state.num_deleted > 0 ? state.deleted : []
   let removed = false
   await withPlaces(database, record, 'note', async (writer) => {
-    removed = await forgetPlaces(writer, { before: first_seq })
+    removed = await forgetPlaces(writer, { before: state.first_seq })
     for (let start = 0; start < deleted.length; start += PLACES_CHUNK)
       removed = (await forgetPlaces(writer, { among: deleted.slice(start, start + PLACES_CHUNK) })) || removed
     if (removed) await beginEpoch(writer, record, record)
