@@ -49,7 +49,6 @@ export const adapter = ({
   const tasks = controller(AdapterTask, { name: 'adapter' })
   const access: Access = grantAccess({ variables, files, httpTargets, env: process.env })
   const reloadSignals = new Map<string, WakeSignal>()
-  let kinds: RestMapper | undefined
 
   tasks.daemon(
     'task',
@@ -59,7 +58,7 @@ export const adapter = ({
       access,
       reloadSignals,
       history,
-      kinds: ({ api }) => (kinds ??= new RestMapper(api.transport, clock)),
+      kinds: ({ api }) => new RestMapper(api.transport, clock),
     }),
     { lease: leaseOf },
   )

@@ -11,7 +11,7 @@ import {
 } from '../model/resource.ts'
 import { readPageThatFits } from './bounded-text.ts'
 import { isExpired, isNotFound } from './errors.ts'
-import type { ApiRequest, Transport } from './transport.ts'
+import type { ApiRequest, StreamRequest, Transport } from './transport.ts'
 
 export interface ListOptions {
   /** All namespaces when undefined. */
@@ -119,11 +119,8 @@ const createLimitedApi = (
   signals: readonly AbortSignal[],
   timeout: Duration | undefined,
 ): Api => {
-  const request = async <T>(own: ApiRequest): Promise<T> => {
-    if (signals.length < 2) return transport.request<T>({ ...own, signal: signals[0], timeout })
-    using any = new AbortScope(...signals)
-    return await transport.request<T>({ ...own, signal: any.signal, timeout })
-  }
+  const limited = limitTransport(transport, signals)
+  const request = <T>(own: ApiRequest): Promise<T> => limited.request<T>({ ...own, timeout })
 
   const write = <O extends KubeObject>(
     method: 'POST' | 'PUT' | 'PATCH',
@@ -133,7 +130,7 @@ const createLimitedApi = (
   ): Promise<O> => request<O>({ method, path, body, ...rest })
 
   return {
-    transport,
+    transport: limited,
 
     async get<O extends KubeObject>(resource: Resource<O>, name: string, namespace?: string) {
       try {
@@ -211,6 +208,25 @@ const createLimitedApi = (
       ),
   }
 }
+
+/** Whatever is built on it ends with the signals too, such as requests in another account's name. RUNTIME-48. */
+const limitTransport = (transport: Transport, signals: readonly AbortSignal[]): Transport =>
+  signals.length === 0
+    ? transport
+    : {
+        server: transport.server,
+        async request<T>(own: ApiRequest) {
+          if (signals.length === 1 && own.signal === undefined)
+            return await transport.request<T>({ ...own, signal: signals[0] })
+          using any = new AbortScope(...signals, own.signal)
+          return await transport.request<T>({ ...own, signal: any.signal })
+        },
+        async *stream(own: StreamRequest) {
+          using any = new AbortScope(...signals, own.signal)
+          yield* transport.stream({ ...own, signal: any.signal })
+        },
+        close: () => transport.close(),
+      }
 
 const typeOf = (resource: Resource) => ({ apiVersion: apiVersionOf(resource), kind: resource.kind })
 

@@ -16,7 +16,7 @@ export interface ConnectionDeps {
   /** Of this program, for `User-Agent`. */
   readonly version: string
   readonly access: Access
-  /** What the API server serves, shared by all tasks. */
+  /** What the API server serves. It asks with the daemon's lease, and so ends with it. */
   kinds(context: DaemonContext<AdapterTask>): RestMapper
 }
 

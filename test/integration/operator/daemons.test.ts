@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createApi } from '#operator/client/api.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import { controller } from '#operator/index.ts'
 import { manualClock, sharedControlPlane } from '#test/harness/index.ts'
@@ -128,6 +129,13 @@ describe('a daemon', () => {
         const late = [
           send(),
           api.patch(Widget, { name, namespace: the.namespace, type: 'merge', body: { spec: { size: 9 } } }),
+          // What is built on the transport, such as requests in another account's name.
+          createApi(api.transport).patch(Widget, {
+            name,
+            namespace: the.namespace,
+            type: 'merge',
+            body: { spec: { size: 9 } },
+          }),
         ]
         for (const write of await Promise.allSettled(late))
           writes.push(write.status === 'rejected' ? (write.reason as Error).name : 'written')
@@ -139,7 +147,7 @@ describe('a daemon', () => {
     await eventually(() => expect(writes).toEqual(['first']))
     const body = { spec: { holderIdentity: 'other', renewTime: new Date().toISOString().replace('Z', '000Z') } }
     await the.api.patch(LEASES, { name: 'losing-one', namespace: the.namespace, type: 'merge', body })
-    await eventually(() => expect(writes).toEqual(['first', 'LeaseLostError', 'LeaseLostError']))
+    await eventually(() => expect(writes).toEqual(['first', 'LeaseLostError', 'LeaseLostError', 'LeaseLostError']))
     const left = await the.get('one')
     expect([left?.status?.seen, left?.spec.size]).toEqual([1, 1])
   })
