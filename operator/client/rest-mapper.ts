@@ -79,6 +79,11 @@ export class RestMapper {
     }
   }
 
+  /** Asks anew from now on: an answer of the API server contradicts what was known. */
+  forget(apiVersion: string): void {
+    this.#known.delete(apiVersion)
+  }
+
   /** apiVersions of the group, as they are served now, the preferred one first. */
   async #versions(apiVersion: string, signal: AbortSignal): Promise<readonly string[]> {
     const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
@@ -101,7 +106,9 @@ export class RestMapper {
     if (known !== undefined) return known
     const reading = this.#ask(apiVersion, signal)
     this.#known.set(apiVersion, reading)
-    reading.catch(() => this.#known.delete(apiVersion))
+    reading.catch(() => {
+      if (this.#known.get(apiVersion) === reading) this.#known.delete(apiVersion)
+    })
     return reading
   }
 

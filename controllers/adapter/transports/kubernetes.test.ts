@@ -46,6 +46,26 @@ describe('ADAPTER-80: the version in which an object was applied is served no lo
     await reach.delete(LOOKUP, WIDGET, 'Background', signal)
     expect(asked).toContain('DELETE /apis/example.com/v1/namespaces/n/widgets/one')
   })
+  test('nor what was known of it: an answer that names no object is asked about again', async () => {
+    const answers: Record<string, object> = {
+      '/apis/example.com': { versions: [{ groupVersion: 'example.com/v1beta1' }] },
+      '/apis/example.com/v1beta1': RESOURCES,
+      '/apis/example.com/v1beta1/namespaces/n/widgets/one': WIDGET,
+    }
+    const { reach } = serving(answers)
+    expect(await reach.find(LOOKUP, signal)).toEqual([WIDGET])
+    for (const path of Object.keys(answers)) delete answers[path]
+    Object.assign(answers, {
+      '/apis/example.com': { versions: [{ groupVersion: 'example.com/v1' }] },
+      '/apis/example.com/v1': RESOURCES,
+      '/apis/example.com/v1/namespaces/n/widgets/one': WIDGET,
+    })
+    expect(await reach.find(LOOKUP, signal)).toEqual([WIDGET])
+    const labels = { ...LOOKUP, match: { kind: 'labels', namespace: 'n', labels: { a: 'b' } } } as const
+    answers['/apis/example.com/v1/namespaces/n/widgets'] = { metadata: { resourceVersion: '1' }, items: [WIDGET] }
+    expect(await reach.find(labels, signal)).toMatchObject([WIDGET])
+  })
+
   test.each([
     ['in none of its group', { '/apis/example.com': { versions: [{ groupVersion: 'example.com/v1' }] } }],
     ['as the group', {}],

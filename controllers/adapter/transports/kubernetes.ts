@@ -1,8 +1,8 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { createApi } from '#operator/client/api.ts'
-import { ApiError, isConflict, NetworkError } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isNotFound, NetworkError } from '#operator/client/errors.ts'
 import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
-import type { Transport as ApiTransport } from '#operator/client/transport.ts'
+import type { ApiRequest, Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf } from '#operator/model/resource.ts'
 import { apiVersionOf, describeObject, kindOf, metadataOf } from '../run/resources/object.ts'
@@ -44,7 +44,7 @@ export const kubernetesTransport = ({
     const { name, namespace } = metadataOf(target.manifest)
     requireNamespace(target, resource, namespace)
     onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const applied = await transport.request<JsonObject>({
+    const applied = await request<JsonObject>(target.manifest, {
       method: 'PATCH',
       path: pathOf(resource, { name: name ?? '', ...(namespace !== undefined && { namespace }) }),
       contentType: 'application/apply-patch+yaml', // JSON is YAML
@@ -60,6 +60,25 @@ export const kubernetesTransport = ({
   const find = async ({ name, identity, match }: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> => {
     if (match.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
     const resource = await servedResourceOf(identity, signal)
+    try {
+      return await findIn(resource, match, signal)
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      if (isObjectAbsent(error, match)) return []
+      // The path itself may be what is not there: then what was known of the kind says nothing about the object. ADAPTER-80.
+      kinds.forget(apiVersionOf(identity))
+      const served = await servedResourceOf(identity, signal)
+      if (served.version !== resource.version) return await find({ name, identity, match } as Lookup, signal)
+      if (match.kind === 'labels') throw error
+      return []
+    }
+  }
+
+  const findIn = async (
+    resource: Resource,
+    match: SoughtMatch,
+    signal: AbortSignal,
+  ): Promise<readonly JsonObject[]> => {
     const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
     onUse?.(resource, namespace)
     const bound = api.withLimits({ signal })
@@ -67,8 +86,19 @@ export const kubernetesTransport = ({
       return collect(bound.list(resource, { namespace, labelSelector: formatLabelSelector(match.labels) }))
     if (resource.scope === 'Namespaced' && namespace === undefined)
       return collect(bound.list(resource, { fieldSelector: `metadata.name=${match.name}` }))
-    const found = await bound.get(resource, match.name, namespace)
-    return found === undefined ? [] : [toJsonObject(found)]
+    if (match.name === '') throw new TypeError('an empty name would be all objects of the kind')
+    const path = pathOf(resource, { name: match.name, ...(namespace !== undefined && { namespace }) })
+    return [await transport.request<JsonObject>({ method: 'GET', path, signal })]
+  }
+
+  /** Where the path is not there, what was known of the kind is asked for again by the next run. */
+  const request = async <T>(identity: JsonObject, own: ApiRequest): Promise<T> => {
+    try {
+      return await transport.request<T>(own)
+    } catch (error) {
+      if (isNotFound(error)) kinds.forget(apiVersionOf(identity))
+      throw error
+    }
   }
 
   return {
@@ -99,6 +129,12 @@ const requireNamespace = (target: Target, { scope, kind }: Resource, namespace: 
       `the manifest of ${target.name} has no metadata.namespace, which a ${kind} needs`,
     )
 }
+
+type SoughtMatch = Exclude<Lookup['match'], { readonly kind: 'self' }>
+
+/** The server answers about this object, and not that it knows no such path. Kubernetes: NotFound names what is not found. */
+const isObjectAbsent = (error: ApiError, match: SoughtMatch): boolean =>
+  match.kind === 'name' && error.details.name === match.name
 
 const collect = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {
   const found: JsonObject[] = []
