@@ -93,6 +93,7 @@ export class TaskRunner {
           api: new ApiReader(tracedClient, hrefOf(event), id),
           transports: this.#transports,
           inventory,
+          isShared: (key) => inventories.isShared(key, id),
           recordedHref: inventories.recordedHref(id),
           retention,
           ...(gone && { gone: gone.of(id, () => inventory.mark ?? '') }),

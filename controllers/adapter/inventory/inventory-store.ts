@@ -75,6 +75,12 @@ export class InventoryStore {
     return [...this.#owners.values()].filter(({ inventory }) => inventory.isRecorded)
   }
 
+  /** Whether a resource other than this one has the object. */
+  isShared(key: string, id: string): boolean {
+    const ids = this.#byObject.get(key)
+    return ids !== undefined && ids.size > (ids.has(id) ? 1 : 0)
+  }
+
   /** The resources for which this object was applied, as what an event about each would say. ADAPTER-65. */
   ownersOf(object: JsonObject): readonly EventData[] {
     return [...(this.#byObject.get(keyOfObject(object)) ?? [])].flatMap((id) => this.#owners.get(id)?.event ?? [])

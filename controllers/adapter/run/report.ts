@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../task/task.ts'
 import { type Absence, absenceOf } from './api-reader.ts'
 import { buildPayloads } from './phases/payloads.ts'
 import { runActions } from './phases/post-actions.ts'
+import { listEntriesLeft } from './resources/left-objects.ts'
 import type { RunContext } from './run-context.ts'
 import type { RunState } from './run-state.ts'
 import { buildStandardReport } from './standard-report.ts'
@@ -39,11 +40,11 @@ export const reportOutcome = async (
 const sendReport = async (
   state: RunState,
   remaining: readonly string[],
-  { api, reportDedup, clock, signal, log }: RunContext,
+  { api, inventory, reportDedup, clock, signal, log }: RunContext,
 ): Promise<ReportResult> => {
   if (api.path === undefined) return { isReported: true }
   const now = clock.now()
-  const report = buildStandardReport(buildOutcome(state, remaining), now)
+  const report = buildStandardReport(buildOutcome(state, remaining, inventory), now)
   const key = `${state.event.data.id}/`
   const body = JSON.stringify(report)
   // ADAPTER-11: were the report that everything is deleted lost once, the record would wait for it for ever.
@@ -63,7 +64,7 @@ const sendReport = async (
 /** Actions after which a resource is not expected to be there. */
 const INTENTIONALLY_ABSENT: readonly ResourceAction[] = ['skipped', 'deleted', 'gone', 'leaving']
 
-const buildOutcome = (state: RunState, remaining: readonly string[]) => {
+const buildOutcome = (state: RunState, remaining: readonly string[], inventory: RunContext['inventory']) => {
   const { task, steps, mode, failures, skipReason, generation, resources } = state
   const stepOf = (name: string) => steps.find((step) => step.name === name)
   const isExpected = (name: string) => {
@@ -82,5 +83,6 @@ const buildOutcome = (state: RunState, remaining: readonly string[]) => {
       names.flatMap((name) => (resources[name] === undefined ? [] : [[name, resources[name] as JsonObject]])),
     ),
     remaining: remaining.map((name) => ({ name, message: stepOf(name)?.message ?? '' })),
+    left: remaining.length === 0 ? [] : (state.left ?? listEntriesLeft(inventory.entries.values())),
   }
 }

@@ -20,6 +20,8 @@ export interface RunContext {
   readonly transports: ResourceTransports
   /** What the task has applied for the resource. */
   readonly inventory: ResourceInventory
+  /** Whether another resource has an object in its inventory too; none has when left out. ADAPTER-86. @param key of the object */
+  readonly isShared?: (key: string) => boolean
   /** Where the API had the resource when the first object was written down: ADAPTER-68. */
   readonly recordedHref?: string | undefined
   /** What is found counts as applied by the task: in a dry run, which has no inventory from before. */

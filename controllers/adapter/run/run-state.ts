@@ -13,6 +13,7 @@ import type {
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Scope, Task } from '../task/task.ts'
 import type { Redactor } from './redactor.ts'
+import type { LeftObject } from './resources/left-objects.ts'
 import { BUDGET, RunBudget } from './run-budget.ts'
 import { TaskError } from './task-error.ts'
 
@@ -40,6 +41,8 @@ export class RunState {
   skipReason: string | undefined
   /** Nothing is left to delete: this is what the record waits to hear. */
   isDeleted = false
+  /** What a deletion found and left, object by object; undefined when none has looked. */
+  left: readonly LeftObject[] | undefined
   /** Params, captures, answers of preconditions, and payloads as text. */
   readonly values: Record<string, Json> = {}
   /** What was found of each resource; what is not there has no entry. */

@@ -286,6 +286,13 @@ describe('while the resource is being deleted', () => {
       'Finalized False CleanupInProgress',
     ])
     expect(JSON.stringify(report)).toContain('is held by example.com/hold')
+    // ADAPTER-85
+    expect(report?.data).toEqual({
+      remaining: [
+        { kind: 'ConfigMap', namespace: 'n', name: 'parent-c1' },
+        { kind: 'ConfigMap', namespace: 'n', name: 'child-c1', finalizers: ['example.com/hold'] },
+      ],
+    })
     world.done()
     expect(outcomes((await world.run()).trace.resources)).toEqual(['parent waiting', 'child leaving'])
     expect(world.done()).toEqual([])

@@ -6,6 +6,7 @@
 import type { Mode, TracedFailure } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { type Readiness, readinessOf } from '#operator/model/readiness.ts'
 import type { JsonObject } from '../task/task.ts'
+import { type LeftObject, MAX_LEFT_OBJECTS } from './resources/left-objects.ts'
 
 export interface Outcome {
   readonly adapter: { readonly name: string; readonly version: string }
@@ -20,6 +21,8 @@ export interface Outcome {
   readonly objects: Readonly<Record<string, JsonObject>>
   /** Those that a deletion still waits for, and what each says about it. */
   readonly remaining: readonly { readonly name: string; readonly message: string }[]
+  /** The objects of these. */
+  readonly left: readonly LeftObject[]
 }
 
 interface ReportedCondition {
@@ -47,6 +50,7 @@ export const buildStandardReport = (outcome: Outcome, now: Date): JsonObject => 
       reason,
       message: message.slice(0, MAX_MESSAGE_CHARS),
     })),
+    ...(outcome.left.length > 0 && { data: { remaining: outcome.left.slice(0, MAX_LEFT_OBJECTS) } }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { consumerGroup } from '#controllers/adapter/events/consumer-group.ts'
+import { muster } from '../cmd/run.ts'
 import { type AdapterWorld, adapterWorld, type Manager, namespaceAndConfig, PATIENCE } from './world.ts'
 
 let world: AdapterWorld
@@ -114,6 +115,14 @@ describe('a deletion that can’t go on', () => {
     await world.pulse(id)
     await vi.waitFor(async () => expect(await world.reported(id, 'life')).toContain('Applied True Deleting'), PATIENCE)
     expect((await world.cluster(id))?.deleted_time).toBeDefined()
+    // ADAPTER-85: what is left is listed with its finalizers, and for people.
+    const { remaining } = (await world.call<{ remaining: object[] }>('GET', `/clusters/${id}/explain`)) ?? {}
+    expect(remaining?.map((one) => (one as { object?: object }).object)).toEqual([
+      { kind: 'Namespace', name: `c-${id}` },
+      { kind: 'ConfigMap', namespace: `c-${id}`, name: 'config', finalizers: ['example.com/hold'] },
+    ])
+    const why = await muster(['why', `Cluster/${id}`, `--api-url=${world.url}`])
+    expect(why.output).toContain(`ConfigMap c-${id}/config, held by example.com/hold`)
     expect((await world.object(`/api/v1/namespaces/c-${id}`))?.metadata.deletionTimestamp).toBeUndefined()
     expect((await world.task('life')).status).toBeDefined()
     await world.plane.rest('PATCH', configOf(id), { metadata: { finalizers: null } })

@@ -5,6 +5,7 @@
  */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { TaskResource } from '../../task/task.ts'
 import { isTrue } from '../phases/preconditions.ts'
@@ -27,6 +28,7 @@ import {
   requireTaskError,
   toOrderedUnit,
 } from './deletion-unit.ts'
+import { listLeft } from './left-objects.ts'
 import { describeObject, isTerminating, metadataOf } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
 
@@ -50,7 +52,7 @@ export const deleteResources = async (state: RunState, context: RunContext): Pro
     state.fail('resources', resource, new TaskError(reason, message))
     return resources.map(({ name }) => name)
   }
-  const units = await observeFresh(state, context)
+  const units = await observeFresh(state, context, () => leaveShared(() => true, context))
   if (units === undefined) return resources.map(({ name }) => name)
   recordUnits(units, state)
   return deleteUnits(
@@ -71,18 +73,36 @@ export const observeOnly = async (state: RunState, context: RunContext): Promise
     recordStep(state, name, found.length === 0 ? 'gone' : 'kept', lookup ?? found[0]?.lookup, undefined)
   }
   dropGone(units, context)
+  state.left = listLeft(units)
   return units.filter(({ found, failure }) => found.length > 0 || failure !== undefined).map(({ name }) => name)
 }
 
 /** With the inventory as it is kept now. Undefined when that can't be read, which is recorded as a failure. */
-const observeFresh = async (state: RunState, context: RunContext): Promise<readonly DeletionUnit[] | undefined> => {
+const observeFresh = async (
+  state: RunState,
+  context: RunContext,
+  onRefreshed: () => void = () => undefined,
+): Promise<readonly DeletionUnit[] | undefined> => {
   try {
     await context.inventory.refresh(context.signal)
+    onRefreshed()
   } catch (error) {
     state.fail('resources', '', error)
     return undefined
   }
   return observeAll(state, context)
+}
+
+/**
+ * What another resource of the task has applied too is that one's from now on: the last that has it deletes it. ADAPTER-86. Looked at
+ * and left without a pause between, or two that go at once would leave it to each other.
+ */
+export const leaveShared = (
+  isMeant: (entry: InventoryObject, key: string) => boolean,
+  { inventory, isShared }: RunContext,
+): void => {
+  if (isShared === undefined) return
+  for (const [key, entry] of [...inventory.entries]) if (isMeant(entry, key) && isShared(key)) inventory.drop([key])
 }
 
 /** Those that the task does not name any more wait for what they were applied to wait for. */
@@ -205,6 +225,8 @@ const recordSteps = (
   const ordered = units.map((unit) => toOrderedUnit(unit, isGated))
   const presence = presences(units)
   const steps = decideDeletions(ordered, waitsFor, presence)
+  const left = new Set(remainingResources(ordered, presence))
+  state.left = listLeft(units.filter(({ name }) => left.has(name)))
   for (const unit of units) {
     const { name, lookup, entries, failure } = unit
     if (failure !== undefined) state.fail('resources', name, failure)
@@ -219,7 +241,7 @@ const recordSteps = (
       message ?? (lookup ? undefined : listEntries(entries)),
     )
   }
-  return remainingResources(ordered, presence)
+  return [...left]
 }
 
 /** For people, of what is gone and has no discovery. */
