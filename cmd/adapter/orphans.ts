@@ -25,11 +25,12 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
       output === 'json' ? `${JSON.stringify(orphans.map(toRecord), undefined, 2)}\n` : toText(orphans),
     )
     if (!prune) return
-    const count = await pruneOrphans(orphans, reading)
+    const { deleted, waiting } = await pruneOrphans(orphans, reading)
     const heldCount = orphans.filter(({ held }) => held !== undefined).length
     if (heldCount > 0)
       process.stderr.write(`${heldCount} are held and stay: the condition DeletionsHeld of their tasks says why\n`)
-    process.stderr.write(`deleted ${count} object${count === 1 ? '' : 's'}\n`)
+    process.stderr.write(`deleted ${deleted} object${deleted === 1 ? '' : 's'}\n`)
+    if (waiting > 0) process.stderr.write(`${waiting} wait for others that are still there: run it again later\n`)
   } catch (error) {
     if (error instanceof NetworkError || error instanceof ApiError)
       throw new Failure(`${transport.server}: ${error.message}`, { cause: error })

@@ -1,5 +1,5 @@
 /** What is done when an AdapterTask is deleted. */
-import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
@@ -25,12 +25,13 @@ export const leaveTask = async (
 
 /** ADAPTER-73. */
 const sweep = async (context: DaemonContext<AdapterTask>, deps: ConnectionDeps, task: Task): Promise<void> => {
-  const { log } = context
+  const { log, api, name, namespace } = context
+  const isReplaced = async () => (await api.get(AdapterTask, name, namespace)) !== undefined
   const connections = connectTask(context, deps, task)
   using limit = new AbortScope().within(SWEEP_TIMEOUT_MS)
   const remedy = '"muster adapter orphans" lists what is left'
   try {
-    const left = await sweepDeletedTask({ ...connections.runner, signal: limit.signal })
+    const left = await sweepDeletedTask({ ...connections.runner, isReplaced, signal: limit.signal })
     if (left > 0) log.warn(`adapter: something that a deleted task has applied is left, ${remedy}`, { left })
   } catch (error) {
     const problem = messageOf(error)

@@ -1,6 +1,7 @@
 /**
  * Takes away what a deleted AdapterTask has applied, when it says so: ADAPTER-73. It is done once, when the deletion is seen; what a
- * manager that is stopped meanwhile leaves is listed by `muster adapter orphans`.
+ * manager that is stopped meanwhile leaves is listed by `muster adapter orphans`. A task that is made again under the name has the
+ * inventories from then on, and prunes what it does not apply itself.
  */
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -10,6 +11,8 @@ import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts'
 export interface SweepOptions extends Omit<TaskRunnerOptions, 'selector' | 'retention'> {
   readonly clock: Clock
   readonly log: Logger
+  /** Whether a task of the name is there again. */
+  readonly isReplaced: () => Promise<boolean>
   /** Ends it, done or not. */
   readonly signal: AbortSignal
 }
@@ -26,7 +29,7 @@ const NOTHING: Selector = selectorOf({
 })
 
 /** @returns how many resources have something left. @throws what the API server failed with */
-export const sweepDeletedTask = async ({ signal, ...options }: SweepOptions): Promise<number> => {
+export const sweepDeletedTask = async ({ signal, isReplaced, ...options }: SweepOptions): Promise<number> => {
   const { inventories, clock, log } = options
   await inventories.load(signal)
   const runner = new TaskRunner(
@@ -36,6 +39,10 @@ export const sweepDeletedTask = async ({ signal, ...options }: SweepOptions): Pr
   for (;;) {
     for (const { event: data } of inventories.owners) {
       if (signal.aborted) return inventories.owners.length
+      if (await isReplaced()) {
+        log.info('adapter: a task of the name of a deleted one is there, it takes over what that has applied')
+        return 0
+      }
       try {
         await runner.run({ id: `swept.${data.id}`, type: 'swept', traceparent: undefined, data }, signal)
       } catch (error) {

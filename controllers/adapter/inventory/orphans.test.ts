@@ -4,7 +4,7 @@ import type { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adap
 import { ApiError } from '#operator/client/errors.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/index.ts'
-import { pruneOrphans } from './orphans.ts'
+import { nextToGo, pruneOrphans } from './orphans.ts'
 
 const { signal } = new AbortController()
 const TASK = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adaptertasks/dns'
@@ -43,5 +43,23 @@ const CORE = { '/api/v1': { resources: [{ name: 'configmaps', kind: 'ConfigMap',
 
 test('ADAPTER-81: what a task has is not pruned when the task is there again, and is while it is gone', async () => {
   expect(await pruneWith({ ...CORE, [TASK]: { metadata: { name: 'dns', namespace: 'n' } } })).toEqual([])
-  expect(await pruneWith(CORE)).toEqual(['/api/v1/namespaces/n/configmaps/a'])
+  expect(await pruneWith(CORE)).toEqual([
+    '/api/v1/namespaces/n/configmaps/a',
+    '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adapterinventories/dns-1',
+  ])
+})
+
+test('ADAPTER-74: what is pruned goes in the order of `after`; what comes after something that stays is not asked to go', () => {
+  const named = (resource: string, ...after: string[]) => ({
+    entry: { ...entry, resource, name: resource, after },
+    object,
+  })
+  const [parent, child, other] = [named('parent', 'child'), named('child'), named('other', 'gone')]
+  const names = (left: Parameters<typeof nextToGo>[0], ...asked: (typeof parent)[]) =>
+    nextToGo(left, new Set(asked.map((one) => one.entry))).map((one) => one.entry.resource)
+  expect(names([parent, child, other])).toEqual(['child', 'other'])
+  expect(names([parent, child], child, other)).toEqual([])
+  expect(names([parent], child, other)).toEqual(['parent'])
+  expect(names([named('a', 'b'), named('b', 'a')])).toEqual(['a', 'b'])
+  expect(names([parent, { entry: child.entry, object: undefined } as never])).toEqual(['parent'])
 })

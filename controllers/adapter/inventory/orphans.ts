@@ -76,34 +76,58 @@ export const listOrphans = async ({
 /**
  * Deletes what is there and not held, each object by its uid, and the inventories of which nothing is left. Each inventory is judged
  * again before anything of it goes: the list may be minutes old, read by a person meanwhile. ADAPTER-81.
- * @returns how many objects were asked to go. @throws what the API server failed with
+ * @returns how many objects were asked to go, and how many wait for others that are still there. @throws what the API server failed with
  */
 export const pruneOrphans = async (
   orphans: readonly Orphan[],
   { transport, clock, apiClient, signal }: Pick<OrphanOptions, 'transport' | 'clock' | 'apiClient' | 'signal'>,
-): Promise<number> => {
+): Promise<{ readonly deleted: number; readonly waiting: number }> => {
   const api = createApi(transport, { signal })
   const kinds = new RestMapper(transport, clock)
-  let count = 0
+  const result = { deleted: 0, waiting: 0 }
   for (const { inventory, why, objects, held } of orphans) {
     if (held !== undefined) continue
     const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
     const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
     if (!isStill) continue
     const { name, namespace, uid, resourceVersion } = inventory.metadata
-    for (const { entry, object } of objects) {
-      if (object === undefined || isTerminating(object)) continue
-      const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
-      const { uid: objectUid } = object.metadata as { readonly uid?: string }
-      await api.delete(resource, entry.name ?? '', entry.namespace, {
-        uid: objectUid,
-        propagation: entry.propagationPolicy,
-      })
-      count++
+    const asked = new Set<InventoryObject>()
+    let left = objects
+    for (let next = nextToGo(left, asked); next.length > 0; next = nextToGo(left, asked)) {
+      for (const { entry, object } of next) {
+        asked.add(entry)
+        if (isTerminating(object)) continue
+        const resource = await kinds.getServed(entry.apiVersion ?? '', entry.kind ?? '', signal)
+        const { uid: objectUid } = object.metadata as { readonly uid?: string }
+        await api.delete(resource, entry.name ?? '', entry.namespace, {
+          uid: objectUid,
+          propagation: entry.propagationPolicy,
+        })
+        result.deleted++
+      }
+      const found = await Promise.all(left.map(({ entry }) => findObject(api, kinds, inventory, entry, signal)))
+      left = found.flatMap((one) => one ?? [])
     }
-    if (objects.length === 0) await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
+    result.waiting += left.filter(({ entry, object }) => object !== undefined && !asked.has(entry)).length
+    if (left.length === 0) await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
   }
-  return count
+  return result
+}
+
+/**
+ * What was not asked yet and may go: nothing that it comes after is there. Of a circle, all. What an HTTP service has is not seen,
+ * and holds nothing up.
+ */
+export const nextToGo = (
+  left: readonly OrphanedObject[],
+  asked: ReadonlySet<InventoryObject>,
+): readonly (OrphanedObject & { readonly object: JsonObject })[] => {
+  const seen = left.flatMap(({ entry, object }) => (object === undefined ? [] : [{ entry, object }]))
+  const there = new Set(seen.map(({ entry }) => entry.resource))
+  const isFree = ({ entry }: OrphanedObject) =>
+    !(entry.after ?? []).some((name) => name !== entry.resource && there.has(name))
+  const free = seen.filter(isFree)
+  return (free.length === 0 ? seen : free).filter(({ entry }) => !asked.has(entry))
 }
 
 const whyGone = async (

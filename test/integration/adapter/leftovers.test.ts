@@ -39,8 +39,9 @@ const declare = async (name: string, spec: object): Promise<void> => {
   await world.until(name, 'Working')
 }
 
-const create = async (name: string): Promise<string> => {
-  const made = await world.call<Cluster>('POST', '/clusters', { name, labels: { [name]: 'yes' }, spec: {} })
+/** @param name of the task that selects it */
+const create = async (name: string, cluster = name): Promise<string> => {
+  const made = await world.call<Cluster>('POST', '/clusters', { name: cluster, labels: { [name]: 'yes' }, spec: {} })
   return made?.id ?? ''
 }
 
@@ -55,8 +56,8 @@ const pulsedUntil = (id: string, check: () => Promise<void>) =>
     }
   }, SETTLED)
 
-const ready = async (name: string): Promise<string> => {
-  const id = await create(name)
+const ready = async (name: string, cluster = name): Promise<string> => {
+  const id = await create(name, cluster)
   await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
   return id
 }
@@ -264,6 +265,96 @@ test('ADAPTER-73: what a deleted task has applied stays, and goes when the task 
   await nothingRecorded('going')
   expect(await isThere(`staying-on-${stays}`)).toBe(true)
   expect(await inventories('staying-on')).toHaveLength(1)
+})
+
+test('ADAPTER-73: a task that is made again under its name while the deleted one is swept keeps what it applies', async () => {
+  const retention = { whenTaskDeleted: 'Delete' }
+  await declare('again', { resources: [configMap('a', 'again-{{ .clusterId }}')], retention })
+  const id = await ready('again')
+  const old = at(`again-${id}`)
+  await world.plane.rest('PATCH', old, { metadata: { finalizers: ['example.com/hold'] } })
+  const tasks = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks`
+  await world.plane.rest('DELETE', `${tasks}/again`)
+  await vi.waitFor(async () => expect((await world.object(old))?.metadata.deletionTimestamp).toBeDefined(), SETTLED)
+  await declare('again', { resources: [configMap('b', 'anew-{{ .clusterId }}')], retention })
+  const uid = () => world.object(at(`anew-${id}`)).then((found) => found?.metadata.uid)
+  await pulsedUntil(id, async () => expect(await uid()).toBeDefined())
+  const applied = await uid()
+  await vi.waitFor(() => expect(manager.lines.join('\n')).toContain('a task of the name of a deleted one'), SETTLED)
+  await world.plane.rest('PATCH', old, { metadata: { finalizers: null } })
+  await pulsedUntil(id, async () => expect(await isThere(`again-${id}`)).toBe(false))
+  await pulsedUntil(id, async () =>
+    expect((await inventories('again')).flatMap(({ spec }) => spec.objects.map(({ resource }) => resource))).toEqual([
+      'b',
+    ]),
+  )
+  expect(await uid()).toBe(applied)
+})
+
+test('ADAPTER-80: the version of a kind is served no more while the manager runs: what was applied in it is found and deleted in the other', async () => {
+  const group = `${world.namespace}.example.com`
+  const definition = (served: boolean) => ({
+    metadata: { name: `gadgets.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'gadgets', singular: 'gadget', kind: 'Gadget' },
+      versions: [
+        ['v1', true, true],
+        ['v1beta1', served, false],
+      ].map(([name, isServed, storage]) => ({
+        name,
+        served: isServed,
+        storage,
+        schema: { openAPIV3Schema: { type: 'object' } },
+      })),
+    },
+  })
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  await world.plane.rest('POST', definitions, definition(true))
+  const gadget = (version: string, name: string) =>
+    `/apis/${group}/${version}/namespaces/${world.namespace}/gadgets/${name}`
+  const discovers = (version: string) =>
+    vi.waitFor(async () => expect(await world.object(`/apis/${group}/${version}`)).toBeDefined(), SETTLED)
+  await discovers('v1beta1')
+  const metadata = { name: 'gadget-{{ .clusterId }}', namespace: world.namespace }
+  await declare('served', {
+    resources: [
+      {
+        name: 'a',
+        manifest: { apiVersion: `${group}/v1beta1`, kind: 'Gadget', metadata },
+        discovery: { namespace: world.namespace, by_name: metadata.name },
+      },
+    ],
+  })
+  const id = await ready('served')
+  expect(await world.object(gadget('v1', `gadget-${id}`))).toBeDefined()
+  await world.plane.rest('PATCH', `${definitions}/gadgets.${group}`, definition(false))
+  await vi.waitFor(async () => expect(await world.object(gadget('v1beta1', `gadget-${id}`))).toBeUndefined(), SETTLED)
+  expect(await world.object(gadget('v1', `gadget-${id}`))).toBeDefined()
+  await world.call('DELETE', `/clusters/${id}`)
+  await gone(id)
+  expect(await world.object(gadget('v1', `gadget-${id}`))).toBeUndefined()
+  await world.plane.rest('DELETE', `${definitions}/gadgets.${group}`)
+})
+
+test('ADAPTER-86: an object that two clusters have goes with the last of them, also when both go at once', async () => {
+  await declare('shared', { resources: [configMap('a', 'shared'), configMap('b', 'own-{{ .clusterId }}')] })
+  const [first, second, third] = [
+    await ready('shared'),
+    await ready('shared', 'shared-2'),
+    await ready('shared', 'shared-3'),
+  ]
+  const uid = async () => (await world.object(at('shared')))?.metadata.uid
+  const applied = await uid()
+  await world.call('DELETE', `/clusters/${first}`)
+  await gone(first)
+  expect([await isThere(`own-${first}`), await isThere(`own-${second}`)]).toEqual([false, true])
+  expect(await uid()).toBe(applied)
+  await Promise.all([second, third].map((id) => world.call('DELETE', `/clusters/${id}`)))
+  await Promise.all([second, third].map(gone))
+  expect(await isThere('shared')).toBe(false)
+  await nothingRecorded('shared')
 })
 
 test('ADAPTER-74: muster adapter orphans lists what deleted tasks and forced removals leave, and deletes it when asked to', async () => {

@@ -1,6 +1,7 @@
 /** Real managers as their ServiceAccount: killed in the middle of each step, and two at once. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type MusterProcess, type ProxiedRequest, type RequestProxy, startMuster } from '#test/harness/index.ts'
 import { type AdapterWorld, adapterWorld, type Cluster, namespaceAndConfig } from './world.ts'
@@ -167,6 +168,49 @@ test.each([
   },
   180_000,
 )
+
+/** The record goes without the adapter, or the task selects the cluster no longer: nothing tells the adapter but its inventory. */
+const abandon = {
+  'of a record that was removed by force': async (id: string) => {
+    await world.call('DELETE', `/clusters/${id}`)
+    await world.call('POST', `/clusters/${id}/force-delete`, { reason: 'the account is closed' })
+  },
+  'of a cluster that was relabelled': async (id: string) => {
+    await world.call('PATCH', `/clusters/${id}`, { labels: { recreate: 'elsewhere' } })
+  },
+} as const
+
+test.each([
+  ['of a record that was removed by force', 'before the first object is deleted', CONFIG, 'drop'],
+  ['of a record that was removed by force', 'after the first object was deleted', CONFIG, 'lose'],
+  ['of a record that was removed by force', 'after the last object was deleted', NAMESPACE, 'lose'],
+  ['of a cluster that was relabelled', 'after the first object was deleted', CONFIG, 'lose'],
+] as const)(
+  'ADAPTER-50, ADAPTER-66: SIGKILL in the middle of a sweep %s, %s: the next manager finishes it and the inventory goes',
+  async (how, when, what, fate) => {
+    const { id } = await world.create(
+      `swept-${how === 'of a cluster that was relabelled' ? 'relabelled' : 'forced'}-${when.split(' ')[0]}-${what === CONFIG ? 'config' : 'namespace'}`,
+    )
+    const first = await manager()
+    await untilPhase(id, 'Ready')
+    const reached = lastRequest(id, isOf('DELETE', what), fate)
+    await abandon[how](id)
+    await reached
+    if (fate === 'lose') await isDone(id, 'DELETE', what)
+    await kill(first)
+    expect(await inventoriesOf(id)).toBe(1)
+    const second = await manager()
+    await goneFrom(id)
+    await vi.waitFor(async () => expect(await inventoriesOf(id)).toBe(0), SETTLED)
+    await second.stop()
+  },
+  180_000,
+)
+
+const inventoriesOf = async (id: string): Promise<number> => {
+  const all = await Array.fromAsync(world.kube.list(AdapterInventory, { namespace: world.namespace }))
+  return all.filter(({ spec }) => spec.resourceId === id).length
+}
 
 // API-50
 test('DELETE and SIGKILL in the first run, which has reported nothing: the record waits for the next manager, and nothing is left', async () => {
