@@ -39,11 +39,11 @@ export const sweepDeletedTask = async ({ signal, isReplaced, ...options }: Sweep
   for (;;) {
     for (const { event: data } of inventories.owners) {
       if (signal.aborted) return inventories.owners.length
-      if (await isReplaced()) {
-        log.info('adapter: a task of the name of a deleted one is there, it takes over what that has applied')
-        return 0
-      }
       try {
+        if (await isReplaced()) {
+          log.info('adapter: a task of the name of a deleted one is there, it takes over what that has applied')
+          return 0
+        }
         await runner.run({ id: `swept.${data.id}`, type: 'swept', traceparent: undefined, data }, signal)
       } catch (error) {
         if (signal.aborted) return inventories.owners.length

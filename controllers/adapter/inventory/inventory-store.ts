@@ -75,10 +75,10 @@ export class InventoryStore {
     return [...this.#owners.values()].filter(({ inventory }) => inventory.isRecorded)
   }
 
-  /** Whether a resource other than this one has the object. */
+  /** Whether it is written down that a resource other than this one has the object. */
   isShared(key: string, id: string): boolean {
-    const ids = this.#byObject.get(key)
-    return ids !== undefined && ids.size > (ids.has(id) ? 1 : 0)
+    const others = [...(this.#byObject.get(key) ?? [])].filter((other) => other !== id)
+    return others.some((other) => this.#owners.get(other)?.inventory.wasSent(key) === true)
   }
 
   /** The resources for which this object was applied, as what an event about each would say. ADAPTER-65. */

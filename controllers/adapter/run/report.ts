@@ -83,6 +83,9 @@ const buildOutcome = (state: RunState, remaining: readonly string[], inventory: 
       names.flatMap((name) => (resources[name] === undefined ? [] : [[name, resources[name] as JsonObject]])),
     ),
     remaining: remaining.map((name) => ({ name, message: stepOf(name)?.message ?? '' })),
-    left: remaining.length === 0 ? [] : (state.left ?? listEntriesLeft(inventory.entries.values())),
+    left:
+      remaining.length === 0
+        ? []
+        : state.redactor.redactDocument(state.left ?? listEntriesLeft(inventory.entries.values())),
   }
 }

@@ -69,7 +69,8 @@ export const kubernetesTransport = ({
       kinds.forget(apiVersionOf(identity))
       const served = await servedResourceOf(identity, signal)
       if (served.version !== resource.version) return await find({ name, identity, match } as Lookup, signal)
-      if (match.kind === 'labels') throw error
+      // That a list is not there is no answer about what would be in it.
+      if (match.kind === 'labels' || (resource.scope === 'Namespaced' && match.namespace === undefined)) throw error
       return []
     }
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { load as parseYaml } from 'js-yaml'
 import { request } from 'undici'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { freePort } from '#hack/process/ports.ts'
@@ -14,7 +15,11 @@ import { installKind } from '../sentinel/config.ts'
 import { startApi, startSentinel } from '../sentinel/processes.ts'
 import type { Stage } from '../stage.ts'
 
-const CRD = join(import.meta.dirname, '../../../manifests/crds/hyperfleet.redhat.com_adaptertasks.yaml')
+const CRDS = join(import.meta.dirname, '../../../manifests/crds')
+const KINDS = [
+  ['adaptertasks', AdapterTask],
+  ['adapterinventories', AdapterInventory],
+] as const
 const NAMESPACE = 'default'
 const DEADLINE_MS = 120_000
 
@@ -34,7 +39,10 @@ export interface Ground extends AsyncDisposable {
 export const openGround = async (stage: Stage): Promise<Ground> => {
   await using stack = new AsyncDisposableStack()
   const api = stack.use(await startApi(stage))
-  await stage.install(parseYaml(await readFile(CRD, 'utf8')) as object, AdapterTask)
+  for (const [plural, kind] of KINDS) {
+    const definition = await readFile(join(CRDS, `hyperfleet.redhat.com_${plural}.yaml`), 'utf8')
+    await stage.install(parseYaml(definition) as object, kind)
+  }
   await installKind(stage)
   await grantEverything(stage)
   const metrics = await freePort()

@@ -102,7 +102,7 @@ export const leaveShared = (
   { inventory, isShared }: RunContext,
 ): void => {
   if (isShared === undefined) return
-  for (const [key, entry] of [...inventory.entries]) if (isMeant(entry, key) && isShared(key)) inventory.drop([key])
+  for (const [key, entry] of inventory.entries) if (isMeant(entry, key) && isShared(key)) inventory.drop([key])
 }
 
 /** Those that the task does not name any more wait for what they were applied to wait for. */

@@ -1,7 +1,7 @@
 /** What a deletion still waits for, object by object: `data.remaining` of the standard report, which the API's explain shows. ADAPTER-85. */
 import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { JsonObject } from '../../task/task.ts'
-import type { DeletionUnit, LocatedObject } from './deletion-unit.ts'
+import type { Lookup } from '../../transports/transport.ts'
 import { kindOf, metadataOf } from './object.ts'
 
 /** An object of an HTTP service has its URL as a name. */
@@ -12,8 +12,16 @@ export const MAX_LEFT_OBJECTS = 50
 /** Finalizers of an object. */
 const MAX_FINALIZERS = 10
 
+/** A unit of a deletion, as far as its objects go. */
+interface LookedAt {
+  readonly found: readonly { readonly object: JsonObject; readonly lookup: Lookup }[]
+  readonly entries: readonly InventoryObject[]
+  /** Why it can't be looked at. */
+  readonly failure: unknown
+}
+
 /** What was found of the units; of one that can't be looked at, what the inventory has. */
-export const listLeft = (units: readonly DeletionUnit[]): readonly LeftObject[] =>
+export const listLeft = (units: readonly LookedAt[]): readonly LeftObject[] =>
   units.flatMap(({ found, entries, failure }) =>
     found.length === 0 && failure !== undefined ? listEntriesLeft(entries) : found.map(toLeft),
   )
@@ -23,7 +31,7 @@ export const listEntriesLeft = (entries: Iterable<InventoryObject>): readonly Le
     url === undefined ? { kind, ...(namespace !== undefined && { namespace }), name } : { kind: 'HTTP', name: url },
   )
 
-const toLeft = ({ object, lookup }: LocatedObject): LeftObject => {
+const toLeft = ({ object, lookup }: LookedAt['found'][number]): LeftObject => {
   if (lookup.transport.kind === 'http') return { kind: 'HTTP', name: lookup.transport.url }
   const { namespace, name = '', finalizers = [] } = metadataOf(object)
   return {
