@@ -113,7 +113,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       now,
       newId,
       stopping: stopping.signal,
-      notifyCommitted: () => wakeup.wake(),
+      notifyCommitted: (topic = 'changes') => wakeup.wake(topic),
     }
     closers.push(startRechecks(service, log))
     const operations = buildOperations(service)

@@ -1,9 +1,7 @@
-import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
-import { POLL_INTERVAL_MS, type Wakeup } from '../feed/wakeup.ts'
-import { momentOf } from '../model/timestamp.ts'
+import type { Wakeup } from '../feed/wakeup.ts'
 import type { Database } from '../storage/database.ts'
-import { type SharedTime, sharedTime } from '../storage/shared-time.ts'
+import { sharedTime } from '../storage/shared-time.ts'
 import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
 import { readDeadLetters, replayDeadLetter } from './dead-letters.ts'
 import {
@@ -16,6 +14,7 @@ import {
   rejectDelivery,
 } from './deliveries.ts'
 import type { EventQueue, ReceivedEvent, ReceiveRequest } from './queue.ts'
+import { createWaitingClaims } from './waiting-claims.ts'
 
 export interface DatabaseQueueOptions {
   readonly database: Database
@@ -27,6 +26,7 @@ export interface DatabaseQueueOptions {
 /** The queue that needs nothing but the database: claims look for rows that are visible. */
 export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueOptions): EventQueue => {
   const time = sharedTime(database, clock)
+  const waiting = createWaitingClaims({ database, wakeup, clock, time })
   /** One look at what is there. @throws Problem notFound */
   const receiveNow = async ({ consumer, max, visibility }: ReceiveRequest): Promise<ReceivedEvent[]> => {
     // Read anew each time: the group may be changed or deleted while a claim waits.
@@ -37,25 +37,15 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
     putConsumer: (consumer, time) => storeConsumer(database, consumer, time),
     deleteConsumer: async (name) => {
       await removeConsumer(database, name)
-      wakeup.wake()
+      wakeup.wake('events')
     },
     receive: async (request, signal) => {
       const deadline = monotonic(clock) + request.wait
       while (!signal.aborted) {
-        const wokenUp = Promise.withResolvers<void>()
-        const stopListening = wakeup.onWake(wokenUp.resolve)
-        try {
-          const claims = await receiveNow(request)
-          const left = deadline - monotonic(clock)
-          if (claims.length > 0 || left <= 0) return claims
-          using pause = new AbortScope(signal)
-          await Promise.race([
-            wokenUp.promise,
-            clock.sleep(Math.min(left, await millisecondsUntilVisible(database, request.consumer, time)), pause.signal),
-          ])
-        } finally {
-          stopListening()
-        }
+        const claims = await receiveNow(request)
+        const left = deadline - monotonic(clock)
+        if (claims.length > 0 || left <= 0) return claims
+        await waiting.wait(request, left, signal)
       }
       return []
     },
@@ -64,7 +54,7 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
     },
     extend: async (consumer, receipt, visibility) => {
       await extendDelivery(database, consumer, receipt, visibility, time)
-      if (visibility === 0) wakeup.wake()
+      if (visibility === 0) wakeup.wake('events')
     },
     reject: async (consumer, receipt) => {
       await rejectDelivery(database, consumer, receipt, time)
@@ -72,7 +62,7 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
       await replayDeadLetter(database, consumer, eventId)
-      wakeup.wake()
+      wakeup.wake('events')
     },
     recordTaken: async () => {},
     unavailableReason: undefined,
@@ -102,19 +92,3 @@ const receiveVisible = async (database: Database, request: DeliveryLock, max: nu
       if (live.length > 0 || rows.length < max) return lockDeliveries(writer, request, live)
     }
   })
-
-/** Milliseconds between looks when rows are visible but held by another claim that has not committed yet. */
-const LOCKED_RETRY_DELAY_MS = 10
-
-/** Milliseconds until a hidden delivery of the group shows up, at most POLL. */
-const millisecondsUntilVisible = async ({ kysely }: Database, consumer: string, time: SharedTime): Promise<number> => {
-  const row = await kysely
-    .selectFrom('event_deliveries')
-    .select(({ fn }) => [fn.min('visible_time').as('next'), time.at().as('now')])
-    .where('consumer', '=', consumer)
-    .where('dead_time', 'is', null)
-    .executeTakeFirst()
-  if (row?.next == null) return POLL_INTERVAL_MS
-  const left = momentOf(row.next).getTime() - momentOf(row.now).getTime()
-  return Math.min(POLL_INTERVAL_MS, Math.max(LOCKED_RETRY_DELAY_MS, left))
-}

@@ -69,7 +69,7 @@ export const publishEvent = async (
     await createDeliveries(writer, sequence, resource)
     return { event, isNew: true }
   })
-  notifyCommitted()
+  notifyCommitted('events')
   return published
 }
 

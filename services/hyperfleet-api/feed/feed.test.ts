@@ -122,7 +122,7 @@ test('however writers commit, undo and are lost: every change is told once and i
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const database = scriptedDatabase()
       let wake = (): void => undefined
-      const onWake = (listener: () => void) => {
+      const onWake = (_topic: string, listener: () => void) => {
         wake = listener
         return () => undefined
       }

@@ -101,7 +101,7 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
     return running
   }
 
-  const stopListening = wakeup.onWake(() => void requestRun())
+  const stopListening = wakeup.onWake('changes', () => void requestRun())
   const poll = setInterval(() => void requestRun(), POLL_INTERVAL_MS)
   return {
     get head() {

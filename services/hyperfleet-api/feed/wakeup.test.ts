@@ -35,7 +35,12 @@ const scriptedPool = () => {
     connections.push(connection)
     return Promise.resolve(connection)
   }
-  return { connections, pool: { connect, query: () => Promise.resolve() } as unknown as pg.Pool }
+  const statements: string[] = []
+  const query = (sql: string) => {
+    statements.push(sql)
+    return Promise.resolve()
+  }
+  return { connections, statements, pool: { connect, query } as unknown as pg.Pool }
 }
 
 beforeEach(() => void vi.useFakeTimers())
@@ -78,4 +83,29 @@ test('a connection that breaks while it is closed is released once, and none fol
   connections[0]?.breaks()
   await later()
   expect(connections.map(({ released }) => released)).toEqual([1])
+})
+
+// API-85
+test('a process wakes once by its own word, others by that of its topic, and by any of a version without topics', async () => {
+  const { connections, statements, pool } = scriptedPool()
+  const wakeup = createWakeup({ pool }, silent)
+  const woken: string[] = []
+  for (const topic of ['changes', 'events'] as const) wakeup.onWake(topic, () => woken.push(topic))
+  await vi.advanceTimersByTimeAsync(0)
+  connections[0]?.listens()
+  await vi.advanceTimersByTimeAsync(0)
+  const isTold = (payload: string) => {
+    woken.length = 0
+    connections[0]?.emit('notification', { payload })
+    return [...woken]
+  }
+  woken.length = 0
+  wakeup.wake('events')
+  expect(woken).toEqual(['events'])
+  const [, own = ''] = /^notify muster_hyperfleet, '(events [0-9a-f-]{36})'$/.exec(statements[0] ?? '') ?? []
+  expect(isTold(own)).toEqual([])
+  expect(isTold('events another')).toEqual(['events'])
+  expect(isTold('changes another')).toEqual(['changes'])
+  expect(isTold('')).toEqual(['changes', 'events'])
+  await wakeup.close()
 })

@@ -1,4 +1,5 @@
 import type { Tenancy } from '../auth/tenancy.ts'
+import type { WakeTopic } from '../feed/wakeup.ts'
 import type { Entities } from '../model/entity.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { SpecSchemas } from '../specs/schemas.ts'
@@ -11,8 +12,8 @@ export interface MutationContext {
   readonly specs: SpecSchemas
   readonly newId: () => string
   readonly now: () => Date
-  /** Called after a commit: there are changes or events to hand out. */
-  readonly notifyCommitted: () => void
+  /** Called after a commit: there are changes (the default) or events to hand out. */
+  readonly notifyCommitted: (topic?: WakeTopic) => void
 }
 
 /** The caller and the time: stamped on what is written. */

@@ -1,6 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
+import { systemClock } from '#operator/model/clock.ts'
+import { silent } from '#operator/model/log.ts'
+import { databaseQueue } from '#services/hyperfleet-api/events/database-queue.ts'
+import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
+import { createWakeup, type WakeTopic } from '#services/hyperfleet-api/feed/wakeup.ts'
 import { defineEntities } from '#services/hyperfleet-api/model/entity.ts'
 import { createIdGenerator } from '#services/hyperfleet-api/model/id-generator.ts'
 import type { Report, ReportedStatus } from '#services/hyperfleet-api/model/resource.ts'
@@ -84,6 +90,10 @@ const begin = async () => {
     return statements.length
   }
   return {
+    database,
+    mutations,
+    address,
+    statements,
     costOf,
     create,
     report,
@@ -119,6 +129,38 @@ describe.skipIf(findPostgres() === undefined)(
       expect(await costOf(() => create('two'))).toBe(3)
       expect(await costOf(() => patch({ a: 1 }))).toBe(5)
       expect(await costOf(() => patch({ a: 1 }))).toBe(3)
+    })
+
+    // API-85
+    test('claims that wait: a change wakes none, an event one, and one statement looks for all of them', async () => {
+      const { database, mutations, address, create, statements } = await begin()
+      const wakeup = createWakeup(database, silent)
+      const queue = databaseQueue({ database, wakeup, clock: systemClock, newId: randomUUID })
+      await queue.putConsumer({ name: 'dns', kind: 'Cluster', selector: '', maxDeliveries: 5 }, timestampOf(new Date()))
+      const stop = new AbortController()
+      onTestFinished(() => stop.abort())
+      const waiting = 50
+      const claims = Array.from({ length: waiting }, () =>
+        queue.receive({ consumer: 'dns', max: 1, wait: 600_000, visibility: 600_000 }, stop.signal),
+      )
+      const count = (sql: RegExp) => statements.filter((statement) => sql.test(statement)).length
+      const attempts = () => count(/for update of "delivery"/)
+      const looks = () => count(/left join "event_deliveries"/)
+      await expect.poll(attempts).toBe(waiting)
+      const before = looks()
+      await expect.poll(looks).toBeGreaterThan(before + 1)
+      statements.length = 0
+      const notifyCommitted = (topic: WakeTopic = 'changes') => wakeup.wake(topic)
+      Object.assign(mutations, { notifyCommitted })
+      for (let n = 0; n < 10; n += 1) await create(`cluster-${n}`)
+      const request = { reason: 'New', source: 'test', time: timestampOf(new Date()) }
+      await publishEvent({ database, notifyCommitted, queue }, address, request)
+      expect(await Promise.race(claims)).toHaveLength(1)
+      expect(attempts()).toBe(1)
+      expect(looks()).toBeLessThan(waiting)
+      stop.abort()
+      await Promise.all(claims)
+      await wakeup.close()
     })
   },
 )

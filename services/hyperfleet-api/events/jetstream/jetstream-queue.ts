@@ -111,7 +111,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       const info = await manager.streams.info(STREAM, { deleted_details: true })
       if (await relayMissing(database, record, info)) {
         log.warn('NATS lost events: the stream was replaced, restored or purged; what waits is handed to it again')
-        wakeup.wake()
+        wakeup.wake('events')
         return await syncProgress()
       }
       const groups = await readGroups(database.kysely)
@@ -184,7 +184,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),
     replay: async (consumer, eventId) => {
       await replayDeadLetter(database, consumer, eventId)
-      wakeup.wake()
+      wakeup.wake('events')
     },
     recordTaken: async (resourceId, reason) => {
       const { kysely } = database

@@ -65,7 +65,7 @@ export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
       if (isRequested && !isClosed && broker.unavailableReason === undefined) requestRun()
     })
   }
-  const stopListening = wakeup.onWake(requestRun)
+  const stopListening = wakeup.onWake('events', requestRun)
   broker.onConnected(requestRun)
   const poll = setInterval(requestRun, POLL_INTERVAL_MS)
   requestRun()

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import type { Clock } from '#operator/model/clock.ts'
+import { POLL_INTERVAL_MS, type Wakeup } from '../feed/wakeup.ts'
+import { momentOf } from '../model/timestamp.ts'
+import type { Database } from '../storage/database.ts'
+import type { SharedTime } from '../storage/shared-time.ts'
+import type { ReceiveRequest } from './queue.ts'
+
+/**
+ * The claims of one process that found nothing and wait. One statement looks for all of them, however many there are: when
+ * an event was posted, when a hidden one shows up, and each POLL_INTERVAL_MS. Only as many as there is something for go on
+ * to claim it (API-85).
+ */
+export interface WaitingClaims {
+  /** Resolves when there may be something, the group is gone or the database fails, at the end of the time, or when aborted. */
+  wait(claim: Pick<ReceiveRequest, 'consumer' | 'max'>, milliseconds: number, signal: AbortSignal): Promise<void>
+}
+
+export interface WaitingClaimsOptions {
+  readonly database: Database
+  readonly wakeup: Pick<Wakeup, 'onWake'>
+  readonly clock: Clock
+  readonly time: SharedTime
+}
+
+interface Waiter {
+  readonly max: number
+  readonly wake: () => void
+}
+
+/** Milliseconds between looks at least, also when rows are visible but held by another claim that has not committed yet. */
+const LOCKED_RETRY_DELAY_MS = 10
+
+export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingClaimsOptions): WaitingClaims => {
+  const groups = new Map<string, Set<Waiter>>()
+  let isRunning = false
+  let isRequested = false
+  let pause: AbortScope | undefined
+
+  /** @returns milliseconds until the next look */
+  const look = async (): Promise<number> => {
+    const states = await readGroupStates(database, [...groups.keys()], time)
+    let next = POLL_INTERVAL_MS
+    for (const [consumer, waiters] of groups) {
+      const state = states.get(consumer)
+      // A group that is gone is told by each claim itself.
+      let unclaimed = state === undefined ? Number.POSITIVE_INFINITY : state.visible
+      for (const { max, wake } of waiters) {
+        if (unclaimed <= 0) break
+        unclaimed -= max
+        wake()
+      }
+      if (state !== undefined) next = Math.min(next, state.visible > 0 ? LOCKED_RETRY_DELAY_MS : state.nextVisible)
+    }
+    return Math.max(LOCKED_RETRY_DELAY_MS, next)
+  }
+  const run = async (): Promise<void> => {
+    isRunning = true
+    while (groups.size > 0) {
+      isRequested = false
+      const next = await look().catch(() => {
+        // Each asks the database itself then, and is told what is wrong with it.
+        for (const waiters of groups.values()) for (const { wake } of waiters) wake()
+        return POLL_INTERVAL_MS
+      })
+      // Those that were woken take what there is before it is counted again.
+      await delay(LOCKED_RETRY_DELAY_MS)
+      if (isRequested) continue
+      using scope = new AbortScope()
+      pause = scope
+      await clock.sleep(next, scope.signal)
+    }
+    isRunning = false
+  }
+  const requestLook = () => {
+    isRequested = true
+    pause?.abort()
+    if (!isRunning && groups.size > 0) void run()
+  }
+  wakeup.onWake('events', requestLook)
+  return {
+    wait: async ({ consumer, max }, milliseconds, signal) => {
+      const ready = Promise.withResolvers<void>()
+      const waiter = { max, wake: ready.resolve }
+      const waiters = groups.get(consumer) ?? new Set()
+      groups.set(consumer, waiters.add(waiter))
+      // It begins after the claim's own look: nothing that was posted in between is missed.
+      requestLook()
+      using limit = new AbortScope(signal)
+      await Promise.race([ready.promise, clock.sleep(milliseconds, limit.signal)])
+      waiters.delete(waiter)
+      if (waiters.size === 0 && groups.get(consumer) === waiters) groups.delete(consumer)
+      if (groups.size === 0) pause?.abort()
+    },
+  }
+}
+
+/** What a group has that is not done with. */
+interface GroupState {
+  readonly visible: number
+  /** Milliseconds until the next one shows up. */
+  readonly nextVisible: number
+}
+
+/** Of the groups that there are, by name. */
+const readGroupStates = async (
+  { kysely }: Database,
+  names: readonly string[],
+  time: SharedTime,
+): Promise<ReadonlyMap<string, GroupState>> => {
+  const rows = await kysely
+    .selectFrom('event_consumers as group')
+    .leftJoin('event_deliveries as delivery', (join) =>
+      join.onRef('delivery.consumer', '=', 'group.name').on('delivery.dead_time', 'is', null),
+    )
+    .select(({ fn }) => [
+      'group.name',
+      fn.count('delivery.consumer').filterWhere('delivery.visible_time', '<=', time.at()).as('visible'),
+      fn.min('delivery.visible_time').filterWhere('delivery.visible_time', '>', time.at()).as('next'),
+      time.at().as('now'),
+    ])
+    .where('group.name', 'in', names)
+    .groupBy('group.name')
+    .execute()
+  return new Map(
+    rows.map(({ name, visible, next, now }) => [
+      name,
+      {
+        visible: Number(visible),
+        nextVisible: next === null ? POLL_INTERVAL_MS : momentOf(next).getTime() - momentOf(now).getTime(),
+      },
+    ]),
+  )
+}
