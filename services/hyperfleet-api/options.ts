@@ -41,8 +41,10 @@ export interface ApiOptions {
   readonly tls?: TlsFiles | undefined
   /** How fast each known caller may go; without bounds when absent. */
   readonly rateLimit?: RateLimitSettings | undefined
-  /** Open watch streams of each known caller; any number when absent. */
+  /** Open streams of each caller, known by token or by address; any number when absent. */
   readonly maxStreams?: number | undefined
+  /** Bytes of documents that all long answers together hold at a time; 16 MiB when absent. */
+  readonly streamBytes?: number | undefined
   /** How long callers may take to send a request. */
   readonly requestTimeouts?: RequestTimeouts | undefined
   /** Milliseconds between being told to stop, when readiness ends, and taking no more requests; 0 when absent. */

@@ -16,6 +16,7 @@ import { DEFAULT_REQUEST_TIMEOUTS } from './http/transport.ts'
 import { measureConnections, measureQueries } from './metrics/database-metrics.ts'
 import { countReconciliations, measureReconciliation } from './metrics/reconciliation-metrics.ts'
 import { createMetrics } from './metrics/request-metrics.ts'
+import { measureRoom } from './metrics/stream-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
 import { createIdGenerator } from './model/id-generator.ts'
 import { startRechecks } from './mutations/recheck-deletions.ts'
@@ -24,6 +25,7 @@ import { type ApiOptions, refuseUnauthenticatedNetwork } from './options.ts'
 import { readSpecSchemas } from './specs/read.ts'
 import { openDatabase } from './storage/database.ts'
 import { RETENTION_MS, startRetention } from './storage/retention.ts'
+import { createRoom } from './storage/room.ts'
 import { withTracing } from './tracing/tracer.ts'
 
 export interface RunningApi {
@@ -35,6 +37,8 @@ export interface RunningApi {
   stop(): Promise<void>
 }
 
+/** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
+const STREAM_BYTES = 16 * 1024 * 1024
 /** The Go service's threshold. */
 const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 
@@ -109,6 +113,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       feed,
       queue,
       wakeup,
+      room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
       clock,
       now,
       newId,

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Labels } from '#operator/model/selector.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
@@ -27,6 +27,21 @@ export const readChanges = async (
   if (kind !== undefined) query = query.where('kind', '=', kind)
   return (await query.execute()).map(parseChange)
 }
+
+/** Where changes end and how long they are: what is needed to read them in portions. */
+export const readChangeLengths = async (
+  reader: Reader,
+  { after, upTo, kind, limit }: { after: number; upTo: number; kind: string; limit: number },
+): Promise<{ readonly version: number; readonly bytes: number }[]> =>
+  reader
+    .selectFrom('changes')
+    .select(['version', sql<number>`octet_length(document)`.as('bytes')])
+    .where('version', '>', after)
+    .where('version', '<=', upTo)
+    .where('kind', '=', kind)
+    .orderBy('version')
+    .limit(limit)
+    .execute()
 
 const parseChange = (row: Selectable<ChangeRow>): Change => ({
   version: row.version,

@@ -1,7 +1,7 @@
 import type { Database } from '../storage/database.ts'
-import { listDocuments } from '../storage/list.ts'
-import { parseDocument } from '../storage/resources.ts'
-import { type Change, readChanges, readFloor } from './changes.ts'
+import { groupByBytes, PORTION_BYTES, readPortions } from '../storage/portions.ts'
+import type { Room } from '../storage/room.ts'
+import { type Change, readChangeLengths, readChanges, readFloor } from './changes.ts'
 import type { Feed } from './feed.ts'
 import { formatChange, formatMessage, messageType, projectDocument, type Subscription } from './watch-message.ts'
 
@@ -9,7 +9,7 @@ import { formatChange, formatMessage, messageType, projectDocument, type Subscri
 export interface Sink {
   /** @returns how many bytes wait for the reader */
   write(bytes: string | Buffer): number
-  /** Resolves when the reader has taken what was written. */
+  /** Resolves when the reader has taken all that was written, or the signal aborts. */
   drained(): Promise<void>
   /** Aborted when the reader is gone, its token is no longer taken, or the server stops. */
   readonly signal: AbortSignal
@@ -18,11 +18,19 @@ export interface Sink {
 /** Why a stream was ended by the server; the data of its last message. */
 export type EndReason = 'SlowConsumer' | 'ResourceVersionExpired' | 'ServerStopping' | 'TokenExpired'
 
-const PAGE_SIZE = 100
+/** Changes of which only the lengths are read at a time. */
+const LENGTHS_READ = 200
 /** A reader that leaves so many bytes waiting is cut off: it would grow this process instead of resuming. */
 export const SLOW_CONSUMER_BYTES = 1024 * 1024
 /** Milliseconds between bookmarks on a quiet stream. */
 export const BOOKMARK_INTERVAL_MS = 15_000
+
+/** What a watch reads from. */
+export interface WatchSources {
+  readonly database: Database
+  readonly feed: Feed
+  readonly room: Room
+}
 
 /**
  * Runs one watch stream until the reader or the server ends it (API-38, API-41).
@@ -34,37 +42,53 @@ export const BOOKMARK_INTERVAL_MS = 15_000
  * cut off among them has to begin anew.
  */
 export const watch = async (
-  { database, feed }: { readonly database: Database; readonly feed: Feed },
+  { database, feed, room }: WatchSources,
   subscription: Subscription,
   from: number | undefined,
   sink: Sink,
 ): Promise<EndReason | undefined> => {
   let cursor = from ?? feed.head
-  const send = async (bytes: string | Buffer): Promise<void> => {
-    if (sink.write(bytes) > 0) await sink.drained()
-  }
-  if (from === undefined) {
-    for await (const document of listAll(database, subscription)) {
-      if (sink.signal.aborted) return undefined
-      await send(formatMessage('added', undefined, projectDocument(document, subscription.projection)))
+  const takeRoom = (bytes: number) => room.take(bytes, sink.signal)
+  try {
+    if (from === undefined) {
+      const { kind, ownerId, tenancy, selector } = subscription
+      const filter = { kind, tenancy, ...(ownerId !== undefined && { ownerId }), labels: selector }
+      const list = { filter, order: [{ column: 'id', direction: 'asc' }] as const }
+      for await (const documents of readPortions(database, list, takeRoom)) {
+        for (const document of documents)
+          sink.write(formatMessage('added', undefined, projectDocument(document, subscription.projection)))
+        await sink.drained()
+        sink.signal.throwIfAborted()
+      }
     }
-  }
-  while (cursor < feed.head) {
-    const upTo = feed.head
-    const changes = await readChanges(database.kysely, {
-      after: cursor,
-      upTo,
-      kind: subscription.kind,
-      limit: PAGE_SIZE,
-    })
-    if (cursor < (await readFloor(database.kysely))) return 'ResourceVersionExpired'
-    for (const change of changes) {
-      if (sink.signal.aborted) return undefined
-      const bytes = formatFor(change, subscription)
-      if (bytes !== undefined) await send(bytes)
+    while (cursor < feed.head) {
+      const range = { after: cursor, upTo: feed.head, kind: subscription.kind, limit: LENGTHS_READ }
+      const lengths = await readChangeLengths(database.kysely, range)
+      for (const portion of groupByBytes(lengths, PORTION_BYTES)) {
+        const end = portion.at(-1)?.version ?? range.upTo
+        const giveBack = await takeRoom(portion.reduce((sum, { bytes }) => sum + bytes, 0))
+        try {
+          const changes = await readChanges(database.kysely, { ...range, after: cursor, upTo: end })
+          if (cursor < (await readFloor(database.kysely))) return 'ResourceVersionExpired'
+          for (const change of changes) {
+            const bytes = formatFor(change, subscription)
+            if (bytes !== undefined) sink.write(bytes)
+          }
+          await sink.drained()
+          sink.signal.throwIfAborted()
+        } finally {
+          giveBack()
+        }
+        cursor = end
+      }
+      if (lengths.length === LENGTHS_READ) continue
+      // Looked at after the read: what was forgotten meanwhile is missing from it.
+      if (cursor < (await readFloor(database.kysely))) return 'ResourceVersionExpired'
+      cursor = range.upTo
     }
-    const last = changes.at(-1)
-    cursor = changes.length === PAGE_SIZE && last !== undefined ? last.version : upTo
+  } catch (error) {
+    if (sink.signal.aborted) return undefined
+    throw error
   }
   return sendLive(feed, subscription, sink)
 }
@@ -97,19 +121,4 @@ const sendLive = (feed: Feed, subscription: Subscription, sink: Sink): Promise<E
 const formatFor = (change: Change, subscription: Subscription): Buffer | undefined => {
   const type = messageType(change, subscription)
   return type === undefined ? undefined : formatChange(change, type, subscription)
-}
-
-/** Every resource of the selection now, page by page in the order of ids. */
-async function* listAll(
-  database: Database,
-  { kind, ownerId, tenancy, selector }: Subscription,
-): AsyncGenerator<string> {
-  const filter = { kind, tenancy, ...(ownerId !== undefined && { ownerId }), labels: selector }
-  for (let after = ''; ; ) {
-    const documents = await listDocuments(database, { filter, order: [], size: PAGE_SIZE, from: { after } })
-    yield* documents
-    const last = documents.at(-1)
-    if (documents.length < PAGE_SIZE || last === undefined) return
-    after = parseDocument(last).id
-  }
 }

@@ -27,7 +27,7 @@ export interface AccessControlOptions {
   readonly tenants?: TenantRules | undefined
   /** For each known caller: requests, and apart from them what adapters and Sentinels send. */
   readonly rateLimit?: RateLimitSettings | undefined
-  /** Open streams of each known caller. */
+  /** Open streams of each caller: by its token, or without one by its address. */
   readonly maxStreams?: number | undefined
   readonly now: () => Date
 }
@@ -40,7 +40,7 @@ export interface AccessControl {
   /** Lets a caller act for an adapter or a consumer group (API-80). @throws Problem */
   authorizeName(caller: Caller, name: ActingName): void
   /** Takes a place for a stream; returns how to give it back. @throws Problem */
-  openStream(caller: Caller): () => void
+  openStream(caller: Caller, address: string): () => void
 }
 
 /** The author of writes while there is no authentication; the Go service's. */
@@ -102,9 +102,9 @@ export const createAccessControl = ({
     authorizeName: (caller, name) => {
       if (!permits('admin', caller.roles) && !isBoundTo(caller, name)) throw unboundName(caller, name)
     },
-    openStream: ({ key }) => {
-      if (key === undefined || streams === undefined) return () => {}
-      const close = streams.open(key)
+    openStream: ({ key }, address) => {
+      if (streams === undefined) return () => {}
+      const close = streams.open(key === undefined ? `address ${address}` : `caller ${key}`)
       if (close === undefined)
         throw tooManyRequests(
           `you have ${maxStreams} streams open, which is as many as one caller may`,

@@ -75,9 +75,9 @@ export const addRoute = (
       })
       if ('body' in answer && answer.body !== undefined && 'id' in answer.body)
         request.createdId = String(answer.body.id)
-      const close = 'stream' in answer ? accessControl.openStream(caller) : undefined
+      const close = 'stream' in answer ? accessControl.openStream(caller, request.ip) : undefined
       try {
-        return await sendResponse(request, reply, answer, log)
+        return await sendResponse(request, reply, answer, { clock, log })
       } finally {
         close?.()
       }

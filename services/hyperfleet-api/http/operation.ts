@@ -65,8 +65,15 @@ export type OperationResponse =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object }
   /** A body that is JSON already. */
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: string }
-  /** Server-sent events until the returned promise resolves. */
-  | { readonly status: 200; stream(sink: Sink): Promise<void> }
+  | StreamedResponse
+
+/** A body that is written until the returned promise resolves. */
+export interface StreamedResponse {
+  readonly status: 200
+  readonly headers?: Readonly<Record<string, string>>
+  readonly mediaType: 'text/event-stream' | 'application/json'
+  stream(sink: Sink): Promise<void>
+}
 
 /** Ties an operation's handler to its schemas' types, and forgets them again so that operations of all shapes fit one list. */
 export const operation = <Path extends TObject, Query extends TObject, Body extends TSchema>(

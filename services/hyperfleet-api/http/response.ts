@@ -1,8 +1,10 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { formatProblem, type Problem } from '../problems/problem.ts'
-import type { OperationResponse } from './operation.ts'
+import type { OperationResponse, StreamedResponse } from './operation.ts'
 import { pathOf } from './request.ts'
 import { createSink, endStream } from './stream-sink.ts'
 
@@ -11,31 +13,71 @@ export const sendResponse = async (
   request: FastifyRequest,
   reply: FastifyReply,
   response: OperationResponse,
-  log: Logger,
+  options: StreamOptions,
 ): Promise<FastifyReply> => {
-  if ('stream' in response) {
-    const headers = {
-      ...reply.getHeaders(),
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      Connection: 'close',
-    }
-    reply.hijack()
-    reply.raw.writeHead(200, headers as Record<string, string>)
-    reply.raw.flushHeaders()
-    try {
-      await response.stream(createSink(reply.raw, request.lifetime.signal))
-    } catch (error) {
-      // The status is sent already; the reader resumes from the last version it has.
-      log.warn('a stream broke', { requestId: request.id, error: error instanceof Error ? error.stack : String(error) })
-    } finally {
-      endStream(reply.raw)
-    }
-    return reply
-  }
+  if ('stream' in response) return sendStream(request, reply, response, options)
   reply.code(response.status).headers(response.headers ?? {})
   if ('json' in response) return reply.type('application/json').send(response.json)
   return response.body === undefined ? reply.send() : reply.type('application/json').send(JSON.stringify(response.body))
+}
+
+interface StreamOptions {
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly log: Logger
+}
+
+/** Until its first bytes a stream may still fail with a problem. */
+const sendStream = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  response: StreamedResponse,
+  { clock, log }: StreamOptions,
+): Promise<FastifyReply> => {
+  const isEvents = response.mediaType === 'text/event-stream'
+  const begin = () => {
+    if (reply.sent) return
+    reply.headers({ ...response.headers, 'Content-Type': response.mediaType })
+    if (isEvents) reply.headers({ 'Cache-Control': 'no-store', Connection: 'close' })
+    reply.hijack()
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
+    reply.raw.flushHeaders()
+  }
+  if (request.method === 'HEAD') {
+    begin()
+    reply.raw.end()
+    return reply
+  }
+  // A watcher of what never changes shall see that it was let in.
+  if (isEvents) begin()
+  const requestId = request.id
+  // A list is finished while the server stops, as every other request; streams of changes have no other end.
+  const signal = isEvents ? request.lifetime.signal : closedSignal(reply.raw)
+  const onStalled = () => log.warn('a reader takes nothing, its stream is cut off', { requestId })
+  try {
+    await response.stream(createSink(reply.raw, { signal, clock, begin, onStalled }))
+    begin()
+    endStream(reply.raw)
+  } catch (error) {
+    if (signal.aborted) {
+      begin()
+      reply.raw.destroy()
+      return reply
+    }
+    if (!reply.sent) throw error
+    log.warn('a stream broke', { requestId, error: error instanceof Error ? error.stack : String(error) })
+    // The status is sent already. A watcher resumes from the last version it has; half a document must not look whole.
+    if (isEvents) endStream(reply.raw)
+    else reply.raw.destroy()
+  }
+  return reply
+}
+
+/** Aborted when the connection is gone. */
+const closedSignal = (response: ServerResponse): AbortSignal => {
+  const closed = new AbortController()
+  if (response.destroyed) closed.abort()
+  response.once('close', () => closed.abort())
+  return closed.signal
 }
 
 /** Sends a problem, and keeps it with the request for the audit log. */

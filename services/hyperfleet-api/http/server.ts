@@ -54,7 +54,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
         new Problem('malformed', 'the URL can’t be read: a % in it must be followed by two digits of a UTF-8 byte'),
       ),
     serverFactory: (handler) => createTransport(handler, requestTimeouts, tls),
-    clientErrorHandler: (error, socket) => rejectInvalidRequest(error, socket, timestampOf(now())),
+    clientErrorHandler: (error, socket) => rejectInvalidRequest(error, socket, timestampOf(clock.now())),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   })

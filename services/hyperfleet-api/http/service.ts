@@ -3,6 +3,7 @@ import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { MutationContext } from '../mutations/context.ts'
+import type { Room } from '../storage/room.ts'
 import type { Tracer } from '../tracing/tracer.ts'
 
 /** What the operations work with. */
@@ -10,6 +11,8 @@ export interface Service extends MutationContext {
   readonly feed: Feed
   readonly queue: EventQueue
   readonly wakeup: Wakeup
+  /** For what long answers hold in memory. */
+  readonly room: Room
   readonly clock: Clock
   readonly tracer: Tracer
   /** Aborted when the server stops: streams and long polls end. */

@@ -1,24 +1,64 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import type { Clock } from '#operator/model/clock.ts'
 import type { Sink } from '../feed/watch.ts'
 
 /** Milliseconds that a cut-off reader has to take what was still written for it. */
 const END_TIMEOUT_MS = 10_000
+/** A reader that has taken nothing for so long of what waits for it is cut off. */
+export const STALL_TIMEOUT_MS = 60_000
 
-/** A response as a sink of server-sent events. */
-export const createSink = (response: ServerResponse, signal: AbortSignal): Sink => ({
-  signal,
-  write: (bytes) => {
-    if (!response.writableEnded && !response.destroyed) response.write(bytes)
-    return response.writableLength
-  },
-  drained: async () => {
-    if (!response.writableNeedDrain || signal.aborted) return
-    await once(response, 'drain', { signal }).catch(() => {
-      // Gone or stopping: the caller looks at the signal.
-    })
-  },
-})
+export interface SinkOptions {
+  /** Aborted when the reader is gone or the server stops. */
+  readonly signal: AbortSignal
+  readonly clock: Pick<Clock, 'sleep'>
+  /** Called before the first bytes. */
+  readonly begin: () => void
+  /** Called when the reader is cut off because it takes nothing. */
+  readonly onStalled: () => void
+}
+
+/** A response as a sink of a stream whose reader must go on reading (API-91). */
+export const createSink = (response: ServerResponse, { signal, clock, begin, onStalled }: SinkOptions): Sink => {
+  let written = 0
+  let unfinished = 0
+  let waiting: PromiseWithResolvers<void> | undefined
+  let isWatched = false
+  const bytesTaken = () => written - response.writableLength
+  const watchReader = async (): Promise<void> => {
+    isWatched = true
+    while (response.writableLength > 0 && !signal.aborted) {
+      const before = bytesTaken()
+      await clock.sleep(STALL_TIMEOUT_MS, signal)
+      if (signal.aborted || response.writableLength === 0 || bytesTaken() > before) continue
+      onStalled()
+      response.destroy()
+      return
+    }
+    isWatched = false
+  }
+  const finishOne = () => {
+    unfinished -= 1
+    if (unfinished === 0) waiting?.resolve()
+  }
+  signal.addEventListener('abort', () => waiting?.resolve(), { once: true })
+  return {
+    signal,
+    write: (bytes) => {
+      if (response.writableEnded || response.destroyed) return response.writableLength
+      begin()
+      unfinished += 1
+      response.write(bytes, finishOne)
+      written += Buffer.byteLength(bytes)
+      if (response.writableLength > 0 && !isWatched) void watchReader()
+      return response.writableLength
+    },
+    drained: async () => {
+      if (unfinished === 0 || signal.aborted) return
+      waiting = Promise.withResolvers()
+      await waiting.promise
+    },
+  }
+}
 
 /** Ends a stream after its last words, at once when its reader is gone. */
 export const endStream = (response: ServerResponse): void => {

@@ -12,9 +12,11 @@ export interface RequestTimeouts {
   readonly headers: number
   /** To send the whole request. */
   readonly request: number
+  /** Until its connection is closed, while neither side sends or takes a byte. Above what an operation takes. */
+  readonly idle?: number
 }
 
-export const DEFAULT_REQUEST_TIMEOUTS: RequestTimeouts = { headers: 10_000, request: 30_000 }
+export const DEFAULT_REQUEST_TIMEOUTS: RequestTimeouts = { headers: 10_000, request: 30_000, idle: 300_000 }
 /** Bytes of the request line and all headers. */
 const MAX_HEADER_BYTES = 16 * 1024
 /** Above that of usual load balancers, so that they end a connection. */
@@ -25,7 +27,7 @@ const CHECKS_PER_TIMEOUT = 4
 /** The bare server, HTTP or HTTPS. */
 export const createTransport = (
   handler: RequestListener,
-  { headers, request }: RequestTimeouts,
+  { headers, request, idle = 0 }: RequestTimeouts,
   tls: SecureContextOptions | undefined,
 ): Server => {
   const options = {
@@ -35,12 +37,16 @@ export const createTransport = (
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: Math.ceil(headers / CHECKS_PER_TIMEOUT),
   }
-  if (tls === undefined) return createPlain(options, handler)
-  const needsCertificate = tls.ca !== undefined
-  const server = createSecure(
-    { ...options, ...tls, requestCert: needsCertificate, rejectUnauthorized: needsCertificate },
-    handler,
-  )
+  const needsCertificate = tls?.ca !== undefined
+  const server =
+    tls === undefined
+      ? createPlain(options, handler)
+      : createSecure(
+          { ...options, ...tls, requestCert: needsCertificate, rejectUnauthorized: needsCertificate },
+          handler,
+        )
+  // Node.js destroys the connection: a reader that stops in the middle of an answer would keep it in memory for good.
+  server.setTimeout(idle)
   // Node types them apart; both have all that Fastify and we use.
   return server as SecureServer & Server
 }

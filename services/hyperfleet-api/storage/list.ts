@@ -20,11 +20,7 @@ export interface Page {
 }
 
 /** What queries need of the database. */
-type Source = Pick<Database, 'kysely' | 'dialect'>
-
-/** The documents of one page. */
-export const listDocuments = async (source: Source, page: Page): Promise<string[]> =>
-  (await pageQuery(source, page).execute()).map(({ document }) => document)
+export type Source = Pick<Database, 'kysely' | 'dialect'>
 
 /** The documents of one page and how many match in all, of one moment. */
 export const listPage = async (source: Source, page: Page): Promise<{ documents: string[]; total: number }> => {
@@ -45,22 +41,32 @@ const pageQuery = ({ kysely, dialect }: Source, { filter, order, size, from }: P
   const query = kysely.selectFrom('resources').select('document').where(compileFilter(dialect, filter)).limit(size)
   const id = byBytes(dialect, sql.ref('resources.id'))
   if ('after' in from) return query.where(sql<boolean>`${id} > ${from.after}`).orderBy(id, 'asc')
-  const isUnique = order.some(({ column }) => column === 'id')
-  // Without a last, unique column pages over equal values would overlap.
-  const complete: readonly Order[] = isUnique
+  return uniqueOrder(order)
+    .reduce((ordered, one) => ordered.orderBy(orderOf(dialect, one)), query)
+    .offset(from.offset)
+}
+
+/** The order with a unique column at its end: without one, pages over equal values would overlap. */
+export const uniqueOrder = (order: readonly Order[]): readonly Order[] =>
+  order.some(({ column }) => column === 'id')
     ? order
     : [...order, { column: 'id', direction: order[0]?.direction ?? 'desc' }]
-  return complete.reduce((ordered, one) => ordered.orderBy(orderOf(dialect, one)), query).offset(from.offset)
-}
 
 const NULLABLE: ReadonlySet<SearchColumn> = new Set(['deleted_time', 'deleted_by', 'owner_id', 'owner_kind'])
 
-/** PostgreSQL's place for what is not there, which is the Go service's: last, and first when descending. */
-const orderOf = (dialect: DialectName, { column, direction }: Order): RawBuilder<unknown> => {
+/** Whether a resource may be without it. */
+export const isNullable = (column: SearchColumn): boolean => NULLABLE.has(column)
+
+/** A column as lists compare it. */
+export const orderedColumn = (dialect: DialectName, column: SearchColumn): RawBuilder<unknown> => {
   const value = sql.ref(`resources.${column}`)
-  const ordered = COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
-  const nulls = NULLABLE.has(column) ? sql.raw(direction === 'asc' ? ' nulls last' : ' nulls first') : sql``
-  return sql`${ordered} ${sql.raw(direction)}${nulls}`
+  return COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
+}
+
+/** PostgreSQL's place for what is not there, which is the Go service's: last, and first when descending. */
+export const orderOf = (dialect: DialectName, { column, direction }: Order): RawBuilder<unknown> => {
+  const nulls = isNullable(column) ? sql.raw(direction === 'asc' ? ' nulls last' : ' nulls first') : sql``
+  return sql`${orderedColumn(dialect, column)} ${sql.raw(direction)}${nulls}`
 }
 
 const countResources = async ({ kysely, dialect }: Source, filter: Filter): Promise<number> => {

@@ -37,6 +37,17 @@ describe('one caller', () => {
     while (again.status === 429) again = await open()
     expect(again.status).toBe(200)
   })
+
+  test('API-91: without a token is known by its address, and has no more streams than others', async () => {
+    const api = await serve({ maxStreams: 2 })
+    const open = (path: string) => openWatch(api, path)
+    expect([(await open('/clusters?watch=true')).status, (await open('/nodepools?watch=true')).status]).toEqual([
+      200, 200,
+    ])
+    expect((await open('/clusters?watch=true')).status).toBe(429)
+    expect((await api.call('GET', '/clusters?labels=')).status).toBe(429)
+    expect((await api.call('GET', '/clusters?labels=&size=20')).status).toBe(200)
+  })
 })
 
 describe('one connection', () => {

@@ -2,18 +2,22 @@ import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Tenancy } from '../../auth/tenancy.ts'
 import { readFloor } from '../../feed/changes.ts'
-import { type EndReason, watch } from '../../feed/watch.ts'
+import { type EndReason, type Sink, watch } from '../../feed/watch.ts'
 import { formatMessage, projectDocument } from '../../feed/watch-message.ts'
-import { parseFields } from '../../model/projection.ts'
+import { type Projection, parseFields } from '../../model/projection.ts'
 import { createResource } from '../../mutations/create.ts'
 import { deleteResource } from '../../mutations/delete.ts'
 import { patchResource } from '../../mutations/patch.ts'
 import { previewDeletion } from '../../mutations/preview-deletion.ts'
 import { Problem } from '../../problems/problem.ts'
 import { parseSearch } from '../../search/parse-search.ts'
+import type { Filter } from '../../storage/compile-filter.ts'
+import type { Database } from '../../storage/database.ts'
 import type { Kinds } from '../../storage/kinds.ts'
-import { listPage } from '../../storage/list.ts'
+import { listPage, type Order } from '../../storage/list.ts'
+import { readPortions } from '../../storage/portions.ts'
 import { readDocument } from '../../storage/resources.ts'
+import type { Room } from '../../storage/room.ts'
 import { readOrder, readPageStart, readReference, readSelector } from '../list-parameters.ts'
 import { type Operation, type OperationResponse, operation } from '../operation.ts'
 import { DeleteQuery } from '../schemas/explanation.ts'
@@ -154,6 +158,7 @@ export const listResources = async (
   query: ListParameters,
 ): Promise<OperationResponse> => {
   const { page = 1, size = DEFAULT_SIZE, search } = query
+  const { database, room } = service
   const projection = parseFields(query.fields)
   const filter = {
     ...scope,
@@ -163,8 +168,16 @@ export const listResources = async (
   }
   // The version is read first: a watch from it may repeat what this page shows, but misses nothing.
   const version = service.feed.head
-  const place = { order: readOrder(query.order), size, from: readPageStart(query, size) }
-  const { documents, total } = await listPage(service.database, { filter, ...place })
+  const order = readOrder(query.order)
+  if (isWhole(query))
+    return {
+      status: 200,
+      headers: { 'Muster-Resource-Version': String(version) },
+      mediaType: 'application/json',
+      stream: (sink) => writeWhole(database, { filter, order }, { room, projection, sink }),
+    }
+  const place = { order, size, from: readPageStart(query, size) }
+  const { documents, total } = await listPage(database, { filter, ...place })
   const items = documents.map((document) => projectDocument(document, projection)).join(',')
   return {
     status: 200,
@@ -173,8 +186,37 @@ export const listResources = async (
   }
 }
 
+/** Clients that choose by labels know no pages: without a word about them everything is answered (API-90). */
+const isWhole = ({ labels, page, size, after }: ListParameters): boolean =>
+  labels !== undefined && page === undefined && size === undefined && after === undefined
+
+interface WholeListOptions {
+  readonly room: Room
+  readonly projection: Projection | undefined
+  readonly sink: Sink
+}
+
+/** A list as one page, as long as it is. What it counts is known at its end. */
+const writeWhole = async (
+  database: Database,
+  list: { readonly filter: Filter; readonly order: readonly Order[] },
+  { room, projection, sink }: WholeListOptions,
+): Promise<void> => {
+  let count = 0
+  const write = (text: string): void => {
+    sink.write(`${count === 0 ? '{"items":[' : ','}${text}`)
+    count += 1
+  }
+  for await (const documents of readPortions(database, list, (bytes) => room.take(bytes, sink.signal))) {
+    for (const document of documents) write(projectDocument(document, projection))
+    await sink.drained()
+    sink.signal.throwIfAborted()
+  }
+  sink.write(`${count === 0 ? '{"items":[' : ''}],"page":1,"size":${count},"total":${count}}`)
+}
+
 const startWatch = async (
-  { database, feed, stopping }: Service,
+  { database, feed, room, stopping }: Service,
   scope: CollectionScope & { readonly kind: string },
   query: ListParameters,
   lastEventId: string | string[] | undefined,
@@ -201,8 +243,9 @@ const startWatch = async (
   signal.throwIfAborted()
   return {
     status: 200,
+    mediaType: 'text/event-stream',
     stream: async (sink) => {
-      const reason = (await watch({ database, feed }, subscription, from, sink)) ?? findEndReason(stopping, signal)
+      const reason = (await watch({ database, feed, room }, subscription, from, sink)) ?? findEndReason(stopping, signal)
       if (reason !== undefined) sink.write(formatMessage('end', undefined, JSON.stringify({ reason })))
     },
   }

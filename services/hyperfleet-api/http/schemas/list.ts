@@ -37,7 +37,12 @@ export const ListQuery = Type.Object({
   search: Type.Optional(
     Type.String({ maxLength: 4096, description: "Such as labels.region='eu' and status.conditions.Ready='False'." }),
   ),
-  labels: Type.Optional(Type.String({ maxLength: 4096, description: 'Kubernetes label selector.' })),
+  labels: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      description: 'Kubernetes label selector. Without page, size and after the answer is everything that matches.',
+    }),
+  ),
   after: Type.Optional(
     Type.String({
       maxLength: 100,

@@ -1,0 +1,128 @@
+import { sql } from 'kysely'
+import { compileFilter, type Filter } from './compile-filter.ts'
+import { allOf, anyOf, type Clause } from './compile-test.ts'
+import type { DialectName } from './dialect.ts'
+import { isNullable, type Order, orderedColumn, orderOf, type Source, uniqueOrder } from './list.ts'
+
+/** Bytes of documents that are read at a time; a longer document is read alone. */
+export const PORTION_BYTES = 64 * 1024
+/** Rows of which only keys and lengths are read at a time. */
+const KEYS_READ = 200
+
+/**
+ * Takes room for bytes in memory, waiting until there is some.
+ * @returns how to give it back
+ */
+export type TakeRoom = (bytes: number) => Promise<() => void>
+
+/**
+ * The documents of a whole list, in portions of bounded length: first the keys and lengths of the next rows, then as many
+ * documents as make a portion. A portion's room is given back when the next is asked for (API-91).
+ */
+export async function* readPortions(
+  source: Source,
+  { filter, order }: { readonly filter: Filter; readonly order: readonly Order[] },
+  takeRoom: TakeRoom,
+): AsyncGenerator<readonly string[]> {
+  const complete = uniqueOrder(order)
+  for (let last: KeyRow | undefined; ; ) {
+    const keys = await readKeys(source, filter, complete, last)
+    for (const portion of groupByBytes(keys, PORTION_BYTES)) {
+      const giveBack = await takeRoom(totalBytes(portion))
+      try {
+        yield await readDocuments(source, filter, portion)
+      } finally {
+        giveBack()
+      }
+    }
+    last = keys.at(-1)
+    if (keys.length < KEYS_READ || last === undefined) return
+  }
+}
+
+/** One row of a list: its length, and where it stands in the order. */
+type KeyRow = { readonly id: string; readonly bytes: number } & Readonly<Record<string, string | number | null>>
+
+const keyName = (index: number): string => `key${index}`
+
+const readKeys = async (
+  { kysely, dialect }: Source,
+  filter: Filter,
+  order: readonly Order[],
+  last: KeyRow | undefined,
+): Promise<KeyRow[]> => {
+  const keys = order.map(({ column }, index) => sql`${sql.ref(`resources.${column}`)} as ${sql.ref(keyName(index))}`)
+  const where = allOf([compileFilter(dialect, filter), ...(last === undefined ? [] : [isAfter(dialect, order, last)])])
+  const { rows } = await sql<KeyRow>`select resources.id, octet_length(resources.document) as bytes, ${sql.join(keys)}
+    from resources where ${where}
+    order by ${sql.join(order.map((one) => orderOf(dialect, one)))} limit ${KEYS_READ}`.execute(kysely)
+  return rows
+}
+
+/** Rows that come after one in an order whose last column is unique. */
+const isAfter = (dialect: DialectName, order: readonly Order[], last: KeyRow): Clause => {
+  const terms = order.map((one, index) => ({ ...one, value: last[keyName(index)] ?? null }))
+  const later = terms.map((term, index) =>
+    allOf([...terms.slice(0, index).map((before) => isEqual(before)), isLater(dialect, term)]),
+  )
+  const [first] = terms
+  // Said apart, so that an index on the first column leads to the place at once.
+  return first === undefined || first.value === null || isNullable(first.column)
+    ? anyOf(later)
+    : allOf([compare(dialect, first, first.direction === 'asc' ? '>=' : '<='), anyOf(later)])
+}
+
+type Term = Order & { readonly value: string | number | null }
+
+const isEqual = ({ column, value }: Term): Clause =>
+  value === null ? sql`${sql.ref(`resources.${column}`)} is null` : sql`${sql.ref(`resources.${column}`)} = ${value}`
+
+/** What is not there is last, and first when descending. */
+const isLater = (dialect: DialectName, term: Term): Clause => {
+  const { column, direction, value } = term
+  const isNull: Clause = sql`${sql.ref(`resources.${column}`)} is null`
+  if (value === null) return direction === 'asc' ? sql`1 = 0` : sql`${sql.ref(`resources.${column}`)} is not null`
+  if (direction === 'desc') return compare(dialect, term, '<')
+  return isNullable(column) ? anyOf([compare(dialect, term, '>'), isNull]) : compare(dialect, term, '>')
+}
+
+const compare = (dialect: DialectName, { column, value }: Term, operator: '<' | '<=' | '>' | '>='): Clause =>
+  sql`${orderedColumn(dialect, column)} ${sql.raw(operator)} ${value}`
+
+const totalBytes = (rows: readonly { readonly bytes: number }[]): number =>
+  rows.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** Rows in their order, as many together as are not longer than the limit, and at least one. */
+export function* groupByBytes<Row extends { readonly bytes: number }>(
+  rows: readonly Row[],
+  limit: number,
+): Generator<readonly [Row, ...Row[]]> {
+  let group: [Row, ...Row[]] | undefined
+  for (const row of rows) {
+    if (group !== undefined && totalBytes(group) + row.bytes <= limit) {
+      group.push(row)
+      continue
+    }
+    if (group !== undefined) yield group
+    group = [row]
+  }
+  if (group !== undefined) yield group
+}
+
+/** What is still there of the rows, and still in the list. */
+const readDocuments = async (
+  { kysely, dialect }: Source,
+  filter: Filter,
+  rows: readonly KeyRow[],
+): Promise<string[]> => {
+  const ids = rows.map(({ id }) => id)
+  // One parameter, so that portions of all lengths are one statement.
+  const isOne: Clause =
+    dialect === 'postgres'
+      ? sql`resources.id = any (${ids}::text[])`
+      : sql`resources.id in (select value from json_each(${JSON.stringify(ids)}))`
+  const found = await sql<{ id: string; document: string }>`select id, document from resources
+    where ${allOf([isOne, compileFilter(dialect, filter)])}`.execute(kysely)
+  const documents = new Map(found.rows.map(({ id, document }) => [id, document]))
+  return ids.flatMap((id) => documents.get(id) ?? [])
+}
