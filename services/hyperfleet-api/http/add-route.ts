@@ -9,6 +9,7 @@ import type { SpanDescription, Tracer } from '../tracing/tracer.ts'
 import type { AccessControl, Caller } from './access-control.ts'
 import { writeAuditLog } from './audit.ts'
 import type { Operation } from './operation.ts'
+import { refuseTags } from './preconditions.ts'
 import { sendResponse } from './response.ts'
 import { abortWithToken } from './token-lifetime.ts'
 
@@ -47,6 +48,7 @@ export const addRoute = (
     preValidation: async (request, reply) => {
       const ignored = unknownParameters(request.query as object, query)
       if (ignored.length > 0) reply.header('Muster-Ignored', ignored.join(','))
+      if (operation.conditional !== true && method !== 'GET') refuseTags(request.headers)
       if (body !== undefined && request.body === undefined)
         throw new Problem('malformed', 'the request has no body, send a JSON object')
     },

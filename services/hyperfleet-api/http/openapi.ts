@@ -18,6 +18,7 @@ export interface OpenApi {
 export interface OperationObject {
   readonly operationId: string
   readonly summary: string
+  readonly description?: string
   readonly tags: readonly string[]
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters?: readonly Parameter[]
@@ -75,6 +76,7 @@ const describeSchema = (schema: TSchema): [string, SchemaObject] => {
 const describeOperation = ({
   id,
   summary,
+  description,
   tag,
   role,
   parameters,
@@ -84,6 +86,7 @@ const describeOperation = ({
 }: Operation): OperationObject => ({
   operationId: id,
   summary,
+  ...(description !== undefined && { description }),
   tags: [tag],
   // OpenAPI 3.1: a scheme other than OAuth2 lists the roles that are needed.
   security: [{ bearer: [role] }],

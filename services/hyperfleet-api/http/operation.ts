@@ -20,6 +20,8 @@ export interface Operation<
   readonly path: string
   readonly id: string
   readonly summary: string
+  /** More than the summary, for the OpenAPI document. */
+  readonly description?: string
   readonly tag: string
   /** The least role that a caller must have. */
   readonly role: Role
@@ -29,6 +31,8 @@ export interface Operation<
   actsFor?(request: { readonly parameters: Static<Path>; readonly body: Static<Body> }): ActingName
   /** It may last as long as the caller likes: a stream, or a long poll. It ends with the caller's token (API-81). */
   readonly lasts?: true
+  /** It looks at `If-Match` and `If-None-Match` itself. An operation that doesn't refuses to write for a certain state. */
+  readonly conditional?: true
   readonly parameters?: Path
   readonly query?: Query
   readonly body?: Body

@@ -11,6 +11,7 @@ import { MAX_BODY_BYTES, MAX_URL_CHARS } from './limits.ts'
 import { type MethodSplit, methodsByPath, READ_ONLY } from './methods-by-path.ts'
 import type { OpenApi } from './openapi.ts'
 import type { Operation } from './operation.ts'
+import { compressedTag } from './preconditions.ts'
 import { pathOf, REQUEST_FIELDS } from './request.ts'
 import { sendProblem } from './response.ts'
 import { addDocuments, type Build, DOCUMENT_PATHS } from './self-description.ts'
@@ -82,6 +83,8 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
     const compressed = await compressBody(payload, request.headers['accept-encoding'])
     if (compressed === undefined) return payload
+    const tag = reply.getHeader('ETag')
+    if (typeof tag === 'string') reply.header('ETag', compressedTag(tag))
     reply.header('Content-Encoding', 'gzip').header('Vary', 'Authorization, Accept-Encoding')
     return compressed
   })

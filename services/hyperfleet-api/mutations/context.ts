@@ -23,3 +23,6 @@ export interface Caller {
   readonly tenancy?: Tenancy | undefined
   readonly time: Timestamp
 }
+
+/** Looks at what is stored, under its lock, and throws what the request is refused with. */
+export type Precondition<Stored> = (stored: Stored) => void

@@ -7,7 +7,7 @@ import { type Address, lockChildren, lockResource } from '../storage/resources.t
 import { readStatuses } from '../storage/statuses.ts'
 import { readUnfinishedRuns } from '../storage/unfinished-runs.ts'
 import { writeResource } from '../storage/write-resource.ts'
-import type { Caller, MutationContext } from './context.ts'
+import type { Caller, MutationContext, Precondition } from './context.ts'
 import { type DeletionWaits, isRemovable, lockAncestors, recomputeStatus, removeRecord } from './deletion-tree.ts'
 import { recheckDeletions } from './recheck-deletions.ts'
 
@@ -21,11 +21,13 @@ export const deleteResource = async (
   mutations: MutationContext,
   address: Address,
   caller: Caller,
+  precondition?: Precondition<Resource>,
 ): Promise<Resource> => {
   const { database, notifyCommitted } = mutations
   const resource = await database.transaction(async (writer) => {
     await lockAncestors(writer, mutations, address)
     const before = await lockResource(writer, database, address)
+    precondition?.(before)
     if (before.deleted_time !== undefined) return before
     const { resource: marked } = await markTreeDeleted(
       writer,

@@ -8,7 +8,7 @@ import { Problem } from '../problems/problem.ts'
 import { type Address, lockResource } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
 import { writeResource } from '../storage/write-resource.ts'
-import type { Caller, MutationContext } from './context.ts'
+import type { Caller, MutationContext, Precondition } from './context.ts'
 import { lockReferences } from './lock-references.ts'
 
 /** What a caller may change; each given part replaces what is there. */
@@ -24,6 +24,7 @@ export const patchResource = async (
   address: Address,
   patch: Patch,
   caller: Caller,
+  precondition?: Precondition<Resource>,
 ): Promise<Resource> => {
   if (patch.spec !== undefined) specs.check(address.entity.specSchema?.name, patch.spec)
   const errors = checkLabels(patch.labels ?? {})
@@ -33,6 +34,7 @@ export const patchResource = async (
     const before = await lockResource(writer, database, address)
     if (before.deleted_time !== undefined)
       throw new Problem('conflict', `${before.kind} '${before.id}' is being deleted and can't be changed`)
+    precondition?.(before)
     if (!isChange(before, patch)) return before
     const rows = await readStatuses(writer, before.id)
     const references =

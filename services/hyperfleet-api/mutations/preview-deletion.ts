@@ -7,6 +7,7 @@ import { findReferrer } from '../storage/references.ts'
 import { type Address, parseDocument, readChildren, readDocument } from '../storage/resources.ts'
 import { readStatuses } from '../storage/statuses.ts'
 import { listTakingGroups } from '../storage/unfinished-runs.ts'
+import type { Precondition } from './context.ts'
 import { isRestricting } from './delete.ts'
 
 /** What a deletion would do, without doing it (API-54). The rules are those of delete.ts. */
@@ -39,8 +40,10 @@ export const previewDeletion = async (
   { kysely }: Pick<Database, 'kysely'>,
   address: Address,
   time: Timestamp,
+  precondition?: Precondition<Resource>,
 ): Promise<DeletionPreview> => {
   const family = parseDocument(await readDocument(kysely, address))
+  precondition?.(family)
   const visit = async (entity: Entity, resource: Resource, depth: number): Promise<PreviewedDeletion[]> => {
     const children = entity.children.length === 0 ? [] : await readChildren(kysely, resource.id)
     const deleting = resource.deleted_time !== undefined

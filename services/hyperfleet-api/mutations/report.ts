@@ -16,7 +16,7 @@ import { readWithStatuses, writeInterimReport, writeReport } from '../storage/op
 import { type Address, touchResource } from '../storage/resources.ts'
 import { logReport, putStatus, readStatuses } from '../storage/statuses.ts'
 import { applyTransition, lockForReports } from './apply-transition.ts'
-import type { MutationContext } from './context.ts'
+import type { MutationContext, Precondition } from './context.ts'
 import { noWaits, recomputeStatus } from './deletion-tree.ts'
 
 /** What became of a report. */
@@ -31,6 +31,8 @@ interface IncomingReport {
   readonly address: Address
   readonly report: Report
   readonly time: Timestamp
+  /** Of all the reports that are stored of the resource. */
+  readonly precondition?: Precondition<readonly AdapterStatus[]> | undefined
 }
 
 /**
@@ -43,8 +45,9 @@ interface IncomingReport {
 export const reportStatus = async (mutations: MutationContext, incoming: IncomingReport): Promise<ReportOutcome> => {
   const { database, notifyCommitted } = mutations
   const result =
-    (database.dialect === 'postgres' ? await reportOptimistically(database, incoming) : undefined) ??
-    (await database.transaction((writer) => reportLocked(writer, mutations, incoming)))
+    (database.dialect === 'postgres' && incoming.precondition === undefined
+      ? await reportOptimistically(database, incoming)
+      : undefined) ?? (await database.transaction((writer) => reportLocked(writer, mutations, incoming)))
   if (result.outcome === 'stored') notifyCommitted()
   return result
 }
@@ -86,6 +89,7 @@ const reportLocked = async (
   const { address, report, time } = incoming
   const before = await lockForReports(writer, mutations, address)
   const rows = await readStatuses(writer, before.id)
+  incoming.precondition?.(rows)
   const decided = decideOutcome(incoming, before, rows)
   if (!('outcome' in decided)) return keepInterim(writer, before.id, decided.stored, incoming)
   if (decided.outcome !== 'stored') return decided

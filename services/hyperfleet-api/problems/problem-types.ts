@@ -163,6 +163,14 @@ export const PROBLEMS = {
     when: 'the visibility of a claim has ended',
     remedy: 'claim again',
   },
+  preconditionFailed: {
+    code: 'HYPERFLEET-CNF-005',
+    status: 412,
+    slug: 'precondition-failed',
+    title: 'Precondition Failed',
+    when: '`If-Match` names a state that is over, or `If-None-Match` the present one; nothing was changed',
+    remedy: 'read it again, and decide anew with its `ETag`',
+  },
   expired: {
     code: 'HYPERFLEET-WCH-001',
     status: 410,

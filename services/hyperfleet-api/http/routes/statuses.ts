@@ -9,6 +9,7 @@ import { Problem } from '../../problems/problem.ts'
 import { readDocument } from '../../storage/resources.ts'
 import { readHistory, readStatuses } from '../../storage/statuses.ts'
 import { type Operation, operation } from '../operation.ts'
+import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
 import { listOf, PageQuery } from '../schemas/list.ts'
 import { Adapter, AdapterReport, ReportMetadata } from '../schemas/report.ts'
 import type { Service } from '../service.ts'
@@ -28,14 +29,32 @@ export const statusOperations = (service: Service, place: Collection): Operation
       summary: 'Lists the newest accepted report of each adapter',
       role: 'reader',
       query: PageQuery,
-      responses: { 200: { description: 'A page of reports, by adapter name', schema: listOf('AdapterStatus') } },
+      conditional: true,
+      responses: {
+        200: {
+          description: 'A page of reports, by adapter name',
+          schema: listOf('AdapterStatus'),
+          headers: { ETag: 'Names the state of all reports; If-None-Match answers 304 while it is the same' },
+        },
+        304: { description: 'Nothing was reported since the state that If-None-Match names' },
+        412: { description: 'If-Match names another state' },
+      },
       handle: async (call) => {
         const { page = 1, size = DEFAULT_SIZE } = call.query
         const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
         const all = await readStatuses(service.database.kysely, address.id)
+        const tag = entityTag(JSON.stringify(all))
+        const preconditions = readPreconditions(call.headers)
+        preconditions.check(tag)
+        const known = preconditions.knownTag(tag)
+        if (known !== undefined) return { status: 304, headers: { ETag: known } }
         const items = all.slice((page - 1) * size, page * size).map(showStatus)
-        return { status: 200, body: { items, page, size: items.length, total: all.length } }
+        return {
+          status: 200,
+          headers: { ETag: tag },
+          body: { items, page, size: items.length, total: all.length },
+        }
       },
     }),
     ...(['PUT', 'POST'] as const).map((method) =>
@@ -44,19 +63,31 @@ export const statusOperations = (service: Service, place: Collection): Operation
         ...at,
         id: `${method.toLowerCase()}Status${place.suffix}`,
         summary: 'Reports what an adapter observed',
+        description: 'With If-Match it is taken only while the reports are in the state that this ETag names.',
         role: 'adapter',
         actsFor: ({ body }) => ({ kind: 'adapter', name: body.adapter }),
         body: AdapterReport,
+        conditional: true,
         responses: {
           201: { description: 'Stored', schema: Type.Ref('AdapterStatus') },
           204: {
             description: 'Not aggregated; of AvailableUnknown all but Available, Applied and Finalized shows',
             headers: { 'Muster-Discarded': 'Why' },
           },
+          412: { description: 'If-Match names another state of the reports' },
         },
         handle: async (call) => {
           const report = readReport(call.body, call.time, service.now())
-          const outcome = await reportStatus(service, { address: readAddress(place, call), report, time: call.time })
+          const check = readWritePreconditions(call.headers)
+          const isConditional = (['if-match', 'if-none-match'] as const).some(
+            (name) => call.headers[name] !== undefined,
+          )
+          const outcome = await reportStatus(service, {
+            address: readAddress(place, call),
+            report,
+            time: call.time,
+            ...(isConditional && { precondition: (rows) => check(entityTag(JSON.stringify(rows))) }),
+          })
           return outcome.outcome === 'discarded'
             ? { status: 204, headers: { 'Muster-Discarded': outcome.reason } }
             : { status: 201, body: showStatus(outcome.status) }
