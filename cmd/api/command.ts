@@ -50,7 +50,12 @@ export const apiFlags = {
     nonEmpty,
   ),
   rateLimit: flag('NUMBER', 'requests a second of one caller with a token; 0 for any number', count, '1000'),
-  maxStreams: flag('NUMBER', 'open streams (watches, whole lists) of one caller, known by its token or else its address; 0 for any number', count, '1000'),
+  maxStreams: flag(
+    'NUMBER',
+    'open streams (watches, whole lists) of one caller, known by its token or else its address; 0 for any number',
+    count,
+    '1000',
+  ),
   shutdownDelay: flag(
     'DURATION',
     'how long to go on serving, no longer ready, when asked to stop: until load balancers know',

@@ -28,15 +28,15 @@ export interface Preconditions {
 
 /** @throws Problem badRequest */
 export const readPreconditions = (headers: IncomingHttpHeaders): Preconditions => {
-  const wanted = readTags('If-Match', headers['if-match'])
-  const unwanted = readTags('If-None-Match', headers['if-none-match'])
+  const required = readTags('If-Match', headers['if-match'])
+  const excluded = readTags('If-None-Match', headers['if-none-match'])
   return {
     check: (tag) => {
       // Strong: what a weak tag names may differ in ways that count.
-      const strong = wanted === '*' || wanted === undefined ? wanted : wanted.filter(({ isWeak }) => !isWeak)
+      const strong = required === '*' || required === undefined ? required : required.filter(({ isWeak }) => !isWeak)
       if (strong !== undefined && matched(strong, tag) === undefined) throw changed()
     },
-    knownTag: (tag) => (unwanted === undefined ? undefined : matched(unwanted, tag)),
+    knownTag: (tag) => (excluded === undefined ? undefined : matched(excluded, tag)),
   }
 }
 
@@ -50,10 +50,10 @@ export const readWritePreconditions = (headers: IncomingHttpHeaders): ((tag: str
   }
 }
 
-/** For what has no tags: no state of it can be the wanted one. @throws Problem preconditionFailed, badRequest */
+/** For what has no tags: no state of it can be the required one. @throws Problem preconditionFailed, badRequest */
 export const refuseTags = (headers: IncomingHttpHeaders): void => {
-  const wanted = readTags('If-Match', headers['if-match'])
-  if (wanted !== undefined && wanted !== '*')
+  const required = readTags('If-Match', headers['if-match'])
+  if (required !== undefined && required !== '*')
     throw new Problem('preconditionFailed', 'nothing here has an ETag: leave out If-Match')
 }
 

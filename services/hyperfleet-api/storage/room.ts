@@ -1,7 +1,7 @@
 /** Bytes that may be in memory at a time, shared by all that read long lists and old changes (API-91). */
 export interface Room {
-  /** Bytes that are taken. */
-  readonly taken: number
+  /** Bytes that are in use. */
+  readonly bytesInUse: number
   /**
    * Waits for its turn and for room; what is larger than all of it gets all of it.
    * @returns how to give it back
@@ -11,24 +11,24 @@ export interface Room {
 
 /** First come, first served: a large portion is not passed by small ones for ever. */
 export const createRoom = (size: number): Room => {
-  let taken = 0
+  let bytesInUse = 0
   const waiting = new Set<{ readonly bytes: number; readonly go: () => void }>()
   const admit = () => {
     for (const next of waiting) {
-      if (taken > 0 && taken + next.bytes > size) return
+      if (bytesInUse > 0 && bytesInUse + next.bytes > size) return
       waiting.delete(next)
-      taken += next.bytes
+      bytesInUse += next.bytes
       next.go()
     }
   }
   return {
-    get taken() {
-      return taken
+    get bytesInUse() {
+      return bytesInUse
     },
     take: (bytes, signal) =>
       new Promise((resolve, reject) => {
         const giveBack = () => {
-          taken -= bytes
+          bytesInUse -= bytes
           admit()
         }
         const turn = {

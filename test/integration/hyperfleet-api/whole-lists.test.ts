@@ -82,7 +82,7 @@ onBothDatabases((fresh) => {
       test(`API-91: ${path} holds so many bytes for all of them and no more; who takes nothing for a minute is cut off`, async () => {
         const api = await fill(COUNT, BYTES)
         await Promise.all(Array.from({ length: READERS }, () => stalledReader(api, path)))
-        // All the room is taken that one more document does not fit into, and nobody reads.
+        // No room is left that one more document would fit into, and no reader reads.
         expect(await heldBytes(api, (bytes) => bytes > MIB - BYTES - 10_000)).toBeLessThanOrEqual(MIB)
         // Each minute those go that have a place, and others take it, until all are gone.
         while ((await heldBytes(api)) > 0) await api.clock.advance('61s')
