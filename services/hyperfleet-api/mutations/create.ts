@@ -5,7 +5,7 @@ import type { ReferenceDraft } from '../model/reference.ts'
 import type { JsonObject, References, Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import { type Database, sqlState } from '../storage/database.ts'
-import { lockResource } from '../storage/resources.ts'
+import { shareResource } from '../storage/resources.ts'
 import { writeResource } from '../storage/write-resource.ts'
 import type { Caller, MutationContext } from './context.ts'
 import { lockReferences } from './lock-references.ts'
@@ -33,7 +33,9 @@ export const createResource = async (
   const created = await database
     .transaction(async (writer) => {
       const owner =
-        ownerId === undefined ? undefined : await lockResource(writer, database, parentAddress(entity, ownerId, caller))
+        ownerId === undefined
+          ? undefined
+          : await shareResource(writer, database, parentAddress(entity, ownerId, caller))
       if (owner?.deleted_time !== undefined)
         throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
       const references = await lockReferences(writer, database, entity, draft.references ?? {}, caller.tenancy)

@@ -44,13 +44,28 @@ export const postgresDialect = (pool: pg.Pool): PostgresDialect =>
 
 /** The pool, whose clients name the statements that come often: planning is a good part of what a small one costs. */
 const withStatementNames = (pool: pg.Pool): PostgresPool => {
-  const nameOf = createStatementNames()
+  const names = createStatementNames()
+  const evictionsSeen = new WeakMap<pg.PoolClient, number>()
+  /** A connection forgets the plans of names that were given up, before it makes another. */
+  const forgetEvicted = async (client: pg.PoolClient): Promise<void> => {
+    const { evictions } = names
+    if ((evictionsSeen.get(client) ?? 0) === evictions) return
+    // What the driver knows to be prepared there; it tells no caller.
+    const { parsedStatements } = (client as unknown as { connection: { parsedStatements: Record<string, string> } })
+      .connection
+    for (const name of Object.keys(parsedStatements).filter((known) => !names.isCurrent(known))) {
+      await client.query(`deallocate ${name}`)
+      delete parsedStatements[name]
+    }
+    evictionsSeen.set(client, evictions)
+  }
   return {
     options: pool.options,
     connect: async () => {
       const client = await pool.connect()
       const query = async (text: string, values: readonly unknown[]) => {
-        const name = values.length === 0 ? undefined : nameOf(text)
+        const name = values.length === 0 ? undefined : names.nameOf(text)
+        if (name !== undefined) await forgetEvicted(client)
         return client.query({ text, values: [...values], ...(name !== undefined && { name }) })
       }
       // Without cursors, which nothing here opens.

@@ -41,6 +41,17 @@ export const lockResource = async (writer: Writer, { dialect }: Database, addres
   return parseDocument(row.document)
 }
 
+/**
+ * A resource that is not deleted, nor marked for it, until the transaction ends. Others may hold it so at the same time, and
+ * reports about it are taken (API-93). @throws Problem notFound
+ */
+export const shareResource = async (writer: Writer, { dialect }: Database, address: Address): Promise<Resource> => {
+  const query = selectResource(writer, address)
+  const row = await (dialect === 'postgres' ? query.forKeyShare() : query).executeTakeFirst()
+  if (row === undefined) throw resourceNotFound(address)
+  return parseDocument(row.document)
+}
+
 /** The children of a resource, in deletion or not, held until the transaction ends. */
 export const lockChildren = async (writer: Writer, { dialect }: Database, ownerId: string): Promise<Resource[]> => {
   const query = writer.selectFrom('resources').select('document').where('owner_id', '=', ownerId).orderBy('id')
