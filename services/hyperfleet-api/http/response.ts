@@ -7,6 +7,7 @@ import { formatProblem, type Problem } from '../problems/problem.ts'
 import type { OperationResponse, StreamedResponse } from './operation.ts'
 import { pathOf } from './request.ts'
 import { createSink, endStream } from './stream-sink.ts'
+import { TOKEN_EXPIRED } from './token-lifetime.ts'
 
 /** Sends what an operation answers; resolves for a stream when it has ended. */
 export const sendResponse = async (
@@ -51,7 +52,7 @@ const sendStream = async (
   if (isEvents) begin()
   const requestId = request.id
   // A list is finished while the server stops, as every other request; streams of changes have no other end.
-  const signal = isEvents ? request.lifetime.signal : closedSignal(reply.raw)
+  const signal = isEvents ? request.lifetime.signal : brokenOffSignal(reply.raw, request.lifetime.signal)
   const onStalled = () => log.warn('a reader takes nothing, its stream is cut off', { requestId })
   try {
     await response.stream(createSink(reply.raw, { signal, clock, begin, onStalled }))
@@ -72,12 +73,17 @@ const sendStream = async (
   return reply
 }
 
-/** Aborted when the connection is gone. */
-const closedSignal = (response: ServerResponse): AbortSignal => {
-  const closed = new AbortController()
-  if (response.destroyed) closed.abort()
-  response.once('close', () => closed.abort())
-  return closed.signal
+/** Aborted when the connection is gone, or with the caller's token (API-81). */
+const brokenOffSignal = (response: ServerResponse, lifetime: AbortSignal): AbortSignal => {
+  const ended = new AbortController()
+  const endWithToken = () => {
+    if (lifetime.reason === TOKEN_EXPIRED) ended.abort()
+  }
+  if (response.destroyed) ended.abort()
+  endWithToken()
+  response.once('close', () => ended.abort())
+  lifetime.addEventListener('abort', endWithToken, { once: true })
+  return ended.signal
 }
 
 /** Sends a problem, and keeps it with the request for the audit log. */

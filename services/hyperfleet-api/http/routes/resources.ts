@@ -290,7 +290,8 @@ const startWatch = async (
     status: 200,
     mediaType: 'text/event-stream',
     stream: async (sink) => {
-      const reason = (await watch({ database, feed, room }, subscription, from, sink)) ?? findEndReason(stopping, signal)
+      const reason =
+        (await watch({ database, feed, room }, subscription, from, sink)) ?? findEndReason(stopping, signal)
       if (reason !== undefined) sink.write(formatMessage('end', undefined, JSON.stringify({ reason })))
     },
   }
