@@ -34,7 +34,7 @@ export const managerFlags = {
   webhookHost: optional('HOST', 'how the API server reaches the webhooks (default: their Services’ names)', nonEmpty),
   hyperfleetApiUrl: flag(
     'URL',
-    'the HyperFleet API, without a path: that of ClusterDeployments, and of SentinelConfigs that name none',
+    'the HyperFleet API, without a path: that of ClusterDeployments, of SentinelConfigs that name none, and the only one that gets the token',
     urlOf('http', 'https'),
     'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080',
   ),

@@ -1,6 +1,9 @@
 /** What tasks may read of the manager's environment and files, and which HTTP services they may reach: only what is listed. ADAPTER-52. */
 import { readFile, realpath } from 'node:fs/promises'
-import { isAbsolute, normalize, sep } from 'node:path'
+import type { LookupFunction } from 'node:net'
+import { dirname, isAbsolute, normalize, sep } from 'node:path'
+import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
+import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
 
 export interface Access {
@@ -8,9 +11,23 @@ export interface Access {
   readonly environment: Readonly<Record<string, string>>
   /** Whether a file is in one of the listed folders. */
   mayRead(path: string): boolean
+  /** Whether it is the file of `--hyperfleet-api-token-file`: a task may name it, and it is used where it may go. */
+  isManagersToken(path: string): boolean
   /** @throws Error when it may not be read, or can't */
   readFile(path: string): Promise<string>
   readonly httpAllowlist: HttpAllowlist
+  /** How a task may reach the HyperFleet API that its spec names: ADAPTER-84. @param tokenPath as the spec has it */
+  api(url: string, tokenPath: string | undefined): ApiAccess
+}
+
+/** How a HyperFleet API is reached. */
+export interface ApiAccess {
+  /** Why it must not be; undefined when it may. */
+  readonly refusal: string | undefined
+  /** Undefined: it is asked without a token. */
+  readonly tokenFile: string | undefined
+  /** Resolves its name; Node.js' own when undefined. */
+  readonly lookup: LookupFunction | undefined
 }
 
 /** Bytes of a file that a task reads, as in the Go adapter. */
@@ -23,26 +40,64 @@ export interface AccessOptions {
   readonly files: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to. */
   readonly httpTargets?: readonly string[]
+  /** Of the manager's flags: the only API that gets the manager's token. */
+  readonly hyperfleetApi?: TrustedApi
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export const grantAccess = ({ variables, files, httpTargets = [], env }: AccessOptions): Access => {
+/** Where Kubernetes puts the token that a pod has for the API server. */
+const SERVICE_ACCOUNT_FOLDER = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+export const grantAccess = ({
+  variables,
+  files,
+  httpTargets = [],
+  hyperfleetApi = { url: undefined, tokenFile: undefined },
+  env,
+}: AccessOptions): Access => {
+  const { tokenFile } = hyperfleetApi
+  // What is listed may lie around them: they stay the manager's own.
+  const secretFolders = [SERVICE_ACCOUNT_FOLDER, ...(tokenFile === undefined ? [] : [dirname(tokenFile)])]
   const environment: Record<string, string> = {}
   for (const name of variables) {
     const value = env[name]
     if (value !== undefined) environment[name] = value
   }
-  const mayRead = (path: string): boolean => isAbsolute(path) && files.some((listed) => isWithin(listed, path))
+  const mayRead = (path: string): boolean =>
+    isAbsolute(path) &&
+    files.some((listed) => isWithin(listed, path)) &&
+    !secretFolders.some((folder) => isWithin(folder, path))
+  const allowlist = httpAllowlist(httpTargets)
   return {
     environment,
-    httpAllowlist: httpAllowlist(httpTargets),
+    httpAllowlist: allowlist,
+    api(url, tokenPath) {
+      const isTrusted = isTrustedOrigin(url, hyperfleetApi)
+      const refused = isTrusted ? undefined : allowlist.refusal(url)
+      const asksForOurs = tokenFile !== undefined && tokenPath === tokenFile
+      const own = tokenPath !== undefined && mayRead(tokenPath) ? tokenPath : undefined
+      return {
+        refusal:
+          refused === undefined
+            ? asksForOurs && !isTrusted
+              ? `${tokenPath} is the manager's token, which is sent to no API but that of --hyperfleet-api-url`
+              : undefined
+            : `${refused}, and it is not the API of --hyperfleet-api-url`,
+        tokenFile: own ?? (isTrusted ? tokenFile : undefined),
+        lookup: isTrusted ? undefined : guardedLookup,
+      }
+    },
     mayRead,
+    isManagersToken: (path) => path === tokenFile,
     async readFile(path) {
       if (!mayRead(path))
         throw new Error('it is not among the files that tasks may read: list its folder in --adapter-files')
       const actual = await realpath(path)
       const folders = await Promise.all(files.map((listed) => realpath(listed).catch(() => listed)))
       if (!folders.some((folder) => isWithin(folder, actual))) throw new Error('a link leads out of the listed folder')
+      const secrets = await Promise.all(secretFolders.map((folder) => realpath(folder).catch(() => folder)))
+      if (secrets.some((folder) => isWithin(folder, actual)))
+        throw new Error("it is in the folder of the manager's token")
       const text = await readFile(actual, 'utf8')
       if (text.length > MAX_FILE_BYTES) throw new Error(`it is larger than ${MAX_FILE_BYTES} bytes`)
       return text

@@ -12,19 +12,19 @@ const flags = {
   adapterEnv: flag('NAMES', 'environment variables that adapter tasks may read, separated by commas', names, ''),
   adapterFiles: flag(
     'PATHS',
-    'folders and files that adapter tasks may read, such as those of their tokens, separated by commas',
+    'folders and files that adapter tasks may read, separated by commas; never the folder of --hyperfleet-api-token-file',
     absolutePaths,
     '',
   ),
   adapterHttpTargets: flag(
     'URLS',
-    'prefixes of the URLs that http resources of adapter tasks may lead to, separated by commas',
+    'prefixes of the URLs that http resources of adapter tasks, and HyperFleet APIs other than the manager’s, may have, separated by commas',
     httpPrefixes,
     '',
   ),
 }
 
-type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version'> &
+type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
   Values<typeof flags> & { readonly runs: RunHistory }
 
 const rights: Rights = {

@@ -30,6 +30,10 @@ export interface AdapterDeps {
   readonly files?: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to; none when left out. */
   readonly httpTargets?: readonly string[]
+  /** The HyperFleet API of the manager, which needs no such prefix, and the only one that gets its token. */
+  readonly hyperfleetApiUrl?: string | undefined
+  /** File with the bearer token for that API, read for every request; tasks can't read it. */
+  readonly hyperfleetApiTokenFile?: string | undefined
   /** Where runs are noted for others to read; only for the tasks' own status when left out. */
   readonly history?: RunHistory
   /** Refuse tasks that can't be run, by admission. */
@@ -43,11 +47,19 @@ export const adapter = ({
   variables = [],
   files = [],
   httpTargets = [],
+  hyperfleetApiUrl: url,
+  hyperfleetApiTokenFile: tokenFile,
   history = new RunHistory(),
   denyInvalid = false,
 }: AdapterDeps): Controller<AdapterTask> => {
   const tasks = controller(AdapterTask, { name: 'adapter' })
-  const access: Access = grantAccess({ variables, files, httpTargets, env: process.env })
+  const access: Access = grantAccess({
+    variables,
+    files,
+    httpTargets,
+    hyperfleetApi: { url, tokenFile },
+    env: process.env,
+  })
   const reloadSignals = new Map<string, WakeSignal>()
 
   tasks.daemon(

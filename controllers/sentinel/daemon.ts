@@ -1,11 +1,13 @@
 /** The daemon of one SentinelConfig: its loop, its status, and its slot where slots are claimed. */
 import { SentinelConfig, type SentinelConfigStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
+import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
+import { isTrustedOrigin, tokenFileFor } from '#services/hyperfleet-api/client/trusted-origin.ts'
 import { PulseLoop } from './loop/pulse-loop.ts'
 import type { Metrics } from './metrics.ts'
 import { runUntilFirstEnds } from './run-until-first-ends.ts'
@@ -22,7 +24,7 @@ export interface SentinelDaemonDeps {
   readonly version: string
   /** Of this process, for the leases of claimed slots. */
   readonly identity: string
-  /** The HyperFleet API of SentinelConfigs that name none. */
+  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API. */
   readonly hyperfleetApiTokenFile?: string | undefined
@@ -46,6 +48,7 @@ export const sentinelDaemon =
   async (context: DaemonContext<SentinelConfig>): Promise<void> => {
     const { uid, name } = context.object.metadata
     const { clock, metrics, version, loops } = deps
+    const trusted = { url: deps.hyperfleetApiUrl, tokenFile: deps.hyperfleetApiTokenFile }
     const wakeSignal = new WakeSignal(context.clock)
     const { log, signal } = context
     // Not from the cache: what the Sentinel before us wrote last says what it has already pulsed.
@@ -62,7 +65,8 @@ export const sentinelDaemon =
           url: config.url,
           timeout: config.timeout,
           userAgent: `muster-sentinel/${version} (${name})`,
-          tokenFile: deps.hyperfleetApiTokenFile,
+          tokenFile: tokenFileFor(config.url, trusted),
+          lookup: isTrustedOrigin(config.url, trusted) ? undefined : guardedLookup,
           clock,
         }),
       changed: () => wakeSignal.wake(),

@@ -27,7 +27,7 @@ export interface SentinelDeps {
   readonly identity: string
   /** The one SentinelConfig to work on; undefined: all. */
   readonly config?: string | undefined
-  /** The HyperFleet API of SentinelConfigs that name none. */
+  /** The HyperFleet API of SentinelConfigs that name none, and the only one that gets the token. */
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API, read for every request. */
   readonly hyperfleetApiTokenFile?: string | undefined

@@ -29,7 +29,7 @@ export const ADAPTERS: Manager = {
   controllers: 'adapter',
   account: 'hyperfleet-adapter',
   everywhere: false,
-  tokenFlag: '--adapter-files',
+  tokenFlag: '--hyperfleet-api-token-file',
 }
 export const POOLS: Manager = {
   subject: 'pools',

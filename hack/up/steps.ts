@@ -90,7 +90,7 @@ export const bringUp = async (run: Run, screen: Screen, { request, logs }: Setti
   const place = { run, cluster, namespace: NAMESPACE, scratch, logs }
   const sentinels = await run.step(
     'Start the manager of the Sentinels as its ServiceAccount',
-    () => startManager(place, SENTINELS),
+    () => startManager(place, SENTINELS, `--hyperfleet-api-url=${apiUrl}`),
     ({ metricsUrl }) => metricsUrl,
   )
 
@@ -98,7 +98,12 @@ export const bringUp = async (run: Run, screen: Screen, { request, logs }: Setti
     'Start the manager of the adapters as its ServiceAccount',
     async () => {
       const runs = `127.0.0.1:${await freePort()}`
-      const manager = await startManager(place, ADAPTERS, `--adapter-runs-bind-address=${runs}`)
+      const manager = await startManager(
+        place,
+        ADAPTERS,
+        `--hyperfleet-api-url=${apiUrl}`,
+        `--adapter-runs-bind-address=${runs}`,
+      )
       return { ...manager, runsUrl: `http://${runs}/adapter/runs` }
     },
     ({ metricsUrl }) => metricsUrl,

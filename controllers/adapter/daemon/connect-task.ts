@@ -1,5 +1,6 @@
 /** Connects the runs of a task to everything that they talk to. */
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import { impersonating, serviceAccountUser } from '#operator/client/impersonation.ts'
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
@@ -8,7 +9,6 @@ import { HttpClient } from '../http/client.ts'
 import { openHttpConnection } from '../http/connection.ts'
 import type { Task } from '../task/task.ts'
 import { MAX_RESPONSE_CHARS } from '../transports/http.ts'
-import { guardedLookup } from '../transports/http-allowlist.ts'
 import { connectApi, inventoriesOf } from './connect.ts'
 import type { TaskRunnerOptions } from './task-runner.ts'
 
@@ -40,7 +40,7 @@ export const connectTask = (
 ): TaskConnections => {
   const { spec, object, api, name, clock, log } = context
   const userAgent = userAgentOf(name, version)
-  const { connection, caller, timeoutMs } = connectApi(spec, userAgent, clock)
+  const { connection, caller, timeoutMs } = connectApi(spec, { access, userAgent, clock })
   const external = openHttpConnection({ userAgent, maxResponseChars: MAX_RESPONSE_CHARS, lookup: guardedLookup })
   return {
     runner: {

@@ -4,17 +4,18 @@ import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, selectorOf } from '#operator/model/selector.ts'
+import type { Access } from '../access.ts'
 import { apiQueueSource } from '../events/api-queue.ts'
 import { consumerGroup, legacyConsumerGroup } from '../events/consumer-group.ts'
 import type { EventSource, SourceOptions } from '../events/source.ts'
 import { HttpClient } from '../http/client.ts'
-import { type HttpConnection, openHttpConnection } from '../http/connection.ts'
+import { type HttpConnection, openHttpConnection, type RoundTrip } from '../http/connection.ts'
 import { InventoryStore } from '../inventory/inventory-store.ts'
 
 export interface ApiConnection {
   /** To be closed. */
   readonly connection: HttpConnection
-  /** With the task's token. */
+  /** With the token that this API may have. */
   readonly caller: HttpClient
   /** Of one request, in milliseconds. */
   readonly timeoutMs: number
@@ -22,16 +23,17 @@ export interface ApiConnection {
 
 export const connectApi = (
   { hyperfleetAPI: { url, timeout, tokenPath } }: AdapterTaskSpec,
-  userAgent: string,
-  clock: Clock,
+  { access, userAgent, clock }: { readonly access: Access; readonly userAgent: string; readonly clock: Clock },
 ): ApiConnection => {
   const timeoutMs = toMilliseconds(timeout ?? '10s')
-  const connection = openHttpConnection({ base: url, userAgent })
-  return {
-    connection,
-    caller: new HttpClient({ roundTrip: connection.roundTrip, clock, timeoutMs, tokenFile: tokenPath }),
-    timeoutMs,
+  const { refusal, tokenFile, lookup } = access.api(url, tokenPath)
+  const connection = openHttpConnection({ base: url, userAgent, lookup })
+  // A task that is not valid is left by the API that it names, too.
+  const roundTrip: RoundTrip = async (...request) => {
+    if (refusal !== undefined) throw new Error(refusal)
+    return connection.roundTrip(...request)
   }
+  return { connection, caller: new HttpClient({ roundTrip, clock, timeoutMs, tokenFile }), timeoutMs }
 }
 
 /** Nothing is requested before it is opened. @param caller of the HyperFleet API */

@@ -44,9 +44,9 @@ const sweep = async (context: DaemonContext<AdapterTask>, deps: ConnectionDeps, 
 /** Events would wait for a task that is gone. A group that the spec names stays, as other tasks may use it: ADAPTER-21. */
 const removeGroup = async (
   { spec, object, name, clock, log }: DaemonContext<AdapterTask>,
-  { version }: ConnectionDeps,
+  { version, access }: ConnectionDeps,
 ): Promise<void> => {
-  const { connection, caller } = connectApi(spec, userAgentOf(name, version), clock)
+  const { connection, caller } = connectApi(spec, { access, userAgent: userAgentOf(name, version), clock })
   const source = await createEventSource(object, caller, () => {})
   using limit = new AbortScope().within(GROUP_REMOVAL_TIMEOUT_MS)
   try {

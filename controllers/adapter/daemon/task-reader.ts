@@ -94,9 +94,11 @@ const loadRunnable = (written: unknown, options: LoadOptions): Omit<ReadTaskResu
 
 /** What is wrong with the fields around the task. */
 const validateSpecFields = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access: Access) => {
-  const { tokenPath } = hyperfleetAPI
+  const { url, tokenPath } = hyperfleetAPI
+  const { refusal } = access.api(url, tokenPath)
+  const api = refusal === undefined ? [] : [{ path: 'spec.hyperfleetAPI.url', message: refusal }]
   const token =
-    tokenPath === undefined || access.mayRead(tokenPath)
+    tokenPath === undefined || access.mayRead(tokenPath) || access.isManagersToken(tokenPath)
       ? []
       : [
           {
@@ -104,7 +106,7 @@ const validateSpecFields = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access
             message: `${tokenPath} is not among the files that tasks may read: start the manager with --adapter-files`,
           },
         ]
-  return [...token, ...selectorProblem(selector)]
+  return [...api, ...token, ...selectorProblem(selector)]
 }
 
 const selectorProblem = (selector: AdapterTaskSpec['selector']) => {

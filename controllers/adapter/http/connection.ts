@@ -29,7 +29,7 @@ export interface HttpConnectionOptions {
   /** Characters of an answer that are read. Default: 16 MiB, more than any honest answer has. */
   readonly maxResponseChars?: number
   /** Resolves names; Node.js' own when undefined. */
-  readonly lookup?: LookupFunction
+  readonly lookup?: LookupFunction | undefined
 }
 
 export interface HttpConnection {

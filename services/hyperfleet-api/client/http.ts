@@ -1,8 +1,10 @@
 /** Requests to a HyperFleet API, bounded in time and size; every error says which request failed. */
 
 import { readFile } from 'node:fs/promises'
+import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher } from 'undici'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError, reasonOfStatus } from './error.ts'
 
@@ -15,6 +17,8 @@ export interface HttpOptions {
   /** A file with a bearer token, read for every request: tokens are rotated while this runs. */
   readonly tokenFile?: string | undefined
   readonly clock: Clock
+  /** Resolves names where an author chose the URL, and no link-local address is asked; Node.js' own when undefined. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 export interface HttpRequest {
@@ -45,12 +49,14 @@ export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 /** Of an API's own words that an error repeats. */
 const MAX_DETAIL_CHARS = 300
 
-export const createHttp = ({ url, timeout, userAgent, tokenFile, clock }: HttpOptions): Http => {
+export const createHttp = ({ url, timeout, userAgent, tokenFile, clock, lookup }: HttpOptions): Http => {
   const base = new URL(url)
   const root = `${base.pathname.replace(/\/+$/, '')}${BASE_PATH}`
-  const agent = new Agent({ connections: 16, connect: { timeout }, allowH2: false })
+  const agent = new Agent({ connections: 16, connect: { timeout, ...(lookup && { lookup }) }, allowH2: false })
 
   const send = async (request: HttpRequest, limits: Limits): Promise<HttpResponse> => {
+    if (lookup !== undefined && namesBlockedAddress(base))
+      throw new HyperFleetError('APIRefused', 'a link-local address, which is not allowed')
     const headers: Record<string, string> = { accept: request.accept, 'user-agent': userAgent, ...request.headers }
     if (tokenFile !== undefined) headers.authorization = `Bearer ${await readToken(tokenFile)}`
     const response = await agent.request({

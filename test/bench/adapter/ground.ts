@@ -46,7 +46,7 @@ export const openGround = async (stage: Stage): Promise<Ground> => {
   await installKind(stage)
   await grantEverything(stage)
   const metrics = await freePort()
-  const adapter = stack.use(await startAdapter(stage, metrics))
+  const adapter = stack.use(await startAdapter(stage, metrics, api.url))
   for (const shape of SHAPES) {
     await stage.server.request('POST', pathOf(AdapterTask, { namespace: NAMESPACE }), taskOf(shape, api.url))
     await untilReady(stage, shape)
@@ -73,12 +73,13 @@ export const openGround = async (stage: Stage): Promise<Ground> => {
   }
 }
 
-const startAdapter = async (stage: Stage, metrics: number): Promise<MusterProcess> => {
+const startAdapter = async (stage: Stage, metrics: number, apiUrl: string): Promise<MusterProcess> => {
   const probe = await freePort()
   return startMuster({
     args: [
       'manager',
       '--controllers=adapter',
+      `--hyperfleet-api-url=${apiUrl}`,
       `--metrics-bind-address=127.0.0.1:${metrics}`,
       `--health-probe-bind-address=127.0.0.1:${probe}`,
       '--log-level=warn',

@@ -67,8 +67,8 @@ export const superviseManager = async (
 ): Promise<{ readonly tokenFile: string; readonly process: Supervised }> => {
   const { logs: folder, scratch, natsUrl } = place
   const more: Readonly<Record<ManagerName, readonly string[]>> = {
-    sentinels: [],
-    adapters: [],
+    sentinels: [`--hyperfleet-api-url=${apiUrl}`],
+    adapters: [`--hyperfleet-api-url=${apiUrl}`],
     pools: [],
     clusters: [`--hyperfleet-api-url=${apiUrl}`],
     devices: [`--nats-url=${natsUrl}`, `--cluster-device-state-dir=${join(scratch, 'cluster-devices')}`],

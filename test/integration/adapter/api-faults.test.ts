@@ -52,7 +52,7 @@ beforeAll(async () => {
       },
     ],
   })
-  await world.manager()
+  await world.manager(undefined, { httpTargets: [front.url] })
   await world.until('asking', 'Working')
 })
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   world = await adapterWorld()
   front = await apiFront(world.url)
   await limitedAccount()
-  await world.manager()
+  await world.manager(undefined, { httpTargets: [front.url] })
 })
 
 afterAll(async () => {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   world = await adapterWorld()
   front = await apiFront(world.url)
   empty = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent })
-  manager = await world.manager()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
 })
 
 afterAll(async () => {
@@ -88,7 +88,7 @@ test('ADAPTER-75, ADAPTER-76, ADAPTER-77: nothing is deleted, all is listed; it 
 
   // A manager that takes over has deleted nothing yet, and frees nothing either.
   await manager.stop()
-  manager = await world.manager()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
   await vi.waitFor(async () => expect(await metric()).toMatch(new RegExp(`} ${COUNT}$`, 'm')), SETTLED)
   expect(await there('kept', ids)).toBe(COUNT)
 

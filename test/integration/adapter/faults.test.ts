@@ -22,7 +22,9 @@ beforeAll(async () => {
   wire = await tcpProxy(world.url)
   await world.declare('faults', namespaceAndConfig())
   await world.declare('wire', { ...elsewhere(), hyperfleetAPI: { url: wire.url, timeout: '2s' } })
-  manager = await world.manager(await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server))
+  manager = await world.manager(await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server), {
+    httpTargets: [wire.url],
+  })
   await world.until('faults', 'Working')
   await world.until('wire', 'Working')
 })

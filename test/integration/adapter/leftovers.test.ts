@@ -16,7 +16,7 @@ const SETTLED = { timeout: 60_000, interval: 200 }
 beforeAll(async () => {
   world = await adapterWorld()
   front = await apiFront(world.url)
-  manager = await world.manager()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
 })
 
 afterAll(async () => {
@@ -76,7 +76,7 @@ const nothingRecorded = (task: string) => vi.waitFor(async () => expect(await in
 
 const restart = async (): Promise<void> => {
   await manager.stop()
-  manager = await world.manager()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
 }
 
 test('ADAPTER-62: what is applied is written down with its uid, and the inventory goes with it', async () => {
@@ -102,7 +102,7 @@ test('ADAPTER-69: relabelled out of the selector while the manager is away: its 
   await world.call('PATCH', `/clusters/${id}`, { labels: { moved: 'no' } })
   await world.call('DELETE', `/clusters/${id}`)
   expect(await world.cluster(id)).toBeDefined()
-  manager = await world.manager()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
   await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), SETTLED)
   expect(await isThere(`moved-${id}`)).toBe(false)
   await nothingRecorded('moved')
@@ -198,7 +198,7 @@ test('ADAPTER-66: removed by force while the manager is away: everything goes wh
   await world.call('DELETE', `/clusters/${id}`)
   await world.call('POST', `/clusters/${id}/force-delete`, { reason: 'the account is closed' })
   expect(await isThere(`forced-${id}`)).toBe(true)
-  manager = await world.manager()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
   await vi.waitFor(async () => expect(await isThere(`forced-${id}`)).toBe(false), SETTLED)
   await nothingRecorded('forced')
 })

@@ -50,7 +50,7 @@ const recreated = (): Pick<AdapterTaskSpec, 'params' | 'resources'> => ({
 
 const manager = async (): Promise<MusterProcess> => {
   const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server)
-  const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
+  const addresses = ['--metrics-bind-address=0', '--health-probe-bind-address=0', `--hyperfleet-api-url=${world.url}`]
   const flags = ['--controllers=adapter', `--namespace=${world.namespace}`, `--kubeconfig=${kubeconfig}`, ...addresses]
   const started = await startMuster(['manager', ...flags])
   managers.push(started)

@@ -149,7 +149,9 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
       const lines: string[] = []
       const own = await loadTransport({ kubeconfig: other ?? kubeconfig })
       const identity = `replica-${running.length}`
-      const controllers = [adapter({ clock: systemClock, registry, version: 'test', ...deps })]
+      const controllers = [
+        adapter({ clock: systemClock, registry, version: 'test', hyperfleetApiUrl: api.url, ...deps }),
+      ]
       const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
       const ended = manager.start()
       const started: Manager = {

@@ -13,7 +13,13 @@ beforeAll(async () => {
   cluster = await deliveredCluster()
   await cluster.rest('POST', TASKS, document(BAD, 'earlier'))
   // A wide address asks for the rights of kustomize/components/adapter-runs, which come with the overlay.
-  manager = await servingWebhook(cluster, 'adapter', '--adapter-runs-bind-address=:0', '--deny-invalid-tasks')
+  manager = await servingWebhook(
+    cluster,
+    'adapter',
+    '--adapter-runs-bind-address=:0',
+    '--deny-invalid-tasks',
+    '--hyperfleet-api-url=http://hyperfleet-api:8000',
+  )
   // The API server learns of the certificate by a watch of its own.
   await vi.waitUntil(async () => (await answer(GOOD)) === 'accepted', PATIENCE)
 })

@@ -1,0 +1,31 @@
+/** Keeps requests from addresses at which machines and clouds serve credentials. Why so: docs/decisions/http-resources.md. */
+import { lookup as resolve } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+/** Link-local addresses (RFC 3927, RFC 4291), and those at which clouds serve metadata elsewhere. */
+const BLOCKED_ADDRESSES = new BlockList()
+BLOCKED_ADDRESSES.addSubnet('169.254.0.0', 16, 'ipv4')
+BLOCKED_ADDRESSES.addAddress('100.100.100.200', 'ipv4')
+BLOCKED_ADDRESSES.addSubnet('fe80::', 10, 'ipv6')
+BLOCKED_ADDRESSES.addAddress('fd00:ec2::254', 'ipv6')
+
+const isBlocked = (address: string): boolean => {
+  const family = isIP(address)
+  return family !== 0 && BLOCKED_ADDRESSES.check(address, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Whether a URL names such an address itself; a name that leads to one is found by `guardedLookup`. */
+export const namesBlockedAddress = ({ hostname }: URL): boolean => isBlocked(hostname.replace(/^\[(.*)\]$/, '$1'))
+
+/** Resolves a name as Node.js does, unless it leads to a barred address: a name that is allowed may be pointed anywhere later. */
+export const guardedLookup: LookupFunction = (hostname, options, callback) => {
+  resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    const barred = addresses?.find(({ address }) => isBlocked(address))
+    const [first] = addresses ?? []
+    if (error !== null) callback(error, [])
+    else if (barred !== undefined)
+      callback(new Error(`${hostname} leads to ${barred.address}, a link-local address, which is not allowed`), [])
+    else if (options.all === true) callback(null, addresses)
+    else callback(null, first?.address ?? '', first?.family)
+  })
+}
