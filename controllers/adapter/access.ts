@@ -16,7 +16,7 @@ export interface Access {
   /** @throws Error when it may not be read, or can't */
   readFile(path: string): Promise<string>
   readonly httpAllowlist: HttpAllowlist
-  /** How a task may reach the HyperFleet API that its spec names: ADAPTER-84. @param tokenPath as the spec has it */
+  /** How a task may reach the HyperFleet API that its spec names: ADAPTER-95. @param tokenPath as the spec has it */
   api(url: string, tokenPath: string | undefined): ApiAccess
 }
 

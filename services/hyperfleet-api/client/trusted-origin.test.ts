@@ -3,7 +3,7 @@ import { tokenFileFor } from './trusted-origin.ts'
 
 const API = { url: 'http://hyperfleet-api.hyperfleet-system.svc.cluster.local:8080', tokenFile: '/token' }
 
-// SENTINEL-45, ADAPTER-84
+// SENTINEL-45, ADAPTER-95
 test('only the origin of the flag gets the token, however a URL is written', () => {
   expect(tokenFileFor(`${API.url}/below`, API)).toBe('/token')
   expect(tokenFileFor('HTTP://HyperFleet-API.hyperfleet-system.svc.cluster.local:8080/', API)).toBe('/token')

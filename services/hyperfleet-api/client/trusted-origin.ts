@@ -1,4 +1,4 @@
-/** Which HyperFleet API gets the manager's token: the one that the operator named by flag, and no other. SENTINEL-45, ADAPTER-84. */
+/** Which HyperFleet API gets the manager's token: the one that the operator named by flag, and no other. SENTINEL-45, ADAPTER-95. */
 
 /** What a manager was told by `--hyperfleet-api-url` and `--hyperfleet-api-token-file`. */
 export interface TrustedApi {

@@ -54,7 +54,7 @@ const problemOf = async (name: string) => {
   return status?.conditions?.find(({ type }) => type === 'Ready')?.message
 }
 
-test('ADAPTER-84 attack: a task names its author’s server as the API, with and without the token’s file', async () => {
+test('ADAPTER-95 attack: a task names its author’s server as the API, with and without the token’s file', async () => {
   await tasks.declare('own-server', { ...namespaceAndConfig(), hyperfleetAPI: { url } })
   await tasks.declare('own-server-token', { ...namespaceAndConfig(), hyperfleetAPI: { url, tokenPath: tokenFile } })
   await tasks.declare('metadata', { ...namespaceAndConfig(), hyperfleetAPI: { url: 'http://169.254.169.254' } })
@@ -71,7 +71,7 @@ test('ADAPTER-84 attack: a task names its author’s server as the API, with and
   expect(requests).toEqual([])
 })
 
-test('ADAPTER-84 attack: where the operator lists the server, it is asked, without the manager’s token', async () => {
+test('ADAPTER-95 attack: where the operator lists the server, it is asked, without the manager’s token', async () => {
   await tasks.declare('listed', { ...namespaceAndConfig(), hyperfleetAPI: { url } })
   await tasks.declare('listed-token', { ...namespaceAndConfig(), hyperfleetAPI: { url, tokenPath: tokenFile } })
   const manager = await tasks.manager(undefined, {
