@@ -50,7 +50,7 @@ const CHECKOUT: Command = [
 ]
 
 /** A program, with its first arguments. */
-type Command = readonly [string, ...string[]]
+export type Command = readonly [string, ...string[]]
 
 /**
  * Starts `muster` with these arguments; its environment has nothing of ours but PATH, HOME, what global.ts gives to all processes, and what is given.

@@ -65,6 +65,10 @@ const world = async (options?: WorldOptions): Promise<World> => {
 
 const isLive = (page: Page) => page.waitForSelector('[data-live="on"]', { state: 'attached' })
 
+test('in CI there is a browser: what needs one may not be left out', () => {
+  if (process.env.CI === 'true') expect(missing).toBeUndefined()
+})
+
 describe.skipIf(missing !== undefined)('the recovery banner', () => {
   // FLEET-56
   test('appears while sources are replayed, tells how far each is, clears itself and stops asking', async () => {

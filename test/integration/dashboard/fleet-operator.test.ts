@@ -68,6 +68,10 @@ test('after a kill it is back with what there was', { timeout: 180_000 }, async 
   await until('/devices.json?q=oslo', { counts: { good: 1 } })
 })
 
+test('in CI there is a browser: what needs one may not be left out', () => {
+  if (process.env.CI === 'true') expect(chromiumMissing()).toBeUndefined()
+})
+
 describe.skipIf(chromiumMissing() !== undefined)('in Chromium', () => {
   test('the banner comes when NATS is lost, and goes by itself when it is back', { timeout: 180_000 }, async () => {
     const browser = await chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox'] })

@@ -15,6 +15,7 @@ afterEach(async () => {
   await world?.[Symbol.asyncDispose]()
 })
 
+/** What `muster fleet drill` of this checkout says. */
 const drilled = async () => {
   const { text, isChanging } = await drill({
     natsUrl: world.nats.url,

@@ -7,7 +7,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { repetitions } from '#test/harness/deep.ts'
-import type { MusterProcess } from '#test/harness/index.ts'
+import type { MusterProcess, RequestProxy } from '#test/harness/index.ts'
+import { program, startAgent } from '../agent/world.ts'
 import { type FleetWorld, fleetWorld, type Machine } from './world.ts'
 
 /** FLEET-9. Milliseconds. */
@@ -59,25 +60,49 @@ const healthy = async (): Promise<{ operator: MusterProcess; machines: readonly 
 }
 
 // FLEET-1
-test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are rebuilt, and no key is written', async () => {
+test('aggregator_converges_from_kv_after_restart: bytes are equal, counts are rebuilt, no key is written, and to Kubernetes only what changed', async () => {
   const { operator, machines } = await healthy()
   await killed(operator)
   const [before, revision] = [await world.texts('fleet-desired'), await world.revision('fleet-desired')]
   await machines[1].say('web', { phase: 'Failed', message: 'no such file' })
-  await converged(await world.process())
+  await using proxy = await world.plane.proxy()
+  await converged(await world.process({ server: proxy.server }))
   await world.until(async () => expect(await aggregate('web')).toMatchObject({ matched: 2, succeeded: 1, failed: 1 }))
   expect(await world.texts('fleet-desired')).toEqual(before)
-  expect(await world.revision('fleet-desired')).toBe(revision)
+  const written = writesTo(proxy)
+
+  // When a later Deployment has its keys, all that the start had to write was written before.
+  await world.deploy('later')
+  for (const machine of machines)
+    await world.until(async () => expect(await machine.wanted()).toEqual({ web: 1, later: 1 }))
+  expect(await world.revision('fleet-desired')).toBe(revision + machines.length)
+  expect(written).toEqual(['deployments/web/status', `devices/${machines[1].name}/status`])
 })
 
+/** What an operator wrote to Kubernetes: all but its Lease, and what it tells people. */
+const writesTo = (proxy: RequestProxy): readonly string[] =>
+  proxy
+    .requests()
+    .filter(({ method, path }) => method !== 'GET' && !/\/(leases|events|selfsubject\w+)\b/.test(path))
+    .map(({ path }) => path.replace(/\?.*/, '').split('/').slice(-3).join('/'))
+    .toSorted()
+
 // FLEET-3
-test('aggregator_gcs_desired_state_for_deleted_cr: the keys of a Deployment that was force-deleted go at convergence', async () => {
+test('aggregator_gcs_desired_state_for_deleted_cr: the keys of a Deployment that was force-deleted go at convergence, and an agent stops its program', async () => {
   const { operator, machines } = await healthy()
+  const device = `real-${world.namespace.slice(-8)}`
+  await using agent = await startAgent(device, world.nats.url, { args: [`--labels=world=${world.namespace}`] })
+  await world.change('web', { spec: { score: program('exec sleep 1000') } })
+  const key = `${device}.${world.namespace}.web`
+  await world.until(async () => expect(await agent.programs(key)).toHaveLength(1))
+  await world.until(async () => expect(Object.keys(await world.texts('fleet-state'))).toContain(key))
   await killed(operator)
   await world.change('web', { metadata: { finalizers: null } })
   await world.kube.delete(Deployment, 'web', world.namespace)
   await converged(await world.process())
   for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual({}))
+  await world.until(async () => expect(await agent.programs()).toEqual([]))
+  await world.until(async () => expect(Object.keys(await world.texts('fleet-state'))).not.toContain(key))
 })
 
 // FLEET-6, FLEET-7

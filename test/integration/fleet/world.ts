@@ -19,6 +19,7 @@ import { loadTransport } from '#operator/client/transport.ts'
 import { type DeepPartial, operator } from '#operator/index.ts'
 import {
   accountOf,
+  type Command,
   type ControlPlane,
   type MusterProcess,
   recorder,
@@ -64,6 +65,8 @@ export interface Between {
   readonly natsUrl?: string
   /** Of the API server. */
   readonly server?: string
+  /** Instead of the checkout's, for a process. */
+  readonly command?: Command
 }
 
 export interface Running {
@@ -157,7 +160,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       }, PATIENCE)
       return { view, registry, lines, stop }
     },
-    async process({ natsUrl = nats.url, server } = {}) {
+    async process({ natsUrl = nats.url, server, command } = {}) {
       const started = await startMuster(
         [
           'manager',
@@ -169,6 +172,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
           '--health-probe-bind-address=0',
         ],
         { POD_NAMESPACE: namespace },
+        command,
       )
       running.add(started)
       return started

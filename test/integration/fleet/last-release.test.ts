@@ -1,0 +1,91 @@
+/** The operator of the last release and today's: side by side, and one after the other. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { drill } from '#cmd/fleet/drill.ts'
+import { lastRelease, lastReleaseMissing, type MusterProcess } from '#test/harness/index.ts'
+import { type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
+
+vi.setConfig({ testTimeout: 240_000 })
+
+let world: FleetWorld
+
+beforeEach(async () => {
+  world = await fleetWorld()
+})
+
+afterEach(async () => {
+  await world?.[Symbol.asyncDispose]()
+})
+
+const missing = lastReleaseMissing()
+if (missing !== undefined) console.error(`tests of upgrades of the fleet are skipped: ${missing}`)
+
+const converged = (operator: MusterProcess) => operator.line('the fleet was read')
+
+const given = async (machines: readonly Machine[], wanted: Readonly<Record<string, number>>): Promise<void> => {
+  for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual(wanted))
+}
+
+test('in CI there is a last release: an upgrade may not be left out', () => {
+  if (process.env.CI === 'true') expect(missing).toBeUndefined()
+})
+
+describe.skipIf(missing !== undefined)('the last release', () => {
+  // FLEET-65, FLEET-6
+  test('two_versions_overlap_no_flap: beside today’s, each key is written once, whichever leads', async () => {
+    const old = await world.process({ command: await lastRelease() })
+    await converged(old)
+    const machines = await Promise.all(['a', 'b', 'c'].map((name) => world.device(name)))
+    await world.deploy('web')
+    await given(machines, { web: 1 })
+    const today = await world.process()
+    await converged(today)
+    await world.change('web', { spec: { score: scoreOf('next') } })
+    await given(machines, { web: 2 })
+    for (const machine of machines) await machine.say('web')
+    await world.until(async () =>
+      expect((await world.deployment('web'))?.status).toMatchObject({ revision: 2, aggregate: { succeeded: 3 } }),
+    )
+    // Now today's leads, while the last release comes back behind it.
+    await old.stop()
+    await converged(await world.process({ command: await lastRelease() }))
+    await world.deploy('more')
+    await given(machines, { web: 2, more: 1 })
+    for (const machine of machines) await machine.say('more')
+    await world.until(async () =>
+      expect((await world.deployment('more'))?.status).toMatchObject({ aggregate: { succeeded: 3 } }),
+    )
+    expect(await world.revision('fleet-desired')).toBe(3 * machines.length)
+  })
+
+  // FLEET-66
+  test('upgrade_gate: what the last release left is as today’s drill wants it', async () => {
+    const old = await world.process({ command: await lastRelease() })
+    await converged(old)
+    const machines = [await world.device('a', { ring: 'a' }), await world.device('b', { ring: 'b' })] as const
+    await world.deploy('all')
+    await world.deploy('some', { targetSelector: { matchLabels: { ring: 'a', world: world.namespace } } })
+    await world.deploy('waves', {
+      rollout: { strategy: 'Batches', batches: [{ limit: 1 }], approval: 'Manual' },
+    })
+    const [a, b] = machines
+    await world.until(async () => expect(await a.wanted()).toMatchObject({ all: 1, some: 1 }))
+    await world.until(async () => expect(await b.wanted()).toMatchObject({ all: 1 }))
+    for (const machine of machines) for (const name of Object.keys(await machine.wanted())) await machine.say(name)
+    await world.until(async () =>
+      expect((await world.deployment('waves'))?.status).toMatchObject({ revision: 1, aggregate: { matched: 2 } }),
+    )
+    await old.stop()
+    const { text, isChanging } = await drill({
+      natsUrl: world.nats.url,
+      natsCredentials: undefined,
+      namespace: world.namespace,
+      output: 'json',
+      kubeconfig: await world.kubeconfig(),
+      context: undefined,
+    })
+    expect([JSON.parse(text), isChanging]).toEqual([
+      { revisions: [], puts: [], deletes: [], later: [], problems: [] },
+      false,
+    ])
+  })
+})
