@@ -2,14 +2,13 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dump, loadAll } from 'js-yaml'
-import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { ARGO_NAMESPACE, type ArgoOnCluster, startArgoOn } from '#test/harness/argocd.ts'
 import { type GitRepository, gitRepository } from '#test/harness/git.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Manifest, type Suite, type Supervised, startSuite } from '#test/harness/suite.ts'
-import { type DeclaredPool, filesOf, REMOTE } from '#test/worlds/suite/declared.ts'
-import { access, hurried, remoteAdmin, sentinel } from '#test/worlds/suite/installer.ts'
+import { type DeclaredPool, filesOf } from '#test/worlds/suite/declared.ts'
+import { install } from '#test/worlds/suite/installer.ts'
 import { type Observer, startObserver } from '#test/worlds/suite/observer/observer.ts'
 import { type Timeline, timelineFrom } from '#test/worlds/suite/timeline.ts'
 import type { Change } from './day.ts'
@@ -50,13 +49,7 @@ export const fireWorld = async (): Promise<FireWorld> => {
       stack.use(started),
     ),
   ])
-  const { namespace } = suite
-  await suite.apply(remoteAdmin)
-  const remote = await readKubeconfig(await cluster.kubeconfigFor('admin', REMOTE))
-  const tasks = await Promise.all(
-    ['cluster-config', 'cluster-validation'].map((task) => suite.render(`samples/tasks/${task}`)),
-  )
-  await suite.apply([sentinel(namespace), ...tasks.flat(), ...access(namespace, remote)].map(hurried))
+  await install(suite, cluster)
   const git = await declaredInGit(suite)
   const observer = stack.use(
     await startObserver({
@@ -166,14 +159,18 @@ const revive = async (argo: ArgoOnCluster, signal: AbortSignal): Promise<void> =
 /** What adapters have not taken, or gave up, by their consumer groups; the observer's own is its own business. */
 const DEAD_LETTERS = /^hyperfleet_api_event_(queue_depth|dead_letters)\{(?!consumer="observer")/
 
-const KINDS =
-  'clusterpools,clusterclaims,clusterdeployments,clusterdeploymentcustomizations,fleetdep,fleetdev,sentinelconfigs,adaptertasks,applications'
+/** Of Muster. */
+export const MUSTER_KINDS =
+  'clusterpools,clusterclaims,clusterdeployments,clusterdeploymentcustomizations,fleetdep,fleetdev,sentinelconfigs,adaptertasks'
+
+const KINDS = `${MUSTER_KINDS},applications`
 
 /** How many warnings and errors of each process are shown, the newest. */
 const MAX_LINES = 6
 
-const lastStates = async (cluster: OwnControlPlane, suite: Suite): Promise<string> => {
-  const tables = await cluster.kubectl('get', KINDS, '--all-namespaces').catch(String)
+/** How everything is now, for people. */
+export const lastStates = async (cluster: OwnControlPlane, suite: Suite, kinds = KINDS): Promise<string> => {
+  const tables = await cluster.kubectl('get', kinds, '--all-namespaces').catch(String)
   const records = await recordsOf(suite).catch(String)
   const processes = await Promise.all([...suite.processes].map(([name, process]) => wordsOf(name, process)))
   return [tables, 'HyperFleet API:', records, '', 'Processes, with their last warnings:', ...processes].join('\n')

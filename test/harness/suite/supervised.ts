@@ -23,6 +23,9 @@ export interface Supervised extends AsyncDisposable {
   kill(): Promise<void>
   /** SIGTERM, as an update does it; resolves when it is gone. It begins again by itself. */
   restart(): Promise<void>
+  /** SIGTERM, and it does not begin again before `resume`: a Deployment that is scaled to 0. */
+  pause(): Promise<void>
+  resume(): void
   /** Resolves when it works. @throws Error with the last lines of its log when that takes too long */
   ready(): Promise<void>
   /** For good. */
@@ -40,6 +43,9 @@ export const supervise = async (program: Program, isReady: () => Promise<boolean
   const ending = new AbortController()
   const ends: End[] = []
   let killing = false
+  /** Resolves when it may begin again. */
+  let paused = Promise.resolve()
+  let resume: () => void = () => undefined
   let child: Child = await startChild(program)
 
   const live = async (): Promise<void> => {
@@ -50,6 +56,7 @@ export const supervise = async (program: Program, isReady: () => Promise<boolean
       killing = false
       if (worked) pause = PAUSE.first
       await delay(pause, undefined, { signal: ending.signal, ref: false }).catch(() => undefined)
+      await paused
       if (ending.signal.aborted) return
       child = await startChild(program)
     }
@@ -74,6 +81,7 @@ export const supervise = async (program: Program, isReady: () => Promise<boolean
   const stop = async (): Promise<void> => {
     if (ending.signal.aborted) return
     ending.abort()
+    resume()
     await end('SIGTERM')
     await living
   }
@@ -83,6 +91,14 @@ export const supervise = async (program: Program, isReady: () => Promise<boolean
     ends: () => ends,
     kill: () => end('SIGKILL'),
     restart: () => end('SIGTERM'),
+    pause: () => {
+      resume()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      paused = promise
+      resume = resolve
+      return end('SIGTERM')
+    },
+    resume: () => resume(),
     ready: async () => {
       const deadline = performance.now() + PATIENCE
       while (child.exit() !== undefined || !(await isReady())) {

@@ -1,6 +1,8 @@
-/** What installs the clusters of the day: a Sentinel, and three adapters. Times are a tenth of the samples'. Pure. */
+/** What installs the clusters of the day: a Sentinel, and three adapters. Times are a tenth of the samples'. */
 import { dump } from 'js-yaml'
-import type { Manifest } from '#test/harness/suite.ts'
+import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
+import type { ControlPlane } from '#test/harness/index.ts'
+import type { Manifest, Suite } from '#test/harness/suite.ts'
 import { ADMIN_SECRET, REGION, REMOTE } from './declared.ts'
 
 /** Ten seconds of the simulated day pass in one. */
@@ -93,3 +95,13 @@ export const remoteAdmin: readonly Manifest[] = [
     subjects: [{ kind: 'ServiceAccount', name: 'admin', namespace: REMOTE }],
   },
 ] satisfies readonly object[] as unknown as readonly Manifest[]
+
+/** Applies all of it to a suite that runs. */
+export const install = async (suite: Suite, cluster: ControlPlane): Promise<void> => {
+  await suite.apply(remoteAdmin)
+  const remote = await readKubeconfig(await cluster.kubeconfigFor('admin', REMOTE))
+  const tasks = await Promise.all(
+    ['cluster-config', 'cluster-validation'].map((task) => suite.render(`samples/tasks/${task}`)),
+  )
+  await suite.apply([sentinel(suite.namespace), ...tasks.flat(), ...access(suite.namespace, remote)].map(hurried))
+}

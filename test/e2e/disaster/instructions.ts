@@ -1,0 +1,78 @@
+/** What docs/disaster-recovery.md has a person do, run as it stands there. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
+import { binariesFolder } from '#hack/gobuild/set.ts'
+import { parsePage, REPOSITORY, readPage } from '../../integration/docs/page.ts'
+
+const run = promisify(execFile)
+
+/** How long a person looks again, in milliseconds. */
+const PATIENCE_MS = 120_000
+
+const PAGE = 'docs/disaster-recovery.md'
+
+export interface Instructions {
+  /**
+   * Does what the next block says. @returns what it printed
+   * @param until it is done again until that fits, as a person looks again
+   * @throws Error with what it said, when it fails or when there is none
+   */
+  next(until?: RegExp): Promise<string>
+  /** The next block is about something else. */
+  skip(): void
+  /** @throws Error when there are blocks that were not run */
+  done(): void
+}
+
+export interface Person {
+  readonly kubeconfig: string
+  /** Where this world has what the page writes otherwise. */
+  readonly instead: Readonly<Record<string, string>>
+  /** Of the files that commands write and read. */
+  readonly folder: string
+}
+
+/** Of one section. @param heading as it stands there */
+export const instructionsOf = async (heading: string, person: Person): Promise<Instructions> => {
+  const setting = (await blocksBelow('Before you begin')).join('\n')
+  const blocks = [...(await blocksBelow(heading))]
+  const PATH = [binariesFolder(CONTROL_PLANE), join(REPOSITORY, 'node_modules', '.bin'), process.env.PATH].join(':')
+  const env = { ...process.env, PATH, KUBECONFIG: person.kubeconfig, BACKUP: person.folder }
+  const once = async (commands: string): Promise<string> => {
+    let script = ['set -eo pipefail', setting, commands].join('\n')
+    for (const [written, actual] of Object.entries(person.instead)) script = script.replaceAll(written, actual)
+    try {
+      const { stdout } = await run('bash', ['--noprofile', '--norc', '-c', script], { cwd: REPOSITORY, env })
+      return stdout
+    } catch (error) {
+      const { stdout, stderr } = error as { readonly stdout?: string; readonly stderr?: string }
+      throw new Error(`${PAGE}, ${heading}:\n${commands}\n\nIt said:\n${stdout}\n${stderr}`, { cause: error })
+    }
+  }
+  return {
+    next: async (until) => {
+      const commands = blocks.shift()
+      if (commands === undefined) throw new Error(`${PAGE} has nothing more to do below ${heading}`)
+      for (const deadline = performance.now() + PATIENCE_MS; ; await delay(1_000)) {
+        const said = await once(commands)
+        if (until === undefined || until.test(said)) return said
+        if (performance.now() > deadline) throw new Error(`${PAGE}, ${heading}:\n${commands}\n\nIt said ${said}`)
+      }
+    },
+    skip: () => void blocks.shift(),
+    done: () => {
+      if (blocks.length > 0) throw new Error(`${PAGE}, ${heading}: nothing has run\n${blocks.join('\n')}`)
+    },
+  }
+}
+
+/** The commands below a heading of the second level, block by block. */
+const blocksBelow = async (heading: string): Promise<readonly string[]> => {
+  const { text } = await readPage(PAGE)
+  const section = text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`))
+  if (section === undefined) throw new Error(`${PAGE} has no heading ${heading}`)
+  return parsePage(PAGE, section).blocks.map(({ commands }) => commands)
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import type { KubeSight } from '#test/worlds/suite/observer/sights.ts'
+import { type Declared, missingFrom, type Sight, violationsOf } from './invariants.ts'
+
+const declared: Declared = {
+  pools: new Map([['north', { name: 'north', size: 1, customizations: ['c'], claims: ['mine'], rollouts: {} }]]),
+  programs: ['keeper'],
+}
+
+const cluster = (
+  name: string,
+  more: { claim?: string; customization?: string; deleted?: boolean } = {},
+): KubeSight => ({
+  kind: 'ClusterDeployment',
+  metadata: {
+    name,
+    namespace: name,
+    uid: name,
+    resourceVersion: '1',
+    labels: { 'hive.openshift.io/clusterpool-name': 'north' },
+    ...(more.deleted === true && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+  },
+  spec: {
+    clusterPoolRef: {
+      namespace: 'n',
+      ...(more.claim !== undefined && { claimName: more.claim }),
+      ...(more.customization !== undefined && { clusterDeploymentCustomization: { name: more.customization } }),
+    },
+  },
+})
+
+const record = (id: string, registeredFor: string, isDeleting = false) => ({
+  id,
+  name: id,
+  generation: 1,
+  isDeleting,
+  phase: 'Ready',
+  registeredFor,
+})
+
+const sight = (more: Partial<Sight> = {}): Sight => ({
+  objects: {},
+  records: [],
+  keys: [],
+  programs: [],
+  kept: [],
+  customizations: new Map(),
+  lost: new Set(),
+  ...more,
+})
+
+const seen = (...clusters: readonly KubeSight[]) => sight({ objects: { ClusterDeployment: clusters } })
+
+test('a program that must go on and ended is found', () => {
+  expect(violationsOf(sight({ programs: [1, 2], kept: [1] }), declared)).toEqual([])
+  expect(violationsOf(sight({ programs: [2], kept: [1] }), declared)).toEqual(['the program 1 ended'])
+})
+
+test('a customization in two clusters is found, also when Kubernetes has forgotten one of them', () => {
+  const customizations = new Map([
+    ['a/a', 'n/c'],
+    ['b/b', 'n/c'],
+  ])
+  const both = sight({ records: [record('1', 'a/a'), record('2', 'b/b')], customizations })
+  expect(violationsOf(both, declared)).toEqual(['the customization n/c is in the clusters 1 and 2'])
+  const leaving = sight({ records: [record('1', 'a/a', true), record('2', 'b/b')], customizations })
+  expect(violationsOf(leaving, declared)).toEqual([])
+})
+
+test('a cluster that is deleted though a claim or its pool wants it is found', () => {
+  const claimed = cluster('a', { claim: 'mine', deleted: true })
+  expect(violationsOf(seen(claimed), declared)).toEqual(['the cluster a/a is deleted, and the claim mine wants it'])
+  expect(violationsOf(seen(cluster('b', { deleted: true })), declared)).toEqual([
+    'the cluster b/b is deleted, and north wants it',
+  ])
+  const released = cluster('a', { claim: 'released', deleted: true })
+  expect(violationsOf(seen(released), declared)).toEqual([])
+  expect(violationsOf({ ...seen(claimed), lost: new Set(['a/a']) }, declared)).toEqual([])
+})
+
+test('what is not as declared yet is told', () => {
+  const bare = { ...seen(cluster('a')), records: [record('1', 'gone/gone')] }
+  expect(missingFrom(bare, declared, 3)).toEqual([
+    'ClusterPool north is not there',
+    'ClusterClaim mine is not there',
+    'ClusterPool north has 0 of 1 clusters ready',
+    'Deployment keeper is not there',
+    'the cluster a/a has no record',
+    'the cluster 1 of the HyperFleet API: its ClusterDeployment gone/gone is gone',
+  ])
+})
