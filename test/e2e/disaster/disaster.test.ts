@@ -1,5 +1,6 @@
 /** A store goes back in time below a suite at work, and a person does what docs/disaster-recovery.md says. */
 import { afterAll, beforeAll, describe, expect, onTestFailed, test, vi } from 'vitest'
+import { isDeep } from '#test/harness/deep.ts'
 import { postgresMissing } from '#test/harness/index.ts'
 import type { DeclaredPool } from '#test/worlds/suite/declared.ts'
 import { type DisasterWorld, disasterWorld } from './world.ts'
@@ -98,7 +99,7 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
   })
 
   /** The steps of the page; `restore` is what a provider does, or NATS' own backup. */
-  const goBack = async (restore: Readonly<Partial<Record<'etcd' | 'database', true>>>): Promise<void> => {
+  const goBack = async (restore: Readonly<Partial<Record<'etcd' | 'database' | 'nats', true>>>): Promise<void> => {
     const person = await world.instructions('etcd or the database went back')
     await world.stopGitOps()
     await person.next()
@@ -106,6 +107,7 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     if (restore.database) await person.next()
     else person.skip()
     if (restore.etcd) await world.restoreEtcd()
+    if (restore.nats) await world.restoreNats()
     await person.next()
     if (restore.etcd) await world.startControllers()
     await person.next()
@@ -164,6 +166,28 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     await asDeclared()
     world.observer.keepPrograms()
     await goBack({ etcd: true })
+    await asDeclared()
+  })
+
+  // The parts of it are in every run; together they take as long as all of these.
+  test.skipIf(!isDeep)('all three are restored, each to another time', { timeout: TIMEOUT }, async () => {
+    tellWhenItFails()
+    world.runPrograms(['first'])
+    world.declare({ ...NORTH, claims: ['mine', 'eighth'] })
+    await asDeclared()
+    await world.backUp('nats')
+    world.runPrograms(['first', 'second'])
+    world.declare({ ...NORTH, claims: ['mine', 'eighth', 'ninth'], rollouts: { web: 'eighth' } })
+    await asDeclared()
+    await (await world.instructions('Back up the database')).next()
+    world.declare({ ...NORTH, claims: ['mine', 'tenth'], rollouts: { web: 'ninth' } })
+    await asDeclared()
+    await world.backUp('etcd')
+    world.runPrograms(['first', 'third'])
+    world.declare({ ...NORTH, claims: ['mine', 'eleventh'], rollouts: { web: 'eleventh' } })
+    await asDeclared()
+    world.observer.keepPrograms()
+    await goBack({ etcd: true, database: true, nats: true })
     await asDeclared()
   })
 })
