@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type ManualClock, manualClock } from '#test/harness/clock.ts'
 import { json, refuse, type ScriptedRequest, scriptedServer } from '#test/harness/scripted-server.ts'
 import type { Logger } from '../model/log.ts'
@@ -58,12 +58,23 @@ interface Watched {
 
 type Script = readonly ((response: ServerResponse, request: ScriptedRequest) => void)[]
 
-/** Watches a server that gives these answers in turn; the last one again and again. */
-const watched = async (script: Script, options: Partial<ReflectorOptions<KubeObject>> = {}): Promise<Watched> => {
+/** Watches a server that gives these answers in turn; the last one again and again. @param newest its resourceVersion */
+const watched = async (
+  script: Script,
+  options: Partial<ReflectorOptions<KubeObject>> = {},
+  newest = 1_000_000,
+): Promise<Watched> => {
   const asked: string[] = []
+  let probes = 0
   const server = await scriptedServer((request, response, before) => {
+    // Whether history went back is asked whenever a watch broke off, and is no part of a script.
+    if (request.query.get('limit') === '1') {
+      probes += 1
+      json(response, 200, { items: [], metadata: { resourceVersion: String(newest) } })
+      return
+    }
     asked.push(request.query.get('watch') === null ? 'page' : (request.query.get('resourceVersion') ?? 'initial'))
-    script[Math.min(before, script.length - 1)]?.(response, request)
+    script[Math.min(before - probes, script.length - 1)]?.(response, request)
   })
   const transport = createTransport(server.kubeConfig)
   const stop = new AbortController()
@@ -364,4 +375,24 @@ test('selectors and the namespace are part of every request', async () => {
       'true',
     ])
   }
+})
+
+// RUNTIME-72
+test('a server whose data went back is listed again: what it has not is deleted, though a watch would be accepted', async () => {
+  const { events, asked, clock, reflector } = await watched(
+    [
+      (response) =>
+        send(response, [event('ADDED', pod('kept', 1)), event('ADDED', pod('lost', 9)), bookmark(10, true)], 'cut'),
+      (response) => send(response, [event('ADDED', pod('kept', 1)), bookmark(5, true)], 'stay'),
+    ],
+    {},
+    5,
+  )
+  await reflector.synced
+  await vi.waitFor(async () => {
+    await clock.advance('1s')
+    expect(events).toContain('deleted lost@9')
+  })
+  expect(events).not.toContain('deleted kept@1')
+  expect(asked).toEqual(['initial', 'initial'])
 })

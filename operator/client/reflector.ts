@@ -1,7 +1,8 @@
-import type { Clock } from '../model/clock.ts'
+import { type Clock, monotonic } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/resource.ts'
+import { isAtLeastAsNew } from '../model/resource-version.ts'
 import type { Page } from './api.ts'
 import { readPageThatFits } from './bounded-text.ts'
 import { EndMarkTimer } from './end-mark.ts'
@@ -99,6 +100,8 @@ export const reflect = <O extends KubeObject>(
   let failing = false
   /** WatchLists in a row that did not come to their mark. */
   let unmarkedStreams = 0
+  /** The server may have been another one since it was last heard. */
+  let isHistoryInDoubt = false
 
   const report = (failure: WatchFailure | undefined): void => {
     try {
@@ -131,6 +134,8 @@ export const reflect = <O extends KubeObject>(
     const seconds = Math.round((toMilliseconds(serverTimeout) * (1 + random())) / 1000)
     const query = { ...selectors, ...watchQuery(state, seconds) }
     const until = endMark?.signal ?? signal
+    const askedAt = monotonic(clock)
+    isHistoryInDoubt = true
     const opened = () => {
       endMark?.opened()
       heard()
@@ -164,6 +169,18 @@ export const reflect = <O extends KubeObject>(
         idle = 0
       }
     }
+    // It lived for as long as it was to: the server was there all the time.
+    isHistoryInDoubt = monotonic(clock) - askedAt < (seconds - 1) * 1_000
+  }
+
+  /**
+   * Are we ahead of the server? Its data were restored from a backup, and a watch from the future would be accepted and stay silent. The
+   * list is a consistent read, so a server that lags behind the others is not taken for one. RUNTIME-72.
+   */
+  const hasHistoryGoneBack = async (resourceVersion: string): Promise<boolean> => {
+    const query = { ...selectors, limit: 1 }
+    const { metadata } = await transport.request<Page<O>>({ method: 'GET', path, query, signal })
+    return !isAtLeastAsNew(metadata.resourceVersion, resourceVersion)
   }
 
   /** A WatchList: when its list is complete it goes on as a watch. RUNTIME-52. */
@@ -213,6 +230,8 @@ export const reflect = <O extends KubeObject>(
         return undefined
       }
       if (state.phase === 'streaming') return await streamList()
+      if (isHistoryInDoubt && state.phase === 'watching' && (await hasHistoryGoneBack(state.resourceVersion)))
+        return { cause: 'expired' }
       await followWatch()
       return { cause: 'ended' }
     } catch (error) {

@@ -1,4 +1,8 @@
+import { cp, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { layoutOf } from '#hack/cluster/local/layout.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
 import { createApi } from '#operator/client/api.ts'
 import { startControlPlane, tcpProxy } from '#test/harness/index.ts'
 import { CONFIG_MAPS, configMap, transportOf, watchConfigMaps } from './world.ts'
@@ -63,4 +67,40 @@ test('when the server has lost the history, the list shows what was missed, dele
   ])
   expect(events.indexOf('deleted replaced')).toBeLessThan(events.indexOf('added replaced'))
   expect(names()).toEqual(['changed', 'new', 'replaced', 'same'])
+})
+
+// RUNTIME-72
+test('an etcd that is put back to an earlier moment is noticed: what it has not is gone, and changes come as ever', {
+  timeout: 180_000,
+}, async () => {
+  await using controlPlane = await startControlPlane({ parts: PARTS })
+  const transport = transportOf(controlPlane.kubeconfig)
+  const api = createApi(transport)
+  const { data } = layoutOf(dirname(controlPlane.kubeconfig))
+  const backup = join(await temporaryFolder('backup'), 'etcd')
+  for (const name of ['kept', 'gone']) await api.create(CONFIG_MAPS, configMap(NAMESPACE, name, { v: '1' }))
+  await controlPlane.kill('etcd')
+  await cp(data, backup, { recursive: true })
+  await controlPlane.restart('etcd')
+  await controlPlane.restart('kube-apiserver')
+
+  await api.delete(CONFIG_MAPS, 'gone', NAMESPACE)
+  await api.create(CONFIG_MAPS, configMap(NAMESPACE, 'later'))
+  // A day's worth of revisions, so that the restored server is behind for long.
+  const set = (v: string) =>
+    api.patch(CONFIG_MAPS, { name: 'kept', namespace: NAMESPACE, type: 'merge', body: { data: { v } } })
+  for (let v = 2; v < 1_000; v++) await set(String(v))
+  const { reflector, events, names } = watchConfigMaps(transport, NAMESPACE)
+  await reflector.synced
+  expect(names()).toEqual(['kept', 'later'])
+
+  await controlPlane.kill('kube-apiserver')
+  await controlPlane.kill('etcd')
+  await rm(data, { recursive: true })
+  await cp(backup, data, { recursive: true })
+  await controlPlane.restart('etcd')
+  await controlPlane.restart('kube-apiserver')
+  await expect.poll(names, { timeout: 60_000 }).toEqual(['gone', 'kept'])
+  await set('again')
+  await expect.poll(() => events.at(-1), { timeout: 60_000 }).toBe('modified kept again')
 })
