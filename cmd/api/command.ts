@@ -50,6 +50,12 @@ export const apiFlags = {
     nonEmpty,
   ),
   rateLimit: flag('NUMBER', 'requests a second of one caller with a token; 0 for any number', count, '1000'),
+  maxInFlight: flag(
+    'NUMBER',
+    'requests under way at once; of these one caller with a token has a quarter at most, and its equal share once all are taken; 0 for any number',
+    count,
+    '400',
+  ),
   maxStreams: flag(
     'NUMBER',
     'open streams (watches, whole lists) of one caller, known by its token or else its address; 0 for any number',

@@ -24,7 +24,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
   const log = createLogger(options)
   logUnhandledRejections(log)
   const { bindAddress, metricsBindAddress, healthProbeBindAddress, config: file, openapiSchemaPath, ...rest } = options
-  const { rateLimit, maxStreams } = options
+  const { rateLimit, maxInFlight, maxStreams } = options
   if (bindAddress === undefined) throw new UsageError('--bind-address: the API has to listen somewhere: write :8000')
   const config: Configured = file === undefined ? { issuers: [], tenants: undefined } : await configOf(file)
   const api = await start({
@@ -40,6 +40,7 @@ export const runApi = async (options: ApiOptions): Promise<void> => {
     otlpEndpoint: options.otlpEndpoint ?? process.env.OTEL_EXPORTER_OTLP_ENDPOINT,
     // A caller that rested may send two seconds' worth at once.
     rateLimit: rateLimit === 0 ? undefined : { rate: rateLimit, burst: 2 * rateLimit },
+    inFlight: maxInFlight === 0 ? undefined : { total: maxInFlight, perCaller: Math.ceil(maxInFlight / 4) },
     maxStreams: maxStreams === 0 ? undefined : maxStreams,
     build: buildInfo(),
     log,

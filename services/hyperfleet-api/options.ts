@@ -1,6 +1,7 @@
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
+import type { InFlightSettings } from './auth/in-flight-limit.ts'
 import type { IssuerSettings } from './auth/issuer.ts'
 import type { TenantRules } from './auth/tenancy.ts'
 import type { RateLimitSettings } from './auth/token-bucket.ts'
@@ -41,6 +42,8 @@ export interface ApiOptions {
   readonly tls?: TlsFiles | undefined
   /** How fast each known caller may go; without bounds when absent. */
   readonly rateLimit?: RateLimitSettings | undefined
+  /** Requests under way of known callers; any number when absent. */
+  readonly inFlight?: InFlightSettings | undefined
   /** Open streams of each caller, known by token or by address; any number when absent. */
   readonly maxStreams?: number | undefined
   /** Bytes of documents that all long answers together hold at a time; 16 MiB when absent. */

@@ -123,7 +123,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
     closers.push(startRechecks(service, log))
     const operations = buildOperations(service)
     const openApi = openApiDocument(operations, build.version)
-    const { tenants, rateLimit, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, tls } = options
+    const { tenants, rateLimit, inFlight, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, tls } = options
     const server = createServer({
       operations,
       openApi,
@@ -132,7 +132,7 @@ export const start = async (options: ApiOptions): Promise<RunningApi> => {
       clock,
       stopping: stopping.signal,
       metrics,
-      accessControl: createAccessControl({ authenticator, tenants, rateLimit, maxStreams, now }),
+      accessControl: createAccessControl({ authenticator, tenants, rateLimit, inFlight, maxStreams, now }),
       requestTimeouts,
       tls: certificate,
       tracer,

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticator } from '../auth/authenticate.ts'
 import { type ActingName, isBoundTo } from '../auth/bound-names.ts'
 import type { Grants } from '../auth/claims.ts'
+import { createInFlightLimit, type InFlightSettings } from '../auth/in-flight-limit.ts'
 import { permits, type Role, UNAUTHENTICATED_ROLES } from '../auth/role.ts'
 import { createStreamLimit } from '../auth/stream-limit.ts'
 import { readTenancy, type Tenancy, type TenantRules } from '../auth/tenancy.ts'
@@ -27,6 +28,8 @@ export interface AccessControlOptions {
   readonly tenants?: TenantRules | undefined
   /** For each known caller: requests, and apart from them what adapters and Sentinels send. */
   readonly rateLimit?: RateLimitSettings | undefined
+  /** Requests under way of known callers. */
+  readonly inFlight?: InFlightSettings | undefined
   /** Open streams of each caller: by its token, or without one by its address. */
   readonly maxStreams?: number | undefined
   readonly now: () => Date
@@ -39,6 +42,8 @@ export interface AccessControl {
   authorize(operation: Operation, caller: Caller, headers: IncomingHttpHeaders): Caller
   /** Lets a caller act for an adapter or a consumer group (API-80). @throws Problem */
   authorizeName(caller: Caller, name: ActingName): void
+  /** Takes a place among the requests under way; returns how to give it back. @throws Problem */
+  enter(caller: Caller): () => void
   /** Takes a place for a stream; returns how to give it back. @throws Problem */
   openStream(caller: Caller, address: string): () => void
 }
@@ -55,6 +60,8 @@ const UNAUTHENTICATED: Caller = {
   consumers: [],
   tenancy: undefined,
 }
+/** Seconds after which a caller with too many requests under way may try again. */
+const IN_FLIGHT_RETRY_SECONDS = 1
 /** Seconds after which a caller with too many streams may try again. */
 const STREAM_RETRY_SECONDS = 5
 
@@ -65,10 +72,12 @@ export const createAccessControl = ({
   authenticator,
   tenants,
   rateLimit,
+  inFlight,
   maxStreams,
   now,
 }: AccessControlOptions): AccessControl => {
   const rateLimiter = rateLimit && createRateLimiter(rateLimit)
+  const underWay = inFlight && createInFlightLimit(inFlight)
   const streams = maxStreams === undefined ? undefined : createStreamLimit(maxStreams)
 
   return {
@@ -101,6 +110,13 @@ export const createAccessControl = ({
     },
     authorizeName: (caller, name) => {
       if (!permits('admin', caller.roles) && !isBoundTo(caller, name)) throw unboundName(caller, name)
+    },
+    enter: ({ key }) => {
+      if (key === undefined || underWay === undefined) return () => {}
+      const leave = underWay.enter(key)
+      if (leave === undefined)
+        throw tooManyRequests('you have as many requests under way as one caller may', IN_FLIGHT_RETRY_SECONDS)
+      return leave
     },
     openStream: ({ key }, address) => {
       if (streams === undefined) return () => {}

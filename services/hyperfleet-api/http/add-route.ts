@@ -32,6 +32,9 @@ export const addRoute = (
   { accessControl, tracer, clock, log }: RouteOptions,
 ): void => {
   const { method, parameters, query, body } = operation
+  /** A watch or a long poll, which mostly waits; other answers, whole lists too, have a place among the requests under way. */
+  const waits = ({ query }: FastifyRequest) =>
+    operation.lasts === true && (method !== 'GET' || (query as Record<string, unknown>).watch === 'true')
   app.route({
     method,
     url: formatRoute(operation),
@@ -41,9 +44,10 @@ export const addRoute = (
       ...(body !== undefined && { body }),
     },
     // Before the body is read: strangers don't get so far.
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       request.caller = await accessControl.authenticate(operation, request.headers)
       request.caller = accessControl.authorize(operation, request.caller, request.headers)
+      if (!waits(request)) reply.raw.once('close', accessControl.enter(request.caller))
     },
     preValidation: async (request, reply) => {
       const ignored = unknownParameters(request.query as object, query)

@@ -7,15 +7,24 @@ import { type FieldError, Problem } from '../problems/problem.ts'
  * read as the number that the schema wants (API-76).
  */
 export const validatorCompiler = (): FastifySchemaCompiler<object> => {
-  const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false, verbose: true })
+  const options = { strict: false, validateFormats: false, verbose: true }
+  const [untilFirst, all] = [new Ajv(options), new Ajv({ ...options, allErrors: true })]
   return ({ schema, httpPart }) => {
-    const validate = compileOnce(ajv, schema)
+    const validate = compileOnce(untilFirst, schema)
     return (input: unknown) => {
       const value = httpPart === 'body' ? input : readParameters(schema, input as Readonly<Record<string, unknown>>)
-      return validate(value) ? { value } : { error: buildProblem(validate.errors ?? [], httpPart) }
+      if (validate(value)) return { value }
+      if (JSON.stringify(value).length > MAX_EXPLAINED_CHARS)
+        return { error: buildProblem(validate.errors ?? [], httpPart) }
+      const explain = compileOnce(all, schema)
+      explain(value)
+      return { error: buildProblem(explain.errors ?? [], httpPart) }
     }
   }
 }
+
+/** Of what is larger only the first error is told: a megabyte can have as many errors as bytes (API-84). */
+const MAX_EXPLAINED_CHARS = 16 * 1024
 
 const WHOLE_NUMBER = /^[+-]?\d+$/
 

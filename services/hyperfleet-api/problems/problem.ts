@@ -36,6 +36,14 @@ export class Problem extends errorOf<ApiErrors>('Problem') {
   }
 }
 
+/** Most errors that one answer tells; an answer is never much larger than its request (API-84). */
+const MAX_ERRORS = 100
+const MAX_DETAIL_CHARS = 4_096
+const MAX_ERROR_CHARS = 512
+
+const shorten = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()}…`
+
 /** The body of an `application/problem+json` answer. */
 export const formatProblem = (
   { problem, message, errors }: Problem,
@@ -46,11 +54,17 @@ export const formatProblem = (
     type: `https://api.hyperfleet.io/errors/${slug}`,
     title,
     status,
-    detail: message,
+    detail: shorten(message, MAX_DETAIL_CHARS),
     instance: request.path,
     code,
     timestamp: request.time,
     trace_id: request.traceId,
-    ...(errors.length > 0 && { errors }),
+    ...(errors.length > 0 && { errors: errors.slice(0, MAX_ERRORS).map(shortenError) }),
   }
 }
+
+const shortenError = ({ field, message, ...rest }: FieldError): FieldError => ({
+  field: shorten(field, MAX_ERROR_CHARS),
+  message: shorten(message, MAX_ERROR_CHARS),
+  ...rest,
+})
