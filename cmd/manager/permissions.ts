@@ -47,6 +47,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: '', resource: 'secrets', verbs: ['get'] },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeploymentcustomizations', verbs: ['get', 'list', 'watch'] },
+    { group: 'hive.openshift.io', resource: 'clusterdeploymentcustomizations/status', verbs: ['patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments/status', verbs: ['patch'] },
   ],

@@ -4,17 +4,20 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
+import { applyBrake, createBrake, knownAbsentClaims } from '#controllers/clusterpool/decide/brake.ts'
+import { findInferredDeletions } from '#controllers/clusterpool/decide/inferred-deletions.ts'
 import { decide } from '#controllers/clusterpool/decide.ts'
 import { explain, explainText } from '#controllers/clusterpool/explain.ts'
 import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { readDependencies } from '#controllers/clusterpool/observe/dependencies.ts'
 import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
-import { readPoolObjects } from '#controllers/clusterpool/observe.ts'
+import { type ObserveSources, readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { createStore } from '#operator/client/store.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { ApiError, type KubeObject, NetworkError, type Resource, systemClock } from '#operator/index.ts'
+import { keyOf } from '#operator/model/resource.ts'
 import { Failure } from '../failure.ts'
 
 export interface PlanOptions {
@@ -51,13 +54,19 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
     )
   const now = new Date()
   const dependencies = await readDependencies(api, pool, now)
-  const reading = {
+  const indexes = await listed(api, pool)
+  const reading: ObserveSources = {
     api,
-    indexes: await listed(api, pool),
+    indexes,
     writeCache: new WriteCache(),
-    rejections: { ofCustomizations: new Map(), ofCreations: new Map(), ofPool: undefined },
+    rejections: {
+      ofCustomizations: new Map(),
+      ofCreations: new Map(),
+      ofPool: undefined,
+      strangeNamespaces: new Set(),
+    },
     unfinishedClusters: new Map(),
-    absentClaims: new Map(),
+    absentClaims: knownAbsentClaims(pool, indexes.clustersOfPool.get(keyOf(pool.metadata))),
     now,
   }
   let count = 0
@@ -66,7 +75,9 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
     count += 1
     return `new${count}`
   }
-  return decide(toObserved(await readPoolObjects(pool, dependencies, reading)), { now, suffix })
+  const observed = toObserved(await readPoolObjects(pool, dependencies, reading))
+  const heldDeletions = applyBrake(observed, findInferredDeletions(observed, now), createBrake(pool, now), now)
+  return decide({ ...observed, heldDeletions }, { now, suffix })
 }
 
 /** The same lookups as the controller's, over lists that are read once. */

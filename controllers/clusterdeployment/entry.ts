@@ -11,7 +11,8 @@ const rights: Rights = {
   kind: 'ClusterRole',
   about: 'To have ClusterDeployments made by the HyperFleet API, in whatever namespaces they are.',
   why: {
-    clusterdeploymentcustomizations: 'A cluster is registered only while its customization is leased to it.',
+    clusterdeploymentcustomizations:
+      'A cluster is registered only while its customization is leased to it; that it is, is written into the status before.',
     secrets:
       'Install-configs are Secrets, each in the namespace of its cluster. They are read one by one, never listed.',
     ...EVENTS,

@@ -23,6 +23,8 @@ export interface ObserveSources {
 /** As `Observed`, and the install-config that was read; undefined where none is named. */
 export interface FreshObservation extends Observed {
   readonly installConfig: unknown
+  /** What the cluster leases, as it was read for `readLeaseProblem`; undefined when it is not there, or none is named. */
+  readonly customization: ClusterDeploymentCustomization | undefined
 }
 
 /**
@@ -40,12 +42,14 @@ export const observe = async (
   if (deployment.metadata.deletionTimestamp !== undefined) return undefined
   const records = await readRecords(deployment, readers)
   const config = await readInstallConfig(deployment, readers)
+  const customization = await readCustomization(deployment, readers)
   return {
     deployment,
     records,
-    readLeaseProblem: await leaseProblem(deployment, readers),
+    readLeaseProblem: findLeaseProblem(deployment, customization),
     installConfigProblem: config.problem,
     installConfig: config.document,
+    customization,
   }
 }
 
@@ -73,11 +77,12 @@ export const readRecords = async (
   return [...records.values()].toSorted(byAge)
 }
 
-const leaseProblem = async (deployment: ClusterDeployment, { api }: ObserveSources): Promise<string | undefined> => {
-  const { clusterPoolRef: pool } = deployment.spec
+const readCustomization = async (
+  { spec: { clusterPoolRef: pool } }: ClusterDeployment,
+  { api }: ObserveSources,
+): Promise<ClusterDeploymentCustomization | undefined> => {
   const leased = pool?.clusterDeploymentCustomization?.name
-  if (pool === undefined || leased === undefined) return undefined
-  return findLeaseProblem(deployment, await api.get(ClusterDeploymentCustomization, leased, pool.namespace))
+  return leased === undefined ? undefined : api.get(ClusterDeploymentCustomization, leased, pool?.namespace)
 }
 
 const readInstallConfig = async (

@@ -8,8 +8,9 @@ import { type Decision, decide, registrationOf } from './decide.ts'
 import { buildEvents } from './events.ts'
 import { execute } from './execute.ts'
 import { hibernate } from './hibernate.ts'
+import { recordRegistration } from './lease.ts'
 import type { Metrics } from './metrics.ts'
-import { observe } from './observe.ts'
+import { type FreshObservation, observe } from './observe.ts'
 import { ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
 import { buildStatus, buildSummaryStatus } from './status.ts'
@@ -22,6 +23,8 @@ export interface ReconcileDeps {
 
 /** How often an install-config is looked for that is not there: Secrets are not watched. */
 const SECRET_RECHECK_INTERVAL = '5s'
+/** When the customization was written while its lease was looked at. */
+const LEASE_RECHECK_INTERVAL = '1s'
 
 export const reconcile =
   (deps: ReconcileDeps) =>
@@ -53,10 +56,17 @@ const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeploy
   if (observed === undefined) return
   const next = decide(observed, clock.now())
   if (next.step.do === 'Hibernate' && !(await hibernate(context, observed.deployment, next.step.why))) return
+  if (next.step.do === 'Register' && !(await mayRegister(context, observed)))
+    return { requeueAfter: LEASE_RECHECK_INTERVAL }
   const record = await execute(deps, context, observed, next.step)
   const done = { ...next, record: record ?? next.record }
   return report(deps, context, { object: observed.deployment, decision: done })
 }
+
+const mayRegister = async (
+  { api }: Pick<Context<ClusterDeployment>, 'api'>,
+  { deployment, customization }: FreshObservation,
+): Promise<boolean> => customization === undefined || (await recordRegistration(api, deployment, customization))
 
 /** Says what was decided: in the status, on the object, and to people. */
 const report = (

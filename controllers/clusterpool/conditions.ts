@@ -67,20 +67,30 @@ export const poolConditions = (now: ConditionsInput): readonly ConditionInput[] 
   deletionsHeld(now),
 ]
 
-/** What the status of a pool that is being deleted says. @param left Clusters that are still there. */
+/**
+ * What the status of a pool that is being deleted says.
+ * @param left Clusters that are still there.
+ * @param held Deletions that wait for a person, in words; undefined when there are none.
+ */
 export const deletionConditions = (
   generation: number | undefined,
   left: readonly Cluster[],
   leases: number,
+  held: string | undefined,
 ): readonly ConditionInput[] => {
   const names = joinNames(left)
   return [
     ...kstatusConditions({
-      type: 'Reconciling',
-      reason: 'Deleting',
-      message: `what is left: clusters ${left.length}, leases ${leases}`,
+      ...(held === undefined
+        ? {
+            type: 'Reconciling',
+            reason: 'Deleting',
+            message: `what is left: clusters ${left.length}, leases ${leases}`,
+          }
+        : { type: 'Stalled', reason: 'DeletionsHeld', message: held }),
       observedGeneration: generation,
     }),
+    deletionsHeld({ generation, held }),
     left.length === 0
       ? condition(generation, 'DeletionPossible', 'True', 'DeletionPossible', 'No ClusterDeployments pending cleanup')
       : condition(generation, 'DeletionPossible', 'False', 'ClusterDeploymentsPendingCleanup', names),
@@ -189,7 +199,7 @@ const inventory = ({ generation, summary }: ConditionsInput): ConditionInput => 
   return condition(generation, 'InventoryValid', isValid ? 'True' : 'False', isValid ? 'Valid' : 'Invalid', sentence)
 }
 
-const deletionsHeld = ({ generation, held }: ConditionsInput): ConditionInput =>
+const deletionsHeld = ({ generation, held }: Pick<ConditionsInput, 'generation' | 'held'>): ConditionInput =>
   held === undefined
     ? condition(generation, 'DeletionsHeld', 'False', 'NothingHeld', '')
     : condition(generation, 'DeletionsHeld', 'True', 'TooManyAtOnce', held)

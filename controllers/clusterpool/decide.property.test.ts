@@ -201,6 +201,26 @@ describe('several managers, cut off anywhere', () => {
   })
 })
 
+test('POOL-58: a lease that is taken over while its cluster is made and registered changes hands only on paper', () => {
+  const pools = ['first', 'second'].map((name) => aPool({ name, size: 1, inventory: ['a'] }))
+  const world = new World({ pools, customizations: [aCustomization('a')] })
+  const holder = () => world.customizations.get('a')?.status?.clusterPoolRef?.name
+  const first = world.begin('first')
+  while (holder() !== 'first') first.next()
+  // It is about to make its cluster, and sleeps.
+  first.next()
+  first.next()
+  world.advance(6)
+  const second = world.begin('second')
+  for (const _ of first);
+  expect(world.clusters.size).toBe(1)
+  world.advance(1)
+  // It dies right after it wrote the lease, or found that it can't.
+  while (holder() !== 'second' && !second.next().done);
+  world.runUntilStable(['second', 'first'], () => expect(world.doubleLeases()).toEqual([]))
+  expect([...world.clusters.values()].map(({ spec }) => spec.clusterPoolRef?.poolName)).toEqual(['first'])
+})
+
 describe('POOL-57: a lease has the time that its maker needs', () => {
   test('also when it takes the place of one whose cluster was never made', () => {
     const pools = ['first', 'second', 'third'].map((name) => aPool({ name, size: 1, inventory: ['a'] }))
@@ -246,9 +266,10 @@ describe('POOL-57: a lease has the time that its maker needs', () => {
             for (let writes = 0; writes < by; writes += 1) running[manager]?.next()
           }
           expect(world.earlyLosses()).toEqual([])
+          expect(world.doubleLeases()).toEqual([])
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 1_000 },
     )
   })
 })

@@ -22,6 +22,7 @@ import { Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import { type Clock, type Controller, controller, type KubeObject } from '#operator/index.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
+import type { PreflightSettings } from './execute/probe-api-name.ts'
 import { leaseOnlyEntries, releaseOrphanedClusters } from './lease/orphaned-clusters.ts'
 import { leasedEntries, releaseOrphanedLeases } from './lease/orphaned-leases.ts'
 import { createMetrics, forgetPool } from './metrics.ts'
@@ -34,9 +35,11 @@ export interface ClusterPoolDeps {
   readonly registry: Registry
   /** A few random characters for the name of a cluster, others at every call. Default: random ones. */
   readonly suffix?: () => string
+  /** Where clusters are looked for before their customizations are leased; as the system has it when absent. */
+  readonly preflight?: PreflightSettings
 }
 
-export const clusterPool = ({ clock, registry, suffix }: ClusterPoolDeps): Controller<ClusterPool> => {
+export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolDeps): Controller<ClusterPool> => {
   const pools = controller(ClusterPool, { name: 'clusterpool' })
   const metrics = createMetrics(registry)
 
@@ -81,7 +84,7 @@ export const clusterPool = ({ clock, registry, suffix }: ClusterPoolDeps): Contr
     bindingsInNamespace: bindings.index('bindings-in-namespace', indexEntries.bindingsInNamespace),
   }
 
-  pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }) }))
+  pools.reconcile(reconcile({ clock, metrics, indexes, ...(suffix && { suffix }), ...(preflight && { preflight }) }))
   const orphans = clusters.index('only-leased', leaseOnlyEntries)
   const leases = customizations.index('leased', leasedEntries)
   const byName = pools.index('name', (pool) => [[keyOf(pool.metadata), pool]])

@@ -7,7 +7,8 @@ import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { DeletionBrake } from '#operator/model/deletion-brake.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
 import { aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
-import { changesIn, conditionIn, entriesIn, planPass, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
+import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
+import { applyBrake, createBrake, recordDeletions } from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { type InferredClusterDeletion, type PoolObjects, toObserved } from './model/observed.ts'
 
@@ -109,6 +110,67 @@ describe('POOL-53: clusters past their deadline', () => {
     const broken = aCluster('broken', { pool, state: 'broken' })
     const observed = toObserved({ pool, clusters: [broken], claims: [], customizations: [] })
     expect(findInferredDeletions(observed, minutes(61))).toEqual([])
+  })
+})
+
+describe('POOL-60: the brake of a pool', () => {
+  const lost = (count: number) => Array.from({ length: count }, (_, i) => aCluster(`lost-${i}`, { claim: `gone-${i}` }))
+  const gone = absentSince(0, 'gone-0', 'gone-1', 'gone-2', 'gone-3')
+  const held = (pool: ClusterPool, count: number, at = 60) => {
+    const observed = toObserved({ pool, clusters: lost(count), claims: [], customizations: [], absentClaims: gone })
+    const deletions = findInferredDeletions(observed, minutes(at))
+    return applyBrake(observed, deletions, createBrake(pool, minutes(at)), minutes(at))?.deletions.map(
+      ({ name }) => name,
+    )
+  }
+  const pool = aPool({ size: 0 })
+
+  test('counts on in the process that comes next from what was written before the deletions, for ten minutes', () => {
+    const observed = toObserved({ pool, clusters: lost(2), claims: [], customizations: [], absentClaims: gone })
+    const deletions = findInferredDeletions(observed, minutes(60))
+    const recentDeletions = recordDeletions(createBrake(pool, minutes(60)), deletions, minutes(60))
+    const then = { ...pool, status: { ...pool.status, recentDeletions } as ClusterPool['status'] & {} }
+    expect(held(pool, 2)).toBeUndefined()
+    expect(held(then, 2, 61)).toEqual(['lost-0', 'lost-1'])
+    expect(held(then, 2, 80)).toBeUndefined()
+    expect(statusIn(planPass({ pool: then, at: 61 })).recentDeletions).toBe(recentDeletions)
+    expect(statusIn(planPass({ pool: then, at: 80 })).recentDeletions).toBeUndefined()
+  })
+
+  test('what it held stays held in the process that comes next, though it is less by now', () => {
+    const lastTransitionTime = minutes(0).toISOString()
+    const condition = {
+      type: 'DeletionsHeld',
+      status: 'True',
+      reason: 'TooManyAtOnce',
+      message: '',
+      lastTransitionTime,
+    } as const
+    expect(held({ ...pool, status: { conditions: [condition] } }, 1)).toEqual(['lost-0'])
+  })
+
+  test('has the limits that the pool says, and its own for what the pool leaves out', () => {
+    expect(held(aPool({ size: 0, deletionBrake: { least: 0, percent: 0 } }), 1)).toEqual(['lost-0'])
+    expect(held(aPool({ size: 0, deletionBrake: { percent: 100 } }), 4)).toBeUndefined()
+    expect(held(aPool({ size: 0, deletionBrake: { least: 3 } }), 3)).toBeUndefined()
+    expect(held(aPool({ size: 0, deletionBrake: { least: 3 } }), 4)).toHaveLength(4)
+  })
+
+  test('is told by a pool that is being deleted', () => {
+    const objects: PoolObjects = {
+      pool: aPool({ size: 0, deleted: true }),
+      clusters: lost(3),
+      claims: [],
+      customizations: [],
+      absentClaims: gone,
+    }
+    const deletions = findInferredDeletions(toObserved(objects), minutes(60))
+    const plan = planPass({ ...objects, heldDeletions: { deletions, release: '0123456789ab', limit: 2 } })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+    expect(conditionIn(plan, 'DeletionsHeld')).toMatch(
+      /^True\/TooManyAtOnce: 3 clusters .*release-deletions=0123456789ab$/,
+    )
+    expect(conditionIn(plan, 'Stalled')).toMatch(/^True\/DeletionsHeld/)
   })
 })
 

@@ -54,7 +54,9 @@ export const readPoolObjects = async (
     namespaces: [
       ...writeCache.merge(Namespace, indexes.namespacesOfPool.get(pool.metadata.uid), reading.now),
       ...earlierNamespaces(pool, clusters, reading),
-    ].map((namespace) => namespaceOf(namespace, pool, reading)),
+    ]
+      .filter(({ metadata }) => !reading.rejections.strangeNamespaces.has(metadata.uid))
+      .map((namespace) => namespaceOf(namespace, pool, reading)),
   }
 }
 

@@ -1,25 +1,27 @@
 /** One pass of a pool: observe → plan → carry out. Nothing is remembered between passes but what a cache has not shown yet. */
 import { randomInt } from 'node:crypto'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_FINALIZER, RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
+import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Clock, type Context, isConflict, isNotFound, type MayWait, TemporaryError } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
-import { DeletionBrake } from '#operator/model/deletion-brake.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
+import { keyOf } from '#operator/model/resource.ts'
+import {
+  applyBrake,
+  type ClusterBrake,
+  createBrake,
+  knownAbsentClaims,
+  plannedDeletions,
+  recordDeletions,
+} from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { decide } from './decide.ts'
 import { buildEvents } from './events.ts'
 import { type ExecuteContext, patchIfUnchanged } from './execute/context.ts'
+import type { PreflightSettings } from './execute/probe-api-name.ts'
 import { type ActionResult, execute } from './execute.ts'
 import { labelsOf, type Metrics, setGauges } from './metrics.ts'
-import {
-  type HeldDeletions,
-  type InferredClusterDeletion,
-  type NamespacedName,
-  type Observed,
-  type PoolObjects,
-  toObserved,
-} from './model/observed.ts'
+import { type InferredClusterDeletion, type NamespacedName, type PoolObjects, toObserved } from './model/observed.ts'
 import type { Plan } from './model/plan.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
@@ -33,6 +35,7 @@ export interface ReconcileDeps {
   readonly indexes: PoolIndexes
   /** A few random characters for the name of a cluster; others at every call. */
   readonly suffix?: () => string
+  readonly preflight?: PreflightSettings
 }
 
 /** How long what a pool refers to is taken as it was read; nothing of it is watched. Milliseconds. */
@@ -44,9 +47,6 @@ const RESYNC_INTERVAL_MS = 5 * 60_000
 /** After a write that lost against another one; the watch is usually quicker. It grows while every pass loses. */
 const CONFLICT_RETRY: ExponentialBackoff = { initial: 1_000, factor: 2, max: 60_000 }
 
-/** Clusters are few, and each is worth more than a program on a device: two at once, or a tenth of all, need no person. */
-const BRAKE_LIMITS = { percent: 10, least: 2 }
-
 /** What a pool's passes keep from one to the next; lost with the process. */
 interface Memory {
   readonly writeCache: WriteCache
@@ -54,7 +54,7 @@ interface Memory {
   readonly unfinishedClusters: Map<string, NamespacedName>
   /** Since when claims that clusters name are not there. */
   readonly absentClaims: Map<string, number>
-  readonly brake: DeletionBrake<InferredClusterDeletion>
+  readonly brake: ClusterBrake
   /** Passes in a row that lost a write. */
   conflicts: number
   /** That of the rejections and the dependencies. */
@@ -66,7 +66,7 @@ interface Memory {
 export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterPool>): Promise<MayWait> => {
-    const memory = poolMemory(context)
+    const memory = poolMemory(context, deps.indexes)
     const { api, clock, signal, events, log } = context
     const latest = memory.writeCache.latest(ClusterPool, context.object, clock.now())
     if (memory.generation !== latest.metadata.generation) {
@@ -76,13 +76,19 @@ export const reconcile =
       memory.dependencies = undefined
       memory.generation = latest.metadata.generation
     }
-    const passContext = { api, clock, memory, deps }
-    const pool = await addFinalizer(latest, passContext)
+    const passContext: PassContext = { api, clock, memory, deps }
+    let pool = await addFinalizer(latest, passContext)
     if (pool === undefined) return { requeueAfter: countConflict(memory) }
     let decided = await observeAndDecide(pool, passContext)
     // What clusters are made of is read again before they are: it is not watched.
     if (makesClusters(decided.plan) && decided.dependencies.readAt < decided.now.getTime()) {
       memory.dependencies = undefined
+      decided = await observeAndDecide(pool, passContext)
+    }
+    const planned = plannedDeletions(decided.plan, decided.inferred)
+    if (planned.length > 0) {
+      pool = await writeDeletionRecord(pool, planned, passContext)
+      if (pool === undefined) return { requeueAfter: countConflict(memory) }
       decided = await observeAndDecide(pool, passContext)
     }
     const { plan, objects, dependencies } = decided
@@ -97,6 +103,7 @@ export const reconcile =
       rejections,
       unfinishedClusters,
       secrets: dependencies.secrets,
+      preflight: deps.preflight ?? {},
     }
     const results = await execute(plan.actions, executeContext, signal)
     for (const { action, result } of results) {
@@ -152,22 +159,6 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
   return { objects: { ...read, heldDeletions }, plan, inferred, dependencies, now }
 }
 
-/** What is too much to be deleted at once without a person: POOL-53. */
-const applyBrake = (
-  observed: Observed,
-  deletions: readonly InferredClusterDeletion[],
-  brake: Memory['brake'],
-  now: Date,
-): HeldDeletions | undefined => {
-  const { verdict } = brake.decide({
-    deletions,
-    total: observed.clusters.length,
-    released: observed.pool.metadata.annotations?.[RELEASE_DELETIONS_ANNOTATION],
-    now: now.getTime(),
-  })
-  return verdict.verdict === 'Held' ? verdict : undefined
-}
-
 const refreshDependencies = async (pool: ClusterPool, { api, clock, memory }: PassContext): Promise<Dependencies> => {
   const now = clock.now()
   const known = memory.dependencies
@@ -181,20 +172,41 @@ const refreshDependencies = async (pool: ClusterPool, { api, clock, memory }: Pa
  * Before anything is made: a pool that goes must be able to take its clusters along.
  * @returns undefined when the pool was written since
  */
-const addFinalizer = async (
-  pool: ClusterPool,
-  { api, clock, memory }: PassContext,
-): Promise<ClusterPool | undefined> => {
-  const { finalizers = [], deletionTimestamp, name, namespace = '', resourceVersion } = pool.metadata
+const addFinalizer = async (pool: ClusterPool, context: PassContext): Promise<ClusterPool | undefined> => {
+  const { finalizers = [], deletionTimestamp } = pool.metadata
   if (deletionTimestamp !== undefined || finalizers.includes(POOL_FINALIZER)) return pool
+  return patchPool(pool, { metadata: { finalizers: [...finalizers, POOL_FINALIZER] } }, context)
+}
+
+/** @returns undefined when the pool was written since */
+const patchPool = async (
+  { metadata: { name, namespace = '', resourceVersion } }: ClusterPool,
+  change: { readonly metadata?: object; readonly status?: object },
+  { api, clock, memory }: PassContext,
+  subresource?: 'status',
+): Promise<ClusterPool | undefined> => {
   const latest = { name, namespace, resourceVersion }
-  const change = { metadata: { finalizers: [...finalizers, POOL_FINALIZER] } }
+  const writing = { api, clock, writeCache: memory.writeCache }
   try {
-    return await patchIfUnchanged({ api, clock, writeCache: memory.writeCache }, ClusterPool, latest, change)
+    return await patchIfUnchanged(writing, ClusterPool, latest, change, subresource)
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return undefined
     throw error
   }
+}
+
+/**
+ * The count of the brake, before anything is deleted: a process that is killed in between must not forget it.
+ * @returns undefined when the pool was written since
+ */
+const writeDeletionRecord = async (
+  pool: ClusterPool,
+  planned: readonly InferredClusterDeletion[],
+  context: PassContext,
+): Promise<ClusterPool | undefined> => {
+  const recentDeletions = recordDeletions(context.memory.brake, planned, context.clock.now())
+  if (recentDeletions === pool.status?.recentDeletions || recentDeletions === undefined) return pool
+  return patchPool(pool, { status: { recentDeletions } }, context, 'status')
 }
 
 const makesClusters = ({ actions }: Plan): boolean => actions.some(({ action }) => action === 'CreateCluster')
@@ -267,15 +279,20 @@ const mayNotFitTemplate = ({ plan, objects: { pool, template } }: Decided): bool
   return [...entries, findCondition(status?.conditions, 'Stalled')?.reason].includes('BrokenByConfiguration')
 }
 
-const poolMemory = ({ memo }: Context<ClusterPool>): Memory => {
+const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: PoolIndexes): Memory => {
   const known = memo.get('pool') as Memory | undefined
   if (known !== undefined) return known
   const memory: Memory = {
     writeCache: new WriteCache(),
-    rejections: { ofCustomizations: new Map(), ofCreations: new Map(), ofPool: undefined },
+    rejections: {
+      ofCustomizations: new Map(),
+      ofCreations: new Map(),
+      ofPool: undefined,
+      strangeNamespaces: new Set(),
+    },
     unfinishedClusters: new Map(),
-    absentClaims: new Map(),
-    brake: new DeletionBrake(BRAKE_LIMITS),
+    absentClaims: knownAbsentClaims(object, indexes.clustersOfPool.get(keyOf(object.metadata))),
+    brake: createBrake(object, clock.now()),
     conflicts: 0,
     generation: undefined,
     dependencies: undefined,

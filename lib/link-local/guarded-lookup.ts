@@ -9,7 +9,8 @@ BLOCKED_ADDRESSES.addAddress('100.100.100.200', 'ipv4')
 BLOCKED_ADDRESSES.addSubnet('fe80::', 10, 'ipv6')
 BLOCKED_ADDRESSES.addAddress('fd00:ec2::254', 'ipv6')
 
-const isBlocked = (address: string): boolean => {
+/** Is it such an address? A name is none. */
+export const isBlocked = (address: string): boolean => {
   const family = isIP(address)
   return family !== 0 && BLOCKED_ADDRESSES.check(address, family === 4 ? 'ipv4' : 'ipv6')
 }

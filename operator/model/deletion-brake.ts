@@ -60,6 +60,8 @@ export interface BrakeInput<D extends InferredDeletion = InferredDeletion> {
   readonly released: string | undefined
   /** Milliseconds; any clock that only goes forward. */
   readonly now: number
+  /** In place of those of the brake: they are written where a person may change them at any time. */
+  readonly limits?: BrakeLimits
 }
 
 const idOf = ({ key, revision }: InferredDeletion): string => `${key}@${revision}`
@@ -90,7 +92,7 @@ export class DeletionBrake<D extends InferredDeletion = InferredDeletion> {
   }
 
   /** What may be deleted now, and what is held. Call it with an empty list as well: it then no longer holds. */
-  decide({ deletions, total, released, now }: BrakeInput<D>): BrakeDecision<D> {
+  decide({ deletions, total, released, now, limits: given }: BrakeInput<D>): BrakeDecision<D> {
     this.#recent = this.#recent.filter((at) => now - at < BRAKE_WINDOW_MS)
     const lists = (released ?? '').split(',').map((release) => this.#listOf(release.trim(), deletions))
     const isListed = (id: string) => this.#released.has(id) || lists.some((list) => list?.has(id) === true)
@@ -99,7 +101,7 @@ export class DeletionBrake<D extends InferredDeletion = InferredDeletion> {
     const unreleased = deletions.filter((deletion) => !isReleased(deletion))
     // What is gone already belongs to what there was, or the share would shrink with each.
     const all = total + this.#recent.length
-    const limit = Math.min(...this.#limits.map((limits) => brakeLimit(all, limits)))
+    const limit = Math.min(...(given === undefined ? this.#limits : [given]).map((limits) => brakeLimit(all, limits)))
     this.#isHolding = unreleased.length > 0 && (this.#isHolding || unreleased.length + this.#recent.length > limit)
     if (!this.#isHolding) return { free: deletions, verdict: { verdict: 'Free' } }
     const release = digestDeletions(unreleased)
@@ -121,9 +123,10 @@ export class DeletionBrake<D extends InferredDeletion = InferredDeletion> {
     return [...this.#recent.filter((at) => now - at < BRAKE_WINDOW_MS), ...counted.map(() => now)]
   }
 
-  /** What the brake before this one let through counts on. RUNTIME-71. */
-  recall(recent: readonly number[]): void {
+  /** What the brake before this one let through counts on, and what it held stays held. RUNTIME-71. */
+  recall(recent: readonly number[], wasHolding = false): void {
     this.#recent.push(...recent)
+    this.#isHolding ||= wasHolding
   }
 
   /** A list that another replica showed is known by its digest alone, and then it must be the same. */

@@ -74,6 +74,13 @@ const status = () =>
       clusterPoolRef: Type.Optional(
         namespacedReference({ description: 'The pool of that cluster.', of: 'ClusterPool' }),
       ),
+      registeredUid: Type.Optional(
+        Type.String({
+          description:
+            'The uid of the ClusterDeployment that is registered with the HyperFleet API under this lease. Written before it is registered: a lease that is taken over at that moment is refused.',
+          maxLength: 63,
+        }),
+      ),
       history: Type.Optional(
         Type.Array(holder(), {
           description: 'The last leases that are over, the newest first.',

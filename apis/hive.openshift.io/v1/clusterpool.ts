@@ -20,6 +20,9 @@ const texts = (options: { description: string; value: string }) =>
 /** Several times what an installation takes, with the pauses between its attempts. */
 export const PROVISION_DEADLINE = '6h'
 
+/** Clusters are few, and each is worth more than a program on a device: two at once, or a tenth of all, need no person. */
+export const DELETION_BRAKE = { percent: 10, least: 2 } as const
+
 const amount = (options: { description: string; default?: number }) =>
   Type.Integer({ format: 'int32', minimum: 0, maximum: 10_000, ...options })
 
@@ -42,6 +45,12 @@ const inventory = () =>
         maximum: 100,
         default: 3,
       }),
+      preflight: Type.Optional(
+        Type.Boolean({
+          description:
+            'Before a customization is leased, look whether api.<cluster>.<baseDomain> of its install-config resolves and nothing answers there at port 6443; otherwise its condition Preflight and the entry say so.',
+        }),
+      ),
     },
     {
       description:
@@ -124,6 +133,31 @@ const spec = () =>
         }),
       ),
       inventory: Type.Optional(inventory()),
+      // As above: a default of the definition would change what is stored.
+      deletionBrake: Type.Optional(
+        Type.Object(
+          {
+            percent: Type.Optional(
+              Type.Integer({
+                description: `A share of the pool’s clusters, in hundredths; ${DELETION_BRAKE.percent} when it is left out.`,
+                minimum: 0,
+                maximum: 100,
+              }),
+            ),
+            least: Type.Optional(
+              Type.Integer({
+                description: `So many are deleted at any size of the pool; ${DELETION_BRAKE.least} when it is left out.`,
+                minimum: 0,
+                maximum: 10_000,
+              }),
+            ),
+          },
+          {
+            description:
+              'How many clusters may be deleted within ten minutes though no person asked for it: the larger of both. More wait for a person.',
+          },
+        ),
+      ),
       staleReplacement: Type.Object(
         {
           maxConcurrent: Type.Integer({
@@ -207,6 +241,13 @@ const status = () =>
       poolVersion: Type.Optional(
         Type.String({
           description: 'Of what decides how clusters are installed; a cluster of another one is outdated.',
+        }),
+      ),
+      recentDeletions: Type.Optional(
+        Type.String({
+          description:
+            'How many clusters were deleted of late though no person asked for it, by the minute: the count of the brake, for the process that comes next.',
+          maxLength: 1_024,
         }),
       ),
       inventorySummary: Type.Optional(

@@ -13,7 +13,7 @@ import { bindingActions } from './admin-bindings.ts'
 import { sortIntoBuckets } from './buckets.ts'
 import { claimActions, planClaims, queueActions } from './claims.ts'
 import { countClusters } from './counts.ts'
-import { heldWaits, isHeld } from './inferred-deletions.ts'
+import { describeHeld, heldWaits, isHeld } from './inferred-deletions.ts'
 import { namespaceActions } from './namespaces.ts'
 import { sizeLimits } from './sizing.ts'
 
@@ -46,7 +46,12 @@ export const decideDeletion = (observed: Observed, now: Date): Plan => {
   // Nothing is made any more, so no namespace has to wait for its cluster.
   const namespaces = namespaceActions(observed, now, 0)
   const isEmpty = clusters.length === 0 && held.length === 0 && namespaces.actions.length === 0
-  const conditions = deletionConditions(pool.metadata.generation, clusters, held.length)
+  const conditions = deletionConditions(
+    pool.metadata.generation,
+    clusters,
+    held.length,
+    observed.heldDeletions && describeHeld(observed.heldDeletions),
+  )
   const summary = inventory === undefined ? undefined : summarizeEntries(inventory, 0, 0)
 
   const actions: readonly Action[] = [

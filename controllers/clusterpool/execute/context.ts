@@ -8,6 +8,7 @@ import type { ClusterPoolErrors } from '../errors.ts'
 import type { NamespacedName, PoolObjects } from '../model/observed.ts'
 import type { Rejections } from '../observe/rejections.ts'
 import type { WriteCache } from '../observe/write-cache.ts'
+import type { PreflightSettings } from './probe-api-name.ts'
 
 export interface ExecuteContext {
   readonly api: Api
@@ -18,6 +19,7 @@ export interface ExecuteContext {
   readonly writeCache: WriteCache
   /** Copied beside each new cluster. */
   readonly secrets: readonly Secret[]
+  readonly preflight: PreflightSettings
   /** Written to: see Observed. */
   readonly rejections: Rejections
   /** Written to: clusters without a lease that are not made yet, by `namespace/name`; see Observed. */

@@ -12,14 +12,16 @@ import {
   installConfigManifest,
   namespaceManifest,
 } from '../cluster/manifests.ts'
+import { isMadeByPool } from '../cluster/namespace-origin.ts'
 import type { ClusterPoolErrors } from '../errors.ts'
 import { requireLease, writeLease } from '../lease/lease-writes.ts'
-import { keyOf, toObserved } from '../model/observed.ts'
+import { type CustomizationState, keyOf, toObserved } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'
 import { nextCreationFailure, WITHOUT_CUSTOMIZATION } from '../observe/creation-failures.ts'
 import { nextRejection } from '../observe/rejections.ts'
 import { type ExecuteContext, StaleWriteError } from './context.ts'
-import { deleteEmptyNamespace } from './delete-empty.ts'
+import { deleteEmptyNamespace, StrangeNamespaceError } from './delete-empty.ts'
+import { PreflightError, requirePreflight } from './preflight.ts'
 
 type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
 
@@ -39,7 +41,7 @@ export const createCluster = async (context: ExecuteContext, creation: Creation)
   const name = customization?.name ?? WITHOUT_CUSTOMIZATION
   let isLeased = customization === undefined || lease === 'held'
   try {
-    if (customization !== undefined && !isLeased) await writeLease(context, customization, cluster)
+    if (customization !== undefined && !isLeased) await takeLease(context, customization, creation)
     isLeased = true
     await createParts(context, creation)
     ofCreations.delete(name)
@@ -52,10 +54,27 @@ export const createCluster = async (context: ExecuteContext, creation: Creation)
       isConflict(error) ||
       isNotFound(error)
     if (isOther || !(error instanceof Error)) throw error
-    const tried = { cluster: keyOf(cluster), version: customization?.version ?? '', message: error.message, isLeased }
+    // A name that is not fit rests like a cluster that could not be made: it is not asked for again in every pass.
+    const rests = isLeased || error instanceof PreflightError
+    const tried = {
+      cluster: keyOf(cluster),
+      version: customization?.version ?? '',
+      message: error.message,
+      isLeased: rests,
+    }
     ofCreations.set(name, nextCreationFailure(ofCreations.get(name), tried, context.clock.now()))
     throw error
   }
+}
+
+const takeLease = async (
+  context: ExecuteContext,
+  customization: CustomizationState,
+  { cluster, documents }: Creation,
+): Promise<void> => {
+  const isAsked = context.pool.spec.inventory?.preflight === true
+  const found = isAsked ? [await requirePreflight(context, customization, documents.installConfig)] : []
+  await writeLease(context, customization, cluster, found)
 }
 
 const createParts = async (context: ExecuteContext, creation: Creation): Promise<void> => {
@@ -120,6 +139,11 @@ const createNamespace = async (context: ExecuteContext, creation: Creation): Pro
   if (found.metadata.labels?.[POOL_LABELS.uid] !== pool.metadata.uid)
     throw new Error(
       `namespace ${name} is not of pool ${pool.metadata.name}: its label ${POOL_LABELS.uid} says otherwise`,
+    )
+  // Its maker may read what is in it, and Secrets would be (POOL-59).
+  if (!isMadeByPool(found))
+    throw new StrangeNamespaceError(
+      `namespace ${name} carries the label of pool ${pool.metadata.name}, which did not make it`,
     )
   return found
 }

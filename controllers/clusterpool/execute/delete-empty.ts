@@ -4,16 +4,22 @@
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
+import { POOL_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace } from '#apis/kubernetes.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
 import type { ListOptions } from '#operator/client/api.ts'
+import { isMadeByPool } from '../cluster/namespace-origin.ts'
+import type { ClusterPoolErrors } from '../errors.ts'
 import { belongsToPool } from '../model/observed.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './context.ts'
 
+/** It carries the uid of a pool that did not make it. */
+export class StrangeNamespaceError extends errorOf<ClusterPoolErrors>('StrangeNamespaceError') {}
+
 /**
- * A namespace takes everything in it along (POOL-36).
+ * A namespace takes everything in it along (POOL-36): one that only carries the label of a pool stays, and is looked at no more (POOL-59).
  * @param seen The namespace as it was seen: another one of its name stays.
- * @throws ApiError, NetworkError, Overtaken when a cluster is in it
+ * @throws ApiError, NetworkError, StaleWriteError when a cluster is in it, StrangeNamespaceError
  */
 export const deleteEmptyNamespace = async (
   context: ExecuteContext,
@@ -21,12 +27,20 @@ export const deleteEmptyNamespace = async (
 ): Promise<void> => {
   const [first] = await listClusters(context, { namespace: name })
   if (first !== undefined) throw new StaleWriteError(`cluster ${first.metadata.name} is in namespace ${name}`)
+  const found = await context.api.get(Namespace, name)
+  if (found?.metadata.uid !== uid) throw new StaleWriteError(`namespace ${name} is gone`)
+  if (!isMadeByPool(found)) {
+    context.rejections.strangeNamespaces.add(uid)
+    throw new StrangeNamespaceError(
+      `namespace ${name} carries the label ${POOL_LABELS.uid} of pool ${context.pool.metadata.name}, which did not make it: it is left alone. Take the label off`,
+    )
+  }
   await context.api.delete(Namespace, name, undefined, { uid })
 }
 
 /**
  * Without its pool a cluster would never be deleted.
- * @throws ApiError, NetworkError, Overtaken when the pool has a cluster
+ * @throws ApiError, NetworkError, StaleWriteError when the pool has a cluster
  */
 export const removePoolFinalizer = async (context: ExecuteContext): Promise<void> => {
   const { name, namespace = '', resourceVersion, finalizers = [] } = context.pool.metadata

@@ -35,5 +35,7 @@ export const conditionsFor = (
 ): readonly Condition[] | undefined => {
   const before = status?.clusterDeploymentRef
   const isNew = holder !== null && (before === undefined || !isSame(before, holder))
-  return isNew ? status?.conditions?.filter(({ type }) => type !== 'Available') : status?.conditions
+  return isNew
+    ? status?.conditions?.filter(({ type }) => type !== 'Available' && type !== 'Preflight')
+    : status?.conditions
 }

@@ -1,7 +1,6 @@
 /** The writes of a lease: POOL-2. What they mean: lease.ts. */
 
 import { buildPatchConditions } from '#apis/hive.openshift.io/model/customization-conditions.ts'
-import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import {
   ClusterDeploymentCustomization,
   type ClusterDeploymentCustomizationStatus,
@@ -23,23 +22,21 @@ import { conditionsFor, holderConditions } from './lease-conditions.ts'
 
 /**
  * Writes the finalizer, then the lease; both writes are guarded by the resourceVersion that was read. A manager that slept between
- * its own lease and its cluster may make that cluster while the lease is taken from it, which changes nothing of the customization:
- * so the cluster of the former holder is looked for once more. POOL-1. @throws ApiError, NetworkError, StaleWriteError
+ * its own lease and its cluster may make that cluster while the lease is taken from it: either it is registered before, which changes the
+ * customization and refuses this write, or never. POOL-58.
+ * @param found Conditions of the customization besides those of the lease.
+ * @throws ApiError, NetworkError
  */
 export const writeLease = async (
   context: ExecuteContext,
   customization: CustomizationState,
   cluster: NamespacedName,
+  found: readonly ConditionInput[] = [],
 ): Promise<void> => {
-  const former = findObserved(context, customization).status?.clusterDeploymentRef
-  await writeHolder(context, customization, cluster, {
+  await writeHolder(context, customization, cluster, found, {
     lastAppliedConfiguration: formatAppliedPatches(customization.patches),
+    registeredUid: null,
   })
-  if (former === undefined || isSame(former, cluster)) return
-  if ((await context.api.get(ClusterDeployment, former.name, former.namespace)) !== undefined)
-    throw new StaleWriteError(
-      `${customization.name} was leased to cluster ${former.name}, which has been made meanwhile`,
-    )
 }
 
 /**
@@ -54,19 +51,20 @@ export const repairLease = async (
   // From a backup, where versions begin anew, the patches are taken for those that were applied: otherwise every restored cluster is outdated.
   const isSame = cluster.customizationVersion === customization.version || customization.restoring
   const applied = isSame ? { lastAppliedConfiguration: formatAppliedPatches(customization.patches) } : {}
-  await writeHolder(context, customization, cluster, applied)
+  await writeHolder(context, customization, cluster, [], applied)
 }
 
 const writeHolder = async (
   context: ExecuteContext,
   customization: CustomizationState,
   cluster: NamespacedName,
-  applied: Pick<StatusChange, 'lastAppliedConfiguration'>,
+  found: readonly ConditionInput[],
+  applied: Pick<StatusChange, 'lastAppliedConfiguration' | 'registeredUid'>,
 ): Promise<void> => {
   const { name, namespace } = context.pool.metadata
   const protectedVersion = await addFinalizer(context, customization)
   await writeStatus(context, customization, protectedVersion, (generation) => ({
-    conditions: holderConditions(name, cluster, generation),
+    conditions: [...holderConditions(name, cluster, generation), ...found],
     clusterDeploymentRef: { name: cluster.name, namespace: cluster.namespace },
     clusterPoolRef: { name, namespace: namespace ?? '' },
     ...applied,
@@ -93,6 +91,7 @@ export const releaseLease = async (
     ],
     clusterDeploymentRef: null,
     clusterPoolRef: null,
+    registeredUid: null,
     ...(history.length > 0 && { history }),
   }))
   const { finalizers = [] } = released.metadata
@@ -138,11 +137,12 @@ const addFinalizer = async (context: ExecuteContext, customization: Customizatio
 
 type StatusChange = Omit<
   ClusterDeploymentCustomizationStatus,
-  'conditions' | 'clusterDeploymentRef' | 'clusterPoolRef' | 'lastAppliedConfiguration'
+  'conditions' | 'clusterDeploymentRef' | 'clusterPoolRef' | 'registeredUid' | 'lastAppliedConfiguration'
 > & {
   readonly conditions: readonly ConditionInput[]
   readonly clusterDeploymentRef: NamespacedName | null
   readonly clusterPoolRef: NamespacedName | null
+  readonly registeredUid?: null
   readonly lastAppliedConfiguration?: string | null
 }
 

@@ -14,6 +14,8 @@ export interface Rejections {
   readonly ofCreations: Map<string, CreationFailure>
   /** Of a pool without inventory. */
   ofPool: PoolRejection | undefined
+  /** The uids of namespaces that carry the pool's label, and that it did not make: POOL-59. */
+  readonly strangeNamespaces: Set<string>
 }
 
 /** The pause after the first refusal, in milliseconds; it doubles with each further one. */

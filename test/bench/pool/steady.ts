@@ -35,7 +35,12 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
         api: nobody,
         indexes,
         writeCache: new WriteCache(),
-        rejections: { ofCustomizations: new Map(), ofCreations: new Map(), ofPool: undefined },
+        rejections: {
+          ofCustomizations: new Map(),
+          ofCreations: new Map(),
+          ofPool: undefined,
+          strangeNamespaces: new Set<string>(),
+        },
         unfinishedClusters: new Map(),
         absentClaims: new Map(),
         now: NOW,

@@ -255,3 +255,15 @@ test.each([
   const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, spec }
   await cluster.rest('POST', path, { ...object, status: { ...status, conditions: [probed] } })
 })
+
+test('POOL-54: an inventory that is a list, as Hive’s pools have it, is refused, and the message says where', async () => {
+  const inventory = [{ kind: 'ClusterDeploymentCustomization', name: 'foo' }]
+  const path = `${pathOf(ClusterPool, { namespace })}?dryRun=All`
+  const object = { apiVersion: apiVersionOf(ClusterPool), kind: ClusterPool.kind, metadata: { name: 'listed' } }
+  const listed = { ...object, spec: { ...POOL, inventory } }
+  await expect(cluster.rest('POST', path, listed)).rejects.toThrow(/spec\.inventory in body must be of type object/)
+  const strict = `${path}&fieldValidation=Strict`
+  await expect(cluster.rest('POST', strict, listed)).rejects.toThrow(/unknown field \\"spec\.inventory\[0\]\.kind\\"/)
+  const changed = { ClusterDeploymentCustomizations: [{ name: 'foo' }] }
+  await cluster.rest('POST', path, { ...object, spec: { ...POOL, inventory: changed } })
+})

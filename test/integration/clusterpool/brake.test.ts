@@ -1,8 +1,9 @@
-/** POOL-53: many claims vanish without having given their clusters back, as after a namespace was restored without them. */
+/** POOL-53, POOL-60: many claims vanish without having given their clusters back, as after a namespace was restored without them. */
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
+import { planOf } from '#cmd/pool/plan.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
@@ -30,7 +31,7 @@ test('clusters whose claims are gone are held and listed when they are many, and
     await the.api.patch(ClusterClaim, { name, namespace: the.namespace, type: 'merge', body })
   }
 
-  await the.start({ clock: hurriedClock() })
+  const second = await the.start({ clock: hurriedClock() })
   const names = (await the.clusters('claimed')).map(({ metadata }) => metadata.name)
   const message = await eventually(async () => {
     const held = findCondition((await the.get.pool('claimed')).status?.conditions, 'DeletionsHeld')
@@ -43,6 +44,20 @@ test('clusters whose claims are gone are held and listed when they are many, and
     undefined,
     undefined,
   ])
+
+  // POOL-60: neither another manager nor fewer of them let go of what is held; `muster pool plan` says so.
+  await second.stop()
+  await the.start({ clock: hurriedClock() })
+  const kubeconfig = the.plane.kubeconfig
+  const plan = await planOf({
+    name: 'claimed',
+    namespace: the.namespace,
+    output: 'text',
+    kubeconfig,
+    context: undefined,
+  })
+  expect(plan).toMatch(/Wait +deletions/)
+  expect(plan).not.toContain('DeleteCluster')
 
   const [release] = /[0-9a-f]{12}$/.exec(message) ?? []
   const metadata = { annotations: { [RELEASE_DELETIONS_ANNOTATION]: release ?? '' } }

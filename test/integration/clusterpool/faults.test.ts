@@ -7,7 +7,8 @@ import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { LEASE_FINALIZER, POOL_FINALIZER, POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { Namespace, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from '#controllers/clusterpool/decide/admin-bindings.ts'
-import { type Clock, systemClock } from '#operator/index.ts'
+import { createApi } from '#operator/client/api.ts'
+import { type Clock, loadTransport, systemClock } from '#operator/index.ts'
 import type { RequestProxy } from '#test/harness/request-proxy.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, type PoolWorld, poolWorld } from './world.ts'
@@ -244,3 +245,22 @@ const namespacesOf = async (the: PoolWorld, pool: string): Promise<readonly Name
   const { uid } = (await the.get.pool(pool)).metadata
   return Array.fromAsync(the.api.list(Namespace, { labelSelector: `${POOL_LABELS.uid}=${uid}` }))
 }
+
+test('POOL-59: a namespace that a person labelled with the pool’s uid is left alone, and keeps no pool', async () => {
+  await using the = await poolWorld()
+  const manager = await the.start({ clock: hurriedClock() })
+  const pool = await the.pool('labelled', { size: 1 })
+  await eventually(async () => expect(await the.clusters('labelled')).toHaveLength(1))
+  const [own] = await the.clusters('labelled')
+  const name = `${the.namespace}-strange`
+  const labels = { [POOL_LABELS.uid]: pool.metadata.uid, [POOL_LABELS.name]: 'labelled' }
+  const other = await loadTransport({ kubeconfig: the.plane.kubeconfig, userAgent: 'kubectl/v1' })
+  await createApi(other).create(Namespace, { metadata: { name, labels } })
+  await other.close()
+  // Its own namespaces go when their clusters have gone, and it goes itself.
+  await the.api.delete(ClusterPool, 'labelled', the.namespace)
+  await eventually(async () => expect(await the.api.get(ClusterPool, 'labelled', the.namespace)).toBeUndefined())
+  expect((await the.api.get(Namespace, own?.metadata.namespace ?? ''))?.metadata.deletionTimestamp).toBeDefined()
+  expect((await the.api.get(Namespace, name))?.metadata.deletionTimestamp).toBeUndefined()
+  expect(manager.lines.some((line) => line.includes(`namespace ${name} carries the label`))).toBe(true)
+})

@@ -11,7 +11,7 @@ import {
 import { ClusterPool, type ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { clusterClaim } from '#controllers/clusterclaim/index.ts'
 import { clusterDeploymentCustomization } from '#controllers/clusterdeploymentcustomization/index.ts'
-import { clusterPool } from '#controllers/clusterpool/index.ts'
+import { type ClusterPoolDeps, clusterPool } from '#controllers/clusterpool/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { AnyController } from '#operator/controller.ts'
 import { type Clock, type DeepPartial, type KubeObject, loadTransport, operator, systemClock } from '#operator/index.ts'
@@ -40,6 +40,7 @@ export interface PoolWorld extends AsyncDisposable {
     /** A proxy's, between them and the API server. */
     readonly server?: string
     readonly log?: boolean
+    readonly preflight?: ClusterPoolDeps['preflight']
   }): Promise<RunningManager>
   /** Creates a pool on a cloud where clusters can sleep; `inventory` are names. */
   pool(name: string, spec?: PoolSays): Promise<ClusterPool>
@@ -59,6 +60,7 @@ export interface PoolWorld extends AsyncDisposable {
 export interface PoolSays extends Partial<Omit<ClusterPoolSpec, 'inventory'>> {
   readonly inventory?: readonly string[]
   readonly attempts?: number
+  readonly preflight?: boolean
 }
 
 /** Long enough for a busy machine, and shorter than a test may take, so that what was waited for is told. */
@@ -116,7 +118,10 @@ export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
         return { ready: manager.ready, stop }
       }
       const managers = [
-        await run(accounts.pools, [clusterPool({ clock, registry }), clusterDeploymentCustomization()]),
+        await run(accounts.pools, [
+          clusterPool({ clock, registry, ...(options.preflight && { preflight: options.preflight }) }),
+          clusterDeploymentCustomization(),
+        ]),
         await run(accounts.claims, [clusterClaim()]),
       ]
       const started = {
@@ -131,7 +136,7 @@ export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
       await Promise.all(managers.map(({ ready }) => ready))
       return started
     },
-    pool: (name, { inventory, attempts, ...spec } = {}) =>
+    pool: (name, { inventory, attempts, preflight, ...spec } = {}) =>
       api.create(ClusterPool, {
         metadata: { name, namespace },
         spec: {
@@ -143,6 +148,7 @@ export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
             inventory: {
               ClusterDeploymentCustomizations: inventory.map((entry) => ({ name: entry })),
               ...(attempts !== undefined && { attempts }),
+              ...(preflight !== undefined && { preflight }),
             },
           }),
           ...spec,

@@ -66,6 +66,7 @@ export class World {
   /** Clusters that were ever made. */
   readonly #made = new Set<string>()
   readonly #earlyLosses: string[] = []
+  readonly #doubleLeases: string[] = []
   #minute = 60
   #version = 1
   #suffix = 0
@@ -164,15 +165,23 @@ export class World {
   advance(by = 10): boolean {
     const before = this.#version
     this.#minute += by
+    // What goes takes its time: clusters are registered while others are still there.
+    for (const cluster of this.clusters.values()) this.#register(cluster)
+    this.#doubleLeases.push(...this.#currentDoubleLeases())
     for (const cluster of this.clusters.values()) this.#live(cluster)
     return this.#version !== before
+  }
+
+  /** Customizations that more than one registered cluster has, or had when time passed. */
+  doubleLeases(): readonly string[] {
+    return [...this.#doubleLeases, ...this.#currentDoubleLeases()]
   }
 
   /**
    * Customizations that more than one registered cluster has; one that only its lease still holds is as good as gone, and one that is
    * not registered exists on paper only.
    */
-  doubleLeases(): readonly string[] {
+  #currentDoubleLeases(): readonly string[] {
     const used = [...this.clusters.values()]
       .filter(
         ({ metadata }) =>
@@ -188,6 +197,18 @@ export class World {
     return this.#earlyLosses
   }
 
+  /** As the bridge does it. */
+  #register(cluster: ClusterDeployment): void {
+    const { deletionTimestamp, uid } = cluster.metadata
+    if (deletionTimestamp !== undefined || this.#registered.has(uid) || !this.#isLeasedTo(cluster)) return
+    this.#registered.add(uid)
+    const customization = this.customizations.get(
+      cluster.spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? '',
+    )
+    if (customization !== undefined)
+      this.#put(this.customizations, { ...customization, status: { ...customization.status, registeredUid: uid } })
+  }
+
   #live(cluster: ClusterDeployment): void {
     const next = this.#lived(cluster)
     if (!isDeepStrictEqual(next, cluster)) this.#put(this.clusters, next)
@@ -200,10 +221,7 @@ export class World {
       return { ...cluster, metadata: { ...metadata, finalizers } }
     }
     if (status?.conditions?.some(({ type, status }) => type === 'ProvisionStopped' && status === 'True')) return cluster
-    if (!this.#registered.has(metadata.uid)) {
-      if (!this.#isLeasedTo(cluster)) return cluster
-      this.#registered.add(metadata.uid)
-    }
+    if (!this.#registered.has(metadata.uid)) return cluster
     const isCursed = this.#cursed.has(spec.clusterPoolRef?.clusterDeploymentCustomization?.name ?? '')
     if (!spec.installed && isCursed) return { ...cluster, status: aCluster('any', { state: 'broken' }).status ?? {} }
     return { ...cluster, spec: { ...spec, installed: true }, status: { ...status, powerState: spec.powerState } }
@@ -218,13 +236,7 @@ export class World {
       }
       case 'CreateCluster': {
         const { cluster, customization, lease } = action
-        if (customization !== undefined && lease === 'take') {
-          const former = this.customizations.get(customization.name)?.status?.clusterDeploymentRef
-          yield* this.#lease(customization, cluster, poolName)
-          yield
-          if (former !== undefined && former.name !== cluster.name && this.clusters.has(former.name))
-            throw new Conflict()
-        }
+        if (customization !== undefined && lease === 'take') yield* this.#lease(customization, cluster, poolName)
         yield
         if (this.clusters.has(cluster.name)) return
         if (customization !== undefined && this.denied.has(customization.name)) {
@@ -325,7 +337,7 @@ export class World {
     if (pool === undefined) throw new Conflict()
     const { metadata, ...manifest } = deploymentManifest(pool, creation)
     const server = {
-      uid: `uid-${metadata.name}`,
+      uid: `uid-${metadata.name}-${this.#version}`,
       creationTimestamp: minutes(this.#minute).toISOString(),
       resourceVersion: '',
     }

@@ -1,0 +1,71 @@
+/** The brake of a pool: which deletions wait for a person, and what the process that comes next must know of it. POOL-53. */
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterPool, type ClusterPoolSpec, DELETION_BRAKE } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
+import { formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
+import { isTrue } from '#operator/model/conditions.ts'
+import { type BrakeLimits, DeletionBrake } from '#operator/model/deletion-brake.ts'
+import type { HeldDeletions, InferredClusterDeletion, Observed } from '../model/observed.ts'
+import type { Plan } from '../model/plan.ts'
+
+export type ClusterBrake = DeletionBrake<InferredClusterDeletion>
+
+/** Counts on from what the pool's status says: a process that starts anew lets through no more, and releases nothing. */
+export const createBrake = ({ status }: ClusterPool, now: Date): ClusterBrake => {
+  const brake: ClusterBrake = new DeletionBrake()
+  brake.recall(parseBrakeRecord(status?.recentDeletions, now.getTime()), areDeletionsHeld(status))
+  return brake
+}
+
+/** What is too much to be deleted at once without a person; undefined when nothing is. */
+export const applyBrake = (
+  { pool, clusters }: Observed,
+  deletions: readonly InferredClusterDeletion[],
+  brake: ClusterBrake,
+  now: Date,
+): HeldDeletions | undefined => {
+  const { verdict } = brake.decide({
+    deletions,
+    total: clusters.length,
+    released: pool.metadata.annotations?.[RELEASE_DELETIONS_ANNOTATION],
+    now: now.getTime(),
+    limits: brakeLimits(pool.spec),
+  })
+  return verdict.verdict === 'Held' ? verdict : undefined
+}
+
+const brakeLimits = ({ deletionBrake }: Pick<ClusterPoolSpec, 'deletionBrake'>): BrakeLimits => ({
+  ...DELETION_BRAKE,
+  ...deletionBrake,
+})
+
+/** Those of the plan's deletions that no person asked for. */
+export const plannedDeletions = (
+  { actions }: Plan,
+  inferred: readonly InferredClusterDeletion[],
+): readonly InferredClusterDeletion[] => {
+  const going = new Set(actions.flatMap((one) => (one.action === 'DeleteCluster' ? [one.cluster.uid] : [])))
+  return inferred.filter(({ key }) => going.has(key))
+}
+
+/** The count with what is about to be deleted, as `status.recentDeletions` has it; undefined when none of it counts. */
+export const recordDeletions = (
+  brake: ClusterBrake,
+  planned: readonly InferredClusterDeletion[],
+  now: Date,
+): string | undefined => formatBrakeRecord(brake.recent(planned, now.getTime())) || undefined
+
+const areDeletionsHeld = (status: ClusterPool['status']): boolean => isTrue(status?.conditions, 'DeletionsHeld')
+
+/**
+ * Since when claims are gone, as far as it is known to a process that has just begun (CLAIM-7): where deletions are held they were gone long
+ * enough before. Otherwise nothing would be there to hold, and what was held would be free.
+ * @param clusters of the pool
+ */
+export const knownAbsentClaims = (
+  { status }: ClusterPool,
+  clusters: readonly ClusterDeployment[],
+): Map<string, number> => {
+  const claims = clusters.flatMap(({ spec }) => spec.clusterPoolRef?.claimName ?? [])
+  return new Map(areDeletionsHeld(status) ? claims.map((claim) => [claim, 0]) : [])
+}
