@@ -77,7 +77,7 @@ export const kubernetesTransport = ({
 
   const findIn = async (
     resource: Resource,
-    match: SoughtMatch,
+    match: ObjectMatch,
     signal: AbortSignal,
   ): Promise<readonly JsonObject[]> => {
     const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
@@ -131,10 +131,10 @@ const requireNamespace = (target: Target, { scope, kind }: Resource, namespace: 
     )
 }
 
-type SoughtMatch = Exclude<Lookup['match'], { readonly kind: 'self' }>
+type ObjectMatch = Exclude<Lookup['match'], { readonly kind: 'self' }>
 
 /** The server answers about this object, and not that it knows no such path. Kubernetes: NotFound names what is not found. */
-const isObjectAbsent = (error: ApiError, match: SoughtMatch): boolean =>
+const isObjectAbsent = (error: ApiError, match: ObjectMatch): boolean =>
   match.kind === 'name' && error.details.name === match.name
 
 const collect = async (objects: AsyncIterable<KubeObject>): Promise<readonly JsonObject[]> => {

@@ -21,7 +21,7 @@ export const createStatementNames = (): StatementNames => {
   const names = new Map<string, string>()
   const uses = new Map<string, number>()
   const current = new Set<string>()
-  let given = 0
+  let namesMade = 0
   const evictOldest = () => {
     const [oldest] = names
     if (oldest === undefined || names.size < MAX_NAMES) return
@@ -30,7 +30,7 @@ export const createStatementNames = (): StatementNames => {
   }
   return {
     get evictions() {
-      return given - current.size
+      return namesMade - current.size
     },
     isCurrent: (name) => current.has(name),
     nameOf: (text) => {
@@ -48,8 +48,8 @@ export const createStatementNames = (): StatementNames => {
       }
       uses.delete(text)
       evictOldest()
-      const name = `muster_${given}`
-      given += 1
+      const name = `muster_${namesMade}`
+      namesMade += 1
       names.set(text, name)
       current.add(name)
       return name

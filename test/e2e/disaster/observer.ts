@@ -96,13 +96,13 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     }
   }
   let looking = look()
-  const lookAgain = (): Promise<void> => {
+  const observeOnce = (): Promise<void> => {
     looking = looking.then(look)
     return looking
   }
   const following = (async () => {
     while (!ending.signal.aborted) {
-      await lookAgain()
+      await observeOnce()
       await delay(POLL_INTERVAL_MS)
     }
   })()
@@ -110,7 +110,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
   return {
     violations: () => [...violations],
     sight: () => sight,
-    look: lookAgain,
+    look: observeOnce,
     keepPrograms: () => {
       sight = { ...sight, kept: sight.programs }
     },

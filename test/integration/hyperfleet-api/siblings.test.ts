@@ -21,7 +21,7 @@ describe.skipIf(findPostgres() === undefined)(
       let late: ReturnType<typeof create> | undefined
       let deleted: ReturnType<typeof create> | undefined
       const isUndone = database.kysely.transaction().execute(async (other) => {
-        // Of the same name: whoever creates the next one has its parent, and waits whether this one will be.
+        // Of the same name: the next create has the parent, and waits whether this one will be.
         await sql`insert into resources (id, kind, name, href, owner_id, owner_kind, generation, created_time, updated_time,
             created_by, updated_by, tenancy, document)
           select 'other', kind, 'late', href, owner_id, owner_kind, generation, created_time, updated_time,
