@@ -10,7 +10,7 @@ import {
   kubeadmConfig,
   SETUP,
   VERSION_FILE,
-  WAIT,
+  WAITS,
 } from './plan.ts'
 import { type Reach, reachedAt } from './reach.ts'
 
@@ -36,8 +36,10 @@ export const formCluster = async (
     say('  A worker joins it …')
     await worker.run(joining(await first.run(JOIN_COMMAND)))
   }
-  say(`  ${WAIT.title} …`)
-  await first.run(WAIT)
+  for (const step of WAITS) {
+    say(`  ${step.title} …`)
+    await first.run(step)
+  }
   const admin = load(await first.run({ title: 'Reading the kubeconfig', command: ['cat', ADMIN_CONFIG] }))
   return reachedAt(admin as KubeconfigFile, host, port)
 }

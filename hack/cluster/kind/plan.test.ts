@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BOOTED, JOIN_COMMAND, joining, KEEP_SETTINGS, kubeadmConfig, SETUP, WAIT } from './plan.ts'
+import { BOOTED, JOIN_COMMAND, joining, KEEP_SETTINGS, kubeadmConfig, SETUP, WAITS } from './plan.ts'
 
 test("kubeadm's configuration", () => {
   expect(kubeadmConfig('docker.example', 'v1.36.1')).toMatchInlineSnapshot(`
@@ -64,7 +64,7 @@ test('the certificate is good for the host once, whatever the host', () => {
 })
 
 test('the way from a booted node to a cluster that can be used', () => {
-  expect([BOOTED, ...[KEEP_SETTINGS, ...SETUP, WAIT].map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
+  expect([BOOTED, ...[KEEP_SETTINGS, ...SETUP, ...WAITS].map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
     [
       "systemctl is-active containerd && test -S /run/containerd/containerd.sock",
       "sh -ec echo 1 > /run/vm-overcommit_memory; mount --bind /run/vm-overcommit_memory /proc/sys/vm/overcommit_memory; echo 0 > /run/vm-panic_on_oom; mount --bind /run/vm-panic_on_oom /proc/sys/vm/panic_on_oom; echo 10 > /run/kernel-panic; mount --bind /run/kernel-panic /proc/sys/kernel/panic; echo 1 > /run/kernel-panic_on_oops; mount --bind /run/kernel-panic_on_oops /proc/sys/kernel/panic_on_oops; echo 1000000 > /run/kernel-keys-root_maxkeys; mount --bind /run/kernel-keys-root_maxkeys /proc/sys/kernel/keys/root_maxkeys; echo 25000000 > /run/kernel-keys-root_maxbytes; mount --bind /run/kernel-keys-root_maxbytes /proc/sys/kernel/keys/root_maxbytes",
@@ -72,6 +72,7 @@ test('the way from a booted node to a cluster that can be used', () => {
       "sh -c sed 's#{{ *.PodSubnet *}}#10.244.0.0/16#' /kind/manifests/default-cni.yaml | kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f -",
       "kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f /kind/manifests/default-storage.yaml",
       "kubectl --kubeconfig=/etc/kubernetes/admin.conf wait --for=condition=Ready node --all --timeout=180s",
+      "kubectl --kubeconfig=/etc/kubernetes/admin.conf wait --for=create serviceaccount/default --timeout=180s",
     ]
   `)
 })

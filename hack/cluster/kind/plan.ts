@@ -128,7 +128,14 @@ export const joining = (printed: string): Step => ({
   command: [...printed.trim().split(/\s+/), `--cri-socket=${CRI_SOCKET}`, '--skip-phases=preflight'],
 })
 
-export const WAIT: Step = {
-  title: 'Waiting for the nodes',
-  command: ['kubectl', admin, 'wait', '--for=condition=Ready', 'node', '--all', '--timeout=180s'],
-}
+/** When the cluster can be used. The controller manager makes the account a while after the nodes are ready; pods are refused before. */
+export const WAITS: readonly Step[] = [
+  {
+    title: 'Waiting for the nodes',
+    command: ['kubectl', admin, 'wait', '--for=condition=Ready', 'node', '--all', '--timeout=180s'],
+  },
+  {
+    title: 'Waiting for the ServiceAccount of pods',
+    command: ['kubectl', admin, 'wait', '--for=create', 'serviceaccount/default', '--timeout=180s'],
+  },
+]
