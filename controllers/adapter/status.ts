@@ -28,6 +28,8 @@ export interface StatusInput {
   readonly unwatchedKinds: ReadonlyMap<string, string>
   /** Deletions that no person asked for, and what releases them; undefined when there are none. */
   readonly held: string | undefined
+  /** What the brake let through within its window, as text; '' when nothing. */
+  readonly recentDeletions: string
   readonly inFlight: number
   readonly summary: StatsSummary
   /** The newest first. */
@@ -79,7 +81,7 @@ export const buildStatus = (
   before: readonly Condition[] | undefined,
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
-  const { generation, inFlight, summary, lastRuns } = input
+  const { generation, recentDeletions, inFlight, summary, lastRuns } = input
   const conditions = [
     ...kstatusConditions({ ...decideState(input), observedGeneration: generation }),
     heldCondition(input),
@@ -89,6 +91,7 @@ export const buildStatus = (
     conditions: withConditions(before, conditions, now) as AdapterTaskStatus['conditions'] & {},
     ...summary,
     inFlight,
+    recentDeletions: recentDeletions || null,
     lastError: summary.lastError ?? null,
     lastRuns: lastRuns.map(toLastRun),
   }

@@ -5,7 +5,9 @@ import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { ObjectDeletedError } from '#operator/engine/object-scope.ts'
+import { formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
 import { monotonic } from '#operator/model/clock.ts'
+import { isTrue } from '#operator/model/conditions.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { selectorOf } from '#operator/model/selector.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
@@ -75,6 +77,13 @@ class TaskDaemon {
       released: () => context.object.metadata.annotations?.[RELEASE_ANNOTATION],
       now: () => monotonic(context.clock),
       onChange: (held) => this.#recordHeld(held),
+      record: () => this.#recordDeletions(),
+      before: {
+        recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, context.clock.now().getTime()).map(
+          (at) => at - this.#wallClockOffset,
+        ),
+        isHolding: isTrue(context.status?.conditions ?? undefined, 'DeletionsHeld'),
+      },
     })
   }
 
@@ -231,6 +240,18 @@ class TaskDaemon {
     this.#statusChanged.wake()
   }
 
+  /** The next process counts on from the status: RUNTIME-71. @throws Error */
+  async #recordDeletions(): Promise<void> {
+    if (!(await this.#statusWriter.write()))
+      throw new Error('the status, where deletions are counted, could not be written; nothing is deleted before that')
+  }
+
+  /** Milliseconds since 1970 at the beginning of the monotonic clock. */
+  get #wallClockOffset(): number {
+    const { clock } = this.#context
+    return clock.now().getTime() - monotonic(clock)
+  }
+
   #recordDeadLetter(letter: DeadLetter): void {
     const { log, events, spec } = this.#context
     log.warn('adapter: a message is not an event, it is kept as a dead letter', { ...letter })
@@ -260,6 +281,7 @@ class TaskDaemon {
       sourceProblem: worker?.sourceProblem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
       held: this.#gone.held && describeHeld(this.#gone.held),
+      recentDeletions: formatBrakeRecord(this.#gone.recent.map((at) => at + this.#wallClockOffset)),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#stats.summary(this.#context.clock.now().getTime()),
       lastRuns: this.#deps.history.list(this.#taskKey, STATUS_RUN_COUNT),

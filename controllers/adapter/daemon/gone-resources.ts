@@ -1,7 +1,8 @@
 /**
  * Whether the objects of a resource that the HyperFleet API does not have any more may go. A deletion that the API ordered
  * (`deleted_time`, and then the record is gone) is declared. Any other disappearance is *inferred* from an answer, and an API that was
- * restored from yesterday, or has lost its database, gives that answer for many at once: these are held. ADAPTER-75, ADAPTER-76.
+ * restored from yesterday, or has lost its database, gives that answer for many at once: these are held. The count outlives the
+ * process. ADAPTER-75, ADAPTER-76, RUNTIME-71.
  */
 import { type BrakeVerdict, DeletionBrake, type InferredDeletion } from '#operator/model/deletion-brake.ts'
 import type { GoneResource } from '../run/run-context.ts'
@@ -18,6 +19,10 @@ export interface GoneResourcesOptions {
   readonly now: () => number
   /** Others are held than before, or none are any more. */
   readonly onChange: (held: HeldResources | undefined) => void
+  /** Writes down what the brake has let through, before it is deleted. @throws Error when that fails */
+  readonly record: () => Promise<void>
+  /** What the process before this one let through, by the clock of `now`, and whether it held any. */
+  readonly before?: { readonly recent: readonly number[]; readonly isHolding: boolean }
 }
 
 /** Of one task; it lives as long as the manager leads for it, so that a change of the task frees nothing. */
@@ -38,11 +43,18 @@ export class GoneResources {
 
   constructor(options: GoneResourcesOptions) {
     this.#options = options
+    const { before } = options
+    if (before !== undefined) this.#brake.recall(before.recent, before.isHolding)
   }
 
   /** Undefined when nothing is held. */
   get held(): HeldResources | undefined {
     return this.#held
+  }
+
+  /** When the brake let something through that still counts, by the clock of `now`. */
+  get recent(): readonly number[] {
+    return this.#brake.recent([], this.#options.now())
   }
 
   /** @param revision uid of the inventory */
@@ -80,7 +92,7 @@ export class GoneResources {
     this.#begun.delete(id)
   }
 
-  #mayDelete(deletion: InferredDeletion): boolean {
+  async #mayDelete(deletion: InferredDeletion): Promise<boolean> {
     const { key } = deletion
     if (this.#isDecided(key)) return true
     const isNew = !this.#inferred.has(key)
@@ -91,6 +103,12 @@ export class GoneResources {
     this.#brake.deleted(deletion, this.#options.now())
     this.#inferred.delete(key)
     this.#begun.add(key)
+    try {
+      await this.#options.record()
+    } catch (error) {
+      this.#begun.delete(key)
+      throw error
+    }
     return true
   }
 

@@ -16,6 +16,8 @@ export class StatusWriter {
   readonly #context: DaemonContext<AdapterTask>
   readonly #input: () => StatusInput
   #written: DeepPartial<AdapterTaskStatus> | undefined
+  /** One write after the other: each is compared with what the one before wrote. */
+  #last: Promise<boolean> = Promise.resolve(true)
 
   constructor(context: DaemonContext<AdapterTask>, input: () => StatusInput) {
     this.#context = context
@@ -39,7 +41,12 @@ export class StatusWriter {
   }
 
   /** @returns whether the status is as it should be */
-  async write(): Promise<boolean> {
+  write(): Promise<boolean> {
+    this.#last = this.#last.then(() => this.#writeOnce())
+    return this.#last
+  }
+
+  async #writeOnce(): Promise<boolean> {
     const { status, clock, patch, log } = this.#context
     const before = (this.#written ?? status)?.conditions ?? undefined
     const next = buildStatus(this.#input(), before, clock.now())

@@ -27,7 +27,7 @@ export const leaveResource = async (absence: Absence, state: RunState, context: 
   if (absence === 'gone') context.released?.delete(state.event.data.id)
   if (!inventory.isRecorded) return { remaining: [], isDone: !isAwaited || (await releaseOnce(state, context)) }
   if (policy === 'Keep') return { remaining: [], isDone: absence === 'gone' || (await releaseOnce(state, context)) }
-  if (absence === 'gone' && context.gone?.mayDelete() === false) {
+  if (absence === 'gone' && (await context.gone?.mayDelete()) === false) {
     state.skipReason = 'the resource is gone and was never said to be deleted, as many others: what was applied is held'
     return { remaining: [], isDone: true }
   }

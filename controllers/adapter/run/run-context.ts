@@ -10,8 +10,8 @@ import type { ReportDedup } from './report-dedup.ts'
 export interface GoneResource {
   /** The API has it. @param isDeleting it says that the resource is to be deleted */
   observe(isDeleting: boolean): void
-  /** The API does not have it: may what was applied for it go? */
-  mayDelete(): boolean
+  /** The API does not have it: may what was applied for it go? @throws Error when that can't be written down */
+  mayDelete(): Promise<boolean>
 }
 
 /** What a run works with. */

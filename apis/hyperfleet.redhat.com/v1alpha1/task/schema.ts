@@ -201,6 +201,13 @@ export const adapterTaskStatus = () =>
       deleting: count({ description: 'Resources that are being deleted and still have something left.' }),
       stuck: count({ description: 'Resources whose deletion waits for longer than five minutes.' }),
       deadLetters: count({ description: 'Messages that were no event of ours.' }),
+      recentDeletions: Type.Optional(
+        Type.String({
+          description:
+            'For how many resources objects were deleted of late though the HyperFleet API never said that these are to be deleted, by the minute: the count of the brake, for the process that comes next.',
+          maxLength: 1_024,
+        }),
+      ),
       lastRuns: Type.Optional(lastRuns()),
       lastError: Type.Optional(
         Type.String({ description: 'What the last run that failed said; absent once none fails.' }),
