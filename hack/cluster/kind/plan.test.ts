@@ -64,7 +64,10 @@ test('the certificate is good for the host once, whatever the host', () => {
 })
 
 test('the way from a booted node to a cluster that can be used', () => {
-  expect([BOOTED, ...[KEEP_SETTINGS, ...SETUP, ...WAITS].map(({ command }) => command.join(' '))]).toMatchInlineSnapshot(`
+  expect([
+    BOOTED,
+    ...[KEEP_SETTINGS, ...SETUP, ...WAITS].map(({ command }) => command.join(' ')),
+  ]).toMatchInlineSnapshot(`
     [
       "systemctl is-active containerd && test -S /run/containerd/containerd.sock",
       "sh -ec echo 1 > /run/vm-overcommit_memory; mount --bind /run/vm-overcommit_memory /proc/sys/vm/overcommit_memory; echo 0 > /run/vm-panic_on_oom; mount --bind /run/vm-panic_on_oom /proc/sys/vm/panic_on_oom; echo 10 > /run/kernel-panic; mount --bind /run/kernel-panic /proc/sys/kernel/panic; echo 1 > /run/kernel-panic_on_oops; mount --bind /run/kernel-panic_on_oops /proc/sys/kernel/panic_on_oops; echo 1000000 > /run/kernel-keys-root_maxkeys; mount --bind /run/kernel-keys-root_maxkeys /proc/sys/kernel/keys/root_maxkeys; echo 25000000 > /run/kernel-keys-root_maxbytes; mount --bind /run/kernel-keys-root_maxbytes /proc/sys/kernel/keys/root_maxbytes",

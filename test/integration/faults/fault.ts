@@ -1,7 +1,6 @@
 /** A fault of what is around Muster, as a row of the matrix: docs/faults.md. */
 import { expect } from 'vitest'
-import type { ControllerName } from '#cmd/manager/controllers.ts'
-import { type FaultWorld, PATIENCE, type Row, STEADY, untilAsDeclared } from './world.ts'
+import { type ControllerName, type FaultWorld, PATIENCE, type Row, STEADY, untilAsDeclared } from './world.ts'
 
 /**
  * What a controller does while a fault lasts: it works as ever, it need not (and nothing is said of it), or it can't and says why, in the

@@ -1,11 +1,12 @@
 /** Each fault of docs/faults.md over every controller, on one control plane. */
-import { afterAll, beforeAll, onTestFailed, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest'
+import { CONTROLLERS } from '#cmd/manager/controllers.ts'
 import { crdsUpgraded } from './crd-upgrade.ts'
 import { type Fault, holdUnder } from './fault.ts'
 import { refusingWebhook, silentWebhook } from './foreign-webhook.ts'
 import { quotaExceeded } from './quota.ts'
 import { stuckNamespace } from './stuck-namespace.ts'
-import { type FaultWorld, faultWorld, STEADY, untilAsDeclared } from './world.ts'
+import { type FaultWorld, faultWorld, PROCESSES, STEADY, untilAsDeclared } from './world.ts'
 
 let world: FaultWorld
 
@@ -24,6 +25,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]()
+})
+
+test('every controller is in the matrix', () => {
+  expect(Object.keys(PROCESSES).toSorted()).toEqual(CONTROLLERS.toSorted())
 })
 
 test('without a fault all is as declared', { timeout: 400_000 }, async () => {

@@ -4,7 +4,6 @@
  */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
-import type { ControllerName } from '#cmd/manager/controllers.ts'
 import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type ManagerName, type Manifest, type Suite, startSuite } from '#test/harness/suite.ts'
@@ -24,7 +23,9 @@ export const PROCESSES = {
   clusterdeployment: 'clusters',
   clusterdevice: 'devices',
   fleet: 'fleet',
-} as const satisfies Readonly<Record<ControllerName, ManagerName>>
+} as const satisfies Readonly<Record<string, ManagerName>>
+
+export type ControllerName = keyof typeof PROCESSES
 
 export type Row<Entry> = Readonly<Record<ControllerName, Entry>>
 
