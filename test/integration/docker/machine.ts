@@ -34,7 +34,9 @@ const rules = async (command: string): Promise<string> =>
 
 /** Control groups but those of other engines' containers and of limits of memory, which other tests may run meanwhile. */
 const controlGroups = (): readonly string[] =>
-  globSync('/sys/fs/cgroup/{*,*/*,*/*/*}/').filter((folder) => !/muster-docker-|muster-memory-|libpod|user\.slice/.test(folder))
+  globSync('/sys/fs/cgroup/{*,*/*,*/*/*}/').filter(
+    (folder) => !/muster-docker-|muster-memory-|libpod|user\.slice/.test(folder),
+  )
 
 /** Mount points but those of Podman's containers, which other tests may run meanwhile. */
 const mountPoints = (): readonly string[] =>
