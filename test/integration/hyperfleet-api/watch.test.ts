@@ -156,6 +156,8 @@ onBothDatabases((fresh) => {
       received += chunk
       if (received.includes('event: end')) break
     }
+    // A message that was cut in its middle is none: after ten seconds the server waits for a slow reader no longer.
+    received = received.slice(0, received.lastIndexOf('\n\n') + 2)
     const generations = [...received.matchAll(/"generation":(\d+)/g)].map(([, generation]) => Number(generation))
     const last = [...received.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1]
     const resumed = await openWatch(api, '/clusters?watch=true&fields=generation', { 'last-event-id': String(last) })
