@@ -24,7 +24,7 @@ export const statusActions = (observed: Observed, found: StatusInput, now: Date)
   const { generation } = pool.metadata
   // What only a later release writes stays: while an upgrade goes on, this one may lead beside it.
   const { inventorySummary: _, inventory: __, recentDeletions, ...others } = pool.status ?? {}
-  const isCounting = parseBrakeRecord(recentDeletions, now.getTime()).length > 0
+  const isCounting = parseBrakeRecord(recentDeletions, { now: now.getTime(), epoch: 0 }).length > 0
   const status: ClusterPoolStatus = {
     ...others,
     ...(isCounting && { recentDeletions }),

@@ -5,7 +5,7 @@ import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { ObjectDeletedError } from '#operator/engine/object-scope.ts'
-import { formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
+import { formatBrakeRecord, monotonicTimes, parseBrakeRecord } from '#operator/model/brake-record.ts'
 import { monotonic } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
@@ -79,9 +79,7 @@ class TaskDaemon {
       onChange: (held) => this.#recordHeld(held),
       record: () => this.#recordDeletions(),
       before: {
-        recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, context.clock.now().getTime()).map(
-          (at) => at - this.#wallClockOffset,
-        ),
+        recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, monotonicTimes(context.clock)),
         isHolding: isTrue(context.status?.conditions ?? undefined, 'DeletionsHeld'),
       },
     })
@@ -246,12 +244,6 @@ class TaskDaemon {
       throw new Error('the status, where deletions are counted, could not be written; nothing is deleted before that')
   }
 
-  /** Milliseconds since 1970 at the beginning of the monotonic clock. */
-  get #wallClockOffset(): number {
-    const { clock } = this.#context
-    return clock.now().getTime() - monotonic(clock)
-  }
-
   #recordDeadLetter(letter: DeadLetter): void {
     const { log, events, spec } = this.#context
     log.warn('adapter: a message is not an event, it is kept as a dead letter', { ...letter })
@@ -281,7 +273,7 @@ class TaskDaemon {
       sourceProblem: worker?.sourceProblem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
       held: this.#gone.held && describeHeld(this.#gone.held),
-      recentDeletions: formatBrakeRecord(this.#gone.recent.map((at) => at + this.#wallClockOffset)),
+      recentDeletions: formatBrakeRecord(this.#gone.recent, monotonicTimes(this.#context.clock)),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#stats.summary(this.#context.clock.now().getTime()),
       lastRuns: this.#deps.history.list(this.#taskKey, STATUS_RUN_COUNT),

@@ -2,7 +2,7 @@
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type ClusterPool, type ClusterPoolSpec, DELETION_BRAKE } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
-import { formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
+import { type BrakeTimes, formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { type BrakeLimits, DeletionBrake } from '#operator/model/deletion-brake.ts'
 import type { HeldDeletions, InferredClusterDeletion, Observed } from '../model/observed.ts'
@@ -13,7 +13,7 @@ export type ClusterBrake = DeletionBrake<InferredClusterDeletion>
 /** Counts on from what the pool's status says: a process that starts anew lets through no more, and releases nothing. */
 export const createBrake = ({ status }: ClusterPool, now: Date): ClusterBrake => {
   const brake: ClusterBrake = new DeletionBrake()
-  brake.recall(parseBrakeRecord(status?.recentDeletions, now.getTime()), areDeletionsHeld(status))
+  brake.recall(parseBrakeRecord(status?.recentDeletions, timesAt(now)), areDeletionsHeld(status))
   return brake
 }
 
@@ -53,7 +53,10 @@ export const recordDeletions = (
   brake: ClusterBrake,
   planned: readonly InferredClusterDeletion[],
   now: Date,
-): string | undefined => formatBrakeRecord(brake.recent(planned, now.getTime())) || undefined
+): string | undefined => formatBrakeRecord(brake.recent(planned, now.getTime()), timesAt(now)) || undefined
+
+/** The brake of a pool counts by the time of day, as its record does. */
+const timesAt = (now: Date): BrakeTimes => ({ now: now.getTime(), epoch: 0 })
 
 const areDeletionsHeld = (status: ClusterPool['status']): boolean => isTrue(status?.conditions, 'DeletionsHeld')
 

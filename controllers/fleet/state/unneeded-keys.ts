@@ -6,7 +6,7 @@
 
 import type { HeldDeletions } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import type { Placement } from '#apis/fleet.nationtech.io/kv/keys.ts'
-import { formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
+import { type BrakeTimes, formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
 import {
   type BrakeDecision,
   type BrakeLimits,
@@ -40,14 +40,6 @@ export const BRAKE_RECORD_ANNOTATION = 'fleet.nationtech.io/recent-deletions'
 /** Deployments that a message names. */
 const MAX_NAMED = 5
 
-/** A moment by the clock of this process, and what leads from there to other processes. */
-export interface BrakeTimes {
-  /** Milliseconds; a clock that only goes forward. */
-  readonly now: number
-  /** When that clock was 0, in milliseconds since 1970. */
-  readonly epoch: number
-}
-
 /** The brake of one leader, which takes over the count of the one before. FLEET-5, FLEET-61, RUNTIME-71. */
 export class UnneededKeyBrake {
   readonly #inherited = new DeletionBrake<UnneededKey>(INHERITED_KEY_LIMITS, DEFAULT_BRAKE_LIMITS)
@@ -79,19 +71,17 @@ export class UnneededKeyBrake {
   }
 
   /** What a leader after this one must know. @param more Keys that are about to be deleted. */
-  record(more: readonly UnneededKey[], { now, epoch }: BrakeTimes): string {
+  record(more: readonly UnneededKey[], times: BrakeTimes): string {
     const inherited = more.filter(({ isInherited }) => isInherited)
     const others = more.filter(({ isInherited }) => !isInherited)
-    return [this.#inherited.recent(inherited, now), this.#others.recent(others, now)]
-      .map((recent) => formatBrakeRecord(recent.map((at) => at + epoch)))
+    return [this.#inherited.recent(inherited, times.now), this.#others.recent(others, times.now)]
+      .map((recent) => formatBrakeRecord(recent, times))
       .join(';')
   }
 
   /** Counts on from the record of the leader before. */
-  recall(record: string | undefined, { now, epoch }: BrakeTimes): void {
-    const [inherited, others] = (record ?? '')
-      .split(';')
-      .map((part) => parseBrakeRecord(part, now + epoch).map((at) => at - epoch))
+  recall(record: string | undefined, times: BrakeTimes): void {
+    const [inherited, others] = (record ?? '').split(';').map((part) => parseBrakeRecord(part, times))
     this.#inherited.recall(inherited ?? [])
     this.#others.recall(others ?? [])
   }

@@ -104,10 +104,7 @@ const describeOperation = ({
           ...(Number(status) >= 400 && { content: PROBLEM }),
           ...(headers !== undefined && {
             headers: Object.fromEntries(
-              Object.entries(headers).map(([name, description]) => [
-                name,
-                { description: description, schema: { type: 'string' } },
-              ]),
+              Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
             ),
           }),
         },

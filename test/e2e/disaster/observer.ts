@@ -5,35 +5,16 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Rest } from '#test/harness/connection.ts'
+import { type Call, readRecords } from '#test/worlds/suite/observer/hyperfleet.ts'
 import { keysIn } from '#test/worlds/suite/observer/keys.ts'
-import {
-  type ClusterSight,
-  clusterOf,
-  type KubeSight,
-  nameOf,
-  type RecordSight,
-} from '#test/worlds/suite/observer/sights.ts'
+import { KINDS, type Kind } from '#test/worlds/suite/observer/kinds.ts'
+import { type ClusterSight, clusterOf, type KubeSight, nameOf } from '#test/worlds/suite/observer/sights.ts'
 import type { Timeline } from '#test/worlds/suite/timeline.ts'
 import { type Declared, isRecordGone, type Sight, violationsOf } from './invariants.ts'
 
-const HIVE = '/apis/hive.openshift.io/v1'
-const FLEET = '/apis/fleet.nationtech.io/v1alpha1'
-
-/** What is looked at, by kind. */
-export const KINDS = {
-  ClusterPool: `${HIVE}/clusterpools`,
-  ClusterClaim: `${HIVE}/clusterclaims`,
-  ClusterDeployment: `${HIVE}/clusterdeployments`,
-  ClusterDeploymentCustomization: `${HIVE}/clusterdeploymentcustomizations`,
-  Deployment: `${FLEET}/deployments`,
-  Device: `${FLEET}/devices`,
-} as const
-
-export type Kind = keyof typeof KINDS
-
 export interface ObserverOptions {
   readonly rest: Rest
-  readonly call: <T>(method: string, path: string) => Promise<T | undefined>
+  readonly call: Call
   readonly natsUrl: string
   /** The arguments of the programs that are to run on machines. */
   readonly program: readonly string[]
@@ -82,7 +63,7 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     for (const cluster of objects.ClusterDeployment ?? []) if (isRecordGone(cluster)) lost.add(nameOf(cluster))
     sight = {
       objects,
-      records: await keep(() => recordsOf(call), before.records),
+      records: await keep(() => readRecords(call), before.records),
       keys: await keep(() => keysIn(natsUrl), before.keys),
       programs: await programsOf(program),
       kept: sight.kept,
@@ -122,27 +103,6 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
       await following
     },
   }
-}
-
-interface Resource {
-  readonly id: string
-  readonly name: string
-  readonly generation: number
-  readonly deleted_time?: string
-  readonly spec: { readonly clusterDeployment?: { readonly namespace: string; readonly name: string } }
-  readonly status: { readonly phase: string }
-}
-
-const recordsOf = async (call: ObserverOptions['call']): Promise<readonly RecordSight[]> => {
-  const list = await call<{ items: readonly Resource[] }>('GET', '/api/hyperfleet/v1/clusters?size=100')
-  return (list?.items ?? []).map(({ id, name, generation, deleted_time, spec, status }) => ({
-    id,
-    name,
-    generation,
-    isDeleting: deleted_time !== undefined,
-    phase: status.phase,
-    registeredFor: `${spec.clusterDeployment?.namespace}/${spec.clusterDeployment?.name}`,
-  }))
 }
 
 /** Numbers of the processes of this machine that were started with these arguments. */

@@ -12,12 +12,13 @@ import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Manifest, type Suite, type Supervised, startSuite } from '#test/harness/suite.ts'
 import { type DeclaredPool, manifestsOf } from '#test/worlds/suite/declared.ts'
 import { install } from '#test/worlds/suite/installer.ts'
+import { KINDS, type Kind } from '#test/worlds/suite/observer/kinds.ts'
 import { type KubeSight, nameOf } from '#test/worlds/suite/observer/sights.ts'
 import { type Timeline, timelineFrom } from '#test/worlds/suite/timeline.ts'
 import { lastStates, MUSTER_KINDS } from '../fire/world.ts'
 import { type Instructions, instructionsOf } from './instructions.ts'
 import { type Declared, isRecordGone, missingFrom } from './invariants.ts'
-import { type DisasterObserver, KINDS, type Kind, startObserver } from './observer.ts'
+import { type DisasterObserver, startObserver } from './observer.ts'
 
 export interface DisasterWorld extends AsyncDisposable {
   readonly suite: Suite

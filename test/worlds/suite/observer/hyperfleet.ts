@@ -41,8 +41,7 @@ export const watchHyperfleet = async (call: Call): Promise<HyperfleetSight> => {
   await call('PUT', GROUP, { resourceType: 'clusters' })
 
   const look = async (): Promise<void> => {
-    const list = await call<{ items: readonly Resource[] }>('GET', `${BASE}/clusters?size=100`)
-    records = (list?.items ?? []).map(recordOf)
+    records = await readRecords(call)
     for (const { id: resource, generation } of records) {
       const key = `${resource} ${generation}`
       if (!changes.has(key)) changes.set(key, { resource, generation, at: Date.now() })
@@ -75,6 +74,12 @@ export const watchHyperfleet = async (call: Call): Promise<HyperfleetSight> => {
       await Promise.all([again(look, signal, onChange), again(take, signal, onChange)])
     },
   }
+}
+
+/** The clusters that the API has now. @throws when it does not answer */
+export const readRecords = async (call: Call): Promise<readonly RecordSight[]> => {
+  const list = await call<{ items: readonly Resource[] }>('GET', `${BASE}/clusters?size=100`)
+  return (list?.items ?? []).map(recordOf)
 }
 
 const recordOf = ({ id, name, generation, deleted_time, spec, status }: Resource): RecordSight => ({

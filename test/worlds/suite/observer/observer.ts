@@ -17,6 +17,7 @@ import {
   untold,
 } from './invariants.ts'
 import { keysIn } from './keys.ts'
+import { KINDS } from './kinds.ts'
 import { type KindWatch, kubernetesWatches } from './kubernetes.ts'
 import { type ClusterSight, clusterOf, type KubeSight, nameOf } from './sights.ts'
 
@@ -41,21 +42,10 @@ export interface Observer extends AsyncDisposable {
   seen(): { readonly clusters: number; readonly pulses: number; readonly changes: number }
 }
 
-const HIVE = '/apis/hive.openshift.io/v1'
-const FLEET = '/apis/fleet.nationtech.io/v1alpha1'
+/** What is watched, by kind: also what adapters and pools make of it. */
+const WATCHED = { ...KINDS, Namespace: '/api/v1/namespaces', Job: '/apis/batch/v1/jobs' } as const
 
-const KINDS = {
-  ClusterPool: `${HIVE}/clusterpools`,
-  ClusterClaim: `${HIVE}/clusterclaims`,
-  ClusterDeployment: `${HIVE}/clusterdeployments`,
-  ClusterDeploymentCustomization: `${HIVE}/clusterdeploymentcustomizations`,
-  Deployment: `${FLEET}/deployments`,
-  Device: `${FLEET}/devices`,
-  Namespace: '/api/v1/namespaces',
-  Job: '/apis/batch/v1/jobs',
-} as const
-
-export type Kind = keyof typeof KINDS
+export type Kind = keyof typeof WATCHED
 
 /** Of what adapters apply: the id of the cluster that it is for. */
 const RESOURCE_LABEL = 'muster.dev/resource-id'
@@ -126,7 +116,7 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
       [
         ...belonging.map((one) => `belongs to nothing: ${one}`),
         ...waiting.map((one) => `nobody is told of ${one}`),
-        ...leaving(Object.keys(KINDS).flatMap((kind) => objects(kind as Kind))).map((one) => `does not go: ${one}`),
+        ...leaving(Object.keys(WATCHED).flatMap((kind) => objects(kind as Kind))).map((one) => `does not go: ${one}`),
       ],
       now,
     )
@@ -143,7 +133,7 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
 
   await using stack = new AsyncDisposableStack()
   const watches = stack.use(await kubernetesWatches(kubeconfig))
-  for (const [kind, path] of Object.entries(KINDS) as [Kind, string][])
+  for (const [kind, path] of Object.entries(WATCHED) as [Kind, string][])
     watched.set(kind, await watches.kind(kind, path, kind === 'ClusterDeployment' ? lookAtClusters : undefined))
   const following = Promise.all([hyperfleet.follow(ending.signal, lookAtRecords), readAgain()])
   stack.defer(async () => {
