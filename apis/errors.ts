@@ -19,5 +19,3 @@ export const APIS_ERRORS = {
     remedy: "correct the kind's file in apis/",
   },
 } satisfies ErrorCatalogue
-
-export type ApisErrors = typeof APIS_ERRORS

@@ -5,11 +5,11 @@ export const CMD_ERRORS = {
   UsageError: {
     when: "what was typed can't be meant; the exit code is 2",
     remedy: 'write what the message says; --help lists what there is',
+    inMessage: true,
   },
   Failure: {
     when: 'what was typed is fine, its surroundings are not; the exit code is 1',
     remedy: 'correct what the message names',
+    inMessage: true,
   },
 } satisfies ErrorCatalogue
-
-export type CmdErrors = typeof CMD_ERRORS

@@ -1,7 +1,7 @@
 /** The program: runs a command, and ends with its exit code and at most one line of reason. */
 import { constants } from 'node:os'
 import { debuglog } from 'node:util'
-import { exitCodeOf } from './failure.ts'
+import { exitCodeOf, reasonOf } from './failure.ts'
 import { run } from './program.ts'
 
 // As with `muster … | head`: the reader has what it wanted, and the shell is told as by any program that was cut off.
@@ -13,8 +13,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await run(process.argv.slice(2))
 } catch (error) {
-  const reason = error instanceof Error ? error.message || error.name : String(error)
-  process.stderr.write(`muster: ${reason.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+  process.stderr.write(`muster: ${reasonOf(error)}\n`)
   // NODE_DEBUG=muster shows where it came from.
   debuglog('muster')('%O', error)
   process.exitCode = exitCodeOf(error)

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from './model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from './model/error-catalogue.ts'
 
 /** Where a server listens. An undefined host means all addresses. */
 export interface Binding {
@@ -10,7 +10,7 @@ export interface Binding {
 }
 
 /** An address that can't be listened on. One line that names the flag it came from. */
-export class BindingError extends errorOf<OperatorErrors>('BindingError') {}
+export class BindingError extends errorOf(OPERATOR_ERRORS, 'BindingError') {}
 
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 

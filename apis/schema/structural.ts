@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApisErrors } from '../errors.ts'
+import { APIS_ERRORS } from '../errors.ts'
 import type { Rule } from './rule.ts'
 
 /** Keywords that the API server takes as they are. Kubernetes: JSONSchemaProps, structural schemas. */
@@ -62,7 +62,7 @@ export interface StructuralSchema {
 }
 
 /** A schema that Kubernetes has no words for: a mistake in the kind's file, found when the manifests are generated. */
-export class SchemaError extends errorOf<ApisErrors>('SchemaError') {
+export class SchemaError extends errorOf(APIS_ERRORS, 'SchemaError') {
   constructor(path: string, problem: string) {
     super(`${path}: ${problem}`)
   }

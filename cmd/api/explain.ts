@@ -1,6 +1,6 @@
 import type { Binding } from '#operator/binding.ts'
+import { ConfigError } from '#services/hyperfleet-api/config/config-error.ts'
 import { BrokerError } from '#services/hyperfleet-api/events/jetstream/broker-error.ts'
-import { EntityError } from '#services/hyperfleet-api/model/check-entity.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/options.ts'
 import { SpecSchemaError } from '#services/hyperfleet-api/specs/schemas.ts'
 import { LayoutError } from '#services/hyperfleet-api/storage/migrations.ts'
@@ -44,7 +44,7 @@ const DATA_DIR = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']
 
 /** The reason that the API can't begin to serve, in the words of its flags; what is not known here is given back as it is. */
 export const explain = (error: unknown, options: ApiOptions): unknown => {
-  if (error instanceof EntityError)
+  if (error instanceof ConfigError)
     return new UsageError(`--config: ${options.config}: ${error.message}`, { cause: error })
   if (error instanceof SpecSchemaError) return new Failure(`--openapi-schema-path: ${error.message}`, { cause: error })
   if (error instanceof ApiOptionsError) return new UsageError(optionsReason(error, options), { cause: error })

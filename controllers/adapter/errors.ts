@@ -31,5 +31,3 @@ export const ADAPTER_ERRORS = {
     remedy: 'nothing: the run takes away what was applied, if there is any',
   },
 } satisfies ErrorCatalogue
-
-export type AdapterErrors = typeof ADAPTER_ERRORS

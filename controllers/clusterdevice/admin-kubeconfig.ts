@@ -9,10 +9,10 @@ import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeploy
 import { Secret } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Api } from '#operator/client/api.ts'
-import type { ClusterDeviceErrors } from './errors.ts'
+import { CLUSTERDEVICE_ERRORS } from './errors.ts'
 
 /** The cluster can't be reached with what its Secret holds. */
-export class AdminKubeconfigError extends errorOf<ClusterDeviceErrors>('AdminKubeconfigError') {}
+export class AdminKubeconfigError extends errorOf(CLUSTERDEVICE_ERRORS, 'AdminKubeconfigError') {}
 
 /** The key in the Secret, as Hive has it. */
 const KEY = 'kubeconfig'

@@ -7,5 +7,3 @@ export const CLUSTERDEVICE_ERRORS = {
     remedy: 'correct the Secret that the message names',
   },
 } satisfies ErrorCatalogue
-
-export type ClusterDeviceErrors = typeof CLUSTERDEVICE_ERRORS

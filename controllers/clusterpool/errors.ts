@@ -20,5 +20,3 @@ export const CLUSTERPOOL_ERRORS = {
     remedy: 'take the label off the namespace that the message names',
   },
 } satisfies ErrorCatalogue
-
-export type ClusterPoolErrors = typeof CLUSTERPOOL_ERRORS

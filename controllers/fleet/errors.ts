@@ -23,5 +23,3 @@ export const FLEET_ERRORS = {
     remedy: 'correct the field that the message names',
   },
 } satisfies ErrorCatalogue
-
-export type FleetErrors = typeof FLEET_ERRORS

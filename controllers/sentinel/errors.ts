@@ -11,5 +11,3 @@ export const SENTINEL_ERRORS = {
     remedy: "look at the field of the resource that the message names, and at the API's version",
   },
 } satisfies ErrorCatalogue
-
-export type SentinelErrors = typeof SENTINEL_ERRORS

@@ -5,7 +5,7 @@ import { errorOf } from '#lib/errors/error-of.ts'
 import { type Duration, DurationError, formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, matches, type Selector, SelectorError, selectorOf } from '#operator/model/selector.ts'
 import type { Backoff } from './decision/decide.ts'
-import type { SentinelErrors } from './errors.ts'
+import { SENTINEL_ERRORS } from './errors.ts'
 import { slotNumbers, slotOf } from './sharding/rendezvous.ts'
 
 /** How the selected resources are divided further. */
@@ -29,7 +29,7 @@ export interface SentinelSettings {
 }
 
 /** A spec that can't be run; the message names the field and says what to write. */
-export class SettingsError extends errorOf<SentinelErrors>('SettingsError') {
+export class SettingsError extends errorOf(SENTINEL_ERRORS, 'SettingsError') {
   constructor(field: string, problem: string) {
     super(`spec.${field}: ${problem}`)
   }

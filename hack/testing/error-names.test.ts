@@ -6,7 +6,7 @@ import { ERROR_CATALOGUES } from '../codegen/errors.ts'
 const REPOSITORY = join(import.meta.dirname, '..', '..')
 
 /** A class of errors, what it extends, and what stands in its body until the next declaration at the left edge. */
-const CLASS = /^(?:export )?class (\w+) extends (\w*Error\b|errorOf<\w+>\('\w+'\)).*\{(?:\}\n|\n((?:[ }].*\n|\n)*))/gm
+const CLASS = /^(?:export )?class (\w+) extends (\w*Error\b|errorOf\(\w+, '\w+'\)).*\{(?:\}\n|\n((?:[ }].*\n|\n)*))/gm
 
 const classesIn = (folders: string) =>
   globSync(`${folders}/**/*.ts`, { cwd: REPOSITORY, exclude: ['**/*.test.ts'] }).flatMap((file) =>
@@ -14,7 +14,7 @@ const classesIn = (folders: string) =>
       file,
       name,
       stated:
-        /errorOf<\w+>\('(\w+)'\)/.exec(base)?.[1] ??
+        /errorOf\(\w+, '(\w+)'\)/.exec(base)?.[1] ??
         /(?:override readonly name(?:: string)? =|this\.name =) '(\w+)'/.exec(body)?.[1],
     })),
   )

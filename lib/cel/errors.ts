@@ -1,5 +1,8 @@
 /** What can be wrong with an expression: three classes, by when it shows and where it is corrected. */
 
+import { LIB_ERRORS } from '../errors/catalogue.ts'
+import { errorOf } from '../errors/error-of.ts'
+
 /** Where in the expression, counted from 1 as editors do. */
 export interface Place {
   readonly line: number
@@ -27,7 +30,7 @@ export interface CelProblem {
 }
 
 /** The common part; never thrown by itself. */
-export abstract class CelError extends Error {
+export abstract class CelError extends errorOf(LIB_ERRORS, 'CelEvaluationError') {
   readonly reason: string
   readonly summary: string
   readonly place: Place | undefined

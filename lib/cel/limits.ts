@@ -1,4 +1,4 @@
-import type { LibErrors } from '../errors/catalogue.ts'
+import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
 
 /**
@@ -34,7 +34,7 @@ export const DEFAULT_LIMITS: Limits = {
 }
 
 /** Which limit was met; becomes a CelLimitError where the expression is known. */
-export class LimitReached extends errorOf<LibErrors>('LimitReached') {
+export class LimitReached extends errorOf(LIB_ERRORS, 'LimitReached') {
   readonly limit: keyof Limits
   constructor(limit: keyof Limits, message: string) {
     super(message)

@@ -13,7 +13,7 @@
 
 import { Optional } from '@marcbachmann/cel-js'
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator'
-import type { LibErrors } from '../errors/catalogue.ts'
+import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
 import { LimitReached, type Limits, type Meter, tooDeep, tooLong, tooMany } from './limits.ts'
 
@@ -25,7 +25,7 @@ const MIN_INT = -(2n ** 63n)
 export const isInt64 = (value: bigint): boolean => value >= MIN_INT && value <= MAX_INT
 
 /** A JavaScript value that CEL has no type for. */
-export class ValueError extends errorOf<LibErrors>('ValueError') {}
+export class ValueError extends errorOf(LIB_ERRORS, 'ValueError') {}
 
 const describe = (value: unknown): string =>
   typeof value === 'object' && value !== null

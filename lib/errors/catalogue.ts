@@ -29,6 +29,7 @@ export const LIB_ERRORS = {
   NatsProblem: {
     when: "NATS can't serve a request: it is away, lacks JetStream or rights, or a bucket is gone or has other settings",
     remedy: 'do what the message says; the program tries again by itself',
+    inMessage: true,
   },
   TemplateSyntaxError: {
     when: "a template can't be read: its syntax, or a name that nothing has",
@@ -43,5 +44,3 @@ export const LIB_ERRORS = {
     remedy: 'nothing: it is never shown',
   },
 } satisfies ErrorCatalogue
-
-export type LibErrors = typeof LIB_ERRORS

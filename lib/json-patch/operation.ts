@@ -3,7 +3,7 @@
  * people and from the cluster, so nothing about their shape is assumed.
  */
 
-import type { LibErrors } from '../errors/catalogue.ts'
+import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
 import type { Json } from './json.ts'
 import { formatPointer, isObject, parsePointer } from './pointer.ts'
@@ -21,7 +21,7 @@ export interface ReadOperation {
 }
 
 /** A patch that can't be applied as it is written. */
-export class PatchError extends errorOf<LibErrors>('PatchError') {
+export class PatchError extends errorOf(LIB_ERRORS, 'PatchError') {
   /** Which operation, counted from 0. */
   readonly index: number
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { PatchError } from '../json-patch/operation.ts'
 import { createLogger, type LogOptions } from './logger.ts'
 
 /** A logger and what it has written. */
@@ -42,4 +43,12 @@ test('for people a line is text, and the stack of an error stands below', () => 
     /^\d\d:\d\d:\d\d\.\d{3} ERROR the watch broke {2}kind=SentinelConfig {2}tries=2 {2}error="connection cut"$/,
   )
   expect(stack).toBe('    Error: connection cut')
+})
+
+test('for people, what to do about an error of the catalogue stands below its stack', () => {
+  const { log, lines } = logging({ logFormat: 'text' })
+  log.error('the patch is refused', { error: new PatchError(0, '{}', 'it has no path') })
+  expect(lines.join('').trimEnd().split('\n').at(-1)).toBe(
+    '    To do: correct the operation that the message names, counted from 0',
+  )
 })

@@ -26,13 +26,14 @@ interface Line {
   readonly msg: string
 }
 
-/** `12:00:01.250 INFO  pulse created  config=us-east reason=New`, with an error's stack below. */
+/** `12:00:01.250 INFO  pulse created  config=us-east reason=New`, with an error's stack and remedy below. */
 const asText = (json: string): string => {
   const { level, time, msg, ...fields }: Line & Record<string, unknown> = JSON.parse(json)
   const stacks: string[] = []
   const shown = Object.entries(fields).map(([key, value]) => {
     if (typeof value !== 'object' || value === null || !('stack' in value)) return `${key}=${shortly(value)}`
     stacks.push(String(value.stack).replace(/^/gm, '    '))
+    if ('remedy' in value) stacks.push(`    To do: ${String(value.remedy)}`)
     return `${key}=${shortly('message' in value ? value.message : '')}`
   })
   const head = `${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${msg}`

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { PatchError } from '../json-patch/operation.ts'
 import { redact } from './redact.ts'
 
 test('values whose name says that they are secret are left out at any depth', () => {
@@ -25,6 +26,12 @@ test('an error keeps its name, message, code, cause and stack', () => {
       stack: expect.stringContaining('redact.test.ts'),
       cause: { name: 'Error', message: 'nats://[redacted]@c', stack: expect.not.stringContaining('a:b') },
     },
+  })
+})
+
+test('an error of a catalogue says what to do', () => {
+  expect(redact({ error: new PatchError(0, '{}', 'it has no path') })).toMatchObject({
+    error: { remedy: 'correct the operation that the message names, counted from 0' },
   })
 })
 

@@ -1,5 +1,7 @@
 /** What must not reach a log line. */
 
+import { remedyOf } from '../errors/error-of.ts'
+
 const SECRET = /token|password|passwd|secret|authorization|cookie|private_?key|client_?key/i
 const CREDENTIALS_IN_URL = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi
 const REDACTED = '[redacted]'
@@ -11,6 +13,7 @@ const withoutCredentials = (text: string): string => text.replace(CREDENTIALS_IN
 const describeError = (error: Error, depth: number): object => ({
   name: error.name,
   message: withoutCredentials(error.message),
+  ...(remedyOf(error) !== undefined && { remedy: remedyOf(error) }),
   ...('code' in error && { code: error.code }),
   ...(error.cause !== undefined && { cause: clean(error.cause, depth + 1) }),
   stack: withoutCredentials(error.stack ?? ''),

@@ -1,4 +1,4 @@
-import type { LibErrors } from '../errors/catalogue.ts'
+import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
 
 /** Why the fleet can't use NATS: the catalogue. The message says what to do. */
@@ -20,7 +20,7 @@ export type NatsReason =
   /** Values of a bucket were removed past its watchers. */
   | 'BucketPurged'
 
-export class NatsProblem extends errorOf<LibErrors>('NatsProblem') {
+export class NatsProblem extends errorOf(LIB_ERRORS, 'NatsProblem') {
   readonly reason: NatsReason
   constructor(reason: NatsReason, problem: string, options?: ErrorOptions) {
     super(problem, options)

@@ -1,4 +1,4 @@
-import type { LibErrors } from '../errors/catalogue.ts'
+import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
 
 /** Where in a template, counted from 1 as editors do. */
@@ -13,7 +13,7 @@ export const placeOf = (text: string, offset: number): Place => {
 }
 
 /** The common part of what can be wrong with a template; never thrown by itself. */
-export abstract class TemplateError extends Error {
+export abstract class TemplateError extends errorOf(LIB_ERRORS, 'TemplateRenderError') {
   /** One sentence: what is wrong, and what to write instead where that is known. */
   readonly summary: string
   readonly place: Place
@@ -36,4 +36,4 @@ export class TemplateRenderError extends TemplateError {
 }
 
 /** Thrown where the place is not known; the renderer adds it. */
-export class Refusal extends errorOf<LibErrors>('Refusal') {}
+export class Refusal extends errorOf(LIB_ERRORS, 'Refusal') {}

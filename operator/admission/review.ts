@@ -3,7 +3,7 @@ import { errorOf } from '#lib/errors/error-of.ts'
 import { isJsonObject, type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { AdmissionContext, Writable } from '../engine/context.ts'
 import type { AdmissionHandler } from '../engine/definition.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import { PermanentError, TemporaryError } from '../model/errors.ts'
 import { matches } from '../model/filters.ts'
 import type { Logger } from '../model/log.ts'
@@ -32,7 +32,7 @@ export interface AdmissionResponse {
 }
 
 /** A body that is no AdmissionReview. */
-export class ReviewError extends errorOf<OperatorErrors>('ReviewError') {
+export class ReviewError extends errorOf(OPERATOR_ERRORS, 'ReviewError') {
   constructor(problem: string) {
     super(`not an AdmissionReview of admission.k8s.io/v1: ${problem}`)
   }

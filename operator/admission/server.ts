@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { type Binding, listen } from '../binding.ts'
 import type { Definition } from '../engine/definition.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import type { Logger } from '../model/log.ts'
 import type { KeyPair } from './certificates.ts'
 import { mutate, parseReview, ReviewError, reviewOf, validate } from './review.ts'
@@ -82,7 +82,7 @@ export const createWebhookServer = (
   }
 }
 
-class BodyTooLargeError extends errorOf<OperatorErrors>('BodyTooLargeError') {
+class BodyTooLargeError extends errorOf(OPERATOR_ERRORS, 'BodyTooLargeError') {
   constructor() {
     super(`the body is larger than ${MAX_BODY_BYTES} bytes`)
   }

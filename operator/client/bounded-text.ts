@@ -1,11 +1,11 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 
 /** More than a page of objects has that is read in one piece; a list of larger ones is read in smaller pages. RUNTIME-53. */
 export const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /** An answer or a line of a watch that is larger than any can be: it is not read to its end. */
-export class AnswerTooLargeError extends errorOf<OperatorErrors>('AnswerTooLargeError') {
+export class AnswerTooLargeError extends errorOf(OPERATOR_ERRORS, 'AnswerTooLargeError') {
   constructor(what: string, maxBytes: number) {
     super(`${what} is larger than ${maxBytes} bytes`)
   }

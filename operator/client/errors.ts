@@ -1,7 +1,7 @@
 /** Why a request to the API server failed: it answered with an error, or there was no answer. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 
 /** The parts of Kubernetes' `Status` that a caller can act on. */
 export interface StatusDetails {
@@ -24,7 +24,7 @@ export interface Status {
 }
 
 /** The API server answered, and the answer is an error. `message` is the server's sentence. */
-export class ApiError extends errorOf<OperatorErrors>('ApiError') {
+export class ApiError extends errorOf(OPERATOR_ERRORS, 'ApiError') {
   /** HTTP status code. */
   readonly status: number
   /** Kubernetes' CamelCase reason, e.g. NotFound, AlreadyExists, Conflict, Expired, Forbidden; '' when it gave none. */
@@ -47,7 +47,7 @@ export class ApiError extends errorOf<OperatorErrors>('ApiError') {
 }
 
 /** No answer: nothing listens, the name is unknown, the certificate is not trusted, the connection was cut or silent. */
-export class NetworkError extends errorOf<OperatorErrors>('NetworkError') {
+export class NetworkError extends errorOf(OPERATOR_ERRORS, 'NetworkError') {
   /** The system's, TLS's or undici's code, e.g. ECONNREFUSED. */
   readonly code: string
   constructor(request: string, cause: unknown) {

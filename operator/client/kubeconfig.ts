@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 // The deep import keeps the package's watch, informer and other clients out of memory; kubeconfig.test.ts pins the path.
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 
 /** Where to look for a cluster: what a person asked for on the command line. */
 export interface KubeConfigSource {
@@ -15,7 +15,7 @@ export interface KubeConfigSource {
 }
 
 /** No cluster can be reached with what was given. One line: what is wrong, where, and what to write instead. */
-export class KubeConfigError extends errorOf<OperatorErrors>('KubeConfigError') {}
+export class KubeConfigError extends errorOf(OPERATOR_ERRORS, 'KubeConfigError') {}
 
 const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 

@@ -2,7 +2,7 @@ import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { monotonic } from '../model/clock.ts'
 
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 
 import type { Api } from './api.ts'
 import { isAlreadyExists, isConflict, messageOf } from './errors.ts'
@@ -11,7 +11,7 @@ import { acquired, isFree, LEASES, type Lease, type Observation, observe, releas
 import { ACQUIRE_JITTER, checkLeaseTimes } from './lease-times.ts'
 
 /** The lease was lost: renewing failed for the renew deadline, or another process holds it. */
-export class LeaseLostError extends errorOf<OperatorErrors>('LeaseLostError') {
+export class LeaseLostError extends errorOf(OPERATOR_ERRORS, 'LeaseLostError') {
   constructor(lease: string, why: string) {
     super(`lease ${lease} is lost: ${why}`)
   }

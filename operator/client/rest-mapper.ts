@@ -1,7 +1,7 @@
 /** Which path an apiVersion and kind have on the API server. */
 import { errorOf } from '#lib/errors/error-of.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import type { Resource } from '../model/resource.ts'
 import { isNotFound } from './errors.ts'
 import type { Transport } from './transport.ts'
@@ -10,7 +10,7 @@ import type { Transport } from './transport.ts'
 const DISCOVERY_TTL_MS = 2_000
 
 /** The API server has no such kind. */
-export class UnknownKindError extends errorOf<OperatorErrors>('UnknownKindError') {
+export class UnknownKindError extends errorOf(OPERATOR_ERRORS, 'UnknownKindError') {
   constructor(apiVersion: string, kind: string) {
     super(
       `the API server has no kind ${kind} in ${apiVersion}: correct the manifest, or install its CustomResourceDefinition`,

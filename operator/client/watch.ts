@@ -1,6 +1,6 @@
 /** The list and watch protocol of the API server as data: its states, its messages, its failures, and what follows on each. */
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import { type ExponentialBackoff, exponentialDelay } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { ApiError, messageOf, type Status } from './errors.ts'
@@ -50,7 +50,7 @@ export type WatchFailure =
   | { readonly cause: 'broken'; readonly error: unknown }
 
 /** A line of a watch that is not a watch event. */
-export class MalformedLineError extends errorOf<OperatorErrors>('MalformedLineError') {
+export class MalformedLineError extends errorOf(OPERATOR_ERRORS, 'MalformedLineError') {
   constructor(line: Buffer, options?: ErrorOptions) {
     super(`the watch sent a line that is not a watch event: ${line.toString('utf8', 0, 200)}`, options)
   }
@@ -89,7 +89,7 @@ export const END_MARK_TIMEOUT_MS = 60_000
 export const MAX_UNMARKED_STREAMS = 2
 
 /** A WatchList that is given up because its mark does not come. */
-export class EndMarkMissingError extends errorOf<OperatorErrors>('EndMarkMissingError') {
+export class EndMarkMissingError extends errorOf(OPERATOR_ERRORS, 'EndMarkMissingError') {
   constructor() {
     super(`no new object and no end of the list within ${END_MARK_TIMEOUT_MS / 1_000} s`)
   }

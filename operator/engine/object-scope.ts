@@ -1,10 +1,10 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import type { Filters } from '../model/filters.ts'
 import type { KubeObject } from '../model/resource.ts'
 
 /** Why a handler's signal aborted. */
-export class ScopeEndedError extends errorOf<OperatorErrors>('ScopeEndedError') {}
+export class ScopeEndedError extends errorOf(OPERATOR_ERRORS, 'ScopeEndedError') {}
 
 /** The object is gone, or will be: deletion is never taken back. */
 export class ObjectDeletedError extends ScopeEndedError {

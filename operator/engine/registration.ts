@@ -1,10 +1,10 @@
 import { errorOf } from '#lib/errors/error-of.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
-import type { OperatorErrors } from '../model/error-catalogue.ts'
+import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import type { RetryPolicy } from '../model/outcome.ts'
 
 /** A handler was declared wrongly: a programmer's mistake, thrown where it was made. */
-export class RegistrationError extends errorOf<OperatorErrors>('RegistrationError') {
+export class RegistrationError extends errorOf(OPERATOR_ERRORS, 'RegistrationError') {
   constructor(controller: string, problem: string) {
     super(`controller ${controller}: ${problem}`)
   }

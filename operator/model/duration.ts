@@ -1,7 +1,7 @@
 /** Durations as people write them in specs and flags: Go's syntax, as metav1.Duration reads them. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from './error-catalogue.ts'
+import { OPERATOR_ERRORS } from './error-catalogue.ts'
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 
@@ -16,7 +16,7 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g
 /** The pattern of a valid duration, for CRD schemas and flags. */
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$'
 
-export class DurationError extends errorOf<OperatorErrors>('DurationError') {
+export class DurationError extends errorOf(OPERATOR_ERRORS, 'DurationError') {
   constructor(text: string) {
     super(`${JSON.stringify(text)} is not a duration: write a number and a unit, such as 500ms, 10s, 30m or 1h30m`)
   }

@@ -12,7 +12,7 @@ export const OPERATOR_ERRORS = {
   },
   KubeConfigError: {
     when: 'no cluster can be reached with the kubeconfig that was given',
-    remedy: 'correct the file, or name another context, as the message says',
+    remedy: 'correct the file, or name another context',
   },
   UnknownKindError: {
     when: 'the API server does not serve a kind',
@@ -45,6 +45,7 @@ export const OPERATOR_ERRORS = {
   BindingError: {
     when: "an address can't be listened on: it is taken, not of this machine, or needs more rights",
     remedy: 'give the flag that the message names another address or port',
+    inMessage: true,
   },
   DurationError: {
     when: 'a text is no duration',
@@ -69,11 +70,11 @@ export const OPERATOR_ERRORS = {
   TemporaryError: {
     when: 'thrown by a handler to be called again later',
     remedy: "see the handler's message; it is called again after the delay",
+    inMessage: true,
   },
   PermanentError: {
     when: 'thrown by a handler not to be called again for this change',
     remedy: 'correct the object as the message says; its next change calls the handler',
+    inMessage: true,
   },
 } satisfies ErrorCatalogue
-
-export type OperatorErrors = typeof OPERATOR_ERRORS

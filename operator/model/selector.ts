@@ -1,7 +1,7 @@
 /** Kubernetes label selectors, with exactly Kubernetes' rules (apimachinery `labels.Selector`). */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { OperatorErrors } from './error-catalogue.ts'
+import { OPERATOR_ERRORS } from './error-catalogue.ts'
 
 /** A selector as specs write it; all requirements must hold, an empty one matches everything. */
 export interface LabelSelector {
@@ -26,7 +26,7 @@ export type Requirement =
 export type Selector = readonly Requirement[]
 
 /** Why a selector is none: what is wrong, where, and what to write instead. */
-export class SelectorError extends errorOf<OperatorErrors>('SelectorError') {}
+export class SelectorError extends errorOf(OPERATOR_ERRORS, 'SelectorError') {}
 
 /** Checks a selector of a spec. @throws SelectorError that names the field, e.g. `matchExpressions[0].values` */
 export const selectorOf = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Selector =>

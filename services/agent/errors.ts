@@ -13,15 +13,15 @@ export const AGENT_ERRORS = {
   CredentialsError: {
     when: 'a file holds no credentials for NATS',
     remedy: 'give the file that the message describes',
+    inMessage: true,
   },
   RefusedError: {
     when: 'NATS answers and does not let the device in',
     remedy: 'check --nats-credentials; make them anew with `muster fleet credentials`',
+    inMessage: true,
   },
   NoNamespaceError: {
     when: 'an object of a kind with namespaces names none',
     remedy: 'write metadata.namespace in the manifest',
   },
 } satisfies ErrorCatalogue
-
-export type AgentErrors = typeof AGENT_ERRORS

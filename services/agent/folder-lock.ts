@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:net'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AgentErrors } from './errors.ts'
+import { AGENT_ERRORS } from './errors.ts'
 
 /** Another agent has the folder. */
-export class LockedError extends errorOf<AgentErrors>('LockedError') {
+export class LockedError extends errorOf(AGENT_ERRORS, 'LockedError') {
   constructor(folder: string) {
     super(`another agent uses ${folder}: end it, or give this one a --state-dir of its own`)
   }

@@ -5,7 +5,6 @@ export const DASHBOARD_ERRORS = {
   HttpError: {
     when: "a page can't be shown; its title says why",
     remedy: "see the page's text",
+    inMessage: true,
   },
 } satisfies ErrorCatalogue
-
-export type DashboardErrors = typeof DASHBOARD_ERRORS

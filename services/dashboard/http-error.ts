@@ -1,10 +1,10 @@
 import type { FastifyError } from 'fastify'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Markup } from '#lib/markup/markup.ts'
-import type { DashboardErrors } from './errors.ts'
+import { DASHBOARD_ERRORS } from './errors.ts'
 
 /** A request that is answered with an error: status, title and message; the body replaces the message on a page. */
-export class HttpError extends errorOf<DashboardErrors>('HttpError') {
+export class HttpError extends errorOf(DASHBOARD_ERRORS, 'HttpError') {
   readonly status: number
   readonly title: string
   readonly body: Markup | undefined

@@ -4,24 +4,16 @@ import type { ErrorCatalogue } from '#lib/errors/error-of.ts'
 export const API_ERRORS = {
   Problem: {
     when: "a request can't be done; the answer is a problem document",
-    remedy: 'go by `code`: [its list](api-errors.md)',
+    remedy: 'go by `code`: docs/reference/api-errors.md lists each',
   },
   HyperFleetError: {
     when: "a client's request to the HyperFleet API failed; `reason` is what conditions say",
     remedy:
-      "look at the API's address, token and health: [troubleshoot](../troubleshoot.md#the-hyperfleet-api-refuses-or-is-slow)",
+      "look at the API's address, token and health, as docs/troubleshoot.md#the-hyperfleet-api-refuses-or-is-slow says",
   },
   ConfigError: {
-    when: "a configuration file of the API can't be meant",
+    when: "a configuration file of the API is neither YAML nor JSON, or a setting, a kind or an issuer of tokens in it can't be meant",
     remedy: 'correct the place that the message names',
-  },
-  YamlError: {
-    when: 'a text is neither YAML nor JSON',
-    remedy: 'correct the line and column that the message names',
-  },
-  EntityError: {
-    when: "a kind of the configuration can't be served",
-    remedy: 'correct the kind that the message names',
   },
   SpecSchemaError: {
     when: "the schemas of specs can't be used",
@@ -31,10 +23,6 @@ export const API_ERRORS = {
     when: "the API can't be started with these options",
     remedy: 'give the flag that the message names another value',
   },
-  IssuerSettingsError: {
-    when: "the settings of an issuer of tokens can't be used",
-    remedy: 'correct the issuer as the message says',
-  },
   KeysUnavailable: {
     when: "an issuer's keys can't be had, so its tokens can't be checked",
     remedy: "look at the issuer's URL or file; requests are answered again once it is there",
@@ -42,6 +30,7 @@ export const API_ERRORS = {
   BrokerError: {
     when: "NATS can't be used for events until its settings are corrected",
     remedy: 'do what the message says, and start the API again',
+    inMessage: true,
   },
   ConsumerMissingError: {
     when: "a group's durable consumer is gone from JetStream",
@@ -56,5 +45,3 @@ export const API_ERRORS = {
     remedy: 'correct the rule in the configuration file',
   },
 } satisfies ErrorCatalogue
-
-export type ApiErrors = typeof API_ERRORS

@@ -5,7 +5,7 @@ import type { InFlightSettings } from './auth/in-flight-limit.ts'
 import type { IssuerSettings } from './auth/issuer.ts'
 import type { TenantRules } from './auth/tenancy.ts'
 import type { RateLimitSettings } from './auth/token-bucket.ts'
-import type { ApiErrors } from './errors.ts'
+import { API_ERRORS } from './errors.ts'
 import type { ListenAddress } from './http/listen.ts'
 import type { Build } from './http/self-description.ts'
 import type { TlsFiles } from './http/tls-certificate.ts'
@@ -62,7 +62,7 @@ export interface ApiOptions {
 }
 
 /** Options that can't be served; the message says what to write instead. */
-export class ApiOptionsError extends errorOf<ApiErrors>('ApiOptionsError') {
+export class ApiOptionsError extends errorOf(API_ERRORS, 'ApiOptionsError') {
   readonly option: 'listen' | 'issuers' | 'tls'
 
   constructor(option: ApiOptionsError['option'], message: string, options?: ErrorOptions) {

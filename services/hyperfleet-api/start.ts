@@ -51,7 +51,7 @@ const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
  *   watch streams ◄─ feed/ ◄───────────────────────── wakeup ◄─────────────────────────┘
  *
  * Opens the database and serves.
- * @throws ApiOptionsError | EntityError | SpecSchemaError for options that can't be served, and whatever keeps a database or a port from opening
+ * @throws ApiOptionsError | ConfigError | SpecSchemaError for options that can't be served, and whatever keeps a database or a port from opening
  */
 export const start = async (options: ApiOptions): Promise<RunningApi> => {
   const { listen, log, clock, build = { version: '0.0.0', time: 'unknown' } } = options

@@ -1,5 +1,5 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApisErrors } from '../../errors.ts'
+import { APIS_ERRORS } from '../../errors.ts'
 
 /** The reasons why an entry of a bucket is malformed. Watchers count it by reason, log it and go on. FLEET-16. */
 export type MalformedReason =
@@ -17,7 +17,7 @@ export type MalformedReason =
   | 'Digest'
 
 /** A key or value that breaks the contract of its bucket. Readers skip the entry, and leave it where it is. */
-export class MalformedEntry extends errorOf<ApisErrors>('MalformedEntry') {
+export class MalformedEntry extends errorOf(APIS_ERRORS, 'MalformedEntry') {
   readonly reason: MalformedReason
   constructor(reason: MalformedReason, problem: string, options?: ErrorOptions) {
     super(problem, options)

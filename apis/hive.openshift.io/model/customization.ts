@@ -5,7 +5,7 @@ import { applyPatches, readPatches } from '#lib/json-patch/apply.ts'
 import type { Json } from '#lib/json-patch/json.ts'
 import { PatchError } from '#lib/json-patch/operation.ts'
 import { isObject } from '#lib/json-patch/pointer.ts'
-import type { ApisErrors } from '../../errors.ts'
+import { APIS_ERRORS } from '../../errors.ts'
 import type { Patch } from '../v1/patch.ts'
 import type { InstallConfig } from './install-config.ts'
 
@@ -17,7 +17,7 @@ export interface Customization {
 }
 
 /** A customization that can't be applied; its entry becomes BrokenByConfiguration with this message. */
-export class CustomizationError extends errorOf<ApisErrors>('CustomizationError') {}
+export class CustomizationError extends errorOf(APIS_ERRORS, 'CustomizationError') {}
 
 /** A document after customizations, and what their authors should know. */
 export interface Customized<Document> {

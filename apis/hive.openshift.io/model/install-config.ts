@@ -16,10 +16,10 @@ import {
 } from 'js-yaml'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Json } from '#lib/json-patch/json.ts'
-import type { ApisErrors } from '../../errors.ts'
+import { APIS_ERRORS } from '../../errors.ts'
 
 /** An install-config that can't be read; the message says where. */
-export class InstallConfigError extends errorOf<ApisErrors>('InstallConfigError') {}
+export class InstallConfigError extends errorOf(APIS_ERRORS, 'InstallConfigError') {}
 
 export type InstallConfig = { [key: string]: Json }
 

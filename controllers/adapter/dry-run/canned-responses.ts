@@ -1,6 +1,6 @@
 /** The answers that a dry run gets from its API, in the Go adapter's form: `{responses: [{match: {method, urlPattern}, responses: [{statusCode, headers, body}]}]}`. */
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AdapterErrors } from '../errors.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 import type { HttpRequest, HttpResponse, RoundTrip } from '../http/connection.ts'
 import type { Json } from '../task/task.ts'
 
@@ -16,7 +16,7 @@ export interface ResponseRule {
 }
 
 /** What is wrong with a file of a dry run, and what to write. */
-export class DryRunFileError extends errorOf<AdapterErrors>('DryRunFileError') {}
+export class DryRunFileError extends errorOf(ADAPTER_ERRORS, 'DryRunFileError') {}
 
 interface CompiledRule {
   readonly method: string

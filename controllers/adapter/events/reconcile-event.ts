@@ -1,6 +1,6 @@
 /** Reconcile events as adapters get them: CloudEvents 1.0 in structured mode. */
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AdapterErrors } from '../errors.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 import type { Json, JsonObject } from '../task/task.ts'
 
 /** What a run is about. */
@@ -20,7 +20,7 @@ export interface EventData extends JsonObject {
 }
 
 /** The message is no event of ours, and never will be. */
-export class NotAnEventError extends errorOf<AdapterErrors>('NotAnEventError') {
+export class NotAnEventError extends errorOf(ADAPTER_ERRORS, 'NotAnEventError') {
   constructor(problem: string, options?: ErrorOptions) {
     super(`the message is no reconcile event: ${problem}`, options)
   }

@@ -1,6 +1,6 @@
 /** The API as one run sees it: the resource of the event is read once, and all of the run speaks of that state of it. */
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AdapterErrors } from '../errors.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 import { apiPath } from '../http/api-path.ts'
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
 import type { ApiCall, Json, JsonObject, Retry, Scope } from '../task/task.ts'
@@ -12,7 +12,7 @@ import type { ApiCall, Json, JsonObject, Retry, Scope } from '../task/task.ts'
 export type Absence = 'gone' | 'absent' | 'unselected' | 'mismatch'
 
 /** The run is no business of the task, or no longer: nothing is applied and nothing reported. ADAPTER-12. */
-export class NothingToDoError extends errorOf<AdapterErrors>('NothingToDoError') {
+export class NothingToDoError extends errorOf(ADAPTER_ERRORS, 'NothingToDoError') {
   readonly absence: Absence
   constructor(message: string, absence: Absence, options?: ErrorOptions) {
     super(message, options)

@@ -1,7 +1,7 @@
 /** What can go wrong in a run, by a reason that conditions, traces and metrics name. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AdapterErrors } from '../errors.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 
 export type FailureReason =
   /** A required param has no value. */
@@ -37,7 +37,7 @@ export type FailureReason =
   /** The run was ended before it was through. */
   | 'Interrupted'
 
-export class TaskError extends errorOf<AdapterErrors>('TaskError') {
+export class TaskError extends errorOf(ADAPTER_ERRORS, 'TaskError') {
   readonly reason: FailureReason
   constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
     super(message, options)

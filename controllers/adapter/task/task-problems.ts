@@ -1,5 +1,5 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AdapterErrors } from '../errors.ts'
+import { ADAPTER_ERRORS } from '../errors.ts'
 import type { Task } from './task.ts'
 
 /** One thing that is wrong with a task. */
@@ -11,7 +11,7 @@ export interface TaskProblem {
 }
 
 /** A task that can't be run as it is written: everything that is wrong with it, each with its place and what to write. ADAPTER-57. */
-export class InvalidTaskError extends errorOf<AdapterErrors>('InvalidTaskError') {
+export class InvalidTaskError extends errorOf(ADAPTER_ERRORS, 'InvalidTaskError') {
   readonly problems: readonly TaskProblem[]
   /** The task when nothing is wrong but the order of its deletion: what lives can be looked after, and each deletion says what is wrong. */
   readonly task: Task | undefined

@@ -4,7 +4,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { Secret } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Api, Clock, DeepPartial, KubeObject, Resource } from '#operator/index.ts'
-import type { ClusterPoolErrors } from '../errors.ts'
+import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import type { NamespacedName, PoolObjects } from '../model/observed.ts'
 import type { Rejections } from '../observe/rejections.ts'
 import type { WriteCache } from '../observe/write-cache.ts'
@@ -47,4 +47,4 @@ export const patchIfUnchanged = async <O extends KubeObject>(
 }
 
 /** The objects are others than the pass saw, so its step does not apply. It is not an error; the next pass sees them. */
-export class StaleWriteError extends errorOf<ClusterPoolErrors>('StaleWriteError') {}
+export class StaleWriteError extends errorOf(CLUSTERPOOL_ERRORS, 'StaleWriteError') {}

@@ -13,7 +13,7 @@ import {
   namespaceManifest,
 } from '../cluster/manifests.ts'
 import { isMadeByPool } from '../cluster/namespace-origin.ts'
-import type { ClusterPoolErrors } from '../errors.ts'
+import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import { requireLease, writeLease } from '../lease/lease-writes.ts'
 import { type CustomizationState, keyOf, toObserved } from '../model/observed.ts'
 import type { Action } from '../model/plan.ts'
@@ -28,7 +28,7 @@ type Creation = Extract<Action, { readonly action: 'CreateCluster' }>
 export const FIELD_MANAGER = 'muster-clusterpool'
 
 /** The API server does not take the cluster as it was rendered: trying again at once changes nothing. */
-export class ClusterRejectedError extends errorOf<ClusterPoolErrors>('ClusterRejectedError') {
+export class ClusterRejectedError extends errorOf(CLUSTERPOOL_ERRORS, 'ClusterRejectedError') {
   constructor(cluster: string, cause: ApiError) {
     super(`the API server refuses cluster ${cluster}: ${cause.message}`, { cause })
   }

@@ -9,12 +9,12 @@ import { Namespace } from '#apis/kubernetes.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { ListOptions } from '#operator/client/api.ts'
 import { isMadeByPool } from '../cluster/namespace-origin.ts'
-import type { ClusterPoolErrors } from '../errors.ts'
+import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import { belongsToPool } from '../model/observed.ts'
 import { type ExecuteContext, patchIfUnchanged, StaleWriteError } from './context.ts'
 
 /** It carries the uid of a pool that did not make it. */
-export class StrangeNamespaceError extends errorOf<ClusterPoolErrors>('StrangeNamespaceError') {}
+export class StrangeNamespaceError extends errorOf(CLUSTERPOOL_ERRORS, 'StrangeNamespaceError') {}
 
 /**
  * A namespace takes everything in it along (POOL-36): one that only carries the label of a pool stays, and is looked at no more (POOL-59).

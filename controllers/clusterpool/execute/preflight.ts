@@ -7,12 +7,12 @@ import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
-import type { ClusterPoolErrors } from '../errors.ts'
+import { CLUSTERPOOL_ERRORS } from '../errors.ts'
 import type { CustomizationState } from '../model/observed.ts'
 import { type ExecuteContext, patchIfUnchanged } from './context.ts'
 import { probeApiName } from './probe-api-name.ts'
 
-export class PreflightError extends errorOf<ClusterPoolErrors>('PreflightError') {}
+export class PreflightError extends errorOf(CLUSTERPOOL_ERRORS, 'PreflightError') {}
 
 /**
  * Looks, and writes what was found on the customization when nothing may be installed there.

@@ -1,7 +1,7 @@
 /** How people control a rollout: annotations of the Deployment. Each names the revision that it is for, so an old one has no effect. FLEET-41, FLEET-50. Pure. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { FleetErrors } from '../errors.ts'
+import { FLEET_ERRORS } from '../errors.ts'
 
 /**
  * The batch that may begin, and all before it, with the revision that is rolled out: `2@5` never lets a batch of revision 6 begin.
@@ -27,7 +27,7 @@ export interface Controls {
 }
 
 /** An annotation whose value can't be meant: what is wrong, and what to write. */
-export class ControlError extends errorOf<FleetErrors>('ControlError') {
+export class ControlError extends errorOf(FLEET_ERRORS, 'ControlError') {
   constructor(annotation: string, value: string, instead: string) {
     super(`the annotation ${annotation} is ${JSON.stringify(value)}: write ${instead}`)
   }

@@ -11,7 +11,7 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { apiVersionOf, type KubeObject, type ObjectMeta, type Resource } from '#operator/model/resource.ts'
-import type { FleetErrors } from '../errors.ts'
+import { FLEET_ERRORS } from '../errors.ts'
 import type { Revision } from './revisions.ts'
 
 /** Kubernetes: ControllerRevision of apps/v1, as far as it is used here. */
@@ -72,7 +72,7 @@ const dataOf = ({ generation, digest, score, refused }: Revision) => ({
 })
 
 /** A ControllerRevision that says something else than what was stored: it is left out, and stays where it is. */
-export class RevisionError extends errorOf<FleetErrors>('RevisionError') {
+export class RevisionError extends errorOf(FLEET_ERRORS, 'RevisionError') {
   constructor(name: string, problem: string) {
     super(
       `the ControllerRevision ${name} can't be used: ${problem}; nothing goes back to it, delete it when that is right`,

@@ -7,10 +7,10 @@ import { Cron } from 'croner'
 import type { Window } from '#apis/fleet.nationtech.io/v1alpha1/window.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
-import type { FleetErrors } from '../errors.ts'
+import { FLEET_ERRORS } from '../errors.ts'
 
 /** A window that can't be read: where, what is wrong, and what to write instead. */
-export class WindowError extends errorOf<FleetErrors>('WindowError') {
+export class WindowError extends errorOf(FLEET_ERRORS, 'WindowError') {
   constructor(path: string, problem: string, options?: ErrorOptions) {
     super(`${path}: ${problem}`, options)
   }

@@ -3,7 +3,7 @@
 import { CelCompileError, CelEvaluationError, environment } from '#lib/cel/index.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Labels } from '#operator/model/selector.ts'
-import type { FleetErrors } from '../errors.ts'
+import { FLEET_ERRORS } from '../errors.ts'
 
 /** What expressions and templates see of a device, as `device`. */
 export interface DeviceFacts {
@@ -18,7 +18,7 @@ const MAX_STEPS = 1_000
 const TIMEOUT_MS = 100
 
 /** An expression that can't be read: what is wrong, and what to write instead. */
-export class ExpressionError extends errorOf<FleetErrors>('ExpressionError') {
+export class ExpressionError extends errorOf(FLEET_ERRORS, 'ExpressionError') {
   constructor(cause: CelCompileError) {
     super(`spec.targetExpression: ${cause.message}`, { cause })
   }

@@ -8,11 +8,11 @@ import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { compileTemplate, type Template, TemplateError } from '#lib/template/index.ts'
-import type { FleetErrors } from '../errors.ts'
+import { FLEET_ERRORS } from '../errors.ts'
 import type { DeviceFacts } from '../selection/expression.ts'
 
 /** A template that can't be read, whatever the device is: where, what is wrong, and what to write instead. */
-export class WorkloadError extends errorOf<FleetErrors>('WorkloadError') {
+export class WorkloadError extends errorOf(FLEET_ERRORS, 'WorkloadError') {
   constructor(path: string, cause: TemplateError) {
     super(`${path}: ${cause.message}`, { cause })
   }

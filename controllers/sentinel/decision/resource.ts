@@ -1,7 +1,7 @@
 /** One item of the HyperFleet API, checked field by field: a malformed one is refused by itself and harms no other. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { SentinelErrors } from '../errors.ts'
+import { SENTINEL_ERRORS } from '../errors.ts'
 
 export interface Condition {
   readonly type: string
@@ -28,7 +28,7 @@ export interface ResourceBody {
 }
 
 /** An item that can't be judged; the message names the item and the field. */
-export class MalformedResource extends errorOf<SentinelErrors>('MalformedResource') {
+export class MalformedResource extends errorOf(SENTINEL_ERRORS, 'MalformedResource') {
   constructor(id: string | undefined, field: string, expected: string, actual: unknown) {
     super(`item ${id ?? '(without id)'}: ${field} must be ${expected}, but is ${JSON.stringify(actual) ?? 'absent'}`)
   }

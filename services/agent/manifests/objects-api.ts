@@ -5,12 +5,12 @@ import { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { type KubeObject, pathOf, type Resource } from '#operator/model/resource.ts'
-import type { AgentErrors } from '../errors.ts'
+import { AGENT_ERRORS } from '../errors.ts'
 import type { Manifest } from '../workload.ts'
 import { fieldManagerOf, formatObjectName, nameOf, type ObjectName, OWNER_ANNOTATION, withOwner } from './objects.ts'
 
 /** An object of a namespace that does not say which. */
-export class NoNamespaceError extends errorOf<AgentErrors>('NoNamespaceError') {
+export class NoNamespaceError extends errorOf(AGENT_ERRORS, 'NoNamespaceError') {
   constructor(name: ObjectName) {
     super(`${formatObjectName(name)} has no metadata.namespace, which it needs`)
   }

@@ -5,7 +5,7 @@ import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { AgentErrors } from '../errors.ts'
+import { AGENT_ERRORS } from '../errors.ts'
 import { inboxOf } from './inbox.ts'
 
 export interface ConnectOptions {
@@ -18,7 +18,7 @@ export interface ConnectOptions {
 }
 
 /** NATS is there and does not let this device in. */
-export class RefusedError extends errorOf<AgentErrors>('RefusedError') {}
+export class RefusedError extends errorOf(AGENT_ERRORS, 'RefusedError') {}
 
 const RETRY_DELAY_MS = 1_000
 

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator } from '@nats-io/transport-node'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AgentErrors } from '../errors.ts'
+import { AGENT_ERRORS } from '../errors.ts'
 
 /** Files, as flags name them; none of them for a server without authentication. */
 export interface CredentialFiles {
@@ -13,7 +13,7 @@ export interface CredentialFiles {
 }
 
 /** A file that holds no credentials; the message says what should be in it. */
-export class CredentialsError extends errorOf<AgentErrors>('CredentialsError') {}
+export class CredentialsError extends errorOf(AGENT_ERRORS, 'CredentialsError') {}
 
 /** Undefined when nothing is to be proved. @throws CredentialsError */
 export const readAuthenticator = async (files: CredentialFiles): Promise<Authenticator | undefined> => {

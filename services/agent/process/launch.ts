@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AgentErrors } from '../errors.ts'
+import { AGENT_ERRORS } from '../errors.ts'
 import type { Program } from '../workload.ts'
 import type { LocalPlacement } from '../workload-runner.ts'
 import { WORKLOAD_VARIABLE } from './process-table.ts'
 
 /** The program can't be started as it is written. */
-export class LaunchError extends errorOf<AgentErrors>('LaunchError') {}
+export class LaunchError extends errorOf(AGENT_ERRORS, 'LaunchError') {}
 
 export const outputFile = ({ folder }: LocalPlacement): string => join(folder, 'output.log')
 

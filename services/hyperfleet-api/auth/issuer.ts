@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { errors, jwtVerify } from 'jose'
-import { errorOf } from '#lib/errors/error-of.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { ApiErrors } from '../errors.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { Problem } from '../problems/problem.ts'
 import type { IdentityRules, RoleRules, TokenClaims } from './claims.ts'
 import { type KeyLocation, openKeySource } from './key-source.ts'
@@ -32,15 +31,12 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 /** Seconds that clocks may differ. */
 export const CLOCK_LEEWAY_SECONDS = 30
 
-/** Settings of an issuer that can't be used; the message says what to write instead. */
-export class IssuerSettingsError extends errorOf<ApiErrors>('IssuerSettingsError') {}
-
-/** @throws IssuerSettingsError */
+/** @throws ConfigError */
 const checkSettings = ({ keys, rolesClaim, mappings, defaultRoles }: IssuerSettings): void => {
   if ('url' in keys && !isSafeKeyUrl(keys.url))
-    throw new IssuerSettingsError(`${keys.url}: keys come over https, or over http from this machine only`)
+    throw new ConfigError(`${keys.url}: keys come over https, or over http from this machine only`)
   if (rolesClaim === undefined && mappings.every(({ roles }) => roles.length === 0) && defaultRoles.length === 0)
-    throw new IssuerSettingsError('no caller would have a role: name a claim with roles, a mapping, or default roles')
+    throw new ConfigError('no caller would have a role: name a claim with roles, a mapping, or default roles')
 }
 
 const isSafeKeyUrl = (url: string): boolean => {
@@ -50,7 +46,7 @@ const isSafeKeyUrl = (url: string): boolean => {
 
 /**
  * Makes ready to check an issuer's tokens. Keys in a file must be there; a URL may be away for now.
- * @throws IssuerSettingsError, or Error when a file can't be read
+ * @throws ConfigError, or Error when a file can't be read
  */
 export const openIssuer = async (settings: IssuerSettings, now: () => Date, log: Logger): Promise<Issuer> => {
   checkSettings(settings)

@@ -1,7 +1,7 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { errorOf } from '#lib/errors/error-of.ts'
 import type { Logger } from '#operator/model/log.ts'
-import type { ApiErrors } from '../errors.ts'
+import { API_ERRORS } from '../errors.ts'
 
 /** The public keys of an issuer. */
 export interface Keys {
@@ -12,7 +12,7 @@ export interface Keys {
 }
 
 /** Whether a token is good can't be told: its issuer's keys can't be had. */
-export class KeysUnavailable extends errorOf<ApiErrors>('KeysUnavailable') {
+export class KeysUnavailable extends errorOf(API_ERRORS, 'KeysUnavailable') {
   constructor(options?: ErrorOptions) {
     super('the keys of the issuer can’t be had', options)
   }

@@ -1,7 +1,7 @@
 /** What can go wrong with a HyperFleet API, by what is done about it. The names are reasons of the condition Ready (SENTINEL-29). */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../errors.ts'
+import { API_ERRORS } from '../errors.ts'
 
 export type HyperFleetErrorReason =
   /** No answer in time, or one that says to come back: 5xx, 408, 429. */
@@ -15,7 +15,7 @@ export type HyperFleetErrorReason =
   /** The answer is not what this API speaks. */
   | 'APIMalformed'
 
-export class HyperFleetError extends errorOf<ApiErrors>('HyperFleetError') {
+export class HyperFleetError extends errorOf(API_ERRORS, 'HyperFleetError') {
   readonly reason: HyperFleetErrorReason
   /** The HTTP status; undefined without an answer. */
   readonly status: number | undefined

@@ -1,11 +1,7 @@
 import { load, YAMLException } from 'js-yaml'
-import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../errors.ts'
+import { ConfigError } from './config-error.ts'
 
-/** A text that is neither YAML nor JSON; the message says where it goes wrong. */
-export class YamlError extends errorOf<ApiErrors>('YamlError') {}
-
-/** The content of a YAML document; JSON is YAML. @throws YamlError */
+/** The content of a YAML document; JSON is YAML. @throws ConfigError that says where it is neither */
 export const parseYaml = (text: string): unknown => {
   try {
     return load(text)
@@ -13,6 +9,6 @@ export const parseYaml = (text: string): unknown => {
     if (!(error instanceof YAMLException)) throw error
     const { reason, mark } = error
     const place = mark === undefined ? '' : `line ${mark.line + 1}, column ${mark.column + 1}: `
-    throw new YamlError(`${place}${reason}`, { cause: error })
+    throw new ConfigError(`${place}${reason}`, { cause: error })
   }
 }

@@ -1,5 +1,5 @@
 import { nearest } from '#lib/text/nearest.ts'
-import { checkEntity, EntityError } from './check-entity.ts'
+import { checkEntity, entityError } from './check-entity.ts'
 import type { ComputedCondition } from './conditions/computed.ts'
 import type { EntityConfig, RequiredAdapters } from './entity-config.ts'
 
@@ -49,7 +49,7 @@ export const builtinEntities: readonly EntityConfig[] = [
   },
 ]
 
-/** Compiles the rules of a kind; see conditions/compile-rules.ts. @throws EntityError */
+/** Compiles the rules of a kind; see conditions/compile-rules.ts. @throws ConfigError */
 export type ConditionCompiler = (config: EntityConfig) => readonly ComputedCondition[]
 
 /** The compiler of these kinds; loaded only when one of them has rules, for the CEL engine is large. */
@@ -61,7 +61,7 @@ export const conditionCompiler = async (configs: readonly EntityConfig[]): Promi
 /**
  * Links the configured kinds to their parents and children.
  * @param compile needed when a kind has rules for conditions: `conditionCompiler`
- * @throws EntityError
+ * @throws ConfigError
  */
 export const defineEntities = (
   configs: readonly EntityConfig[],
@@ -71,8 +71,8 @@ export const defineEntities = (
   const plurals = new Map<string, Entity>()
   for (const config of configs) {
     checkEntity(config)
-    if (kinds.has(config.kind)) throw new EntityError(`kind ${config.kind} is there twice, remove one`)
-    if (plurals.has(config.plural)) throw new EntityError(`plural ${config.plural} is there twice, rename one`)
+    if (kinds.has(config.kind)) throw entityError(`kind ${config.kind} is there twice, remove one`)
+    if (plurals.has(config.plural)) throw entityError(`plural ${config.plural} is there twice, rename one`)
     const entity = {
       kind: config.kind,
       plural: config.plural,
@@ -122,18 +122,18 @@ const rejectRules: ConditionCompiler = ({ kind, conditions = [] }) => {
   return []
 }
 
-const unknownKind = (where: string, kindName: string, kinds: ReadonlyMap<string, unknown>): EntityError => {
+const unknownKind = (where: string, kindName: string, kinds: ReadonlyMap<string, unknown>): Error => {
   const valid = [...kinds.keys()]
   const close = nearest(kindName, valid)
   const hint = close === undefined ? '' : `; did you mean ${close}?`
-  return new EntityError(`${where} ${kindName}, which is no kind${hint} (valid: ${valid.join(', ')})`)
+  return entityError(`${where} ${kindName}, which is no kind${hint} (valid: ${valid.join(', ')})`)
 }
 
 const rejectCycle = (entity: Entity): void => {
   const seen = [entity.kind]
   for (let parent = entity.parent; parent !== undefined; parent = parent.parent) {
     seen.push(parent.kind)
-    if (parent === entity) throw new EntityError(`${seen.join(' → ')} is a circle, a kind can't be its own ancestor`)
+    if (parent === entity) throw entityError(`${seen.join(' → ')} is a circle, a kind can't be its own ancestor`)
     if (seen.length > 100) return
   }
 }

@@ -1,5 +1,5 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../errors.ts'
+import { API_ERRORS } from '../errors.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import { PROBLEMS, type ProblemName } from './problem-types.ts'
 
@@ -13,7 +13,7 @@ export interface FieldError {
 }
 
 /** Thrown by anything that serves a request; answered as problem details (RFC 9457). */
-export class Problem extends errorOf<ApiErrors>('Problem') {
+export class Problem extends errorOf(API_ERRORS, 'Problem') {
   readonly problem: ProblemName
   readonly errors: readonly FieldError[]
   /** Sent with the answer. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from '#operator/model/log.ts'
-import { parseYaml, YamlError } from '../config/yaml.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { parseYaml } from '../config/yaml.ts'
 import type { Entities } from '../model/entity.ts'
 import {
   compileSchemas,
@@ -43,7 +44,7 @@ export const readSpecSchemas = async (
     const { validatorFor, withNumericLimits } = await import('./dialect.ts')
     return compileSchemas(validatorFor(document), withNumericLimits(document), requirements, warnUnchecked)
   } catch (error) {
-    if (error instanceof YamlError || error instanceof SpecSchemaError)
+    if (error instanceof ConfigError || error instanceof SpecSchemaError)
       throw new SpecSchemaError(`${path}: ${error.message}`, { cause: error })
     throw error
   }

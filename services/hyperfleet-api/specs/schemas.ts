@@ -1,7 +1,7 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { nearest } from '#lib/text/nearest.ts'
-import type { ApiErrors } from '../errors.ts'
+import { API_ERRORS } from '../errors.ts'
 import type { JsonObject } from '../model/resource.ts'
 import { type FieldError, Problem } from '../problems/problem.ts'
 
@@ -15,7 +15,7 @@ export interface SpecSchemas {
 export const NO_SPEC_SCHEMAS: SpecSchemas = { check() {} }
 
 /** Schemas that can't be used; the message says why, without the file's name. */
-export class SpecSchemaError extends errorOf<ApiErrors>('SpecSchemaError') {}
+export class SpecSchemaError extends errorOf(API_ERRORS, 'SpecSchemaError') {}
 
 /** Which schemas a document must and may have. */
 export interface SchemaRequirement {

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../errors.ts'
+import { API_ERRORS } from '../errors.ts'
 import type { DialectName } from './dialect.ts'
 
 /**
@@ -266,7 +266,7 @@ const sqliteLists: readonly RawBuilder<unknown>[] = [
 const MIGRATION_LOCK = 7_233_001
 
 /** A database that a newer program has laid out; the message says what to do. */
-export class LayoutError extends errorOf<ApiErrors>('LayoutError') {
+export class LayoutError extends errorOf(API_ERRORS, 'LayoutError') {
   constructor(unknown: readonly string[]) {
     super(
       `its layout is newer than this program knows (${unknown.join(', ')}): run the version that made it, or a newer one`,

@@ -64,7 +64,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(`--kubeconfig=${folder}/nosuch`)).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: kubeconfig FOLDER/nosuch does not exist",
+        "output": "muster: kubeconfig FOLDER/nosuch does not exist. To do: correct the file, or name another context",
       }
     `)
   })
@@ -73,7 +73,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
     expect(await manager(`--kubeconfig=${cluster.kubeconfig}`, '--context=prodution')).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: context "prodution" is not in KUBECONFIG (valid: muster-local)",
+        "output": "muster: context "prodution" is not in KUBECONFIG (valid: muster-local). To do: correct the file, or name another context",
       }
     `)
   })

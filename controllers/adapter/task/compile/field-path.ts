@@ -1,13 +1,13 @@
 /** Paths into values: `status.phase`, or JSONPath as kubectl writes it: `{.items[?(@.type=="Ready")].status}`. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { AdapterErrors } from '../../errors.ts'
+import { ADAPTER_ERRORS } from '../../errors.ts'
 import { budgetOf } from '../../run/run-budget.ts'
 import type { FieldPath, Scope } from '../task.ts'
 import { compileJsonPath } from './json-path.ts'
 
 /** A path that can't be read; the message says what to write. */
-export class FieldPathError extends errorOf<AdapterErrors>('FieldPathError') {
+export class FieldPathError extends errorOf(ADAPTER_ERRORS, 'FieldPathError') {
   constructor(text: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(`${JSON.stringify(text)} is no path (${why}): write status.phase or {.items[?(@.type=="Ready")].status}`)

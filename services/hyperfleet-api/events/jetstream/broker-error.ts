@@ -1,5 +1,5 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../../errors.ts'
+import { API_ERRORS } from '../../errors.ts'
 
 /** A NATS server that can't be used until its settings are corrected; the message says what to do. */
-export class BrokerError extends errorOf<ApiErrors>('BrokerError') {}
+export class BrokerError extends errorOf(API_ERRORS, 'BrokerError') {}

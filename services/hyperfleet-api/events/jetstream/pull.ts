@@ -1,7 +1,7 @@
 import { createInbox, type Msg, nanos } from '@nats-io/transport-node'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../../errors.ts'
+import { API_ERRORS } from '../../errors.ts'
 import { Problem } from '../../problems/problem.ts'
 import { type BrokerConnection, STREAM } from './broker.ts'
 
@@ -13,7 +13,7 @@ export interface Pulled {
 }
 
 /** The group's durable consumer is not there. */
-export class ConsumerMissingError extends errorOf<ApiErrors>('ConsumerMissingError') {
+export class ConsumerMissingError extends errorOf(API_ERRORS, 'ConsumerMissingError') {
   constructor(consumer: string) {
     super(`JetStream has no consumer '${consumer}'`)
   }

@@ -1,6 +1,6 @@
 import { CelCompileError, CelEvaluationError, environment, type Program } from '#lib/cel/index.ts'
 import { truncateText } from '#lib/text/truncate.ts'
-import { EntityError } from '../check-entity.ts'
+import { entityError } from '../check-entity.ts'
 import type { ConditionRule, EntityConfig } from '../entity-config.ts'
 import type { Condition } from '../resource.ts'
 import { adapterConditionType } from './adapter.ts'
@@ -23,17 +23,17 @@ const cel = environment({
   nullIsAbsent: true,
 })
 
-/** Compiles the rules of a kind. @throws EntityError that says which rule is wrong and what to write */
+/** Compiles the rules of a kind. @throws ConfigError that says which rule is wrong and what to write */
 export const compileConditions = (config: EntityConfig): ComputedCondition[] => {
   const { kind, conditions = [] } = config
   const seen = new Set<string>()
   return conditions.map((rule) => {
     const { type } = rule
     if (!TYPE.test(type))
-      throw new EntityError(`condition ${JSON.stringify(type)} of ${kind} must be UpperCamelCase, such as ZoneReady`)
+      throw entityError(`condition ${JSON.stringify(type)} of ${kind} must be UpperCamelCase, such as ZoneReady`)
     if (isReserved(config, type))
-      throw new EntityError(`condition ${type} of ${kind} is the API's own, choose another type`)
-    if (seen.has(type)) throw new EntityError(`condition ${type} of ${kind} is there twice, remove one`)
+      throw entityError(`condition ${type} of ${kind} is the API's own, choose another type`)
+    if (seen.has(type)) throw entityError(`condition ${type} of ${kind} is there twice, remove one`)
     seen.add(type)
     return { type, evaluate: compileRule(kind, rule) }
   })
@@ -51,7 +51,7 @@ const compileRule = (kind: string, { type, when, output }: ConditionRule): Compu
       return { part, run: cel.compile(expression, { result }) }
     } catch (error) {
       if (!(error instanceof CelCompileError)) throw error
-      throw new EntityError(`${part} of condition ${type} of ${kind}: ${error.message}`)
+      throw entityError(`${part} of condition ${type} of ${kind}: ${error.message}`)
     }
   }
   const applies = program('when', when, 'bool')

@@ -1,5 +1,5 @@
 import { errorOf } from '#lib/errors/error-of.ts'
-import type { ApiErrors } from '../../errors.ts'
+import { API_ERRORS } from '../../errors.ts'
 import type { AdapterStatus, Condition, JsonObject, Resource } from '../resource.ts'
 import type { Timestamp } from '../timestamp.ts'
 import { buildCondition, type ConditionValue } from './condition-value.ts'
@@ -20,7 +20,7 @@ export interface ExpressionVariables {
 }
 
 /** A rule has no value for these facts; the message says why. */
-export class ComputeError extends errorOf<ApiErrors>('ComputeError') {}
+export class ComputeError extends errorOf(API_ERRORS, 'ComputeError') {}
 
 /**
  * The computed conditions of a resource.
