@@ -8,6 +8,7 @@ import { type Decision, decide, registrationOf } from './decide.ts'
 import { buildEvents } from './events.ts'
 import { execute } from './execute.ts'
 import { hibernate } from './hibernate.ts'
+import { nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
 import { recordRegistration } from './lease.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
@@ -83,7 +84,14 @@ const report = (
   }
   if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
   if (decision.kstatus.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
-  if (decision.recheckAt !== undefined) return { requeueAfter: Math.max(1, decision.recheckAt - now.getTime()) }
+  const times = [decision.recheckAt, nextWatchWrite(object, decision, now)].filter((time) => time !== undefined)
+  if (times.length > 0) return { requeueAfter: Math.max(1, Math.min(...times) - now.getTime()) }
+}
+
+/** When it is written again how long the installation was watched; milliseconds since the epoch. */
+const nextWatchWrite = (object: ClusterDeployment, { installed, stopped }: Decision, now: Date): number | undefined => {
+  const watch = installed || stopped !== undefined ? undefined : nextInstallWatch(object, now)
+  return watch && Date.parse(watch.until) + WATCH_INTERVAL_MS
 }
 
 /** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */

@@ -33,7 +33,7 @@ test.each([
   expect(decide({ deployment, records: [] }, NOW).step.do).toBe('Register')
 })
 
-test('POOL-48: since when the HyperFleet API answers again is told after an outage, and only then', () => {
+test('since when the HyperFleet API answers again is told after an outage, and only then', () => {
   const deployment = aDeployment(false)
   const decision = decide({ deployment, records: [] }, NOW)
   const reachable = (conditions: NonNullable<ClusterDeployment['status']>['conditions']) =>

@@ -14,14 +14,16 @@ import {
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
+import { formatSeconds, nextInstallWatch } from './install-watch.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
 /** A merge patch of the status; null removes. */
 export const buildStatus = (
-  { metadata, status }: ClusterDeployment,
+  deployment: ClusterDeployment,
   decision: Decision,
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
+  const { metadata, spec, status } = deployment
   const { record, installed, power, failed } = decision
   const claims = [...buildConditions(decision, metadata.generation), ...reachableAgain(status?.conditions)]
   return {
@@ -29,6 +31,7 @@ export const buildStatus = (
     conditions: mergeConditions(status?.conditions, claims, record, now),
     installAttempts: failed,
     powerState: power ?? null,
+    installWatch: nextInstallWatch({ spec: { ...spec, installed }, status }, now) ?? null,
     ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
     ...(record !== undefined && {
       hyperfleet: { id: record.id, href: record.href, generation: record.generation },
@@ -38,15 +41,18 @@ export const buildStatus = (
 
 /** A status that only says how it stands: what else was known stays. */
 export const buildSummaryStatus = (
-  { metadata, status }: ClusterDeployment,
+  { metadata, spec, status }: ClusterDeployment,
   written: Decision['kstatus'],
   now: Date,
 ): DeepPartial<ClusterDeploymentStatus> => {
+  const isOutage = written.reason === 'APIUnreachable'
   const claims = [
     ...kstatusConditions({ ...written, observedGeneration: metadata.generation }),
-    ...(written.reason === 'APIUnreachable' ? [reachability('False', written.reason, written.message)] : []),
+    ...(isOutage ? [reachability('False', written.reason, written.message)] : []),
   ]
   return {
+    // Of an installation that nothing is told of nothing is watched.
+    ...(!isOutage && { installWatch: nextInstallWatch({ spec, status }, now) ?? null }),
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
   }
@@ -121,5 +127,3 @@ const mergeConditions = (
   const kept = before?.filter(({ type }) => record === undefined || reported.has(type) || !isMirrored(type))
   return withConditions(kept, claims, now) as ClusterDeploymentStatus['conditions'] & {}
 }
-
-const formatSeconds = (moment: Date): string => moment.toISOString().replace(/\.\d{3}Z$/, 'Z')

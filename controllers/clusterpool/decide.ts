@@ -10,7 +10,7 @@
 import { computePoolVersion } from './cluster/pool-version.ts'
 import { initialConditions, poolConditions } from './conditions.ts'
 import { bindingActions } from './decide/admin-bindings.ts'
-import { type Buckets, claimGoneAt, provisionDeadline, resumeDeadline, sortIntoBuckets } from './decide/buckets.ts'
+import { type Buckets, claimGoneAt, resumeDeadline, sortIntoBuckets } from './decide/buckets.ts'
 import { claimActions, planClaims, queueActions } from './decide/claims.ts'
 import { countClusters } from './decide/counts.ts'
 import { decideDeletion } from './decide/deletion.ts'
@@ -288,10 +288,7 @@ const nextRecheck = (
   const pauses = Object.values(inventory ?? {}).map((entry) => coolOffEnd(entry, now) ?? NEVER)
   // A cluster is broken when its time is over, not at its last moment.
   const resumes = clusters.map((cluster) => (resumeDeadline(cluster, pool.spec) ?? NEVER) + 1)
-  const deadlines = clusters.map((cluster) =>
-    cluster.claim === undefined ? (provisionDeadline(cluster, pool.spec) ?? NEVER) + 1 : NEVER,
-  )
   const claims = clusters.map((cluster) => claimGoneAt(cluster, absentClaims) ?? NEVER)
-  const future = [...claims, ...times, ...pauses, ...resumes, ...deadlines].filter((time) => time > now.getTime())
+  const future = [...claims, ...times, ...pauses, ...resumes].filter((time) => time > now.getTime())
   return future.length === 0 ? undefined : new Date(Math.min(...future))
 }

@@ -84,7 +84,7 @@ describe('POOL-53: clusters past their deadline', () => {
   }
   const names = ['a', 'b', 'c']
   const clusters = names.map((name) => {
-    const cluster = aCluster(name, { pool, state: 'installing' })
+    const cluster = aCluster(name, { pool, state: 'installing', watched: 61 })
     return { ...cluster, status: { ...cluster.status, conditions: [ready] } }
   })
 

@@ -13,10 +13,7 @@ import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 import { environment } from './environment.ts'
 import { platform } from './platform.ts'
 
-/**
- * A condition of a ClusterDeployment: whether the HyperFleet API answers. It is there from the first outage on, so that pools don't take
- * the time of an outage for time that an installation had.
- */
+/** A condition of a ClusterDeployment: whether the HyperFleet API answers. It is there from the first outage on. */
 export const API_REACHABLE = 'APIReachable'
 
 const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
@@ -167,6 +164,18 @@ const hyperfleet = () =>
     { description: 'The cluster in the HyperFleet API.' },
   )
 
+const installWatch = () =>
+  Type.Object(
+    {
+      seconds: Type.Integer({ description: 'How long.', format: 'int64', minimum: 0 }),
+      until: Type.String({ description: 'When that was last written.', format: 'date-time' }),
+    },
+    {
+      description:
+        'How long the installation has been watched: the provisionDeadline of a pool goes by it. What the controller did not see, because it did not run or the HyperFleet API did not answer, counts for ten minutes at most.',
+    },
+  )
+
 const status = () =>
   Type.Object(
     {
@@ -180,6 +189,7 @@ const status = () =>
         Type.String({ description: 'When the cluster was installed.', format: 'date-time' }),
       ),
       installAttempts: count({ description: 'How often the installation has failed.' }),
+      installWatch: Type.Optional(installWatch()),
       hyperfleet: Type.Optional(hyperfleet()),
       ...kept(
         'apiURL',

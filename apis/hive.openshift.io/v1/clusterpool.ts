@@ -120,7 +120,7 @@ const spec = () =>
       // No default of the definition: it would change what is stored of every pool, and back at a rollback.
       provisionDeadline: Type.Optional(
         span({
-          description: `An unclaimed cluster that is not installed so long after it was made has failed and is replaced; outages of the HyperFleet API don’t count. 0s waits for ever; ${PROVISION_DEADLINE} when it is left out.`,
+          description: `An unclaimed cluster that is not installed so long after it was made has failed and is replaced; outages of the HyperFleet API and of the controller of ClusterDeployments don’t count. 0s waits for ever; ${PROVISION_DEADLINE} when it is left out.`,
         }),
       ),
       installerEnv: Type.Optional(environment()),

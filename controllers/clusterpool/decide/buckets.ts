@@ -67,8 +67,7 @@ export const isClaimGone = (cluster: Cluster, absentClaims: Observed['absentClai
 /** Why an unclaimed cluster will never be usable, in words; undefined when it may be. */
 export const brokenReason = (cluster: Cluster, spec: ClusterPoolSpec, now: Date): string | undefined => {
   if (cluster.stopped !== undefined) return cluster.stopped
-  const deadline = provisionDeadline(cluster, spec)
-  if (deadline !== undefined && deadline < now.getTime()) {
+  if (isPastDeadline(cluster, spec)) {
     const last = cluster.progress === undefined ? '' : `; at last: ${cluster.progress}`
     return `was not installed within ${spec.provisionDeadline ?? PROVISION_DEADLINE} (provisionDeadline)${last}`
   }
@@ -77,13 +76,13 @@ export const brokenReason = (cluster: Cluster, spec: ClusterPoolSpec, now: Date)
   return `did not resume within ${spec.hibernationConfig?.resumeTimeout}`
 }
 
-/** Until when a cluster may take to be installed; undefined when it is, or may take for ever. POOL-48. */
-export const provisionDeadline = (
-  { provisioningSince }: Cluster,
-  { provisionDeadline: span = PROVISION_DEADLINE }: Pick<ClusterPoolSpec, 'provisionDeadline'>,
-): number | undefined => {
-  const most = spanOf(span)
-  return most === 0 || provisioningSince === undefined ? undefined : provisioningSince + most
+/** Has its installation been watched for longer than it may take? By the clock of what watches it, not by this one. POOL-48. */
+const isPastDeadline = (
+  { installWatched }: Cluster,
+  { provisionDeadline = PROVISION_DEADLINE }: Pick<ClusterPoolSpec, 'provisionDeadline'>,
+): boolean => {
+  const most = spanOf(provisionDeadline)
+  return most !== 0 && installWatched !== undefined && installWatched > most
 }
 
 /** Until when a cluster that wakes up may take; undefined when it doesn't, or may take for ever. */

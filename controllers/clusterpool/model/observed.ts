@@ -4,7 +4,6 @@ import type { Customization } from '#apis/hive.openshift.io/model/customization.
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { API_REACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
@@ -51,8 +50,8 @@ export interface Cluster extends NamespacedName {
   readonly power: string | undefined
   /** Why its installation was given up; undefined when it was not. */
   readonly stopped: string | undefined
-  /** Since when it is being installed, outages of the HyperFleet API left out; undefined when it is not, or there is an outage. */
-  readonly provisioningSince: number | undefined
+  /** For how long its installation has been watched, in milliseconds; undefined when it is installed, or nothing is told of it. POOL-48. */
+  readonly installWatched: number | undefined
   /** How it gets on, in words of its condition Ready. */
   readonly progress: string | undefined
   /** Since when it wakes up; undefined when it doesn't. */
@@ -236,22 +235,12 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     desiredPower: spec.powerState,
     power: status?.powerState,
     stopped: stopped?.status === 'True' ? stopped.message || stopped.reason : undefined,
-    provisioningSince: provisioningSince(metadata, spec, status),
+    installWatched:
+      spec.installed || status?.installWatch === undefined ? undefined : status.installWatch.seconds * 1_000,
     progress: findCondition(status?.conditions, 'Ready')?.message,
     resumingSince:
       hibernating?.reason === 'ResumingOrRunning' ? millisecondsOf(hibernating.lastTransitionTime) : undefined,
   }
-}
-
-/** While the HyperFleet API does not answer nothing is known of an installation, and adapters may not get on with it (POOL-48). */
-const provisioningSince = (
-  { creationTimestamp }: ObjectMeta,
-  { installed }: ClusterDeployment['spec'],
-  status: ClusterDeployment['status'],
-): number | undefined => {
-  const reachable = findCondition(status?.conditions, API_REACHABLE)
-  if (installed || reachable?.status === 'False') return undefined
-  return Math.max(millisecondsOf(creationTimestamp), millisecondsOf(reachable?.lastTransitionTime))
 }
 
 const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({

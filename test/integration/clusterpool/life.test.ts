@@ -67,7 +67,18 @@ test('POOL-43: clusters whose pool was removed by force go, and release their le
   const at = { namespace: the.namespace, type: 'merge' } as const
   await the.api.patch(ClusterPool, { ...at, name: 'forced', body: { metadata: { finalizers: [] } } })
   await eventually(async () => expect(await the.api.get(ClusterPool, 'forced', the.namespace)).toBeUndefined())
+  // Its cluster is there: whatever time passes until it is looked at, the lease is its own.
   const stranger = { name: 'stranger', namespace: the.namespace }
+  await the.api.create(ClusterDeployment, {
+    metadata: stranger,
+    spec: {
+      baseDomain: 'example.com',
+      clusterName: 'stranger',
+      platform: { none: {} },
+      installed: false,
+      powerState: 'Running',
+    },
+  })
   const taken = { status: { clusterDeploymentRef: stranger } }
   await the.api.patch(ClusterDeploymentCustomization, { ...at, name: 'lost', subresource: 'status', body: taken })
 

@@ -100,6 +100,8 @@ interface ClusterOptions {
   /** The pool version that it was made with; null: there is no record of it. */
   readonly version?: string | null
   readonly resumingSince?: number
+  /** For how long its installation was watched, in minutes. */
+  readonly watched?: number
 }
 
 /** A cluster of the pool, running unless something else is said. */
@@ -148,6 +150,9 @@ export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeploy
       ],
       ...(isInstalled && { powerState: state === 'running' ? 'Running' : 'Hibernating' }),
       ...(says.resumingSince !== undefined && { powerState: 'Resuming' }),
+      ...(says.watched !== undefined && {
+        installWatch: { seconds: says.watched * 60, until: stamp(at + says.watched) },
+      }),
     },
   }
 }

@@ -1,0 +1,68 @@
+/** POOL-48: what counts of the time that an installation takes. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type InstallWatch, nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
+import { buildSummaryStatus } from './status.ts'
+
+const MINUTE = 60_000
+const BEGIN = Date.parse('2026-03-01T08:00:00Z')
+
+const spec = { baseDomain: 'example.com', clusterName: 'one', platform: {}, installed: false, powerState: 'Running' }
+
+const aDeployment = (installWatch?: InstallWatch): ClusterDeployment => ({
+  apiVersion: 'hive.openshift.io/v1',
+  kind: 'ClusterDeployment',
+  metadata: { name: 'one', namespace: 'one', uid: 'uid', resourceVersion: '1' },
+  spec: spec as ClusterDeployment['spec'],
+  status: { ...(installWatch !== undefined && { installWatch }) },
+})
+
+/** Passes at these moments, in milliseconds from the beginning. @returns what is written in the end */
+const watchAt = (moments: readonly number[]): InstallWatch | undefined => {
+  let watch: InstallWatch | undefined
+  for (const moment of moments) watch = nextInstallWatch(aDeployment(watch), new Date(BEGIN + moment))
+  return watch
+}
+
+test('an absence counts for ten minutes, however long it was', () => {
+  const passes = [0, 5, 10, 10 + 24 * 60].map((minute) => minute * MINUTE)
+  expect(watchAt(passes)).toEqual({ seconds: 20 * 60, until: '2026-03-02T08:10:00Z' })
+})
+
+test('an outage of the HyperFleet API is not watched; what it refuses is', () => {
+  const watch = { seconds: 60, until: '2026-03-01T08:00:00Z' }
+  const later = new Date(BEGIN + 5 * MINUTE)
+  const statusWhen = (reason: string) =>
+    buildSummaryStatus(aDeployment(watch), { type: 'Stalled', reason, message: '' }, later)
+  expect(statusWhen('APIUnreachable').installWatch).toBeUndefined()
+  expect(statusWhen('APIRefused').installWatch).toEqual({ seconds: 360, until: '2026-03-01T08:05:00Z' })
+})
+
+test('however the clock is set and however long it was away, no more counts than was watched, and ten minutes for each absence', () => {
+  const steps = fc.array(fc.integer({ min: -48 * 60 * MINUTE, max: 48 * 60 * MINUTE }), { maxLength: 30 })
+  fc.assert(
+    fc.property(steps, (differences) => {
+      const moments = [0]
+      for (const difference of differences) moments.push((moments.at(-1) ?? 0) + difference)
+      const most = differences.reduce(
+        (sum, difference) => sum + Math.min(Math.max(difference, 0), 2 * WATCH_INTERVAL_MS),
+        // What was not written yet counts with what comes after.
+        WATCH_INTERVAL_MS,
+      )
+      expect((watchAt(moments)?.seconds ?? 0) * 1_000).toBeLessThanOrEqual(most)
+    }),
+  )
+})
+
+test('passes that come often enough count all of the time, to a second for each of them', () => {
+  const steps = fc.array(fc.integer({ min: 1, max: WATCH_INTERVAL_MS }), { minLength: 1, maxLength: 100 })
+  fc.assert(
+    fc.property(steps, (differences) => {
+      const moments = [0]
+      for (const difference of differences) moments.push((moments.at(-1) ?? 0) + difference)
+      const counted = (watchAt(moments)?.seconds ?? 0) * 1_000
+      expect(counted).toBeGreaterThan((moments.at(-1) ?? 0) - WATCH_INTERVAL_MS - 1_000 * moments.length)
+    }),
+  )
+})
