@@ -4,6 +4,7 @@ import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { KubeObject } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { type Stopwatch, stopwatch } from './times.ts'
@@ -14,8 +15,10 @@ import {
   type GitOpsWorld,
   gitOpsWorld,
   inDeclared,
+  inTask,
   NAMESPACE,
   PATIENCE,
+  task,
   worldMissing,
 } from './world.ts'
 
@@ -25,6 +28,7 @@ const POOL = 'pool-edge'
 const CLAIM = 'claim-demo'
 const GREETER = 'fleet-greeter'
 const SHARD = 'shard-us-west'
+const TASKS = ['cluster-config', 'cluster-validation'] as const
 const POOL_FILE = 'kustomize/samples/pools/pool.yaml'
 const INVENTORY_FILE = 'kustomize/samples/pools/inventory.yaml'
 const GREETER_FILE = 'kustomize/samples/fleet/greeter.yaml'
@@ -47,6 +51,8 @@ const DEVICES = ['gate-1', 'gate-2', 'gate-3'] as const
 /** Where the objects of a kind are in the API server. */
 const hive = (plural: string, name: string): string =>
   `/apis/hive.openshift.io/v1/namespaces/${NAMESPACE}/${plural}/${name}`
+const taskPath = (name: string): string =>
+  `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${NAMESPACE}/adaptertasks/${name}`
 const fleetDeployment = (name: string): string =>
   `/apis/fleet.nationtech.io/v1alpha1/namespaces/default/deployments/${name}`
 
@@ -54,7 +60,7 @@ const TIMEOUT = { timeout: 400_000 }
 
 /**
  * From a commit to a claimed cluster and a program on devices, and back to nothing: the examples of kustomize/declared. GITOPS-2, GITOPS-5,
- * GITOPS-6, GITOPS-7, GITOPS-8.
+ * GITOPS-6, GITOPS-7, GITOPS-8, GITOPS-21.
  */
 describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the suite makes', () => {
   let world: GitOpsWorld
@@ -65,12 +71,10 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     world = await gitOpsWorld()
     overrides = await overridesOf(world)
     await world.install()
-    const suite = await world.suite({
+    await world.suite({
       managers: ['sentinels', 'adapters', 'pools', 'clusters', 'fleet'],
       machines: Object.fromEntries(DEVICES.map((device) => [device, 'example.com/role=greeter'])),
     })
-    // With ClusterRoles: those are the platform's, and the project of what is declared may not write them.
-    for (const task of ['cluster-config', 'cluster-validation']) await suite.apply(`samples/tasks/${task}`)
   }, BEGINNING)
 
   afterAll(async () => {
@@ -111,6 +115,14 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
         throw new Error(`the rollout is ${JSON.stringify(status)} of generation ${metadata.generation}`)
       return found
     }, PATIENCE)
+
+  test('a commit that adds tasks with their accounts and rights: they are Ready, and Healthy', TIMEOUT, async () => {
+    const commit = await world.declareTasks('Two tasks', ...TASKS)
+    for (const name of TASKS) {
+      await world.healthy(task(name), commit)
+      expect(findCondition((await get<AdapterTask>(taskPath(name))).status?.conditions, 'Ready')?.status).toBe('True')
+    }
+  })
 
   test('a commit that adds a shard and a pool: the pool is filled, Ready, and Healthy', TIMEOUT, async () => {
     const commit = await world.declare('Add a shard and a pool', SHARD, POOL)
@@ -244,7 +256,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
   })
 
   test('a task that a person suspends says so, and goes on', TIMEOUT, async () => {
-    const path = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${NAMESPACE}/adaptertasks/cluster-config`
+    const path = taskPath('cluster-config')
     const verdict = async () => (await overrides.health(await get<KubeObject>(path))).status
     await overrides.act('suspend', path)
     await expect.poll(verdict, PATIENCE).toBe('Suspended')
@@ -272,6 +284,13 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     // Its Sentinel told the adapters to clean up, so it goes after them.
     await world.git.commit('And no shard', without(SHARD))
     await expect.poll(() => applications(SHARD), PATIENCE).toEqual([undefined])
+    await world.git.commit(
+      'And no task',
+      Object.fromEntries(TASKS.map((name) => [inTask(name, 'kustomization.yaml'), undefined])),
+    )
+    for (const name of TASKS) await expect.poll(() => world.application(task(name)), PATIENCE).toBeUndefined()
+    expect(namesOf(await all('adaptertasks.hyperfleet.redhat.com'))).toEqual([])
+    expect(namesOf(await all('serviceaccounts'))).not.toContain('cluster-config')
   })
 })
 

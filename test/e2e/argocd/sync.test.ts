@@ -14,12 +14,21 @@ import {
   type GitOpsWorld,
   gitOpsWorld,
   inDeclared,
+  inTask,
   NAMESPACE,
   PATIENCE,
+  task,
   worldMissing,
 } from './world.ts'
 
 const MISSING = await worldMissing()
+
+interface Forbidden {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly [field: string]: unknown
+}
 
 /** GITOPS-1, GITOPS-3, GITOPS-4: one repository, one Argo CD, commits one after the other. */
 describe.skipIf(MISSING !== undefined)(MISSING ?? 'Argo CD and the manifests of this repository', () => {
@@ -62,6 +71,34 @@ spec:
   const path = (name: string) => `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${NAMESPACE}/sentinelconfigs/${name}`
   const live = (name: string) => world.cluster.rest<SentinelConfig>('GET', path(name))
   const backoff = async (name: string) => (await live(name)).spec.backoffNotReady
+
+  /** Commits objects as one folder, of which Argo CD must refuse each and take none; and takes the commit back. */
+  const refusesAll = async (
+    application: string,
+    path: (file: string) => string,
+    forbidden: readonly Forbidden[],
+  ): Promise<void> => {
+    await world.git.commit('Everything that is not ours', {
+      [path('kustomization.yaml')]: 'resources:\n  - objects.yaml\n',
+      [path('objects.yaml')]: forbidden.map((object) => JSON.stringify(object)).join('\n---\n'),
+    })
+    const refused = async () => {
+      const results = (await world.application(application))?.operationState?.syncResult?.resources ?? []
+      return results.filter(({ status }) => status === 'SyncFailed').map(({ name }) => name)
+    }
+    await expect.poll(refused, PATIENCE).toEqual(expect.arrayContaining(forbidden.map(({ metadata }) => metadata.name)))
+    for (const { kind, metadata } of forbidden) {
+      const where = metadata.namespace === undefined ? [] : [`--namespace=${metadata.namespace}`]
+      const name = [kind, metadata.name, ...where]
+      const found = await world.cluster.kubectl('get', ...name, '--ignore-not-found', '--output=name')
+      expect(found, `${kind} ${metadata.name}`).toBe('')
+    }
+    await world.git.revert()
+    // Argo CD deletes an Application only after its sync, which it would try for two and a half minutes: docs/gitops.md, traps.
+    const ownPath = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${application}`
+    await world.cluster.rest('PATCH', ownPath, { status: { operationState: { phase: 'Terminating' } } })
+    await expect.poll(() => world.application(application), PATIENCE).toBeUndefined()
+  }
 
   test('one kubectl apply, and Argo CD syncs itself and the environment of the cluster', {
     timeout: 400_000,
@@ -175,40 +212,34 @@ spec:
       { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-argocd', 'argocd') },
       { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-kube', 'kube-system') },
     ]
-    const folder = 'attack'
-    await world.git.commit('Everything that is not ours', {
-      [inDeclared(folder, 'kustomization.yaml')]: 'resources:\n  - objects.yaml\n',
-      [inDeclared(folder, 'objects.yaml')]: forbidden.map((object) => JSON.stringify(object)).join('\n---\n'),
-    })
-    const refused = async () => {
-      const results = (await world.application(declared(folder)))?.operationState?.syncResult?.resources ?? []
-      return results.filter(({ status }) => status === 'SyncFailed').map(({ name }) => name)
-    }
-    await expect.poll(refused, PATIENCE).toEqual(expect.arrayContaining(forbidden.map(({ metadata }) => metadata.name)))
-    for (const { kind, metadata } of forbidden) {
-      const where = 'namespace' in metadata ? [`--namespace=${metadata.namespace}`] : []
-      const found = await world.cluster.kubectl(
-        'get',
-        kind,
-        metadata.name,
-        ...where,
-        '--ignore-not-found',
-        '--output=name',
-      )
-      expect(found, `${kind} ${metadata.name}`).toBe('')
-    }
-    await world.git.revert()
-    // Argo CD deletes an Application only after its sync, which it would try for two and a half minutes: docs/gitops.md, traps.
-    const application = `/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/${declared(folder)}`
-    await world.cluster.rest('PATCH', application, { status: { operationState: { phase: 'Terminating' } } })
-    await expect.poll(() => world.application(declared(folder)), PATIENCE).toBeUndefined()
+    await refusesAll(declared('attack'), (file) => inDeclared('attack', file), forbidden)
+  })
+
+  /** GITOPS-21. */
+  test('attack: a committer of a folder of tasks asks for pods, Secrets, kinds of Muster that are declared elsewhere, and other namespaces', {
+    timeout: 400_000,
+  }, async () => {
+    const meta = (name: string, namespace = NAMESPACE) => ({ name, namespace })
+    const subjects = [{ kind: 'ServiceAccount', name: 'attack', namespace: NAMESPACE }]
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'edit' }
+    const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', roleRef, subjects }
+    await refusesAll(task('attack'), (file) => inTask('attack', file), [
+      { apiVersion: 'v1', kind: 'Pod', metadata: meta('attack-pod'), spec: { containers: [] } },
+      { apiVersion: 'v1', kind: 'Secret', metadata: meta('attack-secret'), stringData: { token: 'mine' } },
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'attack-namespace' } },
+      { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-claim') },
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: meta('attack-account', 'default') },
+      { ...binding, metadata: meta('attack-argocd', 'argocd') },
+      { ...binding, metadata: meta('attack-kube', 'kube-system') },
+    ])
   })
 
   test('docs/gitops.md: its commands do what it says, and the folder that they push is an Application', {
     timeout: 400_000,
   }, async () => {
     const checkout = await world.git.clone()
-    await cp(join(REPOSITORY, 'kustomize/declared'), join(checkout, 'kustomize/declared'), { recursive: true })
+    for (const folder of ['kustomize/declared', 'kustomize/tasks'])
+      await cp(join(REPOSITORY, folder), join(checkout, folder), { recursive: true })
     const programs = [binariesFolder(CONTROL_PLANE)]
     const page = await readPage('docs/gitops.md')
     await runPage(page, { kubeconfig: world.cluster.kubeconfig, checkout, programs, printed: {} })

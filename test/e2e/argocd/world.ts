@@ -29,6 +29,8 @@ export interface GitOpsWorld extends AsyncDisposable {
   suite(options: Pick<SuiteOptions, 'managers' | 'machines'>): Promise<GroundSuite>
   /** Commits folders of kustomize/declared as this checkout has them. */
   declare(message: string, ...names: readonly string[]): Promise<string>
+  /** The same with folders of kustomize/tasks. */
+  declareTasks(message: string, ...names: readonly string[]): Promise<string>
   /** Commits one replacement in one file. @throws Error when it changes nothing */
   edit(message: string, path: string, from: string | RegExp, to: string): Promise<string>
   /** Waits until the API server has what the commit says of the Application. */
@@ -53,6 +55,14 @@ const declaredIn = (name: string): string => `kustomize/declared/${ENVIRONMENT}/
 
 /** The Application of such a folder. */
 export const declared = (name: string): string => `${CLUSTER}-${name}`
+
+const taskIn = (name: string): string => `kustomize/tasks/${ENVIRONMENT}/${name}`
+
+/** The Application of a folder of kustomize/tasks. */
+export const task = (name: string): string => `${CLUSTER}-task-${name}`
+
+/** The path of a file in the folder of a task. */
+export const inTask = (name: string, file: string): string => `${taskIn(name)}/${file}`
 
 /** The path of a file in that folder. */
 export const inDeclared = (name: string, file: string): string => `${declaredIn(name)}/${file}`
@@ -89,6 +99,10 @@ export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
         await git.take(...names.map(declaredIn))
         return git.commit(message)
       },
+      declareTasks: async (message, ...names) => {
+        await git.take(...names.map(taskIn))
+        return git.commit(message)
+      },
       edit: async (message, path, from, to) => {
         const file = await edited(git, path, [from, to])
         if (file[path] === (await git.read(path))) throw new Error(`${path} does not hold ${String(from)}`)
@@ -117,10 +131,12 @@ export const gitOpsWorld = async (): Promise<GitOpsWorld> => {
 
 /** The first commit: this checkout as a fork has it, with nothing declared yet. */
 const begin = async (git: GitRepository, repoURL: string): Promise<void> => {
-  await rm(join(git.folder, 'kustomize/declared'), { recursive: true })
+  for (const folder of ['kustomize/declared', 'kustomize/tasks'])
+    await rm(join(git.folder, folder), { recursive: true })
   await git.commit('Begin', {
     ...(await edited(git, 'kustomize/argocd/source.yaml', [/repoURL: .*/, `repoURL: ${repoURL}`])),
     ...(await edited(git, 'kustomize/argocd/declared.yaml', [/requeueAfterSeconds: .*/, 'requeueAfterSeconds: 2'])),
+    ...(await edited(git, 'kustomize/argocd/tasks.yaml', [/requeueAfterSeconds: .*/, 'requeueAfterSeconds: 2'])),
   })
 }
 

@@ -63,12 +63,7 @@ export const kindGround: GroundProvider = {
         const image = imageOf(checkoutInfo(CHECKOUT))
         await nodes.apply(devicePods({ image, natsUrl: NATS_URL, devices: machines }))
         await nodes.rolledOut(DEVICE_NAMESPACE)
-        return {
-          apiUrl: API_URL,
-          apply: async (folder) => {
-            await cluster.kubectl('apply', '--server-side', '--kustomize', join(git.folder, 'kustomize', folder))
-          },
-        }
+        return { apiUrl: API_URL }
       },
       [Symbol.asyncDispose]: () => own.disposeAsync(),
     }

@@ -3,7 +3,7 @@ import { NODE } from '#hack/cluster/local/node.ts'
 import { redisMissing, startArgoOn } from '../argocd.ts'
 import { startControlPlane } from '../controlplane.ts'
 import type { GitRepository } from '../git.ts'
-import { startSuite } from '../suite.ts'
+import { type Suite, startSuite } from '../suite.ts'
 import type { GroundProvider } from './provider.ts'
 
 /** kwok plays the node, so Deployments of the environment become healthy although no container runs. */
@@ -24,7 +24,7 @@ export const localGround: GroundProvider = {
       argo,
       suite: async (options) => {
         const suite = own.use(await startSuite({ cluster, applies: false, ...options }))
-        await pointTo(suite.apiUrl, git)
+        await pointTo(suite, git)
         return suite
       },
       [Symbol.asyncDispose]: () => own.disposeAsync(),
@@ -32,11 +32,16 @@ export const localGround: GroundProvider = {
   },
 }
 
-/** SentinelConfigs of Git name the API in the cluster; the one of the suite is on this machine. */
-const pointTo = async (apiUrl: string, git: GitRepository): Promise<void> => {
-  const files = globSync('kustomize/shards/*/config/sentinelconfig.yaml', { cwd: git.folder })
+/** SentinelConfigs and tasks of Git name the API in the cluster, and where a pod has its token; those of the suite are on this machine. */
+const pointTo = async ({ apiUrl, tokenPath }: Suite, git: GitRepository): Promise<void> => {
+  const files = globSync(['kustomize/shards/*/config/sentinelconfig.yaml', 'kustomize/samples/tasks/*/task.yaml'], {
+    cwd: git.folder,
+  })
   const edits = files.map(async (path) => {
-    return [path, (await git.read(path)).replace(/http:.*:8080/, apiUrl)] as const
+    const text = (await git.read(path))
+      .replace(/http:.*:8080/, apiUrl)
+      .replace(/tokenPath: .*/, `tokenPath: ${tokenPath}`)
+    return [path, text] as const
   })
   await git.commit('Where the API is', Object.fromEntries(await Promise.all(edits)))
 }

@@ -23,8 +23,6 @@ export interface Ground extends AsyncDisposable {
 export interface GroundSuite {
   /** Of the HyperFleet API, as its managers reach it. */
   readonly apiUrl: string
-  /** Applies a kustomization of kustomize/, for the API of this suite. */
-  apply(folder: string): Promise<void>
 }
 
 export interface GroundProvider {
