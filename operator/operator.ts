@@ -143,7 +143,7 @@ export const operator = (options: OperatorOptions): Operator => {
       remedy: (problem) => options.remedy?.(problem),
     })
     const prepared = definitions.map((definition) => prepareController(definition, sources as Informers, namespaces))
-    options.health?.check('caches', () => describeUnready(status(), options.remedy))
+    options.health?.check('caches', () => describeUnready(status(), sources?.filling() ?? [], options.remedy))
     let admission: Admission | undefined
     try {
       if (!(await sources.synced())) return
@@ -238,11 +238,12 @@ const metricsOf = (metrics: RuntimeMetrics, name: string): ControllerRunMetrics 
 /** One sentence on why handlers can't run yet; undefined when they can. */
 const describeUnready = (
   { synced, problems }: OperatorStatus,
+  filling: readonly string[],
   remedy: OperatorOptions['remedy'],
 ): string | undefined => {
   if (synced) return undefined
   const [problem] = problems
-  if (problem === undefined) return 'the caches are being filled'
+  if (problem === undefined) return `the caches are being filled: ${filling.join(', ')}`
   const how = remedy?.(problem)
   return how === undefined ? problem.message : `${problem.message}: ${how}`
 }

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { json, scriptedServer } from '#test/harness/scripted-server.ts'
 import type { KubeObject, Resource } from '../model/resource.ts'
 import { createApi } from './api.ts'
-import { AnswerTooLargeError, MAX_ANSWER_BYTES } from './bounded-text.ts'
+import { AnswerTooLargeError } from './bounded-text.ts'
+import { MAX_ANSWER_BYTES } from './heap-shares.ts'
 import { createTransport } from './transport.ts'
 
 const NODES: Resource<KubeObject> = {

@@ -1,8 +1,6 @@
 import { errorOf } from '#lib/errors/error-of.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
-
-/** More than a page of objects has that is read in one piece; a list of larger ones is read in smaller pages. RUNTIME-53. */
-export const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+import { MAX_ANSWER_BYTES } from './heap-shares.ts'
 
 /** An answer or a line of a watch that is larger than any can be: it is not read to its end. */
 export class AnswerTooLargeError extends errorOf(OPERATOR_ERRORS, 'AnswerTooLargeError') {

@@ -27,6 +27,7 @@ export class EndMarkTimer implements Disposable {
     void this.#run()
   }
 
+  /** A new object, or more of one that is on its way. */
   objectCame(): void {
     this.#lastObjectAt = monotonic(this.#clock)
   }

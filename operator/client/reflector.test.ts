@@ -4,6 +4,7 @@ import { type ManualClock, manualClock } from '#test/harness/clock.ts'
 import { json, refuse, type ScriptedRequest, scriptedServer } from '#test/harness/scripted-server.ts'
 import type { Logger } from '../model/log.ts'
 import { defineResource, type KubeObject } from '../model/resource.ts'
+import { CacheBudget } from './cache-budget.ts'
 import { type Reflector, type ReflectorOptions, reflect } from './reflector.ts'
 import { createTransport } from './transport.ts'
 import type { WatchFailure } from './watch.ts'
@@ -293,6 +294,73 @@ test('RUNTIME-52: a WatchList that brings nothing new for a minute and no mark i
   await clock.advance('2s')
   await expect.poll(() => asked).toEqual(['initial', 'page', '20'])
   expect(events.slice(3)).toEqual(['deleted b@3', 'synced'])
+})
+
+test('RUNTIME-54: a list whose time is over while its objects come is asked for more time, once; then what is there is listed in pages', async () => {
+  const answers: { readonly response: ServerResponse; readonly seconds: number }[] = []
+  const slowly: Script[number] = (response, { query }) => {
+    answers.push({ response, seconds: Number(query.get('timeoutSeconds')) })
+    send(response, [event('ADDED', pod('a', 1))], 'stay')
+  }
+  const { asked, failures, clock } = await watched([slowly, slowly, page, quiet], { serverTimeout: '50s' })
+  for (const [index, seconds] of [50, 400].entries()) {
+    await expect.poll(() => answers.length).toBe(index + 1)
+    const { response, seconds: given } = answers[index] as (typeof answers)[number]
+    expect(given).toBe(seconds)
+    for (let n = 0; n < seconds; n += 50) {
+      await expect.poll(() => clock.sleepers()).toBe(1)
+      await clock.advance('50s')
+      const before = failures.length
+      send(response, [event('MODIFIED', pod('a', 2 + n)), event('ADDED', pod(`more-${n}`, 3))], 'stay')
+      await expect.poll(() => clock.sleepers()).toBe(1)
+      expect(failures).toHaveLength(before)
+      // Until it was read.
+      await new Promise((done) => setTimeout(done, 20))
+    }
+    response.end()
+    await expect.poll(() => failures.filter((failure) => failure === 'slow')).toHaveLength(index + 1)
+    await expect.poll(() => clock.sleepers()).toBe(1)
+    await clock.advance('2s')
+  }
+  await expect.poll(() => asked).toEqual(['initial', 'initial', 'page', '20'])
+})
+
+test('RUNTIME-54: an object that takes longer than a minute to come is no list that stands still', async () => {
+  let answer: ServerResponse | undefined
+  const { events, failures, clock, reflector } = await watched([
+    (response) => {
+      answer = response
+      send(response, [event('ADDED', pod('a', 1))], 'stay')
+    },
+    quiet,
+  ])
+  await expect.poll(() => events).toEqual(['listed a@1'])
+  const text = `${JSON.stringify(event('ADDED', { ...pod('large', 2), filling: 'x'.repeat(3_000) }))}\n`
+  for (let from = 0; from < text.length; from += 1_000) {
+    await clock.advance('59s')
+    answer?.write(text.slice(from, from + 1_000))
+    await new Promise((done) => setTimeout(done, 50))
+  }
+  await expect.poll(() => events).toEqual(['listed a@1', 'listed large@2'])
+  send(answer as ServerResponse, [bookmark(9, true)], 'stay')
+  expect(await reflector.synced).toBe(true)
+  expect(failures).toEqual([])
+})
+
+test('RUNTIME-55: a list of more objects than there is room for is not taken for complete, and takes no more', async () => {
+  const pods = Array.from({ length: 30 }, (_, index) => event('ADDED', pod(`pod-${index}`, index + 1)))
+  const { events, failures, asked, clock, reflector } = await watched([initial(...pods)], {
+    budget: new CacheBudget(20 * 1_024),
+  })
+  await expect.poll(() => failures).toContain('broken')
+  const size = reflector.store.size
+  expect(size).toBeGreaterThan(10)
+  expect(size).toBeLessThan(20)
+  await clock.advance('30s')
+  await expect.poll(() => asked).toHaveLength(2)
+  await expect.poll(() => failures.filter((failure) => failure === 'broken')).toHaveLength(2)
+  expect(reflector.store.size).toBe(size)
+  expect(events).not.toContain('synced')
 })
 
 test('a line that is not a watch event breaks the watch, which goes on from before it', async () => {

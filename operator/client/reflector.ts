@@ -5,6 +5,7 @@ import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/r
 import { isAtLeastAsNew } from '../model/resource-version.ts'
 import type { Page } from './api.ts'
 import { readPageThatFits } from './bounded-text.ts'
+import { type CacheBudget, cacheBudget } from './cache-budget.ts'
 import { EndMarkTimer } from './end-mark.ts'
 import { ApiError } from './errors.ts'
 import type { Store } from './store.ts'
@@ -18,6 +19,8 @@ import {
   failureOf,
   MAX_UNMARKED_STREAMS,
   parseMessage,
+  SLOW_LIST_FACTOR,
+  slowStream,
   stateAfter,
   type WatchFailure,
   type WatchState,
@@ -54,6 +57,8 @@ export interface ReflectorOptions<O extends KubeObject> {
   readonly signal: AbortSignal
   /** In [0, 1); for tests. */
   readonly random?: (() => number) | undefined
+  /** What its objects may take of the memory. Default: shared by all of this process. */
+  readonly budget?: CacheBudget | undefined
 }
 
 export interface Reflector<O extends KubeObject> {
@@ -77,6 +82,7 @@ export const reflect = <O extends KubeObject>(
 ): Reflector<O> => {
   const { namespace, labelSelector, fieldSelector, clock, signal, inactivityTimeout, random = Math.random } = options
   const { transform, onEvent, initialList = 'stream', serverTimeout = '290s', beat = () => {} } = options
+  const { budget = cacheBudget } = options
   const log = options.log.child({
     resource: `${resource.plural}.${apiVersionOf(resource)}`,
     ...(namespace && { namespace }),
@@ -85,9 +91,11 @@ export const reflect = <O extends KubeObject>(
   const selectors = { labelSelector, fieldSelector }
   const synced = Promise.withResolvers<boolean>()
 
+  const share = budget.open()
   const syncedStore = createSyncedStore<O>({
     transform,
     log,
+    share,
     onEvent: (event) => {
       if (event.type === 'synced') synced.resolve(true)
       onEvent(event)
@@ -100,6 +108,10 @@ export const reflect = <O extends KubeObject>(
   let failing = false
   /** WatchLists in a row that did not come to their mark. */
   let unmarkedStreams = 0
+  /** The time of the last WatchList was over before it was complete. */
+  let isListSlow = false
+  /** Smaller once a page was too large. */
+  const pages = { size: PAGE_SIZE }
   /** The server may have been another one since it was last heard. */
   let isHistoryInDoubt = false
 
@@ -130,8 +142,8 @@ export const reflect = <O extends KubeObject>(
     state = { phase: 'watching', resourceVersion }
   }
 
-  const followWatch = async (endMark?: EndMarkTimer): Promise<void> => {
-    const seconds = Math.round((toMilliseconds(serverTimeout) * (1 + random())) / 1000)
+  /** @returns whether the server ended it in its time */
+  const followWatch = async (seconds: number, endMark?: EndMarkTimer): Promise<boolean> => {
     const query = { ...selectors, ...watchQuery(state, seconds) }
     const until = endMark?.signal ?? signal
     const askedAt = monotonic(clock)
@@ -140,17 +152,28 @@ export const reflect = <O extends KubeObject>(
       endMark?.opened()
       heard()
     }
-    for await (const line of transport.stream({ path, query, signal: until, inactivityTimeout, onOpen: opened })) {
-      if (signal.aborted) return
+    const onPart = () => {
+      beat()
+      if (state.phase === 'streaming') endMark?.objectCame()
+    }
+    for await (const line of transport.stream({
+      path,
+      query,
+      signal: until,
+      inactivityTimeout,
+      onOpen: opened,
+      onPart,
+    })) {
+      if (signal.aborted) return true
       beat()
       const message = parseMessage<O>(line)
       switch (message.type) {
         case 'ADDED':
           endMark?.objectCame()
-          syncedStore.put(message.object)
+          syncedStore.put(message.object, line.length)
           break
         case 'MODIFIED':
-          syncedStore.put(message.object)
+          syncedStore.put(message.object, line.length)
           break
         case 'DELETED':
           syncedStore.remove(message.object)
@@ -159,6 +182,7 @@ export const reflect = <O extends KubeObject>(
           if (!endsInitialEvents(message.object.metadata)) break
           endMark?.marked()
           unmarkedStreams = 0
+          isListSlow = false
           listed(message.object.metadata.resourceVersion)
           break
         case 'ERROR':
@@ -171,7 +195,11 @@ export const reflect = <O extends KubeObject>(
     }
     // It lived for as long as it was to: the server was there all the time.
     isHistoryInDoubt = monotonic(clock) - askedAt < (seconds - 1) * 1_000
+    return !isHistoryInDoubt
   }
+
+  /** Seconds after which the server is to end a watch. */
+  const watchSeconds = (): number => Math.round((toMilliseconds(serverTimeout) * (1 + random())) / 1000)
 
   /**
    * Are we ahead of the server? Its data were restored from a backup, and a watch from the future would be accepted and stay silent. The
@@ -183,12 +211,15 @@ export const reflect = <O extends KubeObject>(
     return !isAtLeastAsNew(metadata.resourceVersion, resourceVersion)
   }
 
-  /** A WatchList: when its list is complete it goes on as a watch. RUNTIME-52. */
+  /** A WatchList: when its list is complete it goes on as a watch. RUNTIME-52, RUNTIME-54. */
   const streamList = async (): Promise<WatchFailure> => {
     using endMark = new EndMarkTimer(clock, signal)
+    const seconds = watchSeconds() * (isListSlow ? SLOW_LIST_FACTOR : 1)
     try {
-      await followWatch(endMark)
-      return { cause: endMark.isMissing ? 'unmarked' : 'ended' }
+      const hadItsTime = await followWatch(seconds, endMark)
+      if (!endMark.isMissing) return { cause: 'ended' }
+      isListSlow = hadItsTime
+      return hadItsTime ? slowStream(seconds) : { cause: 'unmarked' }
     } catch (error) {
       if (error instanceof EndMarkMissingError) unmarkedStreams = MAX_UNMARKED_STREAMS
       throw error
@@ -198,7 +229,6 @@ export const reflect = <O extends KubeObject>(
   }
 
   const listPages = async (): Promise<void> => {
-    const pages = { size: PAGE_SIZE }
     let token: string | undefined
     do {
       const query = { ...selectors, continue: token }
@@ -232,7 +262,7 @@ export const reflect = <O extends KubeObject>(
       if (state.phase === 'streaming') return await streamList()
       if (isHistoryInDoubt && state.phase === 'watching' && (await hasHistoryGoneBack(state.resourceVersion)))
         return { cause: 'expired' }
-      await followWatch()
+      await followWatch(watchSeconds())
       return { cause: 'ended' }
     } catch (error) {
       return failureOf(error, state)
@@ -249,6 +279,7 @@ export const reflect = <O extends KubeObject>(
       state = stateAfter(failure, state)
       if (delay > 0) await clock.sleep(delay, signal)
     }
+    share.close()
     synced.resolve(false) // without effect when it was true
   }
 

@@ -1,15 +1,18 @@
 import { AnswerTooLargeError } from './bounded-text.ts'
+import { MAX_LINE_BYTES } from './heap-shares.ts'
 
 const NEWLINE = 0x0a
-/** Several times what an object can have in etcd. */
-const MAX_LINE_BYTES = 16 * 1024 * 1024
 
 /**
  * Splits a byte stream into its non-empty lines, wherever the chunks are cut. On bytes, not text, because a chunk may end
  * in the middle of a character. An unfinished last line is dropped: its sender died while writing it.
+ * @param onPart called when more of a line has come that is not complete
  * @throws AnswerTooLargeError for a line without end: RUNTIME-53
  */
-export async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+export async function* lines(
+  chunks: AsyncIterable<Buffer>,
+  onPart?: () => void,
+): AsyncGenerator<Buffer, void, undefined> {
   let begun: Buffer[] = []
   let begunBytes = 0
   for await (const chunk of chunks) {
@@ -24,6 +27,7 @@ export async function* lines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
     }
     if (start < chunk.length) begun.push(chunk.subarray(start))
     begunBytes += chunk.length - start
+    if (begunBytes > 0) onPart?.()
     if (begunBytes > MAX_LINE_BYTES) throw new AnswerTooLargeError('a line of a watch', MAX_LINE_BYTES)
   }
 }

@@ -1,5 +1,6 @@
 import type { Logger } from '../model/log.ts'
 import { type KubeObject, keyOf } from '../model/resource.ts'
+import type { CacheShare } from './cache-budget.ts'
 import { createStore, type Store } from './store.ts'
 
 /**
@@ -24,8 +25,8 @@ export interface SyncedStore<O extends KubeObject> {
   readonly store: Store<O>
   /** Until `endList`, `put` shows what exists. A list that is begun again forgets the one that was broken off. */
   beginList(): void
-  /** The object exists as it is here. */
-  put(object: O): void
+  /** The object exists as it is here. @param textBytes of it as JSON, where they are known @throws CacheFullError */
+  put(object: O, textBytes?: number): void
   /** The object is gone. */
   remove(object: O): void
   /** The list is complete: what it has not shown is gone. */
@@ -36,10 +37,11 @@ export interface SyncedStoreOptions<O extends KubeObject> {
   readonly transform?: ((object: O) => O) | undefined
   readonly onEvent: (event: ReflectorEvent<O>) => void
   readonly log: Logger
+  readonly share: CacheShare
 }
 
 export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOptions<O>): SyncedStore<O> => {
-  const { transform = (object: O) => object, onEvent, log } = options
+  const { transform, onEvent, log, share } = options
   const store = createStore<O>((key, error) => log.error('an index function threw', { key, err: error }))
   let isSynced = false
   /** While listing: keys in the store that the list has not shown yet. */
@@ -53,9 +55,15 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
     }
   }
 
+  const stripped = (received: O): O => {
+    const object = withoutManagedFields(received)
+    return transform === undefined ? object : transform(object)
+  }
+
   const drop = (key: string, object: O): void => {
     unseen.delete(key)
     store.delete(key)
+    share.remove(key)
     emit({ type: 'deleted', object })
   }
 
@@ -66,7 +74,7 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
       unseen = new Set(Iterator.from(store.values()).map(({ metadata }) => keyOf(metadata)))
     },
 
-    put(received) {
+    put(received, textBytes) {
       const key = keyOf(received.metadata)
       const known = store.get(key)
       // Another object of the same name: the end of the old one was missed.
@@ -74,7 +82,10 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
       const old = store.get(key)
       unseen.delete(key)
       if (old?.metadata.resourceVersion === received.metadata.resourceVersion) return
-      const object = transform(withoutManagedFields(received))
+      const object = stripped(received)
+      // What is left of it may be much less than what came.
+      const isWhole = transform === undefined && textBytes !== undefined
+      share.put(key, isWhole ? textBytes : JSON.stringify(object).length)
       store.set(object)
       if (old !== undefined) emit({ type: 'modified', object, old })
       else emit({ type: isSynced ? 'added' : 'listed', object })
@@ -82,7 +93,7 @@ export const createSyncedStore = <O extends KubeObject>(options: SyncedStoreOpti
 
     remove(received) {
       const key = keyOf(received.metadata)
-      if (store.get(key) !== undefined) drop(key, transform(withoutManagedFields(received)))
+      if (store.get(key) !== undefined) drop(key, stripped(received))
     },
 
     endList() {

@@ -7,6 +7,7 @@ import { type Connections, connectionsTo } from './connections.ts'
 import { type Credentials, credentialsOf } from './credentials.ts'
 import { ApiError, NetworkError, type Status } from './errors.ts'
 import { KubeConfigError, type KubeConfigSource, loadKubeConfig } from './kubeconfig.ts'
+import { moving } from './moving.ts'
 import { lines } from './split-lines.ts'
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>
@@ -37,6 +38,8 @@ export interface StreamRequest {
   readonly inactivityTimeout?: Duration | undefined
   /** The server has accepted it; lines may follow much later. */
   readonly onOpen?: (() => void) | undefined
+  /** More of a line has come that is not complete. */
+  readonly onPart?: (() => void) | undefined
 }
 
 /** HTTP/1.1 over pooled connections to one API server, with the credentials of a kubeconfig. */
@@ -138,8 +141,11 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
     }
   }
 
+  const textOf = ({ timeout }: Exchange, { body }: Dispatcher.ResponseData): Promise<string> =>
+    readText(moving(body, clock, timeout))
+
   const errorOf = async (request: Exchange, answer: Dispatcher.ResponseData): Promise<ApiError> => {
-    const text = await read(request, () => readText(answer.body))
+    const text = await read(request, () => textOf(request, answer))
     return new ApiError(statusOf(text, request, answer.statusCode), retryAfterOf(answer.headers['retry-after'], clock))
   }
 
@@ -151,14 +157,14 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       const deadline = monotonic(clock) + request.timeout
       for (;;) {
         const answer = await exchange('requests', request)
-        if (answer.statusCode < 400) return parse(await read(request, () => readText(answer.body)), answer) as T
+        if (answer.statusCode < 400) return parse(await read(request, () => textOf(request, answer)), answer) as T
         const error = await errorOf(request, answer)
         if (!asksForRetry(error) || monotonic(clock) + error.retryAfter > deadline) throw error
         await clock.sleep(Math.max(MIN_RETRY_DELAY_MS, error.retryAfter), request.signal)
       }
     },
 
-    async *stream({ inactivityTimeout = INACTIVITY_TIMEOUT, onOpen, ...rest }: StreamRequest) {
+    async *stream({ inactivityTimeout = INACTIVITY_TIMEOUT, onOpen, onPart, ...rest }: StreamRequest) {
       const request = { ...rest, method: 'GET' as const, timeout: toMilliseconds(inactivityTimeout) }
       const answer = await exchange('streams', request)
       if (answer.statusCode >= 400) throw await errorOf(request, answer)
@@ -166,7 +172,7 @@ export const createTransport = (config: KubeConfig, options: TransportOptions = 
       // A consumer that stops early destroys the body, which then emits an abort error of no meaning.
       answer.body.on('error', () => {})
       try {
-        yield* lines(answer.body)
+        yield* lines(moving(answer.body, clock, request.timeout), onPart)
       } catch (error) {
         request.signal?.throwIfAborted()
         throw new NetworkError(`GET ${server.origin}${basePath}${request.path}`, error)

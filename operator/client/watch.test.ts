@@ -19,7 +19,7 @@ const broken: WatchFailure = { cause: 'broken', error: new Error('cut') }
 
 test.each<[number, WatchState, WatchFailure['cause'], WatchState['phase']]>([
   [410, watching, 'expired', 'empty'],
-  [410, paging, 'expired', 'empty'],
+  [410, paging, 'slow', 'empty'],
   [410, streaming, 'expired', 'empty'],
   [422, streaming, 'unsupported', 'paging'],
   [400, streaming, 'unsupported', 'paging'],

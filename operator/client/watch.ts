@@ -42,6 +42,8 @@ export type WatchFailure =
   | { readonly cause: 'unsupported' }
   /** A WatchList that ended, or brought no new object for a minute, without the mark that ends a list: a server or proxy without it. */
   | { readonly cause: 'unmarked' }
+  /** A list that took too long: it begins anew. */
+  | { readonly cause: 'slow'; readonly message: string }
   /** Any other error answer: no permission, kind not there (yet), too many requests, server starting. */
   | { readonly cause: 'refused'; readonly error: ApiError }
   /** The stream ended as it should, after `timeoutSeconds`, or because the server goes down in good order. */
@@ -99,6 +101,7 @@ export class EndMarkMissingError extends errorOf(OPERATOR_ERRORS, 'EndMarkMissin
 export const failureOf = (error: unknown, state: WatchState): WatchFailure => {
   if (error instanceof EndMarkMissingError) return { cause: 'unmarked' }
   if (!(error instanceof ApiError)) return { cause: 'broken', error }
+  if (error.status === 410 && state.phase === 'paging') return SLOW_PAGES
   if (error.status === 410 || isFromTheFuture(error)) return { cause: 'expired' }
   const unsupported = state.phase === 'streaming' && (error.status === 400 || error.status === 422)
   return unsupported ? { cause: 'unsupported' } : { cause: 'refused', error }
@@ -131,6 +134,21 @@ export const delayAfter = (failure: WatchFailure, idle: number, random: number):
   return failure.cause === 'refused' ? Math.max(backoff, failure.error.retryAfter ?? 0) : backoff
 }
 
+/** A WatchList whose time was over while its objects still came. */
+export const slowStream = (seconds: number): WatchFailure => ({
+  cause: 'slow',
+  message: `the list was not complete within ${seconds} s, because the API server or the network is slow: it is asked for more time`,
+})
+
+const SLOW_PAGES: WatchFailure = {
+  cause: 'slow',
+  message:
+    'the list took longer than the API server keeps its state (five minutes), because the server or the network is slow: it begins again',
+}
+
+/** So many times longer than a watch the server is to go on with a WatchList that was not complete in its time. */
+export const SLOW_LIST_FACTOR = 8
+
 /** The log line for a failure. */
 export const describe = (failure: WatchFailure): readonly ['debug' | 'info' | 'warn', string] => {
   switch (failure.cause) {
@@ -138,6 +156,8 @@ export const describe = (failure: WatchFailure): readonly ['debug' | 'info' | 'w
       return ['info', 'the watch is too old, listing again']
     case 'unmarked':
       return ['warn', 'the server did not say when its list was complete, as one without WatchList or behind a proxy']
+    case 'slow':
+      return ['warn', failure.message]
     case 'unsupported':
       return ['info', 'the server has no WatchList, listing in pages']
     case 'refused':

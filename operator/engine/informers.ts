@@ -42,6 +42,8 @@ export interface Informers {
   /** True when every list is complete, false when stopped before. */
   readonly synced: () => Promise<boolean>
   problems(): readonly WatchProblem[]
+  /** What is not listed to its end yet, with how much of it is there: `widgets.example.com (12 so far)`. */
+  filling(): readonly string[]
   /** Resolves when no watch is left, after the signal has aborted. */
   stopped(): Promise<void>
 }
@@ -61,13 +63,14 @@ export interface InformersOptions {
 export const createInformers = (options: InformersOptions): Informers => {
   const { transport, clock, log, signal, inactivityTimeout, random, beat } = options
   const opened: { readonly request: InformerRequest; readonly source: Informer; readonly stopped: Promise<void> }[] = []
+  const synced = new Set<InformerRequest>()
   const problems = new Map<InformerRequest, WatchProblem>()
 
   /** One line when a problem comes or turns into another, one when it is over: not one each try. */
   const report = (request: InformerRequest, failure: WatchFailure | undefined) => {
     const before = problems.get(request)
     const problem = failure && problemOf(request, failure)
-    const kind = `${request.resource.plural}.${request.resource.group || 'core'}`
+    const kind = kindOf(request)
     if (problem === undefined) {
       if (before === undefined) return
       problems.delete(request)
@@ -98,6 +101,7 @@ export const createInformers = (options: InformersOptions): Informers => {
       random,
       beat,
       onEvent: (event) => {
+        if (event.type === 'synced') synced.add(request)
         for (const listener of listeners) {
           try {
             listener(event)
@@ -112,10 +116,10 @@ export const createInformers = (options: InformersOptions): Informers => {
       },
       onHealth: (failure) => report(request, failure),
     }
-    const { store, synced, stopped } = reflect(transport, request.resource, reflectorOptions)
+    const reflector = reflect(transport, request.resource, reflectorOptions)
     const source: Informer<O> = {
-      store,
-      synced,
+      store: reflector.store,
+      synced: reflector.synced,
       subscribe(listener) {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -124,7 +128,7 @@ export const createInformers = (options: InformersOptions): Informers => {
     opened.push({
       request: request,
       source: source as unknown as Informer,
-      stopped,
+      stopped: reflector.stopped,
     })
     return source
   }
@@ -145,11 +149,17 @@ export const createInformers = (options: InformersOptions): Informers => {
     find,
     synced: async () => (await Promise.all(opened.map(({ source }) => source.synced))).every(Boolean),
     problems: () => [...problems.values()],
+    filling: () =>
+      opened
+        .filter(({ request }) => !synced.has(request))
+        .map(({ request, source }) => `${kindOf(request)} (${source.store.size} so far)`),
     stopped: async () => {
       await Promise.all(opened.map(({ stopped }) => stopped))
     },
   }
 }
+
+const kindOf = ({ resource }: InformerRequest): string => `${resource.plural}.${resource.group || 'core'}`
 
 /** All namespaces before single ones, whole objects before projections. */
 const rank = ({ namespace, transform }: InformerRequest): number =>
@@ -164,13 +174,14 @@ const isSame = (left: InformerRequest, right: InformerRequest): boolean =>
   left.labelSelector === right.labelSelector &&
   left.transform === right.transform
 
-/** Undefined for what heals by itself at once: an orderly end, an expired history, a server without WatchList. */
+/** Undefined for what is mended at once by itself: an orderly end, an expired history, a server without WatchList. */
 const problemOf = ({ resource, namespace }: InformerRequest, failure: WatchFailure): WatchProblem | undefined => {
+  const place = { resource: resource as Resource, namespace }
+  if (failure.cause === 'slow') return { ...place, reason: 'Unreachable', message: failure.message }
   if (failure.cause !== 'refused' && failure.cause !== 'broken') return undefined
   const { error } = failure
   const message = error instanceof Error ? error.message : String(error)
   const status = failure.cause === 'refused' ? failure.error.status : 0
-  const place = { resource: resource as Resource, namespace }
   if (status === 404)
     return {
       ...place,

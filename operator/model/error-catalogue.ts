@@ -30,6 +30,15 @@ export const OPERATOR_ERRORS = {
     when: 'the API server, or a proxy before it, sent an answer or a line of a watch that is larger than any object or page can be',
     remedy: 'look at the proxy; lists are read again in smaller pages',
   },
+  AnswerTooSlowError: {
+    when: 'an answer, or a watch, comes so slowly that it would never end: fewer than 100 bytes in the time that the server may be silent',
+    remedy: 'look at the network and at proxies before the API server; requests are tried again by themselves',
+  },
+  CacheFullError: {
+    when: 'the objects that are watched need more than half of the memory that the process may use; the kind that needs it is not ready, the others go on',
+    remedy:
+      'give the process more memory (`--max-old-space-size` and its container) and start it anew, or watch fewer objects: by namespaces or selectors',
+  },
   LeaseLostError: {
     when: 'a lease was lost: it could not be renewed in time, or another process holds it',
     remedy: 'nothing: its work ends here and begins again where the lease is',

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Transform } from 'node:stream'
 
 /**
  * What happens to one request:
  * `pass`; `drop`: the connection breaks before the server sees it; `lose`: the server does it and the answer is lost;
  * a status: the server never sees it and this is the answer; `late`: the server does it and the answer comes when that resolves;
+ * `through`: the body of the answer comes through that, late or slowly;
  * a promise: held until it resolves, then as it says.
  */
 export type Fate =
@@ -13,6 +15,7 @@ export type Fate =
   | 'lose'
   | { readonly status: number; readonly headers?: Record<string, string> }
   | { readonly late: Promise<void> }
+  | { readonly through: Transform }
 
 export interface ProxiedRequest {
   readonly method: string
@@ -43,7 +46,7 @@ export const meet = (fate: Fate, incoming: IncomingMessage, answer: ServerRespon
 }
 
 const forward = (
-  fate: 'pass' | 'lose' | { readonly late: Promise<void> },
+  fate: 'pass' | 'lose' | { readonly late: Promise<void> } | { readonly through: Transform },
   incoming: IncomingMessage,
   answer: ServerResponse,
   upstream: ClientRequest,
@@ -51,12 +54,13 @@ const forward = (
   const give = (response: IncomingMessage) => {
     answer.writeHead(response.statusCode ?? 502, response.headers)
     answer.flushHeaders()
-    response.pipe(answer)
+    if (typeof fate === 'object' && 'through' in fate) response.pipe(fate.through).pipe(answer)
+    else response.pipe(answer)
     response.on('error', () => answer.destroy())
   }
   upstream.on('response', (response) => {
     if (fate === 'lose') response.resume().on('end', () => incoming.socket.destroy())
-    else if (fate === 'pass') give(response)
+    else if (fate === 'pass' || 'through' in fate) give(response)
     else void fate.late.then(() => give(response))
   })
   upstream.on('error', () => answer.destroy())
