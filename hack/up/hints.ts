@@ -1,7 +1,8 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import { DEVELOPER } from '../muster/api.ts'
 import { FLEET } from '../muster/managers.ts'
-import { NAMESPACE, type Up } from './steps.ts'
+import { NAMESPACE } from './place.ts'
+import type { Up } from './steps.ts'
 
 /** What to do next, as lines to copy. @param kubectl the program's name, or its path when it is not on the PATH */
 export const hints = ({ cluster, apiUrl, managers, runsUrl }: Up, logs: string, kubectl: string): readonly string[] => {

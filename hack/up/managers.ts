@@ -1,11 +1,10 @@
-import { type Home, type Manager, settingOf } from '../muster/managers.ts'
+import { ADAPTERS, CLUSTERS, FLEET, type Manager, POOLS, SENTINELS, settingOf } from '../muster/managers.ts'
+import { freePort } from '../process/ports.ts'
+import { operatorArgs, startAgents, startFleetNats } from './agents.ts'
+import { followFleet, isThere, removeDevices } from './fleet.ts'
+import { untilGoal } from './goal.ts'
 import { startMuster } from './muster.ts'
-import type { Run } from './run.ts'
-
-export interface Place extends Home {
-  readonly run: Run
-  readonly logs: string
-}
+import type { Place } from './place.ts'
 
 /** One that runs. */
 export interface RunningManager {
@@ -17,11 +16,7 @@ export interface RunningManager {
 }
 
 /** Starts one and waits until it is ready. @param more flags of its own */
-export const startManager = async (
-  place: Place,
-  manager: Manager,
-  ...more: readonly string[]
-): Promise<RunningManager> => {
+const startManager = async (place: Place, manager: Manager, ...more: readonly string[]): Promise<RunningManager> => {
   const { run, logs } = place
   const { subject } = manager
   const { args, env, dashboardUrl, tokenFile } = await settingOf(place, manager, ...more)
@@ -29,4 +24,56 @@ export const startManager = async (
   run.undo(`Stopping the manager of the ${subject}`, async () => void (await child.stop()))
   run.watch(child)
   return { subject, metricsUrl: child.metricsUrl, dashboardUrl, tokenFile }
+}
+
+export const startSentinels = (place: Place, apiUrl: string): Promise<RunningManager> =>
+  place.run.step(
+    'Start the manager of the Sentinels as its ServiceAccount',
+    () => startManager(place, SENTINELS, `--hyperfleet-api-url=${apiUrl}`),
+    ({ metricsUrl }) => metricsUrl,
+  )
+
+/** The manager of the adapters, and where it shows the last runs of their tasks. */
+export const startAdapters = (place: Place, apiUrl: string): Promise<RunningManager & { readonly runsUrl: string }> =>
+  place.run.step(
+    'Start the manager of the adapters as its ServiceAccount',
+    async () => {
+      const runs = `127.0.0.1:${await freePort()}`
+      const flags = [`--hyperfleet-api-url=${apiUrl}`, `--adapter-runs-bind-address=${runs}`]
+      return { ...(await startManager(place, ADAPTERS, ...flags)), runsUrl: `http://${runs}/adapter/runs` }
+    },
+    ({ metricsUrl }) => metricsUrl,
+  )
+
+export const startPools = (place: Place, apiUrl: string): Promise<readonly RunningManager[]> =>
+  place.run.step(
+    'Start the managers of pools and of their clusters as their ServiceAccounts',
+    // One after the other: at the end they are stopped in the opposite order.
+    async () => [
+      await startManager(place, POOLS),
+      await startManager(place, CLUSTERS, `--hyperfleet-api-url=${apiUrl}`),
+    ],
+    (both) => both.map(({ metricsUrl }) => metricsUrl).join(' and '),
+  )
+
+/** The fleet's NATS, its operator, and three agents. */
+export const startFleet = async (place: Place): Promise<RunningManager> => {
+  const { run, screen, cluster, scratch, logs } = place
+  const nats = await run.step(
+    'Start a NATS for the fleet that knows each device by its key',
+    () => startFleetNats(run, scratch, logs),
+    ({ url }) => url,
+  )
+  // Devices are made from what agents tell, so they go after both.
+  if (!cluster.ours) run.undo('Removing the devices', () => removeDevices(cluster))
+  const manager = await run.step(
+    'Start the manager of the fleet as its ServiceAccount',
+    () => startManager(place, FLEET, ...operatorArgs(nats)),
+    ({ metricsUrl }) => metricsUrl,
+  )
+  await run.step('Start three agents and wait until their devices are heard', async () => {
+    await startAgents(run, nats, scratch, logs)
+    await untilGoal(run, screen, (signal, seen) => followFleet(cluster, signal, seen, isThere))
+  })
+  return manager
 }
