@@ -61,6 +61,8 @@ export interface ApiOptions {
   readonly clock: Clock
 }
 
+export const buildOf = ({ build = { version: '0.0.0', time: 'unknown' } }: ApiOptions): Build => build
+
 /** Options that can't be served; the message says what to write instead. */
 export class ApiOptionsError extends errorOf(API_ERRORS, 'ApiOptionsError') {
   readonly option: 'listen' | 'issuers' | 'tls'

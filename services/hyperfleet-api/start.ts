@@ -1,9 +1,7 @@
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
-import { measureQueue } from './events/metrics.ts'
-import { databaseSource } from './feed/change-source.ts'
-import { createFeed } from './feed/feed.ts'
-import { createWakeup } from './feed/wakeup.ts'
+import type { SecureContextOptions } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
 import { createAccessControl } from './http/access-control.ts'
 import { closeServer, listenOn, urlOf } from './http/listen.ts'
 import { openApiDocument } from './http/openapi.ts'
@@ -13,20 +11,12 @@ import { createServer } from './http/server.ts'
 import type { Service } from './http/service.ts'
 import { watchCertificate } from './http/tls-certificate.ts'
 import { DEFAULT_REQUEST_TIMEOUTS } from './http/transport.ts'
-import { measureConnections, measureQueries } from './metrics/database-metrics.ts'
-import { countReconciliations, measureReconciliation } from './metrics/reconciliation-metrics.ts'
-import { createMetrics } from './metrics/request-metrics.ts'
-import { measureRoom } from './metrics/stream-metrics.ts'
+import type { Metrics } from './metrics/request-metrics.ts'
 import { builtinEntities, conditionCompiler, defineEntities } from './model/entity.ts'
-import { createIdGenerator } from './model/id-generator.ts'
-import { startRechecks } from './mutations/recheck-deletions.ts'
-import { openAuthenticator, openCertificate, openQueue, openTracer } from './optional-components.ts'
-import { type ApiOptions, refuseUnauthenticatedNetwork } from './options.ts'
+import { type Closers, openService } from './open-service.ts'
+import { openAuthenticator, openCertificate } from './optional-components.ts'
+import { type ApiOptions, buildOf, refuseUnauthenticatedNetwork } from './options.ts'
 import { readSpecSchemas } from './specs/read.ts'
-import { openDatabase } from './storage/database.ts'
-import { RETENTION_MS, startRetention } from './storage/retention.ts'
-import { createRoom } from './storage/room.ts'
-import { withTracing } from './tracing/tracer.ts'
 
 export interface RunningApi {
   /** Of the API, without a path. */
@@ -36,11 +26,6 @@ export interface RunningApi {
   /** Not ready; after `shutdownDelay` streams ended and requests finished; then closed, health and metrics last. */
   stop(): Promise<void>
 }
-
-/** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
-const STREAM_BYTES = 16 * 1024 * 1024
-/** The Go service's threshold. */
-const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
 
 /**
  * The HyperFleet API: resources of configured kinds, adapter reports and what they add up to, events for consumers,
@@ -54,118 +39,99 @@ const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
  * @throws ApiOptionsError | ConfigError | SpecSchemaError for options that can't be served, and whatever keeps a database or a port from opening
  */
 export const start = async (options: ApiOptions): Promise<RunningApi> => {
-  const { listen, log, clock, build = { version: '0.0.0', time: 'unknown' } } = options
+  const { log, clock } = options
   refuseUnauthenticatedNetwork(options)
   const kinds = options.entities ?? builtinEntities
   const entities = defineEntities(kinds, await conditionCompiler(kinds))
   const specs = await readSpecSchemas(options.openapiSchemaPath, entities, log)
-  const now = () => clock.now()
-  const authenticator = await openAuthenticator(options, now)
+  const authenticator = await openAuthenticator(options, () => clock.now())
   const certificate = await openCertificate(options)
-  const closers: (() => Promise<void>)[] = []
+  const closers: Closers = []
   const close = async () => {
     for (const closer of closers.toReversed()) await closer()
   }
   try {
-    const metrics = createMetrics(build.version)
-    const tracer = await openTracer(options, build)
-    closers.push(() => tracer.close())
-    const opened = await openDatabase({
-      databaseUrl: options.databaseUrl,
-      dataDir: options.dataDir,
-      onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
-      onQuery: measureQueries(metrics.registry),
-      onCommitted: countReconciliations(metrics.registry),
-    })
-    closers.push(() => opened.close())
-    const database = withTracing(opened, tracer)
-    const wakeup = createWakeup(database, log)
-    closers.push(() => wakeup.close())
-    const feed = await createFeed(databaseSource(database), wakeup, log)
-    closers.push(() => feed.close())
-    closers.push(
-      startRetention(database, clock, log, {
-        ...RETENTION_MS,
-        archive: options.archiveRetention ?? RETENTION_MS.archive,
-      }),
-    )
-
-    const newId = createIdGenerator(now)
-    measureConnections(metrics.registry, database)
-    measureReconciliation(metrics.registry, {
-      database,
-      entities,
-      now,
-      stuckAfter: options.stuckAfter ?? DEFAULT_STUCK_AFTER_MS,
-      log,
-    })
-    const eventQueue = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
-    const queue = measureQueue(eventQueue, { registry: metrics.registry, database, now })
-    closers.push(() => queue.close())
-
-    const notReady = new AbortController()
     const stopping = new AbortController()
-    const service: Service = {
-      tracer,
-      database,
-      entities,
-      specs,
-      feed,
-      queue,
-      wakeup,
-      room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
-      clock,
-      now,
-      newId,
-      stopping: stopping.signal,
-      notifyCommitted: (topic = 'changes') => wakeup.wake(topic),
-    }
-    closers.push(startRechecks(service, log))
-    const operations = buildOperations(service)
-    const openApi = openApiDocument(operations, build.version)
-    const { tenants, rateLimit, inFlight, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, tls } = options
-    const server = createServer({
-      operations,
-      openApi,
-      build,
-      newId,
-      clock,
-      stopping: stopping.signal,
-      metrics,
-      accessControl: createAccessControl({ authenticator, tenants, rateLimit, inFlight, maxStreams, now }),
-      requestTimeouts,
-      tls: certificate,
-      tracer,
-      log,
-    })
-    const health =
-      options.health && (await listenOn(createHealthServer(database, queue, notReady.signal), options.health))
-    const scraped = options.metrics && (await listenOn(createMetricsServer(metrics.registry), options.metrics))
-    // Closed last: an end can be watched to its end.
-    for (const probe of [health, scraped]) if (probe) closers.unshift(probe.close)
-    closers.push(() => closeServer(server))
-    await server.listen({ host: listen.host ?? '::', port: listen.port })
-    if (tls !== undefined && certificate !== undefined)
-      closers.push(watchCertificate(server.server as Server & SecureServer, tls, certificate, log))
-    closers.push(async () => stopping.abort())
-    closers.push(async () => {
-      notReady.abort()
-      // Until all load balancers have seen that this one isn't ready.
-      if (options.shutdownDelay) await clock.sleep(options.shutdownDelay)
-    })
-
-    const url = urlOf(server.server, tls === undefined ? 'http' : 'https')
+    const { service, metrics } = await openService(options, { entities, specs }, stopping.signal, closers)
+    const server = buildServer(options, service, metrics, { authenticator, certificate })
+    const probes = await serve(options, { server, service, metrics, certificate, stopping }, closers)
+    const url = urlOf(server.server, options.tls === undefined ? 'http' : 'https')
     log.info('the HyperFleet API is serving', {
       url,
-      database: database.dialect,
+      database: service.database.dialect,
       kinds: entities.all.map(({ kind }) => kind),
       authentication: (options.issuers ?? []).length > 0,
     })
-    return { url, healthUrl: health?.url, metricsUrl: scraped?.url, stop: once(close) }
+    return { url, ...probes, stop: once(close) }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** What checks callers and encrypts, each when an option asks for it. */
+interface Protection {
+  readonly authenticator: Awaited<ReturnType<typeof openAuthenticator>>
+  readonly certificate: SecureContextOptions | undefined
+}
+
+const buildServer = (
+  options: ApiOptions,
+  service: Service,
+  metrics: Metrics,
+  { authenticator, certificate }: Protection,
+): FastifyInstance => {
+  const { tenants, rateLimit, inFlight, maxStreams, requestTimeouts = DEFAULT_REQUEST_TIMEOUTS, log } = options
+  const { newId, clock, now, stopping, tracer } = service
+  const build = buildOf(options)
+  const operations = buildOperations(service)
+  return createServer({
+    operations,
+    openApi: openApiDocument(operations, build.version),
+    build,
+    newId,
+    clock,
+    stopping,
+    metrics,
+    accessControl: createAccessControl({ authenticator, tenants, rateLimit, inFlight, maxStreams, now }),
+    requestTimeouts,
+    tls: certificate,
+    tracer,
+    log,
+  })
+}
+
+interface Serving {
+  readonly server: FastifyInstance
+  readonly service: Service
+  readonly metrics: Metrics
+  readonly certificate: SecureContextOptions | undefined
+  readonly stopping: AbortController
+}
+
+/** Listens: probes and metrics first, so that a start can be watched, and their end last. */
+const serve = async (
+  { health, metrics: scrape, listen, tls, shutdownDelay, log }: ApiOptions,
+  { server, service, metrics, certificate, stopping }: Serving,
+  closers: Closers,
+): Promise<Pick<RunningApi, 'healthUrl' | 'metricsUrl'>> => {
+  const notReady = new AbortController()
+  const probed =
+    health && (await listenOn(createHealthServer(service.database, service.queue, notReady.signal), health))
+  const scraped = scrape && (await listenOn(createMetricsServer(metrics.registry), scrape))
+  // Closed last: an end can be watched to its end.
+  for (const probe of [probed, scraped]) if (probe) closers.unshift(probe.close)
+  closers.push(() => closeServer(server))
+  await server.listen({ host: listen.host ?? '::', port: listen.port })
+  if (tls !== undefined && certificate !== undefined)
+    closers.push(watchCertificate(server.server as Server & SecureServer, tls, certificate, log))
+  closers.push(async () => stopping.abort())
+  closers.push(async () => {
+    notReady.abort()
+    // Until all load balancers have seen that this one isn't ready.
+    if (shutdownDelay) await service.clock.sleep(shutdownDelay)
+  })
+  return { healthUrl: probed?.url, metricsUrl: scraped?.url }
 }
 
 const once = (action: () => Promise<void>): (() => Promise<void>) => {

@@ -1,0 +1,91 @@
+import { measureQueue } from './events/metrics.ts'
+import { databaseSource } from './feed/change-source.ts'
+import { createFeed } from './feed/feed.ts'
+import { createWakeup } from './feed/wakeup.ts'
+import type { Service } from './http/service.ts'
+import { measureConnections, measureQueries } from './metrics/database-metrics.ts'
+import { countReconciliations, measureReconciliation } from './metrics/reconciliation-metrics.ts'
+import { createMetrics, type Metrics } from './metrics/request-metrics.ts'
+import { measureRoom } from './metrics/stream-metrics.ts'
+import type { Entities } from './model/entity.ts'
+import { createIdGenerator } from './model/id-generator.ts'
+import { startRechecks } from './mutations/recheck-deletions.ts'
+import { openQueue, openTracer } from './optional-components.ts'
+import { type ApiOptions, buildOf } from './options.ts'
+import type { SpecSchemas } from './specs/schemas.ts'
+import { type Database, openDatabase } from './storage/database.ts'
+import { RETENTION_MS, startRetention } from './storage/retention.ts'
+import { createRoom } from './storage/room.ts'
+import { type Tracer, withTracing } from './tracing/tracer.ts'
+
+/** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
+const STREAM_BYTES = 16 * 1024 * 1024
+/** The Go service's threshold. */
+const DEFAULT_STUCK_AFTER_MS = 10 * 60_000
+
+/** What is closed when the API stops: the last one first. */
+export type Closers = (() => Promise<void>)[]
+
+/** What the operations work with, opened; each part is among the closers as soon as it is there. */
+export const openService = async (
+  options: ApiOptions,
+  { entities, specs }: { readonly entities: Entities; readonly specs: SpecSchemas },
+  stopping: AbortSignal,
+  closers: Closers,
+): Promise<{ readonly service: Service; readonly metrics: Metrics }> => {
+  const { log, clock } = options
+  const now = () => clock.now()
+  const newId = createIdGenerator(now)
+  const metrics = createMetrics(buildOf(options).version)
+  const tracer = await openTracer(options, buildOf(options))
+  closers.push(() => tracer.close())
+  const database = await openMeasuredDatabase(options, metrics, tracer, closers)
+  const wakeup = createWakeup(database, log)
+  closers.push(() => wakeup.close())
+  const feed = await createFeed(databaseSource(database), wakeup, log)
+  closers.push(() => feed.close())
+  const archive = options.archiveRetention ?? RETENTION_MS.archive
+  closers.push(startRetention(database, clock, log, { ...RETENTION_MS, archive }))
+
+  measureConnections(metrics.registry, database)
+  const stuckAfter = options.stuckAfter ?? DEFAULT_STUCK_AFTER_MS
+  measureReconciliation(metrics.registry, { database, entities, now, stuckAfter, log })
+  const eventQueue = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
+  const queue = measureQueue(eventQueue, { registry: metrics.registry, database, now })
+  closers.push(() => queue.close())
+
+  const service: Service = {
+    tracer,
+    database,
+    entities,
+    specs,
+    feed,
+    queue,
+    wakeup,
+    room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
+    clock,
+    now,
+    newId,
+    stopping,
+    notifyCommitted: (topic = 'changes') => wakeup.wake(topic),
+  }
+  closers.push(startRechecks(service, log))
+  return { service, metrics }
+}
+
+const openMeasuredDatabase = async (
+  { databaseUrl, dataDir, log }: ApiOptions,
+  { registry }: Metrics,
+  tracer: Tracer,
+  closers: Closers,
+): Promise<Database> => {
+  const opened = await openDatabase({
+    databaseUrl,
+    dataDir,
+    onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
+    onQuery: measureQueries(registry),
+    onCommitted: countReconciliations(registry),
+  })
+  closers.push(() => opened.close())
+  return withTracing(opened, tracer)
+}
