@@ -9,13 +9,14 @@ import { CONTROL_PLANE, NODE_KUBERNETES } from './controlplane/binaries.ts'
 import { ensureInstalled } from './debian/install.ts'
 import { DEBOOTSTRAP } from './debian/root.ts'
 import { DOCKER } from './docker/missing.ts'
-import { BuildError, ensureBinaries } from './gobuild/build.ts'
+import { ensureBinaries } from './gobuild/build.ts'
 import { IMAGE_PROGRAMS } from './image/local/images.ts'
 import { NODE_PROGRAMS } from './kindnode/binaries.ts'
 import { CALICO } from './kindnode/calico.ts'
 import { ensureNodeImage, nodeImageMissing } from './kindnode/image.ts'
 import { PODMAN } from './podman/missing.ts'
 import { POSTGRES } from './postgres/missing.ts'
+import { SetupError } from './process/errors.ts'
 import { sweepFoldersOfTheDead } from './process/owners.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
@@ -73,7 +74,7 @@ const prepare = async (): Promise<readonly string[]> => {
     if (onKind && nodeImageMissing() === undefined) await ensureNodeImage(say)
     return []
   } catch (error) {
-    say(error instanceof BuildError ? error.message : String(error))
+    say(error instanceof SetupError ? error.message : String(error))
     return ['preparing the test servers']
   }
 }

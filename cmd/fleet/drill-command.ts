@@ -3,7 +3,7 @@ import { flag, optional } from '#operator/flags/flag.ts'
 import { nonEmpty, objectName, oneOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
-export const drillFlags = {
+const drillFlags = {
   natsUrl: flag(
     'URL',
     'NATS server that the fleet keeps its state on; servers of one cluster are separated by commas',

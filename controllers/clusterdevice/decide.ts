@@ -7,7 +7,7 @@ import { isTrue } from '#operator/model/conditions.ts'
 export const OPT_IN_LABEL = 'fleet.nationtech.io/device'
 
 /** Labels of every such device: where it comes from. */
-export const NAMESPACE_LABEL = 'fleet.nationtech.io/cluster-namespace'
+const NAMESPACE_LABEL = 'fleet.nationtech.io/cluster-namespace'
 export const POOL_LABEL = 'fleet.nationtech.io/cluster-pool'
 
 /** A label's value, and a part of a key in NATS, has at most so many characters. */

@@ -1,16 +1,12 @@
 import { CONTROL_PLANE } from '../controlplane/binaries.ts'
 import { isBuilt } from '../gobuild/build.ts'
+import { SetupError } from '../process/errors.ts'
 import { assets } from './assets.ts'
 import type { Cluster, ClusterProvider, ClusterRequest, Start } from './cluster.ts'
 import { existing } from './existing.ts'
 import { kind } from './kind/provider.ts'
 import { local } from './local/provider.ts'
 import { running } from './running.ts'
-
-/** No provider serves: the message has the reason and the mend of each. */
-export class NoClusterError extends Error {
-  override readonly name = 'NoClusterError'
-}
 
 export interface Candidate {
   readonly provider: ClusterProvider
@@ -52,7 +48,7 @@ export const candidates = ({ request, forced, assets: folder, built }: Facts): r
 
 /**
  * Finds or starts a cluster, and says which and why.
- * @throws NoClusterError when none serves
+ * @throws SetupError when none serves
  */
 export const startCluster = async (start: Start): Promise<Cluster> => {
   const facts = {
@@ -78,5 +74,5 @@ export const startCluster = async (start: Start): Promise<Cluster> => {
     if (choices.length > 1 && provider !== running) start.say(`Skipping ${provider.title}: ${reason.split('\n')[0]}`)
     reasons.push(`${provider.title}: ${reason}`)
   }
-  throw new NoClusterError(`No cluster to work with:\n${reasons.map((reason) => `  - ${reason}`).join('\n')}`)
+  throw new SetupError(`No cluster to work with:\n${reasons.map((reason) => `  - ${reason}`).join('\n')}`)
 }

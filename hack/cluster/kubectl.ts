@@ -1,13 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { ProcessError } from '../process/errors.ts'
 
-/** kubectl failed: the message is its own words. */
-export class KubectlError extends Error {
-  override readonly name = 'KubectlError'
-}
-
-/** Runs kubectl and gives what it prints. The input, when there is one, is its standard input. @throws KubectlError */
+/** Runs kubectl and gives what it prints. The input, when there is one, is its standard input. @throws ProcessError */
 export type Kubectl = (args: readonly string[], options?: { readonly input?: string }) => Promise<string>
 
 /**
@@ -22,6 +18,6 @@ export const kubectl =
     // A kubectl that ends before it has read everything says why on stderr.
     child.stdin.on('error', () => undefined).end(input)
     const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    if (code !== 0) throw new KubectlError(`kubectl ${args.join(' ')}: ${errors.trim() || `exit ${code}`}`)
+    if (code !== 0) throw new ProcessError(`kubectl ${args.join(' ')}: ${errors.trim() || `exit ${code}`}`)
     return output
   }

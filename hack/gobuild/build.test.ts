@@ -16,9 +16,9 @@ test('without Go the reason and the mend are one line, and nothing looks built',
   const env = { PATH: '/nonexistent', MUSTER_CACHE: await temporaryFolder('cache') }
   const { stdout, stderr } = await run(process.execPath, ['--input-type=module', '--eval', PROGRAM], { env })
   expect(stdout).toBe(
-    'BuildError: The control plane is built with Go, and "go" is not on the PATH: install Go 1.26 (https://go.dev/dl).\n',
+    'SetupError: The control plane is built with Go, and "go" is not on the PATH: install Go 1.26 (https://go.dev/dl).\n',
   )
   expect(stderr).toContain('Building the control plane')
   const again = await run(process.execPath, ['--input-type=module', '--eval', PROGRAM], { env })
-  expect(again.stdout).toContain('BuildError')
+  expect(again.stdout).toContain('SetupError')
 })

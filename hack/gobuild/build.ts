@@ -5,20 +5,16 @@ import { text } from 'node:stream/consumers'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { makeOnce, type Say } from '../cache/make-once.ts'
 import { signalGroup } from '../process/child.ts'
+import { SetupError } from '../process/errors.ts'
 import { forgetGroup, guardGroup } from '../process/reaper.ts'
 import { type BinarySet, binariesFolder } from './set.ts'
-
-/** Go is missing or could not build: the message says which, and what to do. */
-export class BuildError extends Error {
-  override readonly name = 'BuildError'
-}
 
 /** Whether the binaries that this checkout wants are in the cache. */
 export const isBuilt = (set: BinarySet): boolean => existsSync(binariesFolder(set))
 
 /**
  * The folder with every binary of a set, built first when the cache does not have it.
- * @throws BuildError
+ * @throws SetupError
  */
 export const ensureBinaries = (set: BinarySet, say: Say, signal?: AbortSignal): Promise<string> => {
   const folder = binariesFolder(set)
@@ -78,7 +74,7 @@ const goBuild = async (set: BinarySet, source: string, output: string, signal?: 
     const errors = await text(go.stderr)
     const code = await closed
     signal?.throwIfAborted()
-    if (code !== 0) throw new BuildError(`go build of ${source} failed (exit ${code}):\n${errors.trim().slice(-2000)}`)
+    if (code !== 0) throw new SetupError(`go build of ${source} failed (exit ${code}):\n${errors.trim().slice(-2000)}`)
   } finally {
     signal?.removeEventListener('abort', kill)
     forgetGroup(group)
@@ -86,7 +82,7 @@ const goBuild = async (set: BinarySet, source: string, output: string, signal?: 
 }
 
 const noGo = ({ title }: BinarySet, cause: Error) =>
-  new BuildError(
+  new SetupError(
     `${title[0]?.toUpperCase()}${title.slice(1)} is built with Go, and "go" is not on the PATH: install Go 1.26 (https://go.dev/dl).`,
     { cause },
   )

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BuildInfo, checkoutInfo } from '#cmd/build-info.ts'
+import { SetupError } from '../process/errors.ts'
 import { temporaryFolder } from '../process/folder.ts'
-import { type Engine, EngineError } from './engine.ts'
+import type { Engine } from './engine.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -29,7 +30,7 @@ export interface Built {
 
 /**
  * Builds the image of this checkout; the engine's own lines go where ours go.
- * @throws EngineError when the engine fails
+ * @throws SetupError when the engine fails
  */
 export const buildImage = async ({ engine, tag, bases, env }: ImageRequest): Promise<Built> => {
   const info = checkoutInfo(root)
@@ -44,7 +45,7 @@ export const buildImage = async ({ engine, tag, bases, env }: ImageRequest): Pro
     stdio: ['ignore', 'inherit', 'inherit'],
   })
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
-  if (code !== 0) throw new EngineError(`${engine.name} ended with ${signal ?? `exit ${code}`}: its last lines say why`)
+  if (code !== 0) throw new SetupError(`${engine.name} ended with ${signal ?? `exit ${code}`}: its last lines say why`)
   const id = (await readFile(idFile, 'utf8')).trim()
   await rm(folder, { recursive: true, force: true })
   return { info, id }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { SetupError } from '../process/errors.ts'
 
 const run = promisify(execFile)
 
@@ -22,11 +23,6 @@ export interface Engine {
   readonly probes: readonly (readonly string[])[]
   /** Its arguments; the folder of the Dockerfile is the working directory. */
   command(order: Order): readonly string[]
-}
-
-/** No image can be built here: the message has the mend. */
-export class EngineError extends Error {
-  override readonly name = 'EngineError'
 }
 
 const buildArgs = (args: Readonly<Record<string, string>>): readonly string[] =>
@@ -66,19 +62,19 @@ export const ENGINES: readonly Engine[] = [docker, daemonless('podman'), daemonl
 
 /**
  * The first engine that can build here, or the one of that name.
- * @throws EngineError with the reason of each
+ * @throws SetupError with the reason of each
  */
 export const findEngine = async (engineName?: string): Promise<Engine> => {
   const candidates = ENGINES.filter(({ name }) => engineName === undefined || name === engineName)
   const names = ENGINES.map(({ name }) => name).join(', ')
-  if (candidates.length === 0) throw new EngineError(`There is no engine "${engineName}": write one of ${names}`)
+  if (candidates.length === 0) throw new SetupError(`There is no engine "${engineName}": write one of ${names}`)
   const reasons: string[] = []
   for (const engine of candidates) {
     const reason = await unavailable(engine)
     if (reason === undefined) return engine
     reasons.push(`  - ${engine.name}: ${reason}`)
   }
-  throw new EngineError(
+  throw new SetupError(
     `Nothing here can build an image:\n${reasons.join('\n')}\nStart Docker, or install podman ("apt-get install podman" on Debian)`,
   )
 }

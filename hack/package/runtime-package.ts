@@ -22,7 +22,7 @@ const packageOf = (path: string): string => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0] 
  * Writes the package into a folder.
  * @param folder Absolute; what is in it is removed first.
  */
-export const writeRuntimePackage = async (folder: string): Promise<void> => {
+const writeRuntimePackage = async (folder: string): Promise<void> => {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const { metafile } = await build({

@@ -4,7 +4,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { PinError, parsePin, withPins } from './images.ts'
+import { SetupError } from '../process/errors.ts'
+import { parsePin, withPins } from './images.ts'
 
 const { values, positionals } = parseArgs({
   options: { overlay: { type: 'string', default: 'prod' } },
@@ -17,18 +18,18 @@ const read = async (): Promise<string> => {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
-    throw new PinError(`${path} can’t be read: name an overlay of kustomize/overlays with --overlay`, { cause })
+    throw new SetupError(`${path} can’t be read: name an overlay of kustomize/overlays with --overlay`, { cause })
   }
 }
 
 try {
   if (positionals.length === 0)
-    throw new PinError('which image? For example: npm run pin -- muster=registry.example.com/muster@sha256:…')
+    throw new SetupError('which image? For example: npm run pin -- muster=registry.example.com/muster@sha256:…')
   const pins = positionals.map(parsePin)
   await writeFile(path, withPins(await read(), pins))
   for (const { name, digest } of pins) console.log(`${path}: ${name}@${digest}`)
 } catch (error) {
-  if (!(error instanceof PinError)) throw error
+  if (!(error instanceof SetupError)) throw error
   console.error(`npm run pin: ${error.message}`)
   process.exitCode = 2
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ProcessError } from './errors.ts'
 import { forgetGroup, guardGroup } from './reaper.ts'
 
 export interface Program {
@@ -38,11 +39,6 @@ export interface Child {
   stop(grace?: number): Promise<Exit>
   /** SIGKILL. Resolves when it is gone. */
   kill(): Promise<Exit>
-}
-
-/** A process could not be started or ended early: the message has its last words. */
-export class ProcessError extends Error {
-  override readonly name = 'ProcessError'
 }
 
 export const startChild = async (program: Program): Promise<Child> => {

@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { lastLines, ProcessError, type Program, startChild } from './child.ts'
+import { lastLines, type Program, startChild } from './child.ts'
+import { ProcessError } from './errors.ts'
 import { temporaryFolder } from './folder.ts'
 
 /** A program that ends by itself. */

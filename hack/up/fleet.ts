@@ -31,14 +31,14 @@ export const isThere = ({ well }: FleetSighting): boolean => well === DEVICES.le
 export const isRolledOut = (sighting: FleetSighting): boolean => sighting.isRolledOut
 
 /** What has changed, a line each. */
-export const describeFleetChanges = (before: FleetSighting | undefined, now: FleetSighting): readonly string[] => {
+const describeFleetChanges = (before: FleetSighting | undefined, now: FleetSighting): readonly string[] => {
   const devices = [...now.devices].filter(([name, stands]) => before?.devices.get(name) !== stands)
   const isSame = now.deployment === undefined || now.deployment === before?.deployment
   return [...(isSame ? [] : [deploymentLine(now)]), ...devices.map(deviceLine)]
 }
 
 /** How it stands, for a screen that is redrawn. */
-export const fleetPicture = (now: FleetSighting): readonly string[] => [
+const fleetPicture = (now: FleetSighting): readonly string[] => [
   deploymentLine(now),
   ...[...now.devices].map(deviceLine),
 ]

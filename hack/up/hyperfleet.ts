@@ -1,3 +1,4 @@
+import { ProcessError } from '../process/errors.ts'
 import type { Sample } from './samples.ts'
 
 /** The calls of the HyperFleet API that `npm run up` needs. */
@@ -16,11 +17,6 @@ export interface Resource {
 export interface Condition {
   readonly type: string
   readonly status: 'True' | 'False' | 'Unknown'
-}
-
-/** An answer of 400 and above, in the API's own words. */
-export class HyperfleetError extends Error {
-  override readonly name = 'HyperfleetError'
 }
 
 export interface Hyperfleet {
@@ -46,7 +42,7 @@ export const hyperfleet = (url: string, token: string, signal: AbortSignal): Hyp
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    if (!response.ok) throw new HyperfleetError(`${method} ${path}: ${response.status} ${text}`)
+    if (!response.ok) throw new ProcessError(`${method} ${path}: ${response.status} ${text}`)
     return (text === '' ? undefined : JSON.parse(text)) as T
   }
   return {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createRun, Interrupted, StepError } from './run.ts'
+import { ProcessError } from '../process/errors.ts'
+import { createRun, Interrupted } from './run.ts'
 import { plainScreen } from './screen.ts'
 
 const started = () => {
@@ -35,7 +36,7 @@ test('steps are undone in the reverse order, and one that fails stops no other',
 test('a failure names its step', async () => {
   const { run, lines } = started()
   const failing = run.step('Start NATS', () => Promise.reject(new Error('no such program')))
-  await expect(failing).rejects.toThrow(new StepError('"Start NATS" failed: no such program'))
+  await expect(failing).rejects.toThrow(new ProcessError('"Start NATS" failed: no such program'))
   expect(lines.at(-1)).toBe('✗ Start NATS')
 })
 

@@ -1,11 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Child, lastLines, ProcessError } from '../process/child.ts'
+import { type Child, lastLines } from '../process/child.ts'
+import { ProcessError } from '../process/errors.ts'
 import type { Screen } from './screen.ts'
-
-/** A step went wrong: which, and why. */
-export class StepError extends Error {
-  override readonly name = 'StepError'
-}
 
 /** The person wants it to end. */
 export class Interrupted extends Error {
@@ -16,7 +12,7 @@ export class Interrupted extends Error {
 export interface Run {
   /** Aborts when the run has to end: with Interrupted, or with the reason of a failure. */
   readonly signal: AbortSignal
-  /** Does one step. @throws StepError, or Interrupted */
+  /** Does one step. @throws ProcessError, or Interrupted */
   step<T>(title: string, work: (note: (line: string) => void) => Promise<T>, result?: (value: T) => string): Promise<T>
   /** Remembers how to undo what a step did, as soon as there is something to undo. Without a title it is done in silence. */
   undo(title: string | undefined, work: () => Promise<void>): void
@@ -55,7 +51,7 @@ export const createRun = (screen: Screen): Run => {
         await Promise.race([working.catch(() => undefined), delay(PATIENCE, undefined, { ref: false })])
         if (error instanceof Interrupted) throw error
         const reason = error instanceof Error ? error.message : String(error)
-        throw new StepError(`"${title}" failed: ${reason}`, { cause: error })
+        throw new ProcessError(`"${title}" failed: ${reason}`, { cause: error })
       }
     },
     undo: (title, work) => {

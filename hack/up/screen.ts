@@ -37,7 +37,7 @@ const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', 
 const FRAME = 100
 
 /** For a terminal: finished steps stay, the one under way moves, with its last notes or the picture below. */
-export const liveScreen = (terminal: NodeJS.WriteStream): Screen => {
+const liveScreen = (terminal: NodeJS.WriteStream): Screen => {
   const update = createLogUpdate(terminal)
   let title: string | undefined
   let below: readonly string[] = []

@@ -1,17 +1,13 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { SetupError } from '../process/errors.ts'
 import { type Identity, identify, isRunning } from '../process/identity.ts'
-
-/** Another npm run up has not ended. */
-export class TurnError extends Error {
-  override readonly name = 'TurnError'
-}
 
 /**
  * Only one `npm run up` at a time for each user: they would write the same logs. A turn whose process is gone has ended.
  * @param file where the turn is noted
  * @returns ends the turn
- * @throws TurnError that names the process
+ * @throws SetupError that names the process
  */
 export const takeTurn = async (file: string): Promise<() => Promise<void>> => {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
@@ -19,7 +15,7 @@ export const takeTurn = async (file: string): Promise<() => Promise<void>> => {
   if (holder !== undefined) {
     if (await isRunning(holder)) {
       const remedy = `end it with Ctrl-C in its terminal, or with "kill -INT ${holder.pid}"`
-      throw new TurnError(`"npm run up" runs already as process ${holder.pid}: ${remedy}`)
+      throw new SetupError(`"npm run up" runs already as process ${holder.pid}: ${remedy}`)
     }
     await rm(file, { force: true })
   }

@@ -25,7 +25,7 @@ export const VALIDATING = configurations('ValidatingWebhookConfiguration', 'vali
 export const MUTATING = configurations('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
 
 /** The webhooks with the bundle in each; undefined when it is there already. */
-export const withBundle = ({ webhooks = [] }: WebhookConfiguration, bundle: string): readonly Webhook[] | undefined => {
+const withBundle = ({ webhooks = [] }: WebhookConfiguration, bundle: string): readonly Webhook[] | undefined => {
   const caBundle = Buffer.from(bundle).toString('base64')
   if (webhooks.every(({ clientConfig }) => clientConfig.caBundle === caBundle)) return undefined
   return webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } }))

@@ -35,7 +35,7 @@ export interface Reporter {
 }
 
 /** Events about cluster-scoped objects live in `default`, as Kubernetes' own do. */
-export const eventNamespace = ({ namespace = 'default' }: ObjectReference): string => namespace
+const eventNamespace = ({ namespace = 'default' }: ObjectReference): string => namespace
 
 /** The API server's limits, in bytes. */
 const MAX_BYTES = { name: 253, instance: 128, reason: 128, note: 1024 }

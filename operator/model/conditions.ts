@@ -91,21 +91,6 @@ export const findCondition = (conditions: readonly Condition[] | undefined, type
 export const isTrue = (conditions: readonly Condition[] | undefined, type: string): boolean =>
   findCondition(conditions, type)?.status === 'True'
 
-/** Do both say the same, whatever the order? Then there is nothing to write. */
-export const sameConditions = (a: readonly Condition[] = [], b: readonly Condition[] = []): boolean =>
-  a.length === b.length &&
-  a.every((one) => {
-    const other = findCondition(b, one.type)
-    return (
-      other !== undefined &&
-      one.status === other.status &&
-      one.reason === other.reason &&
-      one.message === other.message &&
-      one.observedGeneration === other.observedGeneration &&
-      one.lastTransitionTime === other.lastTransitionTime
-    )
-  })
-
 const LEADING_TYPES: readonly string[] = ['Ready', 'Reconciling', 'Stalled'] satisfies KstatusType[]
 
 const rank = ({ type }: Condition): number => {

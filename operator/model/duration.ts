@@ -13,9 +13,6 @@ export type Duration = number | `${number}${Unit}` | `${number}${Unit}${string}`
 const TEXT = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/g
 
-/** The pattern of a valid duration, for CRD schemas and flags. */
-export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$'
-
 export class DurationError extends errorOf(OPERATOR_ERRORS, 'DurationError') {
   constructor(text: string) {
     super(`${JSON.stringify(text)} is not a duration: write a number and a unit, such as 500ms, 10s, 30m or 1h30m`)

@@ -17,7 +17,7 @@ export interface BucketSettings {
 }
 
 /** Later than two beats of 30 s that are lost. FLEET-15. */
-export const HEARTBEAT_TTL = 90_000
+const HEARTBEAT_TTL = 90_000
 
 const bucket = (name: string, maxValueSize: number, more: Partial<BucketSettings> = {}): BucketSettings => ({
   name,

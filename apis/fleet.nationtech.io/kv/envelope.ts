@@ -7,7 +7,7 @@ import canonicalize from 'canonicalize'
 import { MalformedEntry } from './malformed.ts'
 
 /** The form that this release writes. It reads no later one. */
-export const SCHEMA = 1
+const SCHEMA = 1
 
 /** JSON as it may stand in a payload. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }

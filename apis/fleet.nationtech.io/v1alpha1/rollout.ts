@@ -46,7 +46,7 @@ const disruptionBudget = () =>
   )
 
 /** What a change does when a batch fails. */
-export const ON_FAILURE = ['Suspend', 'Rollback'] as const
+const ON_FAILURE = ['Suspend', 'Rollback'] as const
 
 export const rollout = () =>
   Type.Object(
@@ -114,7 +114,7 @@ export const rollout = () =>
   )
 
 /** How a rollout stands. FLEET-23. */
-export const ROLLOUT_PHASES = ['Inactive', 'Active', 'Waiting', 'Suspended', 'Paused'] as const
+const ROLLOUT_PHASES = ['Inactive', 'Active', 'Waiting', 'Suspended', 'Paused'] as const
 
 const frozenBatch = () =>
   Type.Object(

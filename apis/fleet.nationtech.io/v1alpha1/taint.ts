@@ -6,7 +6,7 @@ const NAME = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?'
 const KEY = `^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?${NAME}$`
 
 /** NoSchedule: nothing new comes. NoExecute: what is there goes as well. Kubernetes: TaintEffect. */
-export const EFFECTS = ['NoSchedule', 'NoExecute'] as const
+const EFFECTS = ['NoSchedule', 'NoExecute'] as const
 
 const key = (description: string) => Type.String({ description, minLength: 1, maxLength: 317, pattern: KEY })
 const value = () => Type.String({ description: 'Its value.', maxLength: 63, pattern: `^(${NAME})?$` })

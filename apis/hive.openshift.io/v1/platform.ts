@@ -1,9 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { free } from '#apis/schema/free.ts'
-import { rules } from '#apis/schema/rule.ts'
 
 /** The clouds that an install-config can name. */
-export const PLATFORMS = [
+const PLATFORMS = [
   'agentBareMetal',
   'aws',
   'azure',
@@ -33,10 +32,6 @@ export const platform = () =>
   )
 
 export type Platform = Static<ReturnType<typeof platform>>
-
-/** For a kind whose platform stays what it is. */
-export const platformIsImmutable = () =>
-  rules({ rule: 'self == oldSelf', message: 'platform can’t be changed: make a new object' })
 
 /** Clouds on which machines can't hibernate, as Hive has them. */
 const NEVER_HIBERNATES: readonly PlatformName[] = ['openstack', 'vsphere']

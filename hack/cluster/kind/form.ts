@@ -17,7 +17,7 @@ import { type Reach, reachedAt } from './reach.ts'
 /**
  * Makes a cluster of booted nodes: of the first its control plane, where workloads may run as well, of the others its workers.
  * @returns a kubeconfig for clients on this machine
- * @throws KindError
+ * @throws ProcessError
  */
 export const formCluster = async (
   [first, ...workers]: readonly [StartedKindNode, ...StartedKindNode[]],

@@ -6,20 +6,16 @@ import type { Readable } from 'node:stream'
 import { getContainerRuntimeClient } from 'testcontainers'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { ensureNodeImage, nodeImage, nodeImageMissing } from '../../kindnode/image.ts'
+import { SetupError } from '../../process/errors.ts'
 import type { Start } from '../cluster.ts'
 import { OFFICIAL_IMAGE } from './plan.ts'
-
-/** No node image can be had on this machine: the message has the reasons and what to do. */
-export class ImageError extends Error {
-  override readonly name = 'ImageError'
-}
 
 /** How long a registry may take until it begins to answer, in milliseconds. */
 const REGISTRY_PATIENCE_MS = 20_000
 
 type Progress = Pick<Start, 'say' | 'signal'>
 
-/** The name of a node image that the engine has, after it was pulled or made. @throws ImageError */
+/** The name of a node image that the engine has, after it was pulled or made. @throws SetupError */
 export const provideNodeImage = async (start: Progress): Promise<string> => {
   const { tag } = nodeImage()
   for (const name of [OFFICIAL_IMAGE, tag]) if (await isThere(name)) return name
@@ -35,8 +31,8 @@ export const provideNodeImage = async (start: Progress): Promise<string> => {
   return tag
 }
 
-const noImage = (unreachable: string, missing: string): ImageError =>
-  new ImageError(
+const noImage = (unreachable: string, missing: string): SetupError =>
+  new SetupError(
     `${OFFICIAL_IMAGE} can't be pulled (${unreachable}), and no node image can be made here (${missing}): load one with "docker load", or use MUSTER_CLUSTER=local`,
   )
 
@@ -80,6 +76,6 @@ const load = async (archive: string): Promise<void> =>
 const followed = async (answer: Readable): Promise<void> => {
   for await (const line of createInterface({ input: answer })) {
     const { error } = JSON.parse(line) as { readonly error?: string }
-    if (error !== undefined) throw new ImageError(error)
+    if (error !== undefined) throw new SetupError(error)
   }
 }

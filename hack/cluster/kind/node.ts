@@ -2,16 +2,12 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { LocalContainer } from '../../docker/local-container.ts'
-import { type Kubectl, KubectlError } from '../kubectl.ts'
+import { ProcessError } from '../../process/errors.ts'
+import type { Kubectl } from '../kubectl.ts'
 import { lastWords, removeContainer } from './ended.ts'
 import { loadCommand } from './images.ts'
 import { ADMIN_CONFIG, API_SERVER_PORT, BOOTED, KEEP_SETTINGS, type Step } from './plan.ts'
 import { removeWhenWeEnd } from './watch.ts'
-
-/** A node or its cluster came so far and no further: the message has the step and the last words of its command. */
-export class KindError extends Error {
-  override readonly name = 'KindError'
-}
 
 /** The machine's kernel modules, for kube-proxy. */
 const MODULES = '/lib/modules'
@@ -73,7 +69,7 @@ export class KindNode extends LocalContainer {
     }
   }
 
-  /** @throws KindError with the node's last words: the engine itself tells only that a container isn't running */
+  /** @throws ProcessError with the node's last words: the engine itself tells only that a container isn't running */
   async #boot(): Promise<StartedTestContainer> {
     try {
       return await super.start()
@@ -83,7 +79,9 @@ export class KindNode extends LocalContainer {
       if (this.#id !== undefined) await removeContainer(this.#id)
       this.#forget()
       if (log.length === 0) throw cause
-      throw new KindError(`The node did not start. Its log ends with:\n${log.slice(-KEPT_LINES).join('\n')}`, { cause })
+      throw new ProcessError(`The node did not start. Its log ends with:\n${log.slice(-KEPT_LINES).join('\n')}`, {
+        cause,
+      })
     }
   }
 }
@@ -103,12 +101,12 @@ export class StartedKindNode extends AbstractStartedContainer {
     return Promise.resolve()
   }
 
-  /** Runs a command in it. @returns what it printed @throws KindError */
+  /** Runs a command in it. @returns what it printed @throws ProcessError */
   async run({ title, command }: Step): Promise<string> {
     const { exitCode, output, stdout } = await this.exec([...command])
     if (exitCode === 0) return stdout
     const last = output.trim().split('\n').slice(-KEPT_LINES).join('\n')
-    throw new KindError(`${title} failed (exit ${exitCode}): ${last}`)
+    throw new ProcessError(`${title} failed (exit ${exitCode}): ${last}`)
   }
 
   /** Makes the images of an archive (`docker save`) known to the node, so that pods need no registry for them. */
@@ -128,7 +126,7 @@ export class StartedKindNode extends AbstractStartedContainer {
       command = command.map((arg) => (arg === '-' ? target : arg))
     }
     const { exitCode, output } = await this.exec(command)
-    if (exitCode !== 0) throw new KubectlError(`kubectl ${args.join(' ')}: ${output.trim()}`)
+    if (exitCode !== 0) throw new ProcessError(`kubectl ${args.join(' ')}: ${output.trim()}`)
     return output
   }
 }

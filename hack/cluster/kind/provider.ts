@@ -34,7 +34,7 @@ export const kind: ClusterProvider = {
 
 const OURS: Reach = (host, port) => Promise.resolve({ host, port })
 
-/** Starts one in the engine that testcontainers finds. @throws ImageError when no node image is to be had, KindError */
+/** Starts one in the engine that testcontainers finds. @throws SetupError when no node image is to be had, ProcessError */
 export const startKind = async (start: KindStart): Promise<KindCluster> => {
   const { say, signal, readable = [], workers = 0, reach = OURS } = start
   const { KindNode } = await import('./node.ts')

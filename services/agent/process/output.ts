@@ -8,7 +8,7 @@ export const MAX_OUTPUT_BYTES = 1_048_576
 const SIZE_CHECK_INTERVAL = '5s'
 
 /** `output.log` → `output.1.log` */
-export const earlierOutput = (file: string): string => file.replace(/\.log$/, '.1.log')
+const earlierOutput = (file: string): string => file.replace(/\.log$/, '.1.log')
 
 /**
  * Keeps the file short until the signal aborts. The program has it open for appending, so it goes on at the new end;

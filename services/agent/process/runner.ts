@@ -27,7 +27,7 @@ import { findMarkedLeaders, identityOf, isAlive, type ProcessIdentity } from './
 import { killGroup, stopGroup } from './stop.ts'
 
 /** A program that lived so long counts as running. Milliseconds. */
-export const STEADY_AFTER_MS = 2_000
+const STEADY_AFTER_MS = 2_000
 /** After so long a life its failures are forgotten. Milliseconds. */
 const FAILURES_FORGOTTEN_AFTER_MS = 60_000
 /** How often a program that another agent started is looked at. Milliseconds. */

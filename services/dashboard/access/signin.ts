@@ -22,7 +22,7 @@ ${command(bindingLine(viewer))}
 <form method="post" action="/sign-out"><button>Sign in as another user</button></form>`
 
 /** `system:serviceaccount:ns:name` is a ServiceAccount, everything else a user. */
-export const bindingLine = (viewer: string): string => {
+const bindingLine = (viewer: string): string => {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(viewer) ?? []
   const subject = namespace === undefined ? `--user=${quoted(viewer)}` : `--serviceaccount=${namespace}:${name}`
   return `kubectl create clusterrolebinding muster-dashboard-${name ?? 'somebody'} --clusterrole=muster-dashboard-viewer ${subject}`

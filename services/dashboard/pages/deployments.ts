@@ -44,7 +44,7 @@ const phase = (row: DeploymentRow): Markup =>
       : state(ROLLOUT_TONES[phaseOf(row)], PHASE_WORDS[phaseOf(row)])
 
 /** The batches, as far as they are: done, having their turn, still to come. */
-export const batchCells = ({ phase: now, batch, batches }: RolloutStatus): readonly Cell[] =>
+const batchCells = ({ phase: now, batch, batches }: RolloutStatus): readonly Cell[] =>
   batches.map(({ size }, at): Cell => {
     const place = at + 1
     if (now === 'Inactive' || place < batch) return { tone: 'good', word: 'done', size }

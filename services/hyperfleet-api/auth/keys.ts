@@ -26,7 +26,7 @@ export interface KeySource {
 }
 
 /** Milliseconds. */
-export const KEY_CACHE_MS = {
+const KEY_CACHE_MS = {
   /** After so long they are read again, beside the requests: a key that its issuer took back is then no longer good. */
   refreshAfter: 5 * 60_000,
   /** Between two reads: every sender of a token can ask for unknown keys. */

@@ -13,7 +13,7 @@ interface Bucket {
 }
 
 /** Takes one token, or says how many milliseconds are left until there is one. */
-export const takeToken = (
+const takeToken = (
   bucket: Bucket | undefined,
   { rate, burst }: RateLimitSettings,
   now: number,

@@ -5,7 +5,7 @@ import type { Sink } from '../feed/watch.ts'
 /** Milliseconds that a cut-off reader has to take what was still written for it. */
 const END_TIMEOUT_MS = 10_000
 /** A reader that has taken nothing for so long of what waits for it is cut off. */
-export const STALL_TIMEOUT_MS = 60_000
+const STALL_TIMEOUT_MS = 60_000
 
 export interface SinkOptions {
   /** Aborted when the reader is gone or the server stops. */

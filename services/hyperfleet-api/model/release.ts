@@ -7,7 +7,7 @@ import { type AdapterStatus, type Resource, reportedStatus } from './resource.ts
  * reports Applied=False with this reason, Health=True, and in `data.selector` what its task selects. That holds as long as
  * the selector does not select the resource, so neither a change of labels nor a deletion needs another report.
  */
-export const NOT_SELECTED = 'NotSelected'
+const NOT_SELECTED = 'NotSelected'
 
 /** Has this adapter let the resource go? */
 export const isReleased = ({ conditions, data }: AdapterStatus, { labels = {} }: Pick<Resource, 'labels'>): boolean => {

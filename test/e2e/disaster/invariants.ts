@@ -44,7 +44,7 @@ export const violationsOf = (sight: Sight, declared: Declared): readonly string[
  * A customization is in one cluster of the HyperFleet API, also when Kubernetes has forgotten that cluster: a ClusterDeployment can be gone,
  * machines with its name in DNS are not. One that is taken down comes to nothing more: `doubleLeases` has it as long as Kubernetes knows it.
  */
-export const sharedCustomizations = ({
+const sharedCustomizations = ({
   records,
   customizations,
 }: Pick<Sight, 'records' | 'customizations'>): readonly string[] =>
@@ -60,7 +60,7 @@ export const sharedCustomizations = ({
   )
 
 /** Clusters that are deleted though a claim or a pool wants them. A pool gives one up that the HyperFleet API has no more. */
-export const unwantedDeletions = (
+const unwantedDeletions = (
   { objects, lost }: Pick<Sight, 'objects' | 'lost'>,
   { pools }: Pick<Declared, 'pools'>,
 ): readonly string[] => {

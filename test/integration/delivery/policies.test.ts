@@ -7,10 +7,11 @@ import type { TObject } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { type ClusterDeployment, clusterDeploymentKind } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { type Kubectl, KubectlError, kubectl } from '#hack/cluster/kubectl.ts'
+import { type Kubectl, kubectl } from '#hack/cluster/kubectl.ts'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { ensureBinaries } from '#hack/gobuild/build.ts'
+import { ProcessError } from '#hack/process/errors.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type Suite, startSuite } from '#test/harness/suite.ts'
 
@@ -55,7 +56,7 @@ const said = async (args: readonly string[], as?: string, object?: object): Prom
     await run([...args, ...who], { input: object === undefined ? '' : JSON.stringify(object) })
     return 'allowed'
   } catch (error) {
-    if (!(error instanceof KubectlError)) throw error
+    if (!(error instanceof ProcessError)) throw error
     return error.message.replace(/^.*denied request: /s, '')
   }
 }

@@ -22,7 +22,7 @@ export interface PageEnvironment {
 }
 
 /** A command of a page did something else than the page says. */
-export class CommandError extends Error {
+class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 

@@ -20,7 +20,7 @@ import { computePoolVersion } from '#controllers/clusterpool/cluster/pool-versio
 import type { PoolNamespace } from '#controllers/clusterpool/model/observed.ts'
 
 export const NAMESPACE = 'pools'
-export const MORNING = new Date('2026-03-01T08:00:00Z')
+const MORNING = new Date('2026-03-01T08:00:00Z')
 
 export const minutes = (count: number): Date => new Date(MORNING.getTime() + count * 60_000)
 const stamp = (count: number): string => minutes(count).toISOString().replace('.000Z', 'Z')

@@ -22,7 +22,7 @@ const source = () =>
   )
 
 /** The peer's names, in Go's words. */
-export const PARAM_TYPES = ['string', 'int', 'int64', 'float', 'float64', 'bool'] as const
+const PARAM_TYPES = ['string', 'int', 'int64', 'float', 'float64', 'bool'] as const
 
 export const params = () =>
   Type.Optional(

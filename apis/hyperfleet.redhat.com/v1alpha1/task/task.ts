@@ -22,7 +22,7 @@ export const taskFields = () => ({
   post: post(),
 })
 
-export const adapterFields = () =>
+const adapterFields = () =>
   Type.Object(
     {
       name: Type.String({

@@ -9,10 +9,7 @@ export interface CountedReport {
 }
 
 /** The rows that count, by adapter. Unknown says nothing, and no adapter can have observed a generation to come. */
-export const countReports = (
-  rows: readonly AdapterStatus[],
-  generation: number,
-): ReadonlyMap<string, CountedReport> => {
+const countReports = (rows: readonly AdapterStatus[], generation: number): ReadonlyMap<string, CountedReport> => {
   const usable = new Map<string, CountedReport>()
   for (const row of rows) {
     const available = reportedStatus(row.conditions, 'Available')
