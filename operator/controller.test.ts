@@ -92,7 +92,7 @@ describe('a controller', () => {
       'controller widgets: "reconcile" backoff.factor: 0.5 must be 1 or more',
     ],
     [
-      'a field that nobody declares',
+      'a field that is not declared',
       () => controller(Widget).on.field('status.ready', 'ready', () => {}),
       `controller widgets: field "status.ready" of "ready" is not declared by people: write a path such as 'spec.replicas', 'metadata.labels' or 'metadata.annotations'`,
     ],

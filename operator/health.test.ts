@@ -58,7 +58,7 @@ test('ready when every check finds nothing, and a failing one tells what it foun
   expect(await ask(health, '/readyz')).toContain('[-]broken failed: boom')
 })
 
-test('strange requests get an answer and hurt nobody', async () => {
+test('strange requests get an answer and do no harm', async () => {
   const health = createHealth(manualClock())
   expect(await ask(health, '/')).toBe('404 not found, there is: /healthz /readyz\n')
   expect(await ask(health, '//')).toContain('404')

@@ -105,7 +105,7 @@ describe('what Kubernetes has no words for is refused with its place', () => {
     )
   })
 
-  test('a field that nobody described', () => {
+  test('a field without a description', () => {
     const schema = Type.Object({ items: Type.Array(Type.String(), described) }, described)
     expect(schemaErrorOf(schema, 'spec')).toMatchInlineSnapshot(`"spec.items[]: needs a description"`)
   })

@@ -19,7 +19,7 @@ const read = (latches: SyncStates): SyncStates => {
   return feeds.reduce((before, feed) => withSyncEvent(before, feed, { type: 'Replayed' }, NOW), latches)
 }
 
-test('nobody is ready before the operator has begun, except who stands by', () => {
+test('no process is ready before the operator has begun, except one that stands by', () => {
   expect(fleetUnready({ view: undefined }, LEADING)).toBe('the fleet operator has not begun')
   expect(fleetUnready({ view: undefined }, { leading: false })).toBeUndefined()
 })

@@ -99,7 +99,7 @@ describe('CLAIM-5: lifetime', () => {
     ['the claim’s', '1h', undefined, undefined, '1h'],
     ['the pool’s default', undefined, '2h', undefined, '2h'],
     ['the claim’s before the default', '1h', '2h', undefined, '1h'],
-    ['the maximum when nobody says anything', undefined, undefined, '3h', '3h'],
+    ['the maximum when nothing else is declared', undefined, undefined, '3h', '3h'],
     ['the claim’s below the maximum', '2h', undefined, '3h', '2h'],
     ['the maximum below the claim’s', '4h', undefined, '3h', '3h'],
     ['the maximum below the default', undefined, '240m', '3h', '3h'],

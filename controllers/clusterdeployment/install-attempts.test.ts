@@ -41,7 +41,7 @@ test('a failure counts when it lasts, not at once', () => {
   })
 })
 
-test('the same failure is counted once, whoever looks and however often', () => {
+test('the same failure is counted once, by any observer and however often', () => {
   const failing = record(1, dns('False'))
   const counted = countAttempts(tried({ record: failing, failed: 1, failingSince: 0 }), NOW)
   expect(counted).toMatchObject({ failed: 1, desired: 2, failing: undefined })

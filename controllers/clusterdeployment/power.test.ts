@@ -45,15 +45,15 @@ test.each<readonly [scenario: string, spec: Spec, status: Status, expected: stri
     '2026-01-01T10:00:00.500Z',
   ],
   ['it may run for another time', { hibernateAfter: '1h30m' }, {}, '2026-01-01T09:30:00.500Z'],
-  ['nobody has claimed it: its pool switches it', { clusterPoolRef: POOL }, {}, undefined],
+  ['it is unclaimed: its pool switches it', { clusterPoolRef: POOL }, {}, undefined],
   ['its claim was taken back', { clusterPoolRef: { ...POOL, claimName: '' } }, {}, undefined],
-  ['nobody said for how long', { hibernateAfter: undefined }, {}, undefined],
+  ['it is not said for how long', { hibernateAfter: undefined }, {}, undefined],
   ['it may run for ever', { hibernateAfter: '0s' }, {}, undefined],
   ['it is being installed', { installed: false }, { powerState: undefined }, undefined],
   ['it is to sleep', { powerState: 'Hibernating' }, {}, undefined],
   ['it falls asleep', {}, { powerState: 'Stopping', ...hibernating('True', AWAKE) }, undefined],
   ['it still wakes up', {}, { powerState: 'Resuming' }, undefined],
-  ['nobody knows since when it runs', {}, { conditions: [] }, undefined],
+  ['it is not known since when it runs', {}, { conditions: [] }, undefined],
   ['machines of its cloud can’t sleep', { platform: { openstack: { cloud: 'one' } } }, {}, undefined],
 ])('when it is put to sleep: %s', (_, spec, status, expected) => {
   const at = hibernateTime(cluster(spec, status))

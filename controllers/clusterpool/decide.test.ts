@@ -335,7 +335,7 @@ describe('a pool that is deleted', () => {
     expect(changesIn(planPass({ pool: leased, customizations: released }))).toEqual(['RemovePoolFinalizer pool'])
   })
 
-  test('nobody is given a cluster any more, and claims are told', () => {
+  test('no claim is given a cluster any more, and claims are told', () => {
     const plan = planPass({ pool, clusters: [aCluster('idle')], claims: claims(1) })
     expect(changesIn(plan)).toEqual(['DeleteCluster idle', 'QueueClaim claim-1 at 1'])
   })
@@ -447,7 +447,7 @@ describe('claims', () => {
     expect(statusIn(plan).claimed).toBe(1)
   })
 
-  test('CLAIM-7: a cluster whose claim vanished is given to nobody else: it goes', () => {
+  test('CLAIM-7: a cluster whose claim vanished is given to no other: it goes', () => {
     const plan = planPass({
       pool: aPool({ size: 0 }),
       clusters: [aCluster('a', { claim: 'vanished' })],

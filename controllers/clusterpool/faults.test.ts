@@ -59,7 +59,7 @@ test('POOL-35: after a creation that failed the next pass tries it again at once
   expect(changesIn(plan)).toEqual(['CreateCluster pool-x with a'])
 })
 
-test('POOL-36: a namespace in which no cluster came to be goes, once whoever made it had time enough', () => {
+test('POOL-36: a namespace in which no cluster came to be goes, once its maker had time enough', () => {
   const given = { pool: aPool({ size: 0 }), namespaces: [aNamespace('pool-x', 60)] }
   const early = planPass({ ...given, at: 60 })
   expect(changesIn(early)).toEqual([])

@@ -62,7 +62,7 @@ test('preview_equals_actual_match: who is selected and can be served is who gets
       const view = viewOf(deployment)
       for (const one of served) {
         const found = fleet.find(({ metadata }) => metadata.name === one.device)
-        if (found === undefined) throw new Error('a device that nobody has')
+        if (found === undefined) throw new Error('an unknown device')
         expect(view.desiredWorkload(view.target, deviceView(found, AT))).toHaveProperty('digest')
       }
       expect(shown.batches.reduce((sum, size) => sum + size, 0)).toBe(

@@ -38,7 +38,7 @@ test.for(['./part.ts', '#part.ts'])(
   },
 )
 
-test('what nobody uses of a marked package is dropped, and its effects; not of another', async () => {
+test('what is not used of a marked package is dropped, and its effects; not of another', async () => {
   const defines = (name: string) =>
     `export const used = '${name} used'; export const spare = globalThis.say('${name} spare')`
   const text = await bundled({

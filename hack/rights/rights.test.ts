@@ -72,7 +72,7 @@ describe('a call that no Role allows', () => {
   })
 
   test('of an account that is not ours is not our concern', () => {
-    expect(refusals([{ ...call('delete', 'sentinelconfigs'), account: 'somebody' }], rules)).toEqual([])
+    expect(refusals([{ ...call('delete', 'sentinelconfigs'), account: 'another' }], rules)).toEqual([])
   })
 
   test('is one on another object than the rule names', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { describeProfile } from './profile.ts'
 
-test('a profile names the most expensive files and programs, and what nobody was seen doing', () => {
+test('a profile names the most expensive files and programs, and what no process was seen doing', () => {
   const files = [
     { file: 'a.test.ts', seconds: 20, loading: 1, cost: { own: 2, children: 3.25 } },
     { file: 'b.test.ts', seconds: 10, loading: 2, cost: { own: 4, children: 12 } },

@@ -44,6 +44,22 @@ test('a banned word is found in paths, in names, in comments and in texts, and o
   ])
 })
 
+test('a title of a test has banned words of titles, in a table too, and nothing else of a test has', () => {
+  const banned = parseWords('title nobody')
+  const text = [
+    "test('nobody answers', async () => {",
+    "  await call('/clusters/nobody')",
+    '})',
+    "test.each([['nobody', 404]])('%s is not found', () => {})",
+    'test.each([',
+    "  ['nobody', 404],",
+    "])('nobody answers %s', () => {})",
+  ].join('\n')
+  const lines = [1, 7]
+  expect(usesIn('lib/x.test.ts', text, banned).map(({ line }) => line)).toEqual(lines)
+  expect(usesIn('lib/x.ts', text, banned)).toEqual([])
+})
+
 test('what is said in one file under a banned name stays a fault elsewhere', () => {
   const banned = parseWords('whole said\nexcept said in lib/x.ts')
   expect(usesIn('lib/x.ts', 'const said = 1', banned)).toEqual([])
@@ -52,6 +68,6 @@ test('what is said in one file under a banned name stays a fault elsewhere', () 
 
 test('a line that is no entry is refused', () => {
   expect(() => parseWords('veil')).toThrow(
-    'hack/words.txt: "veil" begins with none of name, whole, comment, except, text',
+    'hack/words.txt: "veil" begins with none of name, whole, comment, title, except, text',
   )
 })

@@ -10,7 +10,7 @@ const PAGES = '{README.md,docs/**/*.md}'
 
 /**
  * A banned word: in names (files, folders, what is declared, parameters, properties), as a whole name in sources (a test's locals are
- * read beside their use), in comments, or in texts (comments, messages, pages). `except` is what may be said all the same: a phrase of comments, or a name in one file.
+ * read beside their use), in comments, in titles of tests, or in texts (comments, messages, pages). `except` is what may be said all the same: a phrase of comments, or a name in one file.
  */
 export interface BannedWord {
   readonly where: (typeof PLACES)[number]
@@ -20,7 +20,7 @@ export interface BannedWord {
   readonly file?: string
 }
 
-const PLACES = ['name', 'whole', 'comment', 'except', 'text'] as const
+const PLACES = ['name', 'whole', 'comment', 'title', 'except', 'text'] as const
 
 /** A place that uses a banned word. */
 export interface UseOfWord {
@@ -79,6 +79,10 @@ const partSource = (text: string): { readonly code: string; readonly comments: s
   return { code, comments }
 }
 
+/** The titles of tests and of their groups, those of tables included. */
+const TITLE =
+  /(?:\b(?:test|it|describe)(?:\.\w+)*|^\]?\))\(\s*('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)/gm
+
 /** Every name that a line of code gives to something: what it declares, properties, parameters. */
 const namesIn = (line: string): readonly string[] => [
   ...[...line.matchAll(DECLARATION), ...line.matchAll(MEMBER)].map(([, name = '']) => name),
@@ -93,6 +97,7 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
     (where === 'whole' ? wordsOf(name) === word : `-${wordsOf(name)}-`.includes(`-${word}-`)) &&
     exceptions.every((exception) => exception.word !== wordsOf(name))
   const isIn = (content: string, word: string) => new RegExp(`\\b${word}\\b`, 'i').test(content)
+  const titles = banned.filter(({ where }) => where === 'title')
   const { code, comments } = file.endsWith('.ts') ? partSource(text) : { code: '', comments: '' }
   const lines = { text: text.split('\n'), code: code.split('\n'), comments: comments.split('\n') }
 
@@ -100,6 +105,10 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
   for (const part of file.split('/'))
     for (const one of names)
       if (has(part.replace(/(\.test)?\.ts$/, ''), one)) uses.push({ file, found: part, word: one.word })
+  for (const { 0: before, 1: title = '', index } of isTest(file) ? text.matchAll(TITLE) : [])
+    for (const { word } of titles)
+      if (isIn(title, word))
+        uses.push({ file, line: text.slice(0, index + before.length).split('\n').length, found: title, word })
   for (const [index, content] of lines.text.entries()) {
     const line = index + 1
     for (const name of new Set(namesIn(lines.code[index] ?? '')))

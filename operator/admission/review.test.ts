@@ -20,7 +20,7 @@ const request: AdmissionRequest = {
 const handler = (run: AdmissionHandler['run'], id = 'check'): AdmissionHandler => ({ id, filters: {}, run })
 
 describe('a validation', () => {
-  it('is passed when nobody refuses, with the warnings', async () => {
+  it('is passed when no handler refuses, with the warnings', async () => {
     const handlers = [handler(({ warnings }) => void warnings.push('mind the gap'))]
     expect(await validate(handlers, request, log)).toEqual({ uid: 'r', allowed: true, warnings: ['mind the gap'] })
   })

@@ -47,7 +47,7 @@ test('a changed CA or certificate is seen after ten seconds, an unchanged one ke
   expect(String((await source.current()).tls.ca)).toBe('ca two')
 })
 
-test('they are read again as soon when somebody sets the machine back', async () => {
+test('they are read again as soon when the clock of the machine is set back', async () => {
   await files('one')
   const source = credentialsOf(certificates(), clock)
   await source.current()

@@ -26,7 +26,7 @@ test('a held lease is free only when we watched it unchanged for its duration, w
   expect(isFree(renewed, 23_999)).toBe(false)
 })
 
-test('a lease that nobody holds is free at once', () => {
+test('a lease without a holder is free at once', () => {
   expect(isFree(undefined, 0)).toBe(true)
   expect(isFree(observe(undefined, lease(released(held, now)), 0), 0)).toBe(true)
   expect(isFree(observe(undefined, lease({}), 0), 0)).toBe(true)

@@ -255,7 +255,7 @@ test('a token that is rotated while we run is read again when the server rejects
     'Bearer new',
   ])
 
-  valid = 'nobody has it'
+  valid = 'no server has it'
   expect(await failure(transport.request(get))).toMatchObject({ status: 401 })
 })
 

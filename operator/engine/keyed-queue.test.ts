@@ -180,7 +180,7 @@ describe('delays', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  it("are as long as they were meant when somebody sets the machine's time, back or forward", async () => {
+  it('are as long as they were meant when the time of the machine is set, back or forward', async () => {
     const { clock, queue, begun, end } = workshop()
     for (const key of ['hour', 'minute']) queue.add(key)
     await end('hour', 3_600_000)

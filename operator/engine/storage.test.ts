@@ -64,7 +64,7 @@ describe.each<StorageKind>(['annotations', 'status', 'memory'])('a memory in %s'
 })
 
 // RUNTIME-16
-it('a note that somebody garbled counts as none', () => {
+it('a garbled note counts as none', () => {
   const memory = createStorage<Json>('annotations', 'widgets.progress')
   const { object } = widget()
   const metadata = { ...object.metadata, annotations: { 'muster.dev/widgets.progress': '{' } }

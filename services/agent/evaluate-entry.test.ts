@@ -29,7 +29,7 @@ test.for<[string, AcceptedEntry, string]>([
 
 // AGENT-4
 describe('what can’t be run', () => {
-  test('bytes that are no entry answer nobody', () => {
+  test('bytes that are no entry have no answer', () => {
     expect(evaluateEntry(Buffer.from('{}'), present)).toEqual({
       verdict: 'Refuse',
       reason: "the entry in fleet-desired can't be read: schema is no whole number from 1 on",

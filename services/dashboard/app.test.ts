@@ -81,7 +81,7 @@ test('a viewer who leaves while it is asked who it is keeps no stream', async ()
   expect(clock.sleepers()).toBe(0)
 })
 
-test('an open page ends within a minute after its viewer may not look any more, not while nobody can say', async () => {
+test('an open page ends within a minute after its viewer may not look any more, not while that is unknown', async () => {
   let verdict: Awaited<ReturnType<Guard['authorize']>> = { kind: 'allowed', user: 'viewer' }
   const { clock, open } = await dashboard({ authorize: async () => verdict })
   const [answer] = (await once(open(), 'response')) as [IncomingMessage]

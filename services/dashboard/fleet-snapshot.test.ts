@@ -55,7 +55,7 @@ test('a fleet that takes long to count is not counted again at once, however muc
   expect(counts()).toBe(2)
 })
 
-test('nothing is older than ten seconds, though nobody told of a change', () => {
+test('nothing is older than ten seconds, though no change was told', () => {
   const { look, pass, counts } = fleet(1)
   look()
   pass(9_000)

@@ -32,7 +32,7 @@ test('a loop that sleeps again is woken as often as it would be', async () => {
   expect(clock.sleepers()).toBe(0)
 })
 
-test('nobody wakes before the time', async () => {
+test('no sleeper wakes before the time', async () => {
   const clock = manualClock()
   void clock.sleep('10s')
   await clock.advance(9_999)

@@ -131,7 +131,7 @@ describe('ADAPTER-76: what a person has ordered', () => {
   })
 })
 
-test('ADAPTER-75: in any order of reviews, runs and observations no more than the limit goes of what nobody ordered', async () => {
+test('ADAPTER-75: in any order of reviews, runs and observations no more than the limit goes without an order to delete it', async () => {
   const id = fc.integer({ min: 0, max: 59 }).map((at) => `c${at}`)
   const step = fc.oneof(
     fc.record({ kind: fc.constant('review' as const), lost: fc.uniqueArray(id, { minLength: 0, maxLength: 60 }) }),

@@ -228,7 +228,7 @@ describe('healing references', () => {
     expect(plan.actions).toContainEqual(expect.objectContaining({ action: 'CreateCluster', lease: 'held' }))
   })
 
-  test('POOL-5: and released when none is wanted, after whoever took it had time to make the cluster', () => {
+  test('POOL-5: and released when none is wanted, after its holder had time to make the cluster', () => {
     const given = {
       pool: aPool({ inventory: ['a'], size: 0 }),
       customizations: [aCustomization('a', { cluster: 'pool-x', since: 60 })],
@@ -240,7 +240,7 @@ describe('healing references', () => {
     expect(changesIn(planPass({ ...given, at: 60 + LEASE_GRACE_MS / 60_000 }))).toEqual(['ReleaseLease a'])
   })
 
-  test('without the proof that its cluster is gone nobody releases a lease', () => {
+  test('without the proof that its cluster is gone no lease is released', () => {
     const plan = planPass({
       pool: aPool({ inventory: ['a'], size: 0 }),
       customizations: [aCustomization('a', { cluster: 'pool-x' })],
@@ -400,7 +400,7 @@ describe('changes of an inventory', () => {
     expect(changesIn(plan)).toEqual([])
   })
 
-  test('POOL-23: one that nobody uses goes at once', () => {
+  test('POOL-23: an unused one goes at once', () => {
     const pool = aPool({ inventory: ['a'], size: 0, entries: { a: entry('a'), b: entry('b') } })
     const plan = planPass({ pool, customizations: [aCustomization('a'), aCustomization('b')] })
     expect(entriesIn(plan)).toEqual({ a: 'Available' })

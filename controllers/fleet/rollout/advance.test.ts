@@ -276,11 +276,11 @@ describe('people steer', () => {
     expect(rollout.status?.message).toBe('batch 2 waits for approval: fleet.nationtech.io/approve-batch=2@2.3')
   })
 
-  test('once all batches have come, other batches in the spec ask nobody again for what was approved', () => {
+  test('once all batches have come, other batches in the spec ask no person again for what was approved', () => {
     const rollout = new Rollout({ approval: 'Manual' })
     rollout.annotations = { 'fleet.nationtech.io/approve-batch': '3@2' }
-    const everybody = [...rollout.devices.keys()]
-    rollout.succeed(...everybody)
+    const all = [...rollout.devices.keys()]
+    rollout.succeed(...all)
     rollout.run()
     expect(rollout.stands).toBe('Inactive 3/3')
     rollout.spec = { ...rollout.spec, batches: [{ limit: 1 }] }
@@ -298,7 +298,7 @@ describe('people steer', () => {
   )
 
   // FLEET-42
-  test('paused gives to nobody, and goes on where it was', () => {
+  test('paused gives to no device, and goes on where it was', () => {
     const rollout = new Rollout()
     rollout.run()
     rollout.succeed('c1', 'c2')
@@ -357,7 +357,7 @@ describe('windows', () => {
   const windows = [{ schedule: '0 2 * * *', timeZone: 'UTC', duration: '1h' as const }]
 
   // FLEET-45
-  test('window_closed_writes_nothing: nobody gets the change until one opens, and who has it by then goes on', () => {
+  test('window_closed_writes_nothing: no device gets the change until one opens, and one that has it by then goes on', () => {
     const rollout = new Rollout({ windows })
     expect([rollout.run(), rollout.stands, rollout.status?.message]).toEqual([
       [],
@@ -398,7 +398,7 @@ describe('windows', () => {
 
 describe('held devices', () => {
   // FLEET-60
-  test('don’t count, and a batch of nobody else is no success', () => {
+  test('don’t count, and a batch of no other devices is no success', () => {
     const rollout = new Rollout()
     rollout.set(['c1'], { isHeld: true })
     rollout.run()
@@ -412,7 +412,7 @@ describe('held devices', () => {
   })
 
   // FLEET-60
-  test('behind the last batch nobody waits for them', () => {
+  test('behind the last batch nothing waits for them', () => {
     const rollout = new Rollout({ batches: [{ limit: '100%' }] }, [{ ...device('p'), isHeld: true }, device('d')])
     expect(rollout.run()).toEqual(['d'])
     rollout.succeed('d')

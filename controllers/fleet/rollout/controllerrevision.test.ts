@@ -35,7 +35,7 @@ test('the revisions of another Deployment, also of one with the same name, are n
   expect(parseRevision({ uid: 'anew' }, buildControllerRevision(web, revision))).toBeUndefined()
 })
 
-describe('what somebody changed is refused, with the reason', () => {
+describe('what another client changed is refused, with the reason', () => {
   const kept = buildControllerRevision(web, revision)
   test.each<[string, object, string]>([
     ['no number', { ...kept, revision: 0 }, 'revision is no whole number from 1 on'],

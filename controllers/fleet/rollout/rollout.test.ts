@@ -114,7 +114,7 @@ test('a change goes to one device, and after it has succeeded to the others; the
 })
 
 // FLEET-23
-test('restart_mid_rollout_resumes_same_batch: the new operator gives the change to nobody else', () => {
+test('restart_mid_rollout_resumes_same_batch: the new operator gives the change to no other device', () => {
   const fleet = new Operated()
   fleet.tick()
   fleet.operator = fleet.world.operator()

@@ -72,7 +72,7 @@ describe('an expression', () => {
 
 describe('taints', () => {
   // FLEET-31
-  test('that remove what is there select nobody who does not bear them', () => {
+  test('that remove what is there select no device that does not bear them', () => {
     expect(select({}, { taints: [LAB] })).toEqual({
       is: 'NotSelected',
       why: 'no toleration bears its taint example.com/lab=a:NoExecute',

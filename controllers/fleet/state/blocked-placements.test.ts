@@ -127,7 +127,7 @@ describe('a slot', () => {
   })
 
   // FLEET-30
-  test('waits for who has it while that one must stay: its history is lost, and nobody has overruled that yet', () => {
+  test('waits for its holder while that one must stay: its history is lost, and that is not overruled yet', () => {
     const world = new World()
     const base = firmware('base', 0)
     world.deploy(base)
@@ -464,7 +464,7 @@ const sharers = (world: World): ReadonlyMap<string, number> => {
   return new Map([...Map.groupBy(slotted, ([device = '']) => device)].map(([device, all]) => [device, all.length]))
 }
 
-test('no second key comes into a slot, though nobody touches the first: histories are lost and overruled, and slots change', () => {
+test('no second key comes into a slot, though the first is not touched: histories are lost and overruled, and slots change', () => {
   fc.assert(
     fc.property(fc.array(anyHappening(fc.boolean()), { maxLength: 40, size: 'max' }), (happenings) => {
       const world = new World()

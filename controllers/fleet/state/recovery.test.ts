@@ -44,7 +44,7 @@ test('aggregator_gcs_desired_state_for_deleted_cr: its keys are orphans when the
 })
 
 // FLEET-6
-test('two_aggregators_produce_identical_desired_state: whoever writes first, the other has nothing to write', () => {
+test('two_aggregators_produce_identical_desired_state: when one has written, the other has nothing to write', () => {
   const world = new World()
   world.deploy(deploymentOf('web'))
   world.join(deviceOf('a'), deviceOf('b'))

@@ -69,7 +69,7 @@ test('of a hundred the five with the most devices are named, whatever their orde
   expect(device?.message).toContain('and 2 more slots')
 })
 
-test('when it is over whoever said it says so, and who never said it says nothing', () => {
+test('when it is over, a Deployment that said it says so, and one that never said it says nothing', () => {
   const context = { before: [CONFLICT], generation: 4 }
   const over = [{ type: 'MultipleOwners', status: 'False', reason: 'OneOwner', message: '', observedGeneration: 4 }]
   expect(deploymentSlotConditions('firmware', undefined, context)).toEqual(over)

@@ -80,7 +80,7 @@ describe('a Sentinel that follows another one', () => {
   test('goes on in the rhythm of the other one, although no report came for hours', () => {
     expect(next(resource({ reported: HOUR }), 10 * HOUR + MINUTE).at).toBe(10.5 * HOUR)
   })
-  test('makes up for a beat that nobody watched', () => {
+  test('makes up for a beat while no Sentinel watched', () => {
     const stopped = 2 * HOUR + MINUTE
     expect(next(resource({ reported: HOUR }), stopped).at).toBe(2.5 * HOUR)
   })
@@ -100,7 +100,7 @@ describe('of a kind without adapters', () => {
       reason: 'ReadyBackoffExpired',
     })
   })
-  test('a change of the spec that nobody watched is pulsed at once', () => {
+  test('a change of the spec while no Sentinel watched is pulsed at once', () => {
     const changed = resource({ adapters: false, generation: 2, updated: 3 * HOUR })
     expect(next(changed, 2 * HOUR).reason).toBe('SpecChanged')
   })

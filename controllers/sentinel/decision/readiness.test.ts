@@ -39,7 +39,7 @@ test('Ready wins over Reconciled', () => {
   expect(readiness({ conditions })).toMatchObject({ condition: 'Ready', ready: false })
 })
 
-test('a condition that nobody reported on yet carries the time of the creation', () => {
+test('a condition without a report yet carries the time of the creation', () => {
   const conditions = [condition('Ready', { status: 'False', last_updated_time: CREATED })]
   expect(readiness({ conditions })).toMatchObject({ reported: false, reference: at(CREATED) })
 })

@@ -109,7 +109,7 @@ test('nothing is owed to a resource that was gone before the answer came, nor to
   expect([dispatcher.hasFailedPulses, dispatcher.isDone, dispatcher.failure]).toEqual([false, true, undefined])
 })
 
-test('nothing is owed to a resource that somebody has reported on since', async () => {
+test('nothing is owed to a resource with a report since', async () => {
   isLive = true
   observe('a')
   dispatcher.wake()

@@ -49,7 +49,7 @@ describe('overlap', () => {
 
 // SENTINEL-36
 describe('gap', () => {
-  test('a resource without any of the labels is owned by nobody until a default shard is there', () => {
+  test('a resource without any of the labels has no owner until a default shard is there', () => {
     const unlabelled = { id: 'a', labels: {} }
     expect(isOwned([east, west], unlabelled)).toBe(false)
     expect(isOwned([east, west, rest], unlabelled)).toBe(true)

@@ -15,7 +15,7 @@ test('every id has exactly one owner among the slots, whatever their order', () 
   )
 })
 
-test('without slots nobody owns anything', () => {
+test('without slots nothing has an owner', () => {
   expect(slotOf('a', [])).toBeUndefined()
 })
 

@@ -86,7 +86,7 @@ test('repeating the same changes nothing, also not the time of the last transiti
   expect(buildStatus(buildState(), first ?? undefined, new Date('2026-01-02T00:00:00Z')).conditions).toEqual(first)
 })
 
-test('who else owns the resources, and how many nobody owns, is said in the words of the finding', () => {
+test('the other owners of the resources, and the number of those without an owner, are said in the words of the finding', () => {
   const findings = { overlap: 'prod selects the same', unowned: { count: 2, problem: '2 of the clusters' } }
   const { conditions } = buildStatus(buildState({ findings }), undefined, NOW)
   expect(conditions).toContainEqual(expect.objectContaining({ type: 'Overlapping', message: 'prod selects the same' }))

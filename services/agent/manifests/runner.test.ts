@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { readApplied } from './runner.ts'
 
-test('a record of what was applied that nobody can read is named, with what to do', async () => {
+test('an unreadable record of what was applied is named, with what to do', async () => {
   const folder = join(await temporaryFolder('agent'), 'place')
   await mkdir(folder)
   const placement = { key: 'till.shop.web', deployment: 'shop/web', folder }

@@ -21,7 +21,7 @@ test('only the section that differs is sent, in place of itself', () => {
   )
 })
 
-test('all are sent when there are others, in another order, or when nobody knows what is shown', () => {
+test('all are sent when there are others, in another order, or when it is unknown what is shown', () => {
   for (const now of [opened({ state: 'one' }), opened({ list: 'two', state: 'one' })])
     expect(changesSince(sectionDigests(before), now)?.html).toContain('hx-target="#sections" hx-swap="innerMorph"')
   expect(changesSince(undefined, before)?.html).toContain('hx-target="#sections"')

@@ -23,6 +23,6 @@ test('what lies ahead is said so; clocks that differ by less than a minute are n
   expect(ageOf(before(-600), NOW)).toBe('in 10m')
 })
 
-test('nobody knows, or it is no time: a dash', () => {
+test('an unknown time, or a text that is none: a dash', () => {
   for (const at of [undefined, 'yesterday']) expect(age(at, NOW).html).toContain('–')
 })

@@ -14,7 +14,7 @@ test('after a rest a burst is taken at once, and then each request waits for its
   expect(limit.take('a', at(100))).toBe(100)
 })
 
-test('whoever waits as long as they are told gets in', () => {
+test('a caller that waits as long as it is told gets in', () => {
   const arrivals = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 50 })
   fc.assert(
     fc.property(arrivals, (pauses) => {
@@ -47,7 +47,7 @@ test('in any span no more get in than the burst and what the rate allows', () =>
   )
 })
 
-test('a clock that goes back gives nobody anything', () => {
+test('a clock that goes back gives no caller anything', () => {
   const limit = createRateLimiter({ rate: 1, burst: 1 })
   expect(limit.take('a', at(10_000))).toBe(0)
   expect(limit.take('a', at(0))).toBe(1_000)

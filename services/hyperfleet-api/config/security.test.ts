@@ -29,7 +29,7 @@ describe('server.jwt', () => {
     ])
   })
 
-  test('that is switched off names nobody', () => {
+  test('that is switched off names no issuer', () => {
     expect(parseIssuers({ enabled: false, configs: [ISSUER] })).toEqual([])
   })
 

@@ -37,7 +37,7 @@ const resource = (ready?: 'True' | 'False', deleted_time?: string): Resource => 
 
 test.each([
   ['made, and not ready', { type: 'added', resource: resource('False') }, true],
-  ['made of a kind that nobody reconciles', { type: 'added', resource: resource() }, false],
+  ['made of a kind that no adapter reconciles', { type: 'added', resource: resource() }, false],
   ['no longer ready', { type: 'modified', before: resource('True'), resource: resource('False') }, true],
   ['still not ready', { type: 'modified', before: resource('False'), resource: resource('False') }, false],
   ['ready again', { type: 'modified', before: resource('False'), resource: resource('True') }, false],

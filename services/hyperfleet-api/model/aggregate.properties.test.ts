@@ -69,7 +69,7 @@ describe('after every step', () => {
     })
   })
 
-  test('Available has moved only to a generation that somebody reported, and is True only where somebody said so', () => {
+  test('Available has moved only to a generation of a report, and is True only where a report said so', () => {
     always((one, before, steps) => {
       const now = find(one.conditions(), 'Available')
       if (now === undefined || now.observed_generation === generationOf(before, 'Available')) return

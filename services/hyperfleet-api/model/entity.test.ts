@@ -20,7 +20,7 @@ test.each([
   [[kind({ plural: 'events' })], 'entities: plural events is a path of the API itself, choose another'],
   [[kind({}), kind({ plural: 'others' })], 'entities: kind Thing is there twice, remove one'],
   [[kind({}), kind({ kind: 'Other' })], 'entities: plural things is there twice, rename one'],
-  [[kind({ parent_kind: 'Nobody' })], 'entities: Thing has parent_kind Nobody, which is no kind (valid: Thing)'],
+  [[kind({ parent_kind: 'Missing' })], 'entities: Thing has parent_kind Missing, which is no kind (valid: Thing)'],
   [[kind({ parent_kind: 'Thig' })], 'did you mean Thing?'],
   [
     [kind({ parent_kind: 'Thing' })],

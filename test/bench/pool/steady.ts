@@ -32,7 +32,7 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
       pool,
       { missing: [], template: undefined, secrets: [], readAt: NOW.getTime() },
       {
-        api: nobody,
+        api: unusedApi,
         indexes,
         writeCache: new WriteCache(),
         rejections: {
@@ -113,7 +113,7 @@ const lookup = <O>(objects: readonly O[], keys: (object: O) => Iterable<readonly
 }
 
 /** A steady pass asks the API server for nothing. */
-const nobody: Api = new Proxy({} as Api, {
+const unusedApi: Api = new Proxy({} as Api, {
   get: (_, method) => {
     throw new Error(`a steady pass called ${String(method)} of the API`)
   },

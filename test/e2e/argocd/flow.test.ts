@@ -155,7 +155,7 @@ describe.skipIf(MISSING !== undefined)(MISSING ?? 'what a commit declares, the s
     expect((await pool()).status).toMatchObject({ size: 3, ready: 3 })
   })
 
-  test('what somebody changes or deletes by hand is put back, and no cluster is lost by it', TIMEOUT, async () => {
+  test('what a person changes or deletes by hand is put back, and no cluster is lost by it', TIMEOUT, async () => {
     const before = namesOf(await clusters())
     const { metadata } = await customization('durham')
     await world.cluster.rest('DELETE', hive('clusterdeploymentcustomizations', 'durham'))

@@ -125,7 +125,7 @@ spec:
     expect(await backoff('north')).toBe('10s')
   })
 
-  test('what somebody changes by hand is put back', { timeout: 400_000 }, async () => {
+  test('what a person changes by hand is put back', { timeout: 400_000 }, async () => {
     await world.cluster.rest('PATCH', path('north'), { spec: { backoffNotReady: '1h' } })
     await expect.poll(() => backoff('north'), PATIENCE).toBe('10s')
   })

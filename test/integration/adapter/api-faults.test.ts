@@ -155,7 +155,7 @@ test('a param that can’t be had for long: nothing is applied, and the report s
   await untilPhase(id, 'Ready')
 })
 
-test('a report that nobody takes: the event comes again by itself, without another pulse', async () => {
+test('a report that is not taken: the event comes again by itself, without another pulse', async () => {
   const { id } = await world.create('untold')
   let isAway = true
   let refused = 0
@@ -183,7 +183,7 @@ test('a resource that the API does not know any more: the run ends in peace, and
   expect([reports, await configOf(id)]).toEqual([0, undefined])
 })
 
-test('a message of the API’s queue that is no event is among its dead letters at once, holds nobody up, and can be replayed', async () => {
+test('a message of the API’s queue that is no event is among its dead letters at once, holds no event up, and can be replayed', async () => {
   const { id } = await world.create('spoilt')
   const group = `/events/consumers/${consumerGroup(world.namespace, 'asking')}`
   spoilt = id

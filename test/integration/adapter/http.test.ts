@@ -118,7 +118,7 @@ describe('each request', () => {
     await expect(transport().delete(site(), {}, 'Background', signal)).rejects.toMatchObject({ reason: 'Forbidden' })
   })
 
-  test('is given up when nobody answers in time, or the answer has no end', async () => {
+  test('is given up when no answer comes in time, or the answer has no end', async () => {
     plain.misbehave('GET', 3, () => {})
     await expect(transport(100).find(site(), signal)).rejects.toMatchObject({
       reason: 'Unreachable',
@@ -200,7 +200,7 @@ describe('a task with objects here and there', () => {
     await world?.[Symbol.asyncDispose]()
   })
 
-  test('is refused where it leads to what nobody listed, with the place and what to write', async () => {
+  test('is refused where it leads to what is not listed, with the place and what to write', async () => {
     const [site] = task(plain).resources ?? []
     const elsewhere = { client: 'http' as const, http: { url: 'http://169.254.169.254/latest/meta-data' } }
     await world.declare('nosy', { resources: [{ ...site, name: 'site', transport: elsewhere, manifest: {} }] })

@@ -174,7 +174,7 @@ describe('one consumer', () => {
     await one.close()
   })
 
-  test('that somebody deletes is made again, and misses nothing', async () => {
+  test('that another client deletes is made again, and misses nothing', async () => {
     const one = source('deleted', 'others')
     await one.open(signal)
     const { consumers } = await jetstreamManager(connection)

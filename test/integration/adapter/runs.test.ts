@@ -131,7 +131,7 @@ describe('runs', () => {
 })
 
 describe('over the network', () => {
-  test('runs are for accounts that may get adaptertasks/runs, and for nobody else', async () => {
+  test('runs are for accounts that may get adaptertasks/runs, and for no others', async () => {
     expect((await readGuarded(undefined)).status).toBe(401)
     expect((await readGuarded('not-a-token')).status).toBe(401)
     const { namespace } = world

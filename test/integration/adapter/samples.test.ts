@@ -217,7 +217,7 @@ describe('ADAPTER-49: deleted while its Job is at work', () => {
   }, 120_000)
 })
 
-test('a task with a mistake says which and harms nobody; mended, its deletion goes on', async () => {
+test('a task with a mistake says which and harms no other; corrected, its deletion goes on', async () => {
   const id = await made('unlucky', { labels: { try: 'broken' } })
   await world.pulse(id)
   const broken = () =>

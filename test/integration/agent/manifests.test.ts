@@ -117,7 +117,7 @@ describe('objects of a workload', () => {
   })
 
   // AGENT-14
-  test('that somebody deleted are applied again', async () => {
+  test('that another client deleted are applied again', async () => {
     const key = 'edge.shop.mended'
     await here.buckets.desired.put(key, entry(manifests(configMap('mended', { x: '1' }))))
     await untilState(here, key, { phase: 'Running' })

@@ -74,7 +74,7 @@ test('a cluster is started, mended and stopped by its name', async () => {
   expect(await cluster('stop', '--name', NAME)).toMatchObject({ code: 0, stderr: `"${NAME}" is not running.\n` })
 })
 
-test("nobody else can read a cluster's credentials", async () => {
+test("no other user can read a cluster's credentials", async () => {
   await cluster('start', '--name', NAME)
   await guard(await readState())
   const mode = async (file: string) => ((await stat(join(folder(), file))).mode & 0o777).toString(8)

@@ -119,7 +119,7 @@ describe('CLUSTER-7: the API away', () => {
     await manager.stop()
   })
 
-  test('what changes while nobody looks is seen afterwards', { timeout: 120_000 }, async () => {
+  test('what changes while no manager runs is seen afterwards', { timeout: 120_000 }, async () => {
     const declared = await the.declare('unseen')
     const first = await the.manager()
     const { id } = await the.cluster(declared)

@@ -176,7 +176,7 @@ describe('what the API is told', () => {
     expect(JSON.stringify(spec)).not.toMatch(/hunter|ssh-ed25519|me:pw/)
   })
 
-  test('CLUSTER-10: labels follow the ClusterDeployment, and what somebody puts onto the record is taken back', async () => {
+  test('CLUSTER-10: labels follow the ClusterDeployment, and what another client puts onto the record is taken back', async () => {
     const declared = await the.declare('labelled', {}, { labels: { region: 'eu' } })
     const { id } = await the.cluster(declared)
     await the.change('labelled', { metadata: { labels: { region: 'us', tier: 'gold' } } })
@@ -254,7 +254,7 @@ test('CLUSTER-6: a cluster that has run for its hibernateAfter is put to sleep, 
 })
 
 describe('names', () => {
-  test('a name that somebody else has is no obstacle: the cluster gets one of its own', async () => {
+  test('a name that another record has is no obstacle: the cluster gets one of its own', async () => {
     await the.call('POST', '/clusters', { name: 'taken', spec: {} })
     const declared = await the.declare('taken')
     expect((await the.cluster(declared)).name).toMatch(/^taken-[0-9a-f]{5}$/)
@@ -355,7 +355,7 @@ test('CLUSTER-4: a deletion in the middle of provisioning takes the record along
   expect((await the.cluster(kept)).deleted_time).toBeUndefined()
 })
 
-test('steady, it asks nobody anything', async () => {
+test('steady, it sends no request', async () => {
   const declared = await the.declare('steady')
   await the.report((await the.cluster(declared)).id, 'True')
   await the.until('steady', 'Provisioned')

@@ -115,7 +115,7 @@ test('a pool does not leave behind a cluster that the watch has not shown', asyn
 })
 
 describe('a pool without inventory', () => {
-  test('whose clusters the API server refuses says so, and makes none before somebody changes something', async () => {
+  test('whose clusters the API server refuses says so, and makes none before its pool changes', async () => {
     await using the = await poolWorld()
     await using proxy = await the.plane.proxy()
     await the.start({ server: proxy.server, clock: standingClock() })

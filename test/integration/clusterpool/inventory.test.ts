@@ -277,7 +277,7 @@ describe('Pool Version and Handling Inventory Updates', () => {
 })
 
 describe('Maintaining the lease', () => {
-  test('POOL-2: whoever loses the write (409) starts over, and the pool is filled', async () => {
+  test('POOL-2: a manager that loses the write (409) starts over, and the pool is filled', async () => {
     const plane = await sharedControlPlane()
     await using other = await poolWorld()
     await using proxy = await plane.proxy()

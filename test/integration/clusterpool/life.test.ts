@@ -51,7 +51,7 @@ test('a pool of three is filled from an inventory of four, a claim is bound, and
   }
 })
 
-test('POOL-43: clusters whose pool was removed by force go, and release their leases; a lease of somebody else stays', async () => {
+test('POOL-43: clusters whose pool was removed by force go, and release their leases; a lease of another holder stays', async () => {
   await using the = await poolWorld()
   await the.start({ clock: hurriedClock() })
   await the.customize(['left', 'lost'])

@@ -261,7 +261,7 @@ describe('who has which cluster', () => {
     expect(await said(['create', '-f', '-', TRY], 'editor', claim({}))).toBe('allowed')
   })
 
-  test('is never everybody', async () => {
+  test('is never all users', async () => {
     const everybody = claim({ subjects: [{ kind: 'Group', name: 'system:authenticated' }] })
     expect(await said(['create', '-f', '-', TRY], 'editor', everybody)).toMatchInlineSnapshot(
       `"system:authenticated is everybody, and the subjects of a claim may read the admin kubeconfig of its cluster: name the people, groups or ServiceAccounts who are meant"`,

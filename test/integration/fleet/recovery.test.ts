@@ -106,7 +106,7 @@ test('aggregator_gcs_desired_state_for_deleted_cr: the keys of a Deployment that
 })
 
 // FLEET-6, FLEET-7
-test('two_aggregators_produce_identical_desired_state: no orphan, no flapping, whoever writes', async () => {
+test('two_aggregators_produce_identical_desired_state: no orphan, no flapping, with either writer', async () => {
   const [first, second] = await Promise.all([world.process(), world.process()])
   await Promise.all([converged(first), converged(second)])
   const machines = [await world.device('a'), await world.device('b'), await world.device('c')]

@@ -152,7 +152,7 @@ onBothDatabases((fresh) => {
       expect(await codes()).toEqual([200, 404, 404])
     })
 
-    test('of what is not being deleted is 409, of nobody 404, without a reason 400', async () => {
+    test('of what is not being deleted is 409, of an unknown one 404, without a reason 400', async () => {
       const { api, cluster, pool, codes } = await raiseFamily(await fresh())
       const force = async (path: string, body: unknown) => {
         const { status, body: problem } = await api.call('POST', `${path}/force-delete`, body)

@@ -155,7 +155,7 @@ onBothDatabases((fresh) => {
       for (const path of [cluster, pool, machine]) expect(await read(path)).toMatchObject(marked)
     })
 
-    test('(11) goes from the grandchildren up, whoever cleans up first', async () => {
+    test('(11) goes from the grandchildren up, in any order of cleaning up', async () => {
       const { api, cluster, pool, machine, read, codes } = await raiseFamily(await fresh())
       await api.call('DELETE', cluster)
       await api.report(cluster, { adapter: 'dns', ...finalized })
@@ -188,7 +188,7 @@ onBothDatabases((fresh) => {
       expect(await codes()).toEqual([404, 404, 404])
     })
 
-    test('with children left is not Ready, so whoever pulses it does not take it for settled', async () => {
+    test('with children left is not Ready, so a Sentinel does not take it for settled', async () => {
       const { api, cluster, read } = await raiseFamily(await fresh())
       await api.call('DELETE', cluster)
       await api.report(cluster, { adapter: 'dns', ...finalized, available: 'True' })

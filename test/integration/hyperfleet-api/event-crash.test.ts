@@ -76,7 +76,7 @@ for (const { name, skip, ground } of grounds)
       expect(statements.at(-1)).toMatch(/^commit/i)
     })
 
-    test('a claim that nobody heard of is delivered again', { timeout: PATIENCE }, async () => {
+    test('a claim whose answer was lost is delivered again', { timeout: PATIENCE }, async () => {
       const outcomes = new Set<number>()
       await killAtEveryStatement<QueueState, Json[]>(await begin(), {
         prepare: prepareEvent,

@@ -176,7 +176,7 @@ onBothDatabases((fresh) => {
     expect(await metric(api, 'event_queue_up')).toEqual(['{} 1'])
   })
 
-  test('a stream that was lost is made anew, and what nobody has acknowledged is delivered from the database', async () => {
+  test('a stream that was lost is made anew, and what is not acknowledged is delivered from the database', async () => {
     const nats = await natsServer()
     const api = await withNats(nats.url, await fresh())
     await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
@@ -195,7 +195,7 @@ onBothDatabases((fresh) => {
     expect(seen).toEqual(['B', 'C'])
   })
 
-  test('a group whose durable consumer somebody deleted still gets what waits for it', async () => {
+  test('a group whose durable consumer another client deleted still gets what waits for it', async () => {
     const nats = await natsServer()
     const api = await withNats(nats.url, await fresh())
     await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
@@ -210,7 +210,7 @@ onBothDatabases((fresh) => {
   })
 })
 
-test('a message that somebody else published stops nobody: claims step over it', async () => {
+test('a message that another client published stops no claim: claims step over it', async () => {
   const nats = await natsServer()
   const api = await withNats(nats.url)
   await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })

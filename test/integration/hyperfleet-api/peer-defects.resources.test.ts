@@ -65,7 +65,7 @@ onBothDatabases((fresh) => {
       expect((await call('GET', '/clusters?fields=name')).body).toEqual({ items: [], page: 1, size: 0, total: 0 })
     })
 
-    test('ordered by what many have alike repeats and skips nobody from page to page', async () => {
+    test('ordered by what many have alike repeats and skips no resource from page to page', async () => {
       const { api, call } = await begin()
       const made = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => api.cluster(name)))
       const pages = await Promise.all([1, 2, 3].map((page) => call('GET', `/clusters?order=kind&size=2&page=${page}`)))

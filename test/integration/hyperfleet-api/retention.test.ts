@@ -63,7 +63,7 @@ onBothDatabases((fresh) => {
     expect(await counts()).toBe('0,0,0,1')
   })
 
-  test('an event that everybody is done with goes after an hour, the others and dead letters stay', async () => {
+  test('an event that every group is done with goes after an hour, the others and dead letters stay', async () => {
     const choice = { ...(await temporaryData()), ...(await fresh()) }
     const clock = manualClock()
     const api = await serve(choice, clock)

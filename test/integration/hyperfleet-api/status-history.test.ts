@@ -49,7 +49,7 @@ onBothDatabases((fresh) => {
       expect((await api.call('GET', `${other}/statuses/history`)).body.total).toBe(1)
     })
 
-    test('is empty when there is nothing, 404 about nobody, 400 for a page that is none', async () => {
+    test('is empty when there is nothing, 404 about an unknown resource, 400 for a page that is none', async () => {
       const { api, path } = await begin()
       expect((await api.call('GET', `${path}/statuses/history`)).body).toEqual({
         items: [],
@@ -65,7 +65,7 @@ onBothDatabases((fresh) => {
   describe('DELETE statuses/{adapter}', () => {
     const finalized = { observed_generation: 2, finalized: 'True' } as const
 
-    test('of an adapter that never reported is 404, and about nobody', async () => {
+    test('of an adapter that never reported is 404, and about an unknown resource', async () => {
       const { api, path } = await begin()
       const answer = await api.call('DELETE', `${path}/statuses/nobody`)
       expect([answer.status, answer.body.detail]).toMatchObject([

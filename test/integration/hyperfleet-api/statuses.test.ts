@@ -163,7 +163,7 @@ onBothDatabases((fresh) => {
       )
     })
 
-    test('about nobody are 404', async () => {
+    test('about an unknown resource are 404', async () => {
       const { api } = await begin()
       expect((await api.report('/clusters/nobody', { adapter: 'dns' })).status).toBe(404)
     })

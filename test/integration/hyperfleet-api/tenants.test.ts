@@ -102,7 +102,7 @@ onBothDatabases((fresh) => {
     expect(seen.map(({ object }) => object.name)).toContain('theirs')
   })
 
-  test('the system sees everybody’s and reports on it, but makes, changes and deletes nothing', async () => {
+  test('the system sees those of every tenant and reports on it, but makes, changes and deletes nothing', async () => {
     const { api, create } = await world()
     const { id } = await create('one', RED)
     expect((await api.call('PUT', `/clusters/${id}/statuses`, REPORT, SYSTEM)).status).toBe(201)

@@ -42,7 +42,7 @@ describe('changes of an object reach their handlers', () => {
   })
 
   // RUNTIME-16
-  it('a note that somebody garbled holds up neither the creation nor the deletion', async () => {
+  it('a garbled note holds up neither the creation nor the deletion', async () => {
     await using the = await world(plane)
     const created: string[] = []
     const widgets = controller(Widget, { name: 'garbled', ...IN_ANNOTATIONS })

@@ -34,7 +34,7 @@ describe('a timer', () => {
   })
 
   // RUNTIME-28
-  it('keeps its beat, as a reconcile that waits does, when somebody sets the machine back', async () => {
+  it('keeps its beat, as a reconcile that waits does, when the clock of the machine is set back', async () => {
     await using the = await world(plane)
     const clock = manualClock()
     const calls: string[] = []

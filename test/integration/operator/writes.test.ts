@@ -139,7 +139,7 @@ describe('what handlers record', () => {
     await transport.close()
   })
 
-  it('a status is written although somebody else wrote the object meanwhile', async () => {
+  it('a status is written although another client wrote the object meanwhile', async () => {
     await using the = await world(plane)
     await using proxy = await plane.proxy()
     const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })

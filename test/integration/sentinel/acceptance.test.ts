@@ -560,7 +560,7 @@ describe('metrics', () => {
 
 describe('replicas', () => {
   // SENTINEL-32
-  test('a second replica stands by, takes over when the first stops, and nobody pulses twice', async () => {
+  test('a second replica stands by, takes over when the first stops, and no resource is pulsed twice', async () => {
     await declare('all')
     const first = await world.start(clock)
     await world.until('all', 'Watching')

@@ -218,7 +218,7 @@ test('a malformed item is skipped and counted, and the others of its page are pu
 })
 
 // SENTINEL-26
-test('a 5xx in the middle of a sweep forgets nobody, and the next poll goes on', async () => {
+test('a 5xx in the middle of a sweep forgets no resource, and the next poll goes on', async () => {
   for (let number = 100; number < 350; number++) peer.create('clusters', { id: `c${number}`, labels: EAST })
   let broken = true
   peer.fault = ({ url }) =>

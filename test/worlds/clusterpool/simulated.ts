@@ -388,7 +388,7 @@ export class World {
     const before = this.#holders.get(name)
     if (before !== undefined && before.cluster === cluster?.name) return
     if (before !== undefined && !this.#made.has(before.cluster) && this.now.getTime() - before.since < LEASE_GRACE_MS)
-      this.#earlyLosses.push(`${name}: ${before.cluster} lost it to ${cluster?.name ?? 'nobody'}`)
+      this.#earlyLosses.push(`${name}: ${before.cluster} lost it to ${cluster?.name ?? 'no cluster'}`)
     if (cluster === undefined) this.#holders.delete(name)
     else this.#holders.set(name, { cluster: cluster.name, since: this.now.getTime() })
   }

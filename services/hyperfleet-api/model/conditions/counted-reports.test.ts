@@ -43,8 +43,12 @@ describe('of the rows of a resource at generation 3 count', () => {
 
 describe('with required_adapters: reporting must report', () => {
   test.each<[string, AdapterStatus[], string[]]>([
-    ['nobody, and that is not complete', [], []],
-    ['whoever has said True or False', [row('dns', 'True', 3), row('validation', 'False', 2)], ['dns', 'validation']],
+    ['no report, and that is not complete', [], []],
+    [
+      'every adapter that has said True or False',
+      [row('dns', 'True', 3), row('validation', 'False', 2)],
+      ['dns', 'validation'],
+    ],
     ['not who has only said Unknown', [row('dns', 'True', 3), row('late', 'Unknown', 3)], ['dns']],
     ['not who speaks of a generation to come', [row('dns', 'True', 4)], []],
   ])('%s', (_case, rows, names) => {

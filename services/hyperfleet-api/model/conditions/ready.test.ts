@@ -104,7 +104,7 @@ describe('its message', () => {
       'Required adapters not reporting Available=True: [alpha, validation]. Currently reporting: [dns]',
     )
   })
-  test('says with `reporting` that nobody has reported', () => {
+  test('says with `reporting` that no adapter has reported', () => {
     expect(ready([], { required: 'reporting' }).message).toBe('No adapter has reported yet')
   })
 })
@@ -123,7 +123,7 @@ describe('last_updated_time, the Sentinel’s clock, is', () => {
     ['not of an adapter that is not required', [row('dns', 'True', 2, 50), row('extra', 'True', 2, 31)], at(50)],
     ['not of one that is still at work', [row('dns', 'True', 2, 50), row('validation', 'Unknown', 2, 31)], at(50)],
     ['the last change of the resource, when there is none', [row('dns', 'True', 1, 5)], UPDATED],
-    ['the last change of the resource, when nobody reported', [], UPDATED],
+    ['the last change of the resource, without a report', [], UPDATED],
   ])('%s', (_case, rows, time) => {
     expect(ready(rows).last_updated_time).toBe(time)
   })

@@ -30,7 +30,7 @@ export const OVERLAY_RULES: Readonly<Record<string, Rule>> = {
   'policies name ports of pods': policiesNamePodPorts,
   'both sides of a call agree': bothSidesAgree,
   'rights name what they are for': noWildcards,
-  'rights are somebody’s': rightsAreSomebodys,
+  'rights have a holder': rightsAreSomebodys,
   'no certificates': noCertificates,
   'no status': noStatus,
   'claims are said as they are stored': claimsAsStored,

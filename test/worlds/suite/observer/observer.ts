@@ -115,7 +115,7 @@ export const startObserver = async (options: ObserverOptions): Promise<Observer>
       going,
       [
         ...belonging.map((one) => `belongs to nothing: ${one}`),
-        ...waiting.map((one) => `nobody is told of ${one}`),
+        ...waiting.map((one) => `no status tells of ${one}`),
         ...leaving(Object.keys(WATCHED).flatMap((kind) => objects(kind as Kind))).map((one) => `does not go: ${one}`),
       ],
       now,
