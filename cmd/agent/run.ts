@@ -14,7 +14,7 @@ import type { AgentFlags } from './command.ts'
 export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
   const { device, labels, natsUrl, stateDir, stopWorkloads } = flags
   const signal = stopOnSignals()
-  const log = createLogger(flags)
+  const log = createLogger(flags).child({ component: 'agent' })
   logUnhandledRejections(log)
   const { version } = buildInfo()
   const authenticator = await credentialsOf(flags)

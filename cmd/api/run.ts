@@ -21,7 +21,7 @@ import { explain, explainFile } from './explain.ts'
 /** Serves the HyperFleet API until a signal stops it. @throws Failure, UsageError when it can't begin to serve */
 export const runApi = async (options: ApiOptions): Promise<void> => {
   const signal = stopOnSignals()
-  const log = createLogger(options)
+  const log = createLogger(options).child({ component: 'api' })
   logUnhandledRejections(log)
   const { bindAddress, metricsBindAddress, healthProbeBindAddress, config: file, openapiSchemaPath, ...rest } = options
   const { rateLimit, maxInFlight, maxStreams } = options

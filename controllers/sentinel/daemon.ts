@@ -73,7 +73,12 @@ export const sentinelDaemon =
       completed: () => {
         deps
           .check(context.object, { log, signal })
-          .catch((error: unknown) => log.error('claims could not be checked', { error }))
+          .catch((error: unknown) =>
+            log.error(
+              'shards could not be compared with those of other SentinelConfigs, the next sweep compares them',
+              { error },
+            ),
+          )
       },
       warn: (reason, message) => context.events.warning(reason, message),
       metrics,
@@ -136,7 +141,7 @@ const writeStatusChanges = async (
       const problem = await sendStatus(context, status)
       notBefore = now + (problem === undefined ? 0 : STATUS_RETRY_DELAY_MS)
       if (problem === undefined) written = status
-      else if (!signal.aborted) context.log.warn('the status could not be written', { problem })
+      else if (!signal.aborted) context.log.warn('the status could not be written, trying again', { problem })
     } else await wakeSignal.wait(Math.min(rest, STATUS_DELAY_MS.lastPollTime), signal)
   }
 }
@@ -163,5 +168,6 @@ const writeFinalStatus = async (context: DaemonContext<SentinelConfig>, loop: Pu
   const { coveredUntil, pulses } = loop.state
   if (coveredUntil === undefined || !loop.writesStatus) return
   const problem = await sendStatus(context, { lastPollTime: new Date(coveredUntil).toISOString(), pulses })
-  if (problem !== undefined) context.log.debug('the last status could not be written', { problem })
+  if (problem !== undefined)
+    context.log.debug('the last status could not be written, the next Sentinel goes by the one before', { problem })
 }

@@ -60,6 +60,12 @@ test('a title of a test has banned words of titles, in a table too, and nothing 
   expect(usesIn('lib/x.ts', text, banned)).toEqual([])
 })
 
+test('a page has no banned words of pages; a source may have them', () => {
+  const banned = parseWords('page nobody')
+  expect(usesIn('docs/x.md', 'It is deleted\nby nobody.', banned).map(({ line }) => line)).toEqual([2])
+  expect(usesIn('lib/x.ts', "call('/clusters/nobody')", banned)).toEqual([])
+})
+
 test('what is said in one file under a banned name stays a fault elsewhere', () => {
   const banned = parseWords('whole said\nexcept said in lib/x.ts')
   expect(usesIn('lib/x.ts', 'const said = 1', banned)).toEqual([])
@@ -68,6 +74,6 @@ test('what is said in one file under a banned name stays a fault elsewhere', () 
 
 test('a line that is no entry is refused', () => {
   expect(() => parseWords('veil')).toThrow(
-    'hack/words.txt: "veil" begins with none of name, whole, comment, title, except, text',
+    'hack/words.txt: "veil" begins with none of name, whole, comment, title, page, except, text',
   )
 })

@@ -10,7 +10,7 @@ const PAGES = '{README.md,docs/**/*.md}'
 
 /**
  * A banned word: in names (files, folders, what is declared, parameters, properties), as a whole name in sources (a test's locals are
- * read beside their use), in comments, in titles of tests, or in texts (comments, messages, pages). `except` is what may be said all the same: a phrase of comments, or a name in one file.
+ * read beside their use), in comments, in titles of tests, in pages, or in texts (comments, messages, pages). `except` is what may be said all the same: a phrase of comments, or a name in one file.
  */
 export interface BannedWord {
   readonly where: (typeof PLACES)[number]
@@ -20,7 +20,7 @@ export interface BannedWord {
   readonly file?: string
 }
 
-const PLACES = ['name', 'whole', 'comment', 'title', 'except', 'text'] as const
+const PLACES = ['name', 'whole', 'comment', 'title', 'page', 'except', 'text'] as const
 
 /** A place that uses a banned word. */
 export interface UseOfWord {
@@ -115,7 +115,10 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
       for (const one of names) if (has(name, one)) uses.push({ file, line, found: name, word: one.word })
     const comment = exceptions.reduce((rest, { word }) => rest.replaceAll(word, ''), lines.comments[index] ?? '')
     for (const { where, word } of banned)
-      if ((where === 'text' && isIn(content, word)) || (where === 'comment' && isIn(comment, word)))
+      if (
+        ((where === 'text' || (where === 'page' && file.endsWith('.md'))) && isIn(content, word)) ||
+        (where === 'comment' && isIn(comment, word))
+      )
         uses.push({ file, line, found: word, word })
   }
   return uses

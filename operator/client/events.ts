@@ -74,7 +74,7 @@ export const createEvents = (options: EventsOptions): Events => {
       } catch (error) {
         const mayPass = !(error instanceof ApiError) || error.status >= 500 || error.status === 429
         if (!mayPass || attempt === ATTEMPTS) {
-          log.debug('an event can not be written', { reason: series.occurrence.reason, err: error })
+          log.debug('an event could not be written, it is dropped', { reason: series.occurrence.reason, err: error })
           return
         }
         await clock.sleep(RETRY_AFTER, givenUp.signal)

@@ -119,7 +119,7 @@ export const reflect = <O extends KubeObject>(
     try {
       options.onHealth?.(failure)
     } catch (error) {
-      log.error('a watch health handler threw', { err: error })
+      log.error('a watch health handler threw, the watch goes on', { err: error })
     }
   }
 

@@ -125,7 +125,9 @@ const runConnected = async (
       } catch (error) {
         failures += 1
         if (failures === 1 && !signal.aborted)
-          log.warn('fleet-desired can’t be read: what runs goes on', { problem: messageOf(error) })
+          log.warn('fleet-desired can’t be read: what runs goes on, it is read again in a second', {
+            problem: messageOf(error),
+          })
       }
       if (!scope.signal.aborted) await clock.sleep(RETRY_DELAY_MS, scope.signal)
     }
@@ -168,7 +170,7 @@ const sendHeartbeats = async (
       if (revision <= last) onAnew()
       last = revision
     } catch (error) {
-      log.debug('no heartbeat', { problem: messageOf(error) })
+      log.debug('a heartbeat could not be sent, the next one follows in a second', { problem: messageOf(error) })
     }
     await clock.sleep(isHeard ? HEARTBEAT_INTERVAL : RETRY_DELAY_MS, signal)
   }
@@ -187,7 +189,9 @@ const checkReports = async (
     try {
       await reports.checkStored(buckets)
     } catch (error) {
-      log.debug('it is not known whether NATS still has what was said', { problem: messageOf(error) })
+      log.debug('reports could not be looked for in NATS, the next look follows with a heartbeat', {
+        problem: messageOf(error),
+      })
     }
   }
 }

@@ -31,7 +31,7 @@ export const serveDashboard = async (
     loading.then(
       (app) => app.routing(request, response),
       (error: unknown) => {
-        options.log.error('the dashboard could not be loaded', { err: error })
+        options.log.error('the dashboard could not be loaded, the next request tries again', { err: error })
         loading = undefined
         response.writeHead(500).end('the dashboard could not be loaded: the log of the manager says why\n')
       },

@@ -82,7 +82,8 @@ const openMeasuredDatabase = async (
   const opened = await openDatabase({
     databaseUrl,
     dataDir,
-    onError: (error) => log.warn('a connection to the database broke', { error: error.message }),
+    onError: (error) =>
+      log.warn('a connection to the database broke, the next statement opens another', { error: error.message }),
     onQuery: measureQueries(registry),
     onCommitted: countReconciliations(registry),
   })

@@ -107,7 +107,11 @@ const readHeldSlots = async (
       const lease = await bounded.get(LEASES, slotLeaseName(name, slot), namespace)
       if (lease !== undefined) seen.set(slot, observe(seen.get(slot), lease, monotonic(clock)))
     } catch (error) {
-      if (!signal.aborted) log.warn('a slot could not be read', { slot, problem: String(error) })
+      if (!signal.aborted)
+        log.warn('a slot could not be read, its last holder counts until the next look', {
+          slot,
+          problem: String(error),
+        })
     }
   }
   return [...seen].filter(([, observation]) => !isFree(observation, monotonic(clock))).map(([slot]) => slot)

@@ -131,7 +131,11 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
         if (signal.aborted) return
         failures += 1
         const wait = retryDelay(failures)
-        log.warn('it is tried again', { problem: messageOf(error), failures, wait })
+        log.warn('manifests could not be applied or deleted, trying again', {
+          problem: messageOf(error),
+          failures,
+          wait,
+        })
         report('Failed', `${messageOf(error)}; failure ${failures}, tried again in ${formatDuration(wait)}`)
         await clock.sleep(wait, signal)
       }

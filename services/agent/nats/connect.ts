@@ -47,7 +47,11 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
         throw new RefusedError(`NATS at ${nats} does not let the device ${device} in: check --nats-credentials`, {
           cause: error,
         })
-      if (tries === 1) log.warn('NATS does not answer: what runs goes on', { nats, problem: messageOf(error) })
+      if (tries === 1)
+        log.warn('NATS does not answer: what runs goes on, the agent connects again in a second', {
+          nats,
+          problem: messageOf(error),
+        })
       await clock.sleep(RETRY_DELAY_MS, signal)
     }
   }
@@ -57,7 +61,7 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
 export const logStatus = async (connection: NatsConnection, log: Logger, onBack: () => void): Promise<void> => {
   for await (const status of connection.status()) {
     if (status.type === 'disconnect') log.warn('NATS is away: what runs goes on')
-    if (status.type === 'error') log.warn('NATS refuses something', { problem: status.error.message })
+    if (status.type === 'error') log.warn('NATS refused a request of the agent', { problem: status.error.message })
     if (status.type === 'reconnect') {
       log.info('NATS is back')
       onBack()

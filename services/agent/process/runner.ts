@@ -172,7 +172,7 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
       if (problem === undefined) return
       failures = monotonic(clock) - since > FAILURES_FORGOTTEN_AFTER_MS ? 1 : failures + 1
       const wait = retryDelay(failures)
-      log.warn('program failed', { deployment: placement.deployment, problem, failures, wait })
+      log.warn('program failed, it starts again', { deployment: placement.deployment, problem, failures, wait })
       report('Failed', `${problem}; failure ${failures}, it starts again in ${formatDuration(wait)}`)
       await clock.sleep(wait, signal)
     }

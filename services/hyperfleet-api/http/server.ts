@@ -75,7 +75,7 @@ const handleErrors = (app: FastifyInstance, { log }: ServerOptions, refuse: Refu
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const problem = toProblem(error)
     if (problem.status >= 500)
-      log.error('a request failed', {
+      log.error('a request failed, the caller gets a problem document', {
         method: request.method,
         path: pathOf(request),
         requestId: request.id,

@@ -63,7 +63,7 @@ describe('a device with its own key', () => {
     await eventually(async () => expect(await here.buckets.heartbeat.get('ours')).not.toBeNull())
     await here.buckets.desired.delete('ours.shop.web')
     await eventually(async () => expect(await stateOf(here, 'ours.shop.web')).toBeUndefined())
-    expect(agent.process.log().filter(({ msg }) => msg === 'NATS refuses something')).toEqual([])
+    expect(agent.process.log().filter(({ msg }) => msg === 'NATS refused a request of the agent')).toEqual([])
   })
 
   // AGENT-5
