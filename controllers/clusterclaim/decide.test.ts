@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type ClaimedCluster, decide, type Observed, withGrantRejection } from './decide.ts'
+import { type ClaimedCluster, decide, type Observed, withFinalizerRejection, withGrantRejection } from './decide.ts'
 
 const NOW = new Date('2026-03-01T10:00:00Z')
 const HOUR = 3_600_000
@@ -139,6 +139,25 @@ test.each([
         reason: 'SubjectsNotGranted',
         message:
           'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or mend spec.subjects: it is tried again',
+      },
+    })
+  },
+)
+
+test.each([
+  ['a webhook refuses it', 403, 'Stalled'],
+  ['a webhook does not answer', 500, 'Reconciling'],
+] as const)(
+  'CLAIM-8: a claim to which no finalizer can be added says so, with the words of the API server: %s',
+  (_why, status, kstatus) => {
+    const decision = decide(claim(), NOW)
+    expect(withFinalizerRejection(decision, { status, message: 'not during the audit' })).toEqual({
+      ...decision,
+      kstatus: {
+        type: kstatus,
+        reason: 'FinalizerNotAdded',
+        message:
+          'the finalizer, without which the cluster would outlive its claim, can’t be added: not during the audit; it is tried again',
       },
     })
   },

@@ -85,8 +85,8 @@ export const decide = (claim: Observed, now: Date): Decision => {
   return decide(action, summarizeCluster(cluster), conditions, action === 'DeleteClaim' ? undefined : end)
 }
 
-/** The API server did not take the Role or the RoleBinding of the subjects. */
-export interface GrantRejection {
+/** The API server did not take what was sent: the finalizer of the claim, or the Role or the RoleBinding of its subjects. */
+export interface WriteRejection {
   readonly status: number
   /** In the API server's words. */
   readonly message: string
@@ -99,13 +99,23 @@ const PERMANENT_STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 422])
 export const withGrantRejection = (
   decision: Decision,
   { spec }: Observed,
-  { status, message }: GrantRejection,
+  { status, message }: WriteRejection,
 ): Decision => ({
   ...decision,
   kstatus: {
     type: PERMANENT_STATUSES.has(status) ? 'Stalled' : 'Reconciling',
     reason: 'SubjectsNotGranted',
     message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or mend spec.subjects: it is tried again`,
+  },
+})
+
+/** The decision when nothing can be done for a claim, because its finalizer can't be added to it. CLAIM-8. */
+export const withFinalizerRejection = (decision: Decision, { status, message }: WriteRejection): Decision => ({
+  ...decision,
+  kstatus: {
+    type: PERMANENT_STATUSES.has(status) ? 'Stalled' : 'Reconciling',
+    reason: 'FinalizerNotAdded',
+    message: `the finalizer, without which the cluster would outlive its claim, can’t be added: ${message}; it is tried again`,
   },
 })
 

@@ -1,7 +1,7 @@
 /** One pass over a claim: observe → decide → execute. */
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import { type Context, isConflict, isNotFound, type MayWait } from '#operator/index.ts'
-import { decide, withGrantRejection } from './decide.ts'
+import { ApiError, type Context, isConflict, isNotFound, type MayWait } from '#operator/index.ts'
+import { decide, type WriteRejection, withFinalizerRejection, withGrantRejection } from './decide.ts'
 import { addFinalizer, CONFLICT_RETRY_MS, execute, writeStatus } from './execute.ts'
 import { grantSubjects } from './grant-writes.ts'
 import { type ClaimIndexes, observe } from './observe.ts'
@@ -19,7 +19,11 @@ export const reconcile =
   }
 
 const pass = async (indexes: ClaimIndexes, context: Context<ClusterClaim>): Promise<MayWait> => {
-  const claim = await addFinalizer(context)
+  const claim = await addFinalizer(context).catch(async (error: unknown) => {
+    if (error instanceof ApiError && !isConflict(error) && !isNotFound(error))
+      await reportRejection(indexes, context, error)
+    throw error
+  })
   const { observed, cluster } = observe(claim, indexes)
   const now = context.clock.now()
   const decided = decide(observed, now)
@@ -32,4 +36,16 @@ const pass = async (indexes: ClaimIndexes, context: Context<ClusterClaim>): Prom
   if (rejection) throw rejection
   const { recheckAt } = decision
   return recheckAt && { requeueAfter: Math.max(0, recheckAt.getTime() - now.getTime()) }
+}
+
+/** Where a person looks: a claim that is new has no status that would say anything. */
+const reportRejection = async (
+  indexes: ClaimIndexes,
+  context: Context<ClusterClaim>,
+  rejection: WriteRejection,
+): Promise<void> => {
+  const { object, clock, events } = context
+  const decision = withFinalizerRejection(decide(observe(object, indexes).observed, clock.now()), rejection)
+  events.warning('FinalizerNotAdded', `claim ${object.metadata.name}: ${decision.kstatus?.message}`)
+  await writeStatus(object, decision, context)
 }

@@ -52,6 +52,25 @@ describe('the queue', () => {
     expect(begun).toEqual(['a', 'b', 'c', 'd'])
   })
 
+  // RUNTIME-23
+  it.each([
+    [0, 1_000],
+    [0.5, 1_100],
+    [0.999, 1_199.8],
+  ])(
+    'tries again after its delay, and up to a fifth later by chance (%d): those that failed together come apart',
+    async (chance, delay) => {
+      const { queue, clock, begun, errors, fail } = workshop({ random: () => chance })
+      queue.add('a')
+      await fail('a')
+      expect(errors).toEqual([`a 1 ${delay}`])
+      await clock.advance(delay - 1)
+      expect(begun).toHaveLength(1)
+      await clock.advance(1)
+      expect(begun).toHaveLength(2)
+    },
+  )
+
   // RUNTIME-2
   it('never works on a key twice at once, and once more when it was added meanwhile, however often', async () => {
     const { queue, begun, end } = workshop()

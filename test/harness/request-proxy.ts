@@ -19,6 +19,8 @@ export interface RequestProxy extends AsyncDisposable {
   decide(fate: (request: ProxiedRequest) => Fate | Promise<Fate>): void
   /** Breaks what is under way, watches included. */
   cut(): void
+  /** New connections meet this certificate, or the API server's own again. */
+  present(certificate?: { readonly cert: string; readonly key: string }): void
   stop(): Promise<void>
 }
 
@@ -26,20 +28,18 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
   const requests: ProxiedRequest[] = []
   let decide: (request: ProxiedRequest) => Fate | Promise<Fate> = () => 'pass'
 
-  const server = createServer(
-    { cert: connection.certificateAuthority, key: connection.certificateKey },
-    (incoming, answer) => {
-      const request = { method: incoming.method ?? 'GET', path: incoming.url ?? '/', number: requests.length + 1 }
-      requests.push(request)
-      const upstream = () =>
-        httpsRequest(connection.server + request.path, {
-          method: request.method,
-          headers: { ...incoming.headers, host: new URL(connection.server).host },
-          ca: connection.certificateAuthority,
-        })
-      void Promise.resolve(decide(request)).then((fate) => meet(fate, incoming, answer, { upstream, refusal }))
-    },
-  )
+  const own = { cert: connection.certificateAuthority, key: connection.certificateKey }
+  const server = createServer(own, (incoming, answer) => {
+    const request = { method: incoming.method ?? 'GET', path: incoming.url ?? '/', number: requests.length + 1 }
+    requests.push(request)
+    const upstream = () =>
+      httpsRequest(connection.server + request.path, {
+        method: request.method,
+        headers: { ...incoming.headers, host: new URL(connection.server).host },
+        ca: connection.certificateAuthority,
+      })
+    void Promise.resolve(decide(request)).then((fate) => meet(fate, incoming, answer, { upstream, refusal }))
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -58,6 +58,7 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
       decide = fate
     },
     cut: () => server.closeAllConnections(),
+    present: (certificate = own) => server.setSecureContext(certificate),
     stop,
     [Symbol.asyncDispose]: stop,
   }

@@ -6,7 +6,7 @@
  *       ├────► HyperFleet API ─► PostgreSQL | SQLite
  *       └────► NATS ◄─ HyperFleet API, agents
  */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cluster } from '#hack/cluster/cluster.ts'
 import { currentContextOf, readKubeconfig } from '#hack/cluster/kubeconfig.ts'
@@ -22,7 +22,14 @@ import { apply, type Manifest, pointedAt, render, resting } from '#hack/up/manif
 import type { ControlPlane } from './controlplane.ts'
 import type { RequestProxy } from './request-proxy.ts'
 import { startNats, startPostgres } from './servers.ts'
-import { MANAGERS, type ManagerName, superviseAgent, superviseApi, superviseManager } from './suite/processes.ts'
+import {
+  type Credentials,
+  MANAGERS,
+  type ManagerName,
+  superviseAgent,
+  superviseApi,
+  superviseManager,
+} from './suite/processes.ts'
 import type { Supervised } from './suite/supervised.ts'
 
 export type { Manifest } from '#hack/up/manifests.ts'
@@ -57,6 +64,10 @@ export interface Suite extends AsyncDisposable {
   readonly token: string
   /** Where adapter tasks of this suite find their token: `spec.hyperfleetAPI.tokenPath`. */
   readonly tokenPath: string
+  /** Files of each manager. */
+  readonly credentials: ReadonlyMap<ManagerName, Credentials>
+  /** From now on the managers' clocks are off by so many milliseconds. */
+  skewClocks(milliseconds: number): Promise<void>
   /** The folder of all logs. */
   readonly logs: string
   /** By name: api, the managers, the machines. */
@@ -102,16 +113,20 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     scratch,
     logs,
     natsUrl: nats.url,
+    clockFile: join(scratch, 'clock'),
   }
+  const skewClocks = (milliseconds: number) => writeFile(place.clockFile, String(milliseconds))
+  await skewClocks(0)
   const { url: apiUrl, metricsUrl: apiMetricsUrl, process: api } = await superviseApi(place, storage)
   add('api', api)
   await api.ready()
-  let tokenPath = ''
+  const credentials = new Map<ManagerName, Credentials>()
   for (const name of managers) {
-    const { process, tokenFile } = await superviseManager(place, name, apiUrl)
-    add(name, process)
-    if (name === 'adapters') tokenPath = tokenFile
+    const manager = await superviseManager(place, name, apiUrl)
+    add(name, manager.process)
+    credentials.set(name, manager.credentials)
   }
+  const tokenPath = credentials.get('adapters')?.apiToken ?? ''
   for (const [device, labels] of Object.entries(machines)) add(device, await superviseAgent(place, device, labels))
   for (const process of processes.values()) await process.ready()
 
@@ -127,6 +142,8 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     apiMetricsUrl,
     token,
     tokenPath,
+    credentials,
+    skewClocks,
     logs,
     processes,
     process: (name) => {

@@ -1,5 +1,7 @@
 /** What the processes of a suite are given: each manager as its own ServiceAccount, all of them by the same API and NATS. */
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readKubeconfig, writeKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { apiArgs } from '#hack/muster/api.ts'
 import {
   ADAPTERS,
@@ -16,6 +18,7 @@ import { agentProgram, saysReady, servedProgram } from '#hack/muster/program.ts'
 import type { Program } from '#hack/process/child.ts'
 import { freePort } from '#hack/process/ports.ts'
 import { BUNDLED_PROGRAM } from '../muster.ts'
+import { SKEW_FILE_VARIABLE } from '../skewed-clock.ts'
 import { type Supervised, supervise } from './supervised.ts'
 
 export const MANAGERS = {
@@ -34,7 +37,39 @@ export interface SuitePlace extends Home {
   /** Where logs go. */
   readonly logs: string
   readonly natsUrl: string
+  /** How many milliseconds the managers' clocks are off. */
+  readonly clockFile: string
 }
+
+/** What a manager reads again and again, so that it can be exchanged while it runs. */
+export interface Credentials {
+  /** For the API server, as kubelet projects it. */
+  readonly token: string
+  /** The certificates that it trusts the API server by. */
+  readonly authority: string
+  /** For the HyperFleet API. */
+  readonly apiToken: string
+}
+
+/** The same credentials in files of their own, as a pod has them. */
+const asInPod = async (kubeconfig: string): Promise<Pick<Credentials, 'token' | 'authority'>> => {
+  const config = await readKubeconfig(kubeconfig)
+  const [token, authority] = [`${kubeconfig}.token`, `${kubeconfig}.crt`]
+  const { server, 'certificate-authority-data': certificate = '' } = config.clusters[0]?.cluster ?? { server: '' }
+  await writeFile(authority, Buffer.from(certificate, 'base64'))
+  await writeFile(token, String(config.users[0]?.user.token), { mode: 0o600 })
+  await writeKubeconfig(kubeconfig, {
+    ...config,
+    clusters: config.clusters.map(({ name }) => ({ name, cluster: { server, 'certificate-authority': authority } })),
+    users: config.users.map(({ name }) => ({
+      name,
+      user: { 'auth-provider': { name: 'tokenFile', config: { tokenFile: token } } },
+    })),
+  })
+  return { token, authority }
+}
+
+const CLOCK = join(import.meta.dirname, '..', 'skewed-clock.ts')
 
 /** A test's own environment must not reach what it tests, except for what global.ts gives to all processes. */
 const { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env
@@ -64,8 +99,8 @@ export const superviseManager = async (
   place: SuitePlace,
   name: ManagerName,
   apiUrl: string,
-): Promise<{ readonly tokenFile: string; readonly process: Supervised }> => {
-  const { logs: folder, scratch, natsUrl } = place
+): Promise<{ readonly credentials: Credentials; readonly process: Supervised }> => {
+  const { logs: folder, scratch, natsUrl, clockFile } = place
   const more: Readonly<Record<ManagerName, readonly string[]>> = {
     sentinels: [`--hyperfleet-api-url=${apiUrl}`],
     adapters: [`--hyperfleet-api-url=${apiUrl}`],
@@ -76,9 +111,15 @@ export const superviseManager = async (
   }
   const { args, env, tokenFile } = await settingOf(place, MANAGERS[name], ...more[name])
   const quiet = [...args.filter((arg) => !arg.startsWith('--dashboard-bind')), '--dashboard-bind=']
-  const own = { ...ENVIRONMENT, ...env }
+  const credentials = { apiToken: tokenFile, ...(await asInPod(join(scratch, `${MANAGERS[name].account}.kubeconfig`))) }
+  const own = {
+    ...ENVIRONMENT,
+    ...env,
+    NODE_OPTIONS: `${NODE_OPTIONS ?? ''} --import=${CLOCK}`,
+    [SKEW_FILE_VARIABLE]: clockFile,
+  }
   const program = await servedProgram({ name: 'manager', log: name, args: quiet, folder, env: own })
-  return { tokenFile, process: await supervise(bundled(program), () => saysReady(program.probe)) }
+  return { credentials, process: await supervise(bundled(program), () => saysReady(program.probe)) }
 }
 
 /** A machine. Its programs end with it. @param labels as `--labels` takes them */

@@ -1,9 +1,12 @@
 /** Custom resource definitions that change while controllers work. */
 import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { load } from 'js-yaml'
-import type { Fault } from './fault.ts'
-import type { FaultWorld } from './world.ts'
+import { expect } from 'vitest'
+import type { ProxiedRequest } from '#test/harness/index.ts'
+import { ALL_WORK, type Fault } from './fault.ts'
+import { type FaultWorld, PATIENCE } from './world.ts'
 
 interface Version {
   readonly name: string
@@ -48,16 +51,6 @@ const withStatus = (version: Version, of: (fields: Readonly<Record<string, unkno
   }
 }
 
-const WORKS = {
-  sentinel: 'works',
-  adapter: 'works',
-  clusterpool: 'works',
-  clusterclaim: 'works',
-  clusterdeployment: 'works',
-  clusterdevice: 'works',
-  fleet: 'works',
-} as const
-
 /** As a later release does it: fields that this one does not know, and a version that is served beside. */
 export const crdsUpgraded: Fault = {
   begin: (world) =>
@@ -67,5 +60,57 @@ export const crdsUpgraded: Fault = {
         return [later, { ...later, name: 'v9', storage: false }]
       }),
     ),
-  meanwhile: WORKS,
+  meanwhile: ALL_WORK,
+}
+
+/** What controllers decide by. The rest of a status is for people. */
+const NEEDED = new Set([
+  'observedGeneration',
+  'conditions',
+  // The lease of a customization, and what it was of.
+  'clusterDeploymentRef',
+  'clusterPoolRef',
+  'registeredUid',
+  // The record of a cluster in the HyperFleet API, its installation, and whether it runs.
+  'hyperfleet',
+  'installedTimestamp',
+  'installStartedTimestamp',
+  'powerState',
+  // How far a rollout is.
+  'revision',
+  'rollout',
+  'ready',
+  'deployments',
+])
+
+/** Milliseconds in which no status is written twice: longer than the runtime waits for its own write to come back. */
+const QUIET_MS = 12_000
+
+/** What was written more than once. */
+const rewritten = (requests: readonly ProxiedRequest[]): readonly string[] => {
+  const paths = requests.filter(({ method, path }) => method !== 'GET' && path.includes('/status'))
+  const counts = Map.groupBy(paths, ({ path }) => path)
+  return [...counts].filter(([, all]) => all.length > 1).map(([path, all]) => `${path}: ${all.length} times`)
+}
+
+/** As an earlier release had it, or a cluster whose CRDs were not upgraded with the program: the API server drops what they don't know. */
+export const crdsOlder: Fault = {
+  begin: (world) =>
+    exchange(world, (versions) =>
+      versions.map((version) =>
+        withStatus(version, (fields) =>
+          Object.fromEntries(Object.entries(fields).filter(([name]) => NEEDED.has(name))),
+        ),
+      ),
+    ),
+  meanwhile: ALL_WORK,
+  // What is not there when it is read again is not written again and again.
+  holds: async ({ suite }) => {
+    const inQuiet = async () => {
+      const before = suite.proxy.requests().length
+      await delay(QUIET_MS)
+      return rewritten(suite.proxy.requests().slice(before))
+    }
+    await expect.poll(inQuiet, PATIENCE).toEqual([])
+  },
 }

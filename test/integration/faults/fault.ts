@@ -8,6 +8,17 @@ import { type ControllerName, type FaultWorld, PATIENCE, type Row, STEADY, until
  */
 export type Meanwhile = 'works' | 'may wait' | { readonly says: RegExp; readonly where: Say }
 
+/** Every controller does what it is asked for. */
+export const ALL_WORK = {
+  sentinel: 'works',
+  adapter: 'works',
+  clusterpool: 'works',
+  clusterclaim: 'works',
+  clusterdeployment: 'works',
+  clusterdevice: 'works',
+  fleet: 'works',
+} as const satisfies Row<Meanwhile>
+
 /** Where a person looks. */
 export type Say = (world: FaultWorld) => Promise<string>
 
@@ -15,6 +26,8 @@ export interface Fault {
   /** Begins it; what it gives ends it. */
   begin(world: FaultWorld): Promise<AsyncDisposable>
   readonly meanwhile: Row<Meanwhile>
+  /** What else holds while it lasts. */
+  readonly holds?: (world: FaultWorld) => Promise<void>
 }
 
 /** In the log of the controller's process. */
@@ -33,7 +46,11 @@ export const object =
  * One row: something is asked of every controller while the fault lasts, and taken back after it.
  * What holds for all: nothing that is declared goes or is exchanged, nothing is doubled or in two hands, no process ends, all is as declared in the end.
  */
-export const holdUnder = async (world: FaultWorld, title: string, { begin, meanwhile }: Fault): Promise<void> => {
+export const holdUnder = async (
+  world: FaultWorld,
+  title: string,
+  { begin, meanwhile, holds }: Fault,
+): Promise<void> => {
   await world.markLogs()
   const before = await world.identities()
   const ends = [...world.suite.processes.values()].map((process) => process.ends().length)
@@ -44,6 +61,7 @@ export const holdUnder = async (world: FaultWorld, title: string, { begin, meanw
       if (does === 'works') await expect.poll(() => world.undone[controller](), PATIENCE).toEqual([])
       else if (does !== 'may wait') await expect.poll(() => does.where(world), PATIENCE).toMatch(does.says)
     }
+    await holds?.(world)
   }
   await untilAsDeclared(world)
   const after = new Set(await world.identities())

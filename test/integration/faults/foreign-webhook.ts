@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { certificateFor } from '#test/harness/certificates.ts'
-import { type Fault, logs, object } from './fault.ts'
+import { type Fault, logs, object, type Say } from './fault.ts'
 import { type FaultWorld, NAMESPACE } from './world.ts'
 
 /** Of every account of Muster, and of its tasks. */
@@ -71,6 +71,11 @@ const foreignWebhook = async (
   }
 }
 
+const claimsAndEvents: Say = async (world) => {
+  const claims = await object('clusterclaims', '-A')(world)
+  return `${claims} Events: ${await object('events', '-A', '--field-selector=reason=FinalizerNotAdded')(world)}`
+}
+
 /** What is written is refused; what is said of it is not. */
 export const refusingWebhook: Fault = {
   begin: (world) =>
@@ -83,7 +88,11 @@ export const refusingWebhook: Fault = {
     sentinel: 'works',
     adapter: 'may wait',
     clusterpool: { says: /not during the audit/, where: object('clusterpools', '-A') },
-    clusterclaim: { says: /not during the audit/, where: logs('clusterclaim') },
+    // CLAIM-8
+    clusterclaim: {
+      says: /not during the audit.*FinalizerNotAdded.*Events:.*not during the audit/s,
+      where: claimsAndEvents,
+    },
     clusterdeployment: 'may wait',
     clusterdevice: 'may wait',
     fleet: { says: /not during the audit/, where: object('fleetdep', '-A') },

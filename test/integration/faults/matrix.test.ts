@@ -1,12 +1,16 @@
 /** Each fault of docs/faults.md over every controller, on one control plane. */
 import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest'
 import { CONTROLLERS } from '#cmd/manager/controllers.ts'
-import { crdsUpgraded } from './crd-upgrade.ts'
+import { clocksAhead, clocksBehind } from './clocks.ts'
+import { crdsOlder, crdsUpgraded } from './crd-upgrade.ts'
 import { type Fault, holdUnder } from './fault.ts'
 import { refusingWebhook, silentWebhook } from './foreign-webhook.ts'
+import { laggingServer } from './lagging-server.ts'
 import { quotaExceeded } from './quota.ts'
+import { credentialsRotated } from './rotation.ts'
 import { stuckNamespace } from './stuck-namespace.ts'
 import { type FaultWorld, faultWorld, PROCESSES, STEADY, untilAsDeclared } from './world.ts'
+import { etcdOfYesterday } from './yesterday.ts'
 
 let world: FaultWorld
 
@@ -17,6 +21,12 @@ const FAULTS = {
   'quotas are used up': quotaExceeded,
   'a namespace of a cluster never ends': stuckNamespace,
   'CRDs of a later release come': () => crdsUpgraded,
+  'CRDs are older and drop what they do not know': () => crdsOlder,
+  'clocks are an hour ahead': () => clocksAhead,
+  'clocks are an hour behind': () => clocksBehind,
+  'an API server lags behind': () => laggingServer,
+  'tokens and certificates are rotated': () => credentialsRotated,
+  'etcd is put back to yesterday': () => etcdOfYesterday,
 } satisfies Readonly<Record<string, (world: FaultWorld) => Fault | Promise<Fault>>>
 
 beforeAll(async () => {

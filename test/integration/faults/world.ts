@@ -159,7 +159,8 @@ export const faultWorld = async (): Promise<FaultWorld> => {
       const manifests = manifestsOf(pool) as readonly Manifest[]
       await suite.apply(manifests.map((one) => ({ ...one, metadata: { ...one.metadata, namespace: NAMESPACE } })))
       const now = new Set(manifests.map(keyOf))
-      for (const key of before) if (!now.has(key)) await cluster.kubectl('delete', key, '-n', NAMESPACE, '--wait=false')
+      for (const key of before)
+        if (!now.has(key)) await cluster.kubectl('delete', key, '-n', NAMESPACE, '--wait=false', '--ignore-not-found')
     },
     missing: async () => [...differences(), ...(await Promise.all(Object.values(undone).map((of) => of()))).flat()],
     log: async (controller) => {
