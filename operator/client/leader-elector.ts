@@ -79,7 +79,7 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
   /** Runs one attempt, which fails when it takes longer than `limit` ms or the signal aborts. */
   const within = async <T>(limit: number, until: AbortSignal, attempt: (bounded: Api) => Promise<T>): Promise<T> => {
     using scope = new AbortScope(until)
-    void clock.sleep(limit, scope.signal).then(() => scope.abort(new Error(`no answer within ${limit} ms`)))
+    void clock.sleep(limit, scope.signal).then(() => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`)))
     isUnanswered = true
     const answer = await attempt(api.withLimits({ signal: scope.signal }))
     isUnanswered = false

@@ -9,6 +9,7 @@
  */
 
 import type { RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
+import { monotonic } from '#operator/model/clock.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
 import { type Absence, NothingToDoError } from './api-reader.ts'
@@ -55,13 +56,14 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
   const { task, event, config, environment, context, requests, redactor = new Redactor() } = options
   const { clock } = context
   const startedAt = clock.now()
+  const begun = monotonic(clock)
   const state = new RunState({ task, event, config, environment, redactor })
   const end = (
     status: RunStatus,
     isReported: boolean,
     rest: { readonly report?: Json; readonly remaining?: readonly string[] },
   ) => ({
-    trace: buildTrace(state, status, requests, startedAt, clock.now(), rest.report),
+    trace: buildTrace(state, status, requests, { startedAt, duration: monotonic(clock) - begun }, rest.report),
     isReported,
     remaining: rest.remaining ?? [],
     isDeleting: isMarkedDeleted(state.resource),
@@ -135,8 +137,7 @@ const buildTrace = (
   state: RunState,
   status: RunStatus,
   requests: readonly TracedRequest[],
-  startedAt: Date,
-  endedAt: Date,
+  { startedAt, duration }: { readonly startedAt: Date; readonly duration: number },
   report: Json | undefined,
 ): Trace => {
   const { event, mode, skipReason, failures, params, preconditions, steps, payloads, actions, redactor } = state
@@ -154,6 +155,6 @@ const buildTrace = (
     requests,
     ...(report !== undefined && { report }),
     startedAt: startedAt.toISOString(),
-    duration: endedAt.getTime() - startedAt.getTime(),
+    duration: Math.round(duration),
   })
 }
