@@ -14,6 +14,7 @@ beforeEach(async () => {
   api = await startHyperFleet(clock, [
     { kind: 'Cluster', plural: 'clusters', required_adapters: ['validation'] },
     { kind: 'Channel', plural: 'channels' },
+    { kind: 'Version', plural: 'versions', parent_kind: 'Channel', required_adapters: ['validation'] },
   ])
   world = await sentinelWorld()
 })
@@ -163,6 +164,41 @@ test('a kind without adapters is pulsed once per generation, then every backoffR
   await api.patch(id)
   await api.expect('stable SpecChanged')
 })
+
+// SENTINEL-3
+test.each([true, false])(
+  'a kind without adapters is pulsed in its deletion by backoffNotReady; an API that has a watch: %s',
+  async (hasWatch) => {
+    api.plain = !hasWatch
+    await declare('channels', { resourceType: 'channels' })
+    const first = await world.start(clock)
+    await world.until('channels', hasWatch ? 'Watching' : 'Polling')
+    /** A stream tells at once, and a list with the next poll. */
+    const told = async (pulse: string) => {
+      if (!hasWatch) await clock.advance('5s')
+      await api.expect(pulse)
+    }
+    const id = await api.create('leaving', {}, 'channels')
+    await told('leaving New')
+    // The deletion of the channel waits for an adapter of what belongs to it.
+    await api.createIn(id, 'one')
+    await api.delete(id)
+    await told('leaving Deleting')
+    const beat = async () => {
+      await clock.advance('5s')
+      await quiet()
+      await api.expect()
+      await clock.advance('5s')
+      await api.expect('leaving NotReadyBackoffExpired')
+    }
+    for (let beats = 0; beats < 3; beats++) await beat()
+    await quiet()
+    await first.stop()
+    await clock.advance('10s')
+    await world.start(clock)
+    await api.expect('leaving NotReadyBackoffExpired')
+  },
+)
 
 describe('shards', () => {
   // SENTINEL-31

@@ -39,6 +39,8 @@ export interface HyperFleetApi extends AsyncDisposable {
   cutStreams(): void
   /** Creates a resource and gives its id. */
   create(name: string, labels?: Record<string, string>, plural?: string): Promise<string>
+  /** Creates a Version of a Channel. */
+  createIn(channel: string, name: string): Promise<void>
   /** Changes its spec. */
   patch(id: string): Promise<void>
   /** Changes its labels, which is also a change of its generation. */
@@ -127,6 +129,9 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
       names.set(id, name)
       plurals.set(id, plural)
       return id
+    },
+    async createIn(channel, name) {
+      await call('POST', `${pathOf(channel)}/versions`, { kind: 'Version', name, spec: {} })
     },
     async patch(id) {
       await call('PATCH', pathOf(id), { spec: { changed: clock.now().toISOString(), nonce: requests.length } })
