@@ -70,8 +70,8 @@ const verbs = (api: TestApi, cluster: { readonly id: string }) => {
     },
     acknowledge: async ({ receipt }: Claimed, name = 'dns') =>
       (await api.call('DELETE', `${path(name)}/claims/${receipt}`)).status,
-    extend: async ({ receipt }: Claimed, visibility: string) =>
-      (await api.call('PATCH', `${path('dns')}/claims/${receipt}`, { visibility })).status,
+    extend: async ({ receipt }: Claimed, visibility: string, more: object = {}) =>
+      (await api.call('PATCH', `${path('dns')}/claims/${receipt}`, { visibility, ...more })).status,
     giveUp: async ({ receipt }: Claimed) =>
       (await api.call('POST', `${path('dns')}/claims/${receipt}/dead-letter`)).status,
     deadLetters: async (): Promise<Json[]> => (await api.call('GET', `${path('dns')}/dead-letters`)).body.items,
@@ -200,6 +200,26 @@ for (const [name, { begin, needsPostgres }] of Object.entries(QUEUES)) {
       await post('Next')
       expect(reasonsOf(await claims(1, 'dns', { max: 1 }))).toEqual(['Next'])
       expect(await deadLetters()).toMatchObject([{ deliveries: 2, event: { data: { reason: 'Poison' } } }])
+    })
+
+    // API-36
+    test('what is given back as unprocessed counts for nothing, however often; it comes at once, and what is kept hidden can’t be', async () => {
+      const { post, claim, extend, deadLetters, ...rest } = await start()
+      await post('Poison')
+      for (let stop = 0; stop < 5; stop++) {
+        const [held] = await claim()
+        expect(held).toMatchObject({ deliveries: 1, event: { data: { reason: 'Poison' } } })
+        expect(await extend(held as Claimed, '30s', { unprocessed: true })).toBe(400)
+        expect(await extend(held as Claimed, '0s', { unprocessed: true })).toBe(204)
+        expect(await extend(held as Claimed, '0s', { unprocessed: true })).toBe(409)
+      }
+      for (const deliveries of [1, 2]) {
+        const [failing] = await claim()
+        expect(failing?.deliveries).toBe(deliveries)
+        await extend(failing as Claimed, '0s')
+      }
+      await onlyNext({ post, ...rest })
+      expect(await deadLetters()).toMatchObject([{ deliveries: 2 }])
     })
 
     test('an event that is given up is a dead letter at once, for its group alone, and only by the receipt that holds it', async () => {

@@ -14,6 +14,7 @@ const delivery = (of: ReconcileEvent): Delivery => ({
   acknowledge: async () => {},
   extend: async () => {},
   giveBack: async () => {},
+  release: async () => {},
 })
 
 const world = (limit = 2) => {

@@ -20,6 +20,7 @@ const LONG_POLL: Retry = { ...NO_RETRY, timeoutMs: CLAIM_WAIT_MS + 10_000 }
 
 export const apiQueueSource = (options: QueueOptions): EventSource => {
   const { caller, consumer, resourceType, selector, visibilityMs, onDeadLetter } = options
+  const { maxDeliveries = MAX_DELIVERIES } = options
   const path = `/api/hyperfleet/v1/events/consumers/${encodeURIComponent(consumer)}`
   const claimUrl = (receipt: string) => `${path}/claims/${encodeURIComponent(receipt)}`
 
@@ -41,12 +42,15 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
   /**
    * A claim may be lost meanwhile, or the API away: the event comes again then. What runs out of time is such a case too, so the
    * caller's time limit is the only one.
+   * @param bodies what an API that refuses the first is asked instead
    */
-  const updateClaim = async (method: 'DELETE' | 'PATCH', receipt: string, body?: Json): Promise<void> => {
+  const updateClaim = async (method: 'DELETE' | 'PATCH', receipt: string, ...bodies: readonly Json[]): Promise<void> => {
+    const [body, ...others] = bodies
     try {
       await request(method, claimUrl(receipt), body, NO_RETRY, new AbortController().signal)
     } catch (error) {
       if (!(error instanceof RequestError)) throw error
+      if (error.status === 400 && others.length > 0) await updateClaim(method, receipt, ...others)
     }
   }
 
@@ -64,7 +68,7 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
 
   const giveBack = async (claim: Claim, delayMs: number): Promise<void> => {
     const { receipt, deliveries = 1 } = claim
-    if (delayMs > 0 && deliveries >= MAX_DELIVERIES)
+    if (deliveries >= maxDeliveries)
       return moveToDeadLetters(claim, `the outcome of its run could not be reported, ${deliveries} times`)
     await updateClaim('PATCH', receipt, { visibility: formatDuration(redeliveryDelay(delayMs, deliveries)) })
   }
@@ -77,6 +81,8 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
         acknowledge: () => updateClaim('DELETE', receipt),
         extend: () => updateClaim('PATCH', receipt, { visibility: formatDuration(visibilityMs) }),
         giveBack: (delay) => giveBack(claim, delay),
+        // An API of the release before knows no more than to give it back.
+        release: () => updateClaim('PATCH', receipt, { visibility: '0s', unprocessed: true }, { visibility: '0s' }),
       }
     } catch (error) {
       if (!(error instanceof NotAnEventError)) throw error
@@ -87,7 +93,7 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
 
   return {
     async open(signal) {
-      const group = { resourceType, labels: selector, maxDeliveries: MAX_DELIVERIES * 2 }
+      const group = { resourceType, labels: selector, maxDeliveries }
       await request('PUT', path, group, NO_RETRY, signal)
     },
     async take(max, signal) {

@@ -16,6 +16,7 @@ import { serverOf } from '#lib/nats/url.ts'
 import { REPLAYS_HEADER, storeDeadLetter } from './dead-letters.ts'
 import { NotAnEventError, parseEventText } from './reconcile-event.ts'
 import { redeliveryDelay } from './redelivery.ts'
+import { countDeliveries, forgetReleases, recordRelease } from './released-deliveries.ts'
 import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, MAX_DELIVERIES, type SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
@@ -24,8 +25,6 @@ export interface JetStreamOptions extends SourceOptions {
   readonly name: string
   /** The consumer of earlier releases: a new one starts behind what it acknowledged, as the stream keeps days of events. */
   readonly legacyConsumer?: string | undefined
-  /** After so many deliveries that could not be reported a message becomes a dead letter: ADAPTER-22. */
-  readonly maxDeliveries?: number
 }
 
 interface Connected {
@@ -62,12 +61,17 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
   }
 
   /** Keeps the message elsewhere, and has JetStream give it up. What can't be kept comes again. */
-  const moveToDeadLetters = async (connection: NatsConnection, message: JsMsg, problem: string): Promise<void> => {
+  const moveToDeadLetters = async (
+    connection: NatsConnection,
+    message: JsMsg,
+    problem: string,
+    deliveries: number,
+  ): Promise<void> => {
     const { subject, headers, info, data } = message
-    const { stream, streamSequence: sequence, deliveryCount } = info
+    const { stream, streamSequence: sequence } = info
     const replays = Number(headers?.get(REPLAYS_HEADER) || 0)
     try {
-      const counts = { sequence, deliveries: deliveryCount, replays }
+      const counts = { sequence, deliveries, replays }
       await storeDeadLetter(connection, { consumer: options.consumer, subject, stream, ...counts, problem, body: data })
       message.term(problem.slice(0, MAX_DEAD_LETTER_CHARS))
       onDeadLetter({ problem, text: message.string().slice(0, MAX_DEAD_LETTER_CHARS) })
@@ -78,12 +82,18 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
     }
   }
 
+  /** Deliveries that count; 1 when it can't be known: nothing is given up for want of an answer. */
+  const countKnown = (connection: NatsConnection, message: JsMsg): Promise<number> =>
+    countDeliveries(connection, options.consumer, message).catch(() => 1)
+
   /** The delivery of a message; undefined when it was given up. */
   const toDelivery = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
     const { deliveryCount } = message.info
-    // Twice as often: managers that are stopped give back their deliveries, which is no failure.
-    if (deliveryCount > maxDeliveries * 2) {
-      await moveToDeadLetters(connection, message, `it was delivered ${deliveryCount - 1} times and never acknowledged`)
+    const isFew = deliveryCount <= maxDeliveries
+    const before = isFew ? 0 : (await countKnown(connection, message)) - 1
+    if (before >= maxDeliveries) {
+      const problem = `it was delivered ${before} times and never acknowledged`
+      await moveToDeadLetters(connection, message, problem, before)
       return undefined
     }
     try {
@@ -92,18 +102,20 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
         acknowledge: async () => message.ack(),
         extend: async () => message.working(),
         giveBack: async (delay) => {
-          if (delay > 0 && deliveryCount >= maxDeliveries)
-            await moveToDeadLetters(
-              connection,
-              message,
-              `the outcome of its run could not be reported, ${deliveryCount} times`,
-            )
-          else message.nak(redeliveryDelay(delay, deliveryCount))
+          const deliveries = await countKnown(connection, message)
+          const problem = `the outcome of its run could not be reported, ${deliveries} times`
+          if (deliveries >= maxDeliveries) await moveToDeadLetters(connection, message, problem, deliveries)
+          else message.nak(redeliveryDelay(delay, deliveries))
+        },
+        release: async () => {
+          // What can't be written down is one delivery more.
+          await recordRelease(connection, options.consumer, message).catch(() => {})
+          message.nak()
         },
       }
     } catch (error) {
       if (!(error instanceof NotAnEventError)) throw error
-      await moveToDeadLetters(connection, message, error.message)
+      await moveToDeadLetters(connection, message, error.message, deliveryCount)
       return undefined
     }
   }
@@ -146,6 +158,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
       signal.throwIfAborted()
       consumer = undefined
       try {
+        await forgetReleases(await ensureConnection(), options.consumer)
         await consumers.delete(STREAM, options.consumer)
       } catch (error) {
         if (!(error instanceof JetStreamApiError && error.status === 404)) throw error

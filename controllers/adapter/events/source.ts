@@ -8,8 +8,10 @@ export interface Delivery {
   acknowledge(): Promise<void>
   /** Keeps it hidden from others for longer. Best effort, as above. */
   extend(): Promise<void>
-  /** Gives it back, to be delivered again after so many milliseconds. Best effort, as above. */
+  /** It could not be done. It is delivered again after a pause that grows from so many milliseconds, or given up. Best effort, as above. */
   giveBack(delay: number): Promise<void>
+  /** Gives it back at once, not worked on to the end: as if it had not been delivered. Best effort, as above. */
+  release(): Promise<void>
 }
 
 /** A message that is no event of ours, and never will be. */
@@ -42,6 +44,8 @@ export interface SourceOptions {
   readonly resourceType: string
   /** Milliseconds after which an unfinished event is given to another one. */
   readonly visibilityMs: number
+  /** After so many deliveries that were not acknowledged an event becomes a dead letter: ADAPTER-22. */
+  readonly maxDeliveries?: number
   /** A message has become a dead letter. */
   onDeadLetter(letter: DeadLetter): void
 }
@@ -49,8 +53,5 @@ export interface SourceOptions {
 /** Characters of a dead letter that are kept. */
 export const MAX_DEAD_LETTER_CHARS = 500
 
-/**
- * Deliveries of an event that could not be reported; then it is a dead letter. Groups allow twice as many: managers that are stopped give
- * back what they have, which is no failure. ADAPTER-22.
- */
+/** Deliveries of an event that were not acknowledged; then it is a dead letter. What was released does not count. ADAPTER-22. */
 export const MAX_DELIVERIES = 10

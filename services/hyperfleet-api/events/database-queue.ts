@@ -5,6 +5,7 @@ import { sharedTime } from '../storage/shared-time.ts'
 import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
 import { readDeadLetters, replayDeadLetter } from './dead-letters.ts'
 import {
+  countDeliveries,
   type Delivery,
   type DeliveryLock,
   deleteDelivery,
@@ -56,6 +57,10 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       await extendDelivery(database, consumer, receipt, visibility, time)
       if (visibility === 0) wakeup.wake('events')
     },
+    release: async (consumer, receipt) => {
+      await extendDelivery(database, consumer, receipt, 0, time, false)
+      wakeup.wake('events')
+    },
     reject: async (consumer, receipt) => {
       await rejectDelivery(database, consumer, receipt, time)
     },
@@ -77,7 +82,7 @@ const receiveVisible = async (database: Database, request: DeliveryLock, max: nu
       const query = writer
         .selectFrom('event_deliveries as delivery')
         .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
-        .select(['event.sequence', 'event.document', 'delivery.deliveries', 'delivery.replays'])
+        .select(['event.sequence', 'event.document', 'delivery.deliveries', 'delivery.given_back', 'delivery.replays'])
         .where('delivery.consumer', '=', request.consumer)
         .where('delivery.dead_time', 'is', null)
         .where('delivery.visible_time', '<=', request.time.at())
@@ -86,7 +91,7 @@ const receiveVisible = async (database: Database, request: DeliveryLock, max: nu
       // Claimers of one group at the same time step around each other's rows.
       const locked = database.dialect === 'postgres' ? query.forUpdate('delivery').skipLocked() : query
       const rows: Delivery[] = await locked.execute()
-      const isDead = ({ deliveries }: Delivery) => deliveries >= request.maxDeliveries
+      const isDead = (row: Delivery) => countDeliveries(row) >= request.maxDeliveries
       await moveToDeadLetters(writer, request.consumer, rows.filter(isDead), request.time.at())
       const live = rows.filter((row) => !isDead(row))
       if (live.length > 0 || rows.length < max) return lockDeliveries(writer, request, live)

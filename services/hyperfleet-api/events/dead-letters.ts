@@ -5,6 +5,7 @@ import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import { ALWAYS_VISIBLE } from '../storage/shared-time.ts'
 import { readConsumer } from './consumers.ts'
+import { countDeliveries } from './deliveries.ts'
 
 /** An event that was delivered too often, or that a member of the group gave up. */
 export interface DeadLetter {
@@ -20,15 +21,15 @@ export const readDeadLetters = async (database: Database, name: string, limit: n
   const rows = await database.kysely
     .selectFrom('event_deliveries as delivery')
     .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
-    .select(['event.id', 'event.document', 'delivery.deliveries', 'delivery.dead_time', 'delivery.replays'])
+    .select(['event.id', 'event.document', 'delivery.deliveries', 'delivery.given_back', 'delivery.dead_time', 'delivery.replays'])
     .where('delivery.consumer', '=', name)
     .where('delivery.dead_time', 'is not', null)
     .orderBy('event.sequence')
     .limit(limit)
     .execute()
-  return rows.map(({ id, document, deliveries, dead_time, replays }) => ({
+  return rows.map(({ id, document, deliveries, given_back, dead_time, replays }) => ({
     id,
-    deliveries,
+    deliveries: countDeliveries({ deliveries, given_back }),
     dead_time: dead_time ?? '',
     event: withReplays(JSON.parse(document) as ReconcileEvent, replays),
   }))
@@ -42,6 +43,7 @@ export const replayDeadLetter = async (database: Database, name: string, eventId
     .set(({ eb }) => ({
       dead_time: null,
       deliveries: 0,
+      given_back: 0,
       visible_time: ALWAYS_VISIBLE,
       claim: null,
       reply: null,

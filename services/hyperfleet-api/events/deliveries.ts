@@ -23,9 +23,14 @@ export interface DeliveryLock {
 export interface Delivery {
   readonly sequence: number
   readonly deliveries: number
+  readonly given_back: number
   readonly replays: number
   readonly document: string
 }
+
+/** How often it was delivered and not given back unworked. A replica of the version before leaves `given_back` as it is at a replay. */
+export const countDeliveries = ({ deliveries, given_back }: Pick<Delivery, 'deliveries' | 'given_back'>): number =>
+  Math.max(0, deliveries - given_back)
 
 /**
  * Gives deliveries to a claim and says what the claimer gets. The caller has locked the rows.
@@ -63,10 +68,10 @@ export const lockDeliveries = async (
     .where('sequence', 'in', sequences)
     .where('taken_time', 'is', null)
     .execute()
-  return rows.map(({ sequence, deliveries, replays, document }) => ({
-    receipt: `${id}.${sequence}`,
-    deliveries: deliveries + 1,
-    event: withReplays(JSON.parse(document) as ReconcileEvent, replays),
+  return rows.map((row) => ({
+    receipt: `${id}.${row.sequence}`,
+    deliveries: countDeliveries(row) + 1,
+    event: withReplays(JSON.parse(row.document) as ReconcileEvent, row.replays),
   }))
 }
 
@@ -108,6 +113,7 @@ export const deleteDelivery = async (
 
 /**
  * Hides a delivery that its receipt still holds for so many milliseconds from now; 0 gives it back.
+ * @param counts whether it counts towards the dead letters when it is given back
  * @returns its JetStream reply subject @throws Problem notFound | staleReceipt
  */
 export const extendDelivery = async (
@@ -116,10 +122,16 @@ export const extendDelivery = async (
   receipt: string,
   visibility: number,
   time: SharedTime,
+  counts = true,
 ): Promise<string | null> => {
   const row = await database.kysely
     .updateTable('event_deliveries')
-    .set({ visible_time: time.at(visibility), ...(visibility === 0 && { claim: null }) })
+    .set(({ eb }) => ({
+      visible_time: time.at(visibility),
+      ...(visibility === 0 && { claim: null }),
+      // `deliveries` stays: that one has had it is what a deletion waits for.
+      ...(!counts && { given_back: eb('given_back', '+', 1) }),
+    }))
     .where(lockedBy(consumer, receipt, time))
     .returning('reply')
     .executeTakeFirst()

@@ -80,6 +80,7 @@ export const measureQueue = (
       acknowledgements.inc({ consumer })
     },
     extend: (consumer, receipt, visibility) => queue.extend(consumer, receipt, visibility),
+    release: (consumer, receipt) => queue.release(consumer, receipt),
     reject: (consumer, receipt) => queue.reject(consumer, receipt),
     deadLetters: (consumer, limit) => queue.deadLetters(consumer, limit),
     replay: (consumer, eventId) => queue.replay(consumer, eventId),

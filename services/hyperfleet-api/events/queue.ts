@@ -28,6 +28,8 @@ export interface EventQueue {
   acknowledge(consumer: string, receipt: string): Promise<void>
   /** Hides the event for so many milliseconds from now; 0 gives it back at once. @throws Problem notFound | staleReceipt */
   extend(consumer: string, receipt: string, visibility: number): Promise<void>
+  /** Gives the event back at once, as if it had not been delivered: it was not worked on to the end. @throws Problem notFound | staleReceipt */
+  release(consumer: string, receipt: string): Promise<void>
   /** Gives the event up for this group: it is a dead letter at once. @throws Problem notFound | staleReceipt */
   reject(consumer: string, receipt: string): Promise<void>
   /** The oldest events that were delivered too often, or given up. @throws Problem notFound */
@@ -53,7 +55,7 @@ export interface ReceiveRequest {
 export interface ReceivedEvent {
   /** Good until the visibility ends; acknowledges or extends this delivery and no other. */
   readonly receipt: string
-  /** How often this event was delivered to the group, this time included; a replay counts from one again. */
+  /** How often this event was delivered to the group and not released, this time included; a replay counts from one again. */
   readonly deliveries: number
   readonly event: ReconcileEvent
 }

@@ -202,6 +202,10 @@ export const migrations: readonly Migration[] = [
         ) as greatest_place`,
     ],
   },
+  {
+    name: '0014-given-back',
+    statements: () => [sql`alter table event_deliveries add column given_back integer not null default 0`],
+  },
 ]
 
 /**

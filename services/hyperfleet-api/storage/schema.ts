@@ -207,6 +207,8 @@ export interface DeliveryRow {
   /** When it may be claimed (again). */
   visible_time: Timestamp
   deliveries: number
+  /** How many of these were given back before the work was done: they don't count towards the dead letters. */
+  given_back: ColumnType<number, number | undefined, number>
   /** The claim that holds it, part of the receipt. */
   claim: string | null
   /** Set when it was delivered too often: it waits in the dead-letter list. */

@@ -149,7 +149,7 @@ describe('one consumer', () => {
     await first.open(signal)
     await publish('things', event('held'))
     // Managers that come and go are no failure of the event: more often than it may fail.
-    for (let delivery = 1; delivery <= 5; delivery++) await (await take(first)).giveBack(0)
+    for (let delivery = 1; delivery <= 12; delivery++) await (await take(first)).release()
     await (await take(first)).acknowledge()
     await first.close()
     expect(await listDeadLetters(connection, 'one', 10)).toEqual([])
@@ -226,7 +226,7 @@ describe('one consumer', () => {
     await one.close()
     await held.extend()
     await held.acknowledge()
-    await held.giveBack(0)
+    await held.release()
     await publish('closings', event('after'))
     await one.open(signal)
     const delivery = await take(one)

@@ -179,6 +179,8 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       sendReply(await deleteDelivery(database, consumer, receipt, time), ACKNOWLEDGE),
     extend: async (consumer, receipt, visibility) =>
       sendReply(await extendDelivery(database, consumer, receipt, visibility, time), nakWithDelay(visibility)),
+    release: async (consumer, receipt) =>
+      sendReply(await extendDelivery(database, consumer, receipt, 0, time, false), nakWithDelay(0)),
     reject: async (consumer, receipt) =>
       sendReply(await rejectDelivery(database, consumer, receipt, time), ACKNOWLEDGE),
     deadLetters: (consumer, limit) => readDeadLetters(database, consumer, limit),

@@ -1,6 +1,6 @@
 import { momentOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
-import { type DeliveryLock, lockDeliveries, moveToDeadLetters } from '../deliveries.ts'
+import { countDeliveries, type DeliveryLock, lockDeliveries, moveToDeadLetters } from '../deliveries.ts'
 import type { ReceivedEvent } from '../queue.ts'
 
 /** A message that JetStream handed out, by the event's row. */
@@ -32,6 +32,7 @@ export const lockPulled = async (
         'event.sequence',
         'event.document',
         'delivery.deliveries',
+        'delivery.given_back',
         'delivery.replays',
         'delivery.visible_time',
         'delivery.claim',
@@ -47,7 +48,7 @@ export const lockPulled = async (
       .orderBy('delivery.event_sequence')
     const rows = await (database.dialect === 'postgres' ? query.forUpdate('delivery') : query).execute()
     const free = rows.filter(({ visible_time, now }) => visible_time <= now)
-    const isDead = ({ deliveries }: { readonly deliveries: number }) => deliveries >= request.maxDeliveries
+    const isDead = (row: Parameters<typeof countDeliveries>[0]) => countDeliveries(row) >= request.maxDeliveries
     await moveToDeadLetters(writer, request.consumer, free.filter(isDead), request.time.at())
     const live = free.filter((row) => !isDead(row))
     // An event may arrive by two messages at once: the first is the claim's.

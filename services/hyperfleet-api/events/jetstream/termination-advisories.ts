@@ -60,7 +60,7 @@ const readAdvisories = async (connection: NatsConnection, { database, now, log }
       const { consumer, stream_seq, deliveries } = message.json<TerminatedAdvisory>()
       await database.kysely
         .updateTable('event_deliveries')
-        .set({ dead_time: timestampOf(now()), deliveries, claim: null, reply: null })
+        .set({ dead_time: timestampOf(now()), deliveries, given_back: 0, claim: null, reply: null })
         .where('consumer', '=', consumer)
         .where('stream_sequence', '=', stream_seq)
         .where('dead_time', 'is', null)

@@ -144,7 +144,7 @@ export const eventOperations = (service: Service): Operation[] => [
       const claims = await service.queue.receive(readReceiveRequest(name, body), signal)
       if (!signal.aborted) return { status: 200, body: { items: claims } }
       // No worker is there to work on them.
-      for (const { receipt } of claims) await service.queue.extend(name, receipt, 0)
+      for (const { receipt } of claims) await service.queue.release(name, receipt)
       return { status: 200, body: { items: [] } }
     },
   }),
@@ -176,7 +176,13 @@ export const eventOperations = (service: Service): Operation[] => [
     body: ReceiptPatch,
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt }, body }) => {
-      await service.queue.extend(name, receipt, readDuration('visibility', body.visibility, MAX_VISIBILITY_MS))
+      const visibility = readDuration('visibility', body.visibility, MAX_VISIBILITY_MS)
+      if (body.unprocessed !== true) await service.queue.extend(name, receipt, visibility)
+      else if (visibility === 0) await service.queue.release(name, receipt)
+      else {
+        const message = 'goes with a visibility of 0s: what is kept hidden is still worked on'
+        throw new Problem('invalid', `unprocessed ${message}`, [{ field: 'unprocessed', message }])
+      }
       return { status: 204 }
     },
   }),

@@ -77,7 +77,18 @@ export const ClaimSettings = Type.Object(
   { $id: 'ClaimSettings', additionalProperties: false },
 )
 
-export const ReceiptPatch = Type.Object({ visibility: Duration }, { $id: 'ReceiptPatch', additionalProperties: false })
+export const ReceiptPatch = Type.Object(
+  {
+    visibility: Duration,
+    unprocessed: Type.Optional(
+      Type.Boolean({
+        description:
+          'With a visibility of 0s: it was not worked on to the end, and the delivery does not count towards maxDeliveries.',
+      }),
+    ),
+  },
+  { $id: 'ReceiptPatch', additionalProperties: false },
+)
 
 export const Claim = Type.Object(
   { receipt: Type.String(), deliveries: Type.Integer({ minimum: 1 }), event: Type.Ref('Event') },
