@@ -2,7 +2,7 @@
  * Finds the resources that have an inventory and of which no event tells any more: those that the API does not have, by a force-delete
  * or because nothing had to be waited for, those that got other labels, and those of which an older task applied more than this one
  * names. Each gets a run, which looks for itself and takes away what has to go: ADAPTER-66. Of those that the API
- * does not have, only after all of them were looked at together: ADAPTER-75.
+ * does not have, or that live and are not selected, only after all of them were looked at together: ADAPTER-75, ADAPTER-87.
  */
 import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -11,7 +11,9 @@ import type { EventData } from '../events/reconcile-event.ts'
 import { apiPath } from '../http/api-path.ts'
 import { type HttpClient, RequestError } from '../http/client.ts'
 import type { InventoryOwner, InventoryStore } from '../inventory/inventory-store.ts'
+import { isMarkedDeleted } from '../run/phases/mode.ts'
 import type { Json, JsonObject, Retry, Task } from '../task/task.ts'
+import type { LostResource } from './inferred-deletions.ts'
 
 export interface CheckOptions {
   readonly task: Task
@@ -24,19 +26,28 @@ export interface CheckOptions {
   /** A run for this resource is needed. */
   readonly onLeft: (event: EventData) => void
   /**
-   * Decides about all resources at once that the API does not have and that still have objects.
-   * @returns ids of those whose objects may go
+   * Decides at once about all resources that nothing but their labels or the API's silence says to leave.
+   * @returns ids of those that need a run
    */
-  readonly onGone: (gone: readonly InventoryOwner[], owners: readonly InventoryOwner[]) => ReadonlySet<string>
+  readonly onLost: (lost: readonly LostOwner[], owners: readonly InventoryOwner[]) => ReadonlySet<string>
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
+}
+
+export interface LostOwner {
+  readonly owner: InventoryOwner
+  readonly why: LostResource['why']
+  /** As the API lists it; undefined when it does not have it. */
+  readonly resource: JsonObject | undefined
 }
 
 /** How often the API is asked about all resources that have an inventory. */
 const CHECK_INTERVAL_MS = 30_000
 /** Ids in one request: a search has at most 4,096 characters. */
 const MAX_IDS = 50
+/** What both dialects of the API have: they refuse a field that they don't know. */
+const FIELDS = 'id,labels,generation,deleted_time'
 const RETRY: Retry = { attempts: 2, backoff: 'constant', baseDelayMs: 1_000, maxDelayMs: 1_000, timeoutMs: undefined }
 
 /** Checks at once and then every 30 seconds until the signal aborts. */
@@ -63,22 +74,24 @@ export const checkInventories = async (options: CheckOptions): Promise<void> => 
 
 /** One round. @throws RequestError, or the signal's reason */
 export const checkOnce = async (options: CheckOptions): Promise<void> => {
-  const { task, inventories, isSelected, onLeft, onGone } = options
+  const { task, inventories, isSelected, onLeft, onLost } = options
   const names = new Set(task.resources.map(({ name }) => name))
   const owners = inventories.owners
-  const gone: InventoryOwner[] = []
+  const lost: LostOwner[] = []
   const left: InventoryOwner[] = []
   for (let at = 0; at < owners.length; at += MAX_IDS) {
     const some = owners.slice(at, at + MAX_IDS)
     const found = await findResources(some, options)
     for (const owner of some) {
       const resource = found.get(owner.event.id)
-      if (resource === undefined) gone.push(owner)
+      if (resource === undefined) lost.push({ owner, why: 'gone', resource })
+      else if (!isSelected(resource) && !isMarkedDeleted(resource)) lost.push({ owner, why: 'unselected', resource })
       else if (!isSelected(resource) || hasUnnamed(owner, names)) left.push(owner)
     }
   }
-  const free = onGone(gone, owners)
-  for (const { event } of [...left, ...gone.filter((owner) => free.has(owner.event.id))]) onLeft(event)
+  const free = onLost(lost, owners)
+  for (const { event } of [...left, ...lost.map(({ owner }) => owner).filter(({ event }) => free.has(event.id))])
+    onLeft(event)
 }
 
 const hasUnnamed = ({ inventory }: InventoryOwner, names: ReadonlySet<string>): boolean =>
@@ -90,7 +103,7 @@ const findResources = async (
   { apiClient, resourceType, signal }: CheckOptions,
 ): Promise<ReadonlyMap<string, JsonObject>> => {
   const ids = owners.map(({ event }) => `'${event.id.replaceAll(/['\\]/g, '\\$&')}'`)
-  const query = new URLSearchParams({ search: `id in (${ids.join(', ')})`, size: String(MAX_IDS), fields: 'id,labels' })
+  const query = new URLSearchParams({ search: `id in (${ids.join(', ')})`, size: String(MAX_IDS), fields: FIELDS })
   const url = apiPath(`/${resourceType}?${query.toString()}`)
   const { body } = await apiClient.send({ method: 'GET', url, headers: {}, body: undefined }, RETRY, signal)
   return new Map(itemsOf(body, url).flatMap((item) => (typeof item.id === 'string' ? [[item.id, item] as const] : [])))

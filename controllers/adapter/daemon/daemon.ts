@@ -20,7 +20,7 @@ import type { Task } from '../task/task.ts'
 import { InvalidTaskError } from '../task/task-problems.ts'
 import { createEventSource } from './connect.ts'
 import { type ConnectionDeps, connectTask, impersonatedApi } from './connect-task.ts'
-import { describeHeld, GoneResources, type HeldResources, RELEASE_ANNOTATION } from './gone-resources.ts'
+import { describeHeld, type HeldResources, InferredDeletions, RELEASE_ANNOTATION } from './inferred-deletions.ts'
 import { leaveTask } from './leave-task.ts'
 import { retryWithBackoff } from './retry-with-backoff.ts'
 import { StatusWriter } from './status-writer.ts'
@@ -57,7 +57,7 @@ class TaskDaemon {
   readonly #statusChanged: WakeSignal
   readonly #stats: TaskStats
   readonly #statusWriter: StatusWriter
-  readonly #gone: GoneResources
+  readonly #brake: InferredDeletions
   #worker: Worker | undefined
   /** As it could be read last. */
   #lastTask: Task | undefined
@@ -73,7 +73,7 @@ class TaskDaemon {
     this.#statusWriter = new StatusWriter(context, () => this.#statusInput)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
     this.#stats = new TaskStats({ processed, failed, skipped, deadLetters })
-    this.#gone = new GoneResources({
+    this.#brake = new InferredDeletions({
       released: () => context.object.metadata.annotations?.[RELEASE_ANNOTATION],
       now: () => monotonic(context.clock),
       onChange: (held) => this.#recordHeld(held),
@@ -201,7 +201,7 @@ class TaskDaemon {
       selector: selectorOf(spec.selector ?? {}),
       resourceType: spec.resourceType,
       retention: spec.retention,
-      gone: this.#gone,
+      brake: this.#brake,
       source: await createEventSource(object, connections.runner.apiClient, (letter) => this.#recordDeadLetter(letter)),
       maxConcurrent: spec.events.maxConcurrent,
       visibilityMs: toMilliseconds(spec.events.visibility),
@@ -231,7 +231,7 @@ class TaskDaemon {
     this.#deps.metrics.deletionsHeld.set(this.#metricLabels, held?.deletions.length ?? 0)
     if (held !== undefined) {
       const message = describeHeld(held)
-      log.warn('adapter: many resources are gone from the API, what was applied for them is held', { problem: message })
+      log.warn('adapter: many resources are gone or not selected any more, what was applied for them is held', { problem: message })
       // An Event has at most 1,024 characters, and its end says what releases them.
       events.warning('DeletionsHeld', describeHeld(held, EVENT_NAMES))
     }
@@ -272,8 +272,8 @@ class TaskDaemon {
       connected: worker?.connected ?? false,
       sourceProblem: worker?.sourceProblem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
-      held: this.#gone.held && describeHeld(this.#gone.held),
-      recentDeletions: formatBrakeRecord(this.#gone.recent, monotonicTimes(this.#context.clock)),
+      held: this.#brake.held && describeHeld(this.#brake.held),
+      recentDeletions: formatBrakeRecord(this.#brake.recent, monotonicTimes(this.#context.clock)),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#stats.summary(this.#context.clock.now().getTime()),
       lastRuns: this.#deps.history.list(this.#taskKey, STATUS_RUN_COUNT),

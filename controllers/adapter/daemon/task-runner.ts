@@ -12,6 +12,7 @@ import { hrefOf, type ReconcileEvent } from '../events/reconcile-event.ts'
 import type { HttpClient } from '../http/client.ts'
 import type { InventoryStore } from '../inventory/inventory-store.ts'
 import { ApiReader } from '../run/api-reader.ts'
+import { leftStateOf } from '../run/leave-resource.ts'
 import { Redactor } from '../run/redactor.ts'
 import { ReportDedup } from '../run/report-dedup.ts'
 import { type RunResult, run } from '../run/run.ts'
@@ -20,7 +21,7 @@ import { httpTransport } from '../transports/http.ts'
 import { kubernetesTransport } from '../transports/kubernetes.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { AppliedObjects } from '../watch/applied-objects.ts'
-import type { GoneResources } from './gone-resources.ts'
+import type { InferredDeletions } from './inferred-deletions.ts'
 
 export interface TaskRunnerOptions {
   readonly task: Task
@@ -33,8 +34,8 @@ export interface TaskRunnerOptions {
   readonly transport: ApiTransport
   readonly inventories: InventoryStore
   readonly retention?: AdapterTaskSpec['retention']
-  /** Holds what is deleted because many resources are gone at once. */
-  readonly gone?: GoneResources
+  /** Holds what would be deleted because many resources are lost at once. */
+  readonly brake?: InferredDeletions
   readonly kinds: RestMapper
   readonly access: Access
   readonly config: JsonObject
@@ -64,9 +65,19 @@ export class TaskRunner {
     }
   }
 
+  get #selection(): string | undefined {
+    const { selector } = this.#options
+    return selector.length > 0 ? formatSelector(selector) : undefined
+  }
+
   /** Whether the task's selector selects a resource. */
   isSelected({ labels }: JsonObject): boolean {
     return matches(this.#options.selector, (labels ?? {}) as Record<string, string>)
+  }
+
+  /** Whether the resource was let go in this state of it, and its objects are kept. @param resource undefined when it is gone */
+  hasLeft(id: string, resource: JsonObject | undefined): boolean {
+    return this.#released.get(id) === leftStateOf(resource, this.#selection)
   }
 
   dropExpiredReports(now: number): void {
@@ -75,7 +86,7 @@ export class TaskRunner {
 
   /** @throws the signal's reason */
   async run(event: ReconcileEvent, signal: AbortSignal): Promise<RunResult> {
-    const { task, apiClient, access, config, clock, log, inventories, retention, gone, selector } = this.#options
+    const { task, apiClient, access, config, clock, log, inventories, retention, brake } = this.#options
     const requests: TracedRequest[] = []
     const tracedClient = apiClient.withTracing((request) => requests.push(request), event.traceparent)
     const { id } = event.data
@@ -96,8 +107,8 @@ export class TaskRunner {
           isShared: (key) => inventories.isShared(key, id),
           recordedHref: inventories.recordedHref(id),
           retention,
-          ...(gone && { gone: gone.of(id, () => inventory.mark ?? '') }),
-          selection: selector.length > 0 ? formatSelector(selector) : undefined,
+          ...(brake && { brake: brake.of(id, () => inventory.mark ?? '') }),
+          selection: this.#selection,
           reportDedup: this.#reportDedup,
           released: this.#released,
           readFile: access.readFile,

@@ -16,7 +16,7 @@ import type { InventoryOwner } from '../inventory/inventory-store.ts'
 import { countRun, type Metrics } from '../metrics.ts'
 import type { RunResult } from '../run/run.ts'
 import { AppliedObjects } from '../watch/applied-objects.ts'
-import { checkInventories } from './check-inventories.ts'
+import { checkInventories, type LostOwner } from './check-inventories.ts'
 import { EventIntake } from './event-intake.ts'
 import { forgetDeleted } from './forget-deleted.ts'
 import { RunQueue, type WorkItem } from './run-queue.ts'
@@ -120,7 +120,7 @@ export class Worker {
       throw error
     } finally {
       const waiting = await this.#queue.close()
-      await Promise.all(waiting.map((delivery) => delivery.giveBack(0)))
+      await Promise.all(waiting.map((delivery) => delivery.release()))
       await applied.stopped()
       await source.close()
       metrics.up.set(labels, 0)
@@ -183,9 +183,10 @@ export class Worker {
       apiClient,
       isSelected: (resource) => runner.isSelected(resource),
       onLeft: (data) => this.#queue.add({ id: `left.${data.id}`, type: 'left', traceparent: undefined, data }),
-      onGone: (missing, owners) => {
-        metrics.orphans.set({ adapter_name: task.adapter.name }, missing.length)
-        return this.#freeOf(missing, owners)
+      onLost: (lost, owners) => {
+        const gone = lost.filter(({ why }) => why === 'gone')
+        metrics.orphans.set({ adapter_name: task.adapter.name }, gone.length)
+        return this.#needRun(lost, owners, runner)
       },
       clock,
       log,
@@ -193,15 +194,18 @@ export class Worker {
     })
   }
 
-  /** What is kept can't be deleted, so it is not counted as if it were going to be. */
-  #freeOf(missing: readonly InventoryOwner[], owners: readonly InventoryOwner[]): ReadonlySet<string> {
-    const { gone, retention } = this.#options
-    if (gone === undefined || retention?.whenResourceGone === 'Keep')
-      return new Set(missing.map(({ event }) => event.id))
-    return gone.review(
-      missing.map(({ event, inventory }) => ({ key: event.id, revision: inventory.mark ?? '' })),
-      new Set(owners.map(({ event }) => event.id)),
-    )
+  /** What is kept can't be deleted, so it is not counted as if it were going to be; it needs one run, that lets the resource go. */
+  #needRun(lost: readonly LostOwner[], owners: readonly InventoryOwner[], runner: TaskRunner): ReadonlySet<string> {
+    const { brake, retention } = this.#options
+    const policy = { gone: retention?.whenResourceGone, unselected: retention?.whenUnselected }
+    const isCounted = ({ owner, why }: LostOwner) => policy[why] !== 'Keep' && owner.inventory.entries.size > 0
+    const counted = lost.filter(isCounted).map(({ owner: { event, inventory }, why }) => {
+      return { key: event.id, revision: inventory.mark ?? '', why }
+    })
+    const known = new Set(owners.map(({ event }) => event.id))
+    const free = brake?.review(counted, known) ?? new Set(counted.map(({ key }) => key))
+    const others = lost.filter((one) => !isCounted(one) && !runner.hasLeft(one.owner.event.id, one.resource))
+    return free.union(new Set(others.map(({ owner }) => owner.event.id)))
   }
 
   async #process({ event, deliveries }: WorkItem): Promise<void> {
@@ -224,7 +228,10 @@ export class Worker {
         log.error('adapter: a run failed unexpectedly, its events come again', { resource: id, err: error })
         stats.recordAbortedRun(id, problem)
       }
-      await Promise.all(deliveries.map((delivery) => delivery.giveBack(this.#signal.aborted ? 0 : GIVE_BACK_DELAY_MS)))
+      const isStopped = this.#signal.aborted
+      await Promise.all(
+        deliveries.map((delivery) => (isStopped ? delivery.release() : delivery.giveBack(GIVE_BACK_DELAY_MS))),
+      )
     } finally {
       stats.recordEvent(event, clock.now().getTime())
       metrics.inFlight.dec({ adapter_name: task.adapter.name })

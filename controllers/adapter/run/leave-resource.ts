@@ -1,6 +1,6 @@
 /**
  * The end of a task's work on a resource that the API does not have any more, or whose labels the task does not select: takes away
- * what it applied, and tells the API that nothing has to wait for this adapter any more. ADAPTER-66, ADAPTER-69, ADAPTER-75.
+ * what it applied, and tells the API that nothing has to wait for this adapter any more. ADAPTER-66, ADAPTER-69, ADAPTER-75, ADAPTER-87.
  */
 import { messageOf } from '#operator/client/errors.ts'
 import type { JsonObject } from '../task/task.ts'
@@ -26,9 +26,11 @@ export const leaveResource = async (absence: Absence, state: RunState, context: 
   const isAwaited = absence === 'unselected' && isMarkedDeleted(state.resource)
   if (absence === 'gone') context.released?.delete(state.event.data.id)
   if (!inventory.isRecorded) return { remaining: [], isDone: !isAwaited || (await releaseOnce(state, context)) }
-  if (policy === 'Keep') return { remaining: [], isDone: absence === 'gone' || (await releaseOnce(state, context)) }
-  if (absence === 'gone' && (await context.gone?.mayDelete()) === false) {
-    state.skipReason = 'the resource is gone and was never said to be deleted, as many others: what was applied is held'
+  if (policy === 'Keep') return { remaining: [], isDone: await releaseOnce(state, context) }
+  // A resource that the API wants to be deleted is not one of many that are lost: ADAPTER-76.
+  const isInferred = !isAwaited && inventory.entries.size > 0
+  if (isInferred && (await context.brake?.mayDelete(absence)) === false) {
+    state.skipReason = `${HELD[absence]}, as many others: what was applied is held`
     return { remaining: [], isDone: true }
   }
   state.mode = 'delete'
@@ -43,6 +45,11 @@ export const leaveResource = async (absence: Absence, state: RunState, context: 
   return { remaining, isDone: isReleased }
 }
 
+const HELD = {
+  gone: 'the resource is gone and was never said to be deleted',
+  unselected: 'the labels of the resource are not those that the task selects',
+} as const
+
 /** What could not be saved is saved by the next run: the objects that it lists are looked for then. @throws the signal's reason */
 export const saveInventory = async ({ inventory, signal, log }: RunContext, isFinal = false): Promise<void> => {
   try {
@@ -55,16 +62,20 @@ export const saveInventory = async ({ inventory, signal, log }: RunContext, isFi
   }
 }
 
-/** Unless the API has it for this state of the resource. ADAPTER-82. */
+/** Unless the API has it for this state of the resource, or has no resource. ADAPTER-82. */
 const releaseOnce = async (state: RunState, context: RunContext): Promise<boolean> => {
   const { released, selection } = context
   const { id } = state.event.data
-  const stateOf = JSON.stringify([state.generation, isMarkedDeleted(state.resource), selection])
-  if (released?.get(id) === stateOf) return true
-  const isReleased = await release(state, context)
-  if (isReleased) released?.set(id, stateOf)
+  const leftState = leftStateOf(state.resource, selection)
+  if (released?.get(id) === leftState) return true
+  const isReleased = state.resource === undefined || (await release(state, context))
+  if (isReleased) released?.set(id, leftState)
   return isReleased
 }
+
+/** A state of a resource in which it is left once, as text. @param resource undefined when it is gone */
+export const leftStateOf = (resource: JsonObject | undefined, selection: string | undefined): string =>
+  JSON.stringify(resource === undefined ? 'gone' : [resource.generation, isMarkedDeleted(resource), selection])
 
 /**
  * Lets the resource go: neither Ready nor a deletion waits for the adapter from then on, as long as its task does not select the

@@ -6,12 +6,12 @@ import type { ResourceTransports } from '../transports/transport.ts'
 import type { ApiReader } from './api-reader.ts'
 import type { ReportDedup } from './report-dedup.ts'
 
-/** The resource of the run, when the API may not have it any more: daemon/gone-resources.ts. */
-export interface GoneResource {
-  /** The API has it. @param isDeleting it says that the resource is to be deleted */
-  observe(isDeleting: boolean): void
-  /** The API does not have it: may what was applied for it go? @throws Error when that can't be written down */
-  mayDelete(): Promise<boolean>
+/** Holds the deletion of what was applied for the resource of the run when that is one of many: daemon/inferred-deletions.ts. */
+export interface ResourceBrake {
+  /** The API has it. `isDeleting`: it says that the resource is to be deleted. */
+  observe(resource: { readonly isDeleting: boolean; readonly isSelected: boolean }): void
+  /** May what was applied for it go, because it is gone or lives and is not selected? @throws Error when that can't be written down */
+  mayDelete(why: 'gone' | 'unselected'): Promise<boolean>
 }
 
 /** What a run works with. */
@@ -28,8 +28,8 @@ export interface RunContext {
   readonly ownsWhatItFinds?: boolean
   /** What becomes of objects when there is no resource for them any more; `Delete` when left out. */
   readonly retention?: AdapterTaskSpec['retention']
-  /** Whether what was applied may go when the API does not have the resource; it may when left out. */
-  readonly gone?: GoneResource
+  /** Whether what was applied may go when nobody said that the resource is to be deleted; it may when left out. */
+  readonly brake?: ResourceBrake
   /** What the task selects, as text. Undefined when it selects everything: then no resource ever leaves it. */
   readonly selection?: string | undefined
   /** With what state of them resources were let go last, by id: kept ones are looked at again and again. */

@@ -45,3 +45,30 @@ test('ADAPTER-82: what is kept is let go once for each state of the resource, an
   world.selected = false
   expect(await reportsOfRun()).toBe(1)
 })
+
+test('ADAPTER-87: what is held is neither deleted nor let go; a deletion that the API orders is not held', async () => {
+  const world = runWorld({ resources: [configMap('a')] }, SELECTION)
+  await world.run()
+  world.selected = false
+  world.isHeld = true
+  world.reports()
+  expect((await world.run()).trace).toMatchObject({ status: 'skipped', skipReason: expect.stringContaining('is held') })
+  expect([world.reports(), world.recorded()]).toEqual([[], ['a a-c1']])
+  world.resource = DELETED
+  await world.run()
+  expect(conditionsOf(world.reports()[0])).toContain('Applied False NotSelected')
+  expect(world.recorded()).toEqual([])
+})
+
+test('ADAPTER-87: where nothing was applied, or all is kept, nothing is held', async () => {
+  const kept = runWorld({ resources: [configMap('a')] }, { ...SELECTION, retention: { whenUnselected: 'Keep' } })
+  const empty = runWorld({}, SELECTION)
+  for (const world of [kept, empty]) {
+    await world.run()
+    world.reports()
+    world.selected = false
+    world.isHeld = true
+    await world.run()
+    expect(conditionsOf(world.reports()[0])).toContain('Applied False NotSelected')
+  }
+})

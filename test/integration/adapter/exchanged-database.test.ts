@@ -1,4 +1,7 @@
-/** The database of the HyperFleet API is exchanged for an empty one: what was applied for many resources stays until a person says so. */
+/**
+ * The database of the HyperFleet API is exchanged for an empty one, or the selector of a task for another: what was applied for many
+ * resources stays until a person says so.
+ */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { systemClock } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
@@ -118,4 +121,41 @@ test('ADAPTER-76: as many that the API said are to be deleted, and that are remo
   for (const id of ids) await world.call('POST', `/clusters/${id}/force-delete`, { reason: 'the account is closed' })
   await vi.waitFor(async () => expect(await there('ordered', ids)).toBe(0), SETTLED)
   expect((await held('ordered'))?.status).toBe('False')
+}, 400_000)
+
+test('ADAPTER-87: a selector that selects none of them any more deletes nothing; changed back, nothing has happened; released, all goes', async () => {
+  front.lead(world.url)
+  await declare('selected')
+  const ids = await applied('selected')
+  const path = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/selected`
+  const select = (labels: object) => world.plane.rest('PATCH', path, { spec: { selector: { matchLabels: labels } } })
+  const untilHeld = (status: 'True' | 'False') =>
+    vi.waitFor(async () => expect((await held('selected'))?.status).toBe(status), SETTLED)
+
+  await select({ stage: 'none' })
+  await untilHeld('True')
+  expect((await held('selected'))?.message).toMatch(`the task does not select ${COUNT} resources any more`)
+  // An event of one of them, and a manager that takes over, free nothing either.
+  await world.pulse(ids[0] ?? '')
+  await manager.stop()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
+  await vi.waitFor(async () => expect(await metric()).toMatch(new RegExp(`} ${COUNT}$`, 'm')), SETTLED)
+  expect(await there('selected', ids)).toBe(COUNT)
+
+  await select({ stage: null })
+  await untilHeld('False')
+  expect(await there('selected', ids)).toBe(COUNT)
+
+  await select({ stage: 'none' })
+  await untilHeld('True')
+  // What the API says is to be deleted is not held.
+  const [first = '', ...rest] = ids
+  await world.call('DELETE', `/clusters/${first}`)
+  await vi.waitFor(async () => expect(await world.cluster(first)).toBeUndefined(), SETTLED)
+  expect(await there('selected', ids)).toBe(COUNT - 1)
+  await vi.waitFor(async () => expect((await held('selected'))?.message).toMatch(`select ${COUNT - 1} res`), SETTLED)
+  const release = /release-deletions=(\S+)$/.exec((await held('selected'))?.message ?? '')?.[1]
+  await world.plane.rest('PATCH', path, { metadata: { annotations: { 'muster.dev/release-deletions': release ?? '' } } })
+  await vi.waitFor(async () => expect(await there('selected', rest)).toBe(0), SETTLED)
+  await untilHeld('False')
 }, 400_000)

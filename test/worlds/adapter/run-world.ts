@@ -50,6 +50,8 @@ export interface RunWorld {
   lost: ResponseRule | undefined
   /** Whether the task selects the cluster. */
   selected: boolean
+  /** Whether the resource is one of many that are lost at once. */
+  isHeld: boolean
   /** Something another one created. */
   put(object: JsonObject): void
   /** Takes the finalizers away. */
@@ -128,6 +130,7 @@ export const runWorld = (
     deaf: new Set(),
     refused: new Map(),
     selected: true,
+    isHeld: false,
     generation: 2,
     href: HREF,
     lost: undefined,
@@ -195,6 +198,7 @@ export const runWorld = (
           inventory,
           recordedHref: inventory.isRecorded ? HREF : undefined,
           retention: given.retention,
+          brake: { observe: () => {}, mayDelete: async () => !world.isHeld },
           selection: given.selection,
           transports: { kubernetes: transport, http: transport },
           reportDedup,

@@ -28,8 +28,9 @@ export const readResource = async (
   const difference = findDifference(resource, state.event.data)
   if (difference !== undefined) return refuse(state, difference)
   state.resource = resource
-  context.gone?.observe(isMarkedDeleted(resource))
-  if (!isSelected(resource))
+  const selected = isSelected(resource)
+  context.brake?.observe({ isDeleting: isMarkedDeleted(resource), isSelected: selected })
+  if (!selected)
     throw new NothingToDoError('the labels of the resource are not those that the task selects', 'unselected')
 }
 

@@ -1,15 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BRAKE_WINDOW_MS } from '#operator/model/deletion-brake.ts'
-import { describeHeld, GoneResources, type HeldResources } from './gone-resources.ts'
+import { describeHeld, type HeldResources, InferredDeletions } from './inferred-deletions.ts'
 
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `c${from + at}`)
-const missing = (names: readonly string[]) => names.map((key) => ({ key, revision: `uid-${key}` }))
+const ORDERED = { isDeleting: true, isSelected: true }
+const LIVING = { isDeleting: false, isSelected: true }
+const missing = (names: readonly string[]) => names.map((key) => ({ key, revision: `uid-${key}`, why: 'gone' as const }))
 
 const world = (before?: { recent: readonly number[]; isHolding: boolean }) => {
   const shown: (number | undefined)[] = []
   const state = { now: 0, released: undefined as string | undefined, recorded: 0, isStatusRefused: false }
-  const gone = new GoneResources({
+  const gone = new InferredDeletions({
     released: () => state.released,
     now: () => state.now,
     onChange: (held: HeldResources | undefined) => shown.push(held?.deletions.length),
@@ -22,7 +24,7 @@ const world = (before?: { recent: readonly number[]; isHolding: boolean }) => {
   const of = (id: string) => gone.of(id, () => `uid-${id}`)
   const mayDelete = async (names: readonly string[]) => {
     const free: string[] = []
-    for (const id of names) if (await of(id).mayDelete()) free.push(id)
+    for (const id of names) if (await of(id).mayDelete('gone')) free.push(id)
     return free
   }
   return { gone, of, mayDelete, shown, state }
@@ -68,8 +70,8 @@ describe('ADAPTER-75: resources that are gone without having been deleted', () =
 
   test('an earlier deletion of a resource that lives again counts for nothing', async () => {
     const { of, mayDelete } = world()
-    for (const id of ids(30)) of(id).observe(true)
-    for (const id of ids(30)) of(id).observe(false)
+    for (const id of ids(30)) of(id).observe(ORDERED)
+    for (const id of ids(30)) of(id).observe(LIVING)
     expect(await mayDelete(ids(30))).toHaveLength(20)
   })
 
@@ -89,8 +91,8 @@ describe('RUNTIME-71: the count outlives the process', () => {
     await mayDelete(ids(3))
     expect(state.recorded).toBe(3)
     state.isStatusRefused = true
-    await expect(of('c3').mayDelete()).rejects.toThrow('403')
-    await expect(of('c3').mayDelete()).rejects.toThrow('403')
+    await expect(of('c3').mayDelete('gone')).rejects.toThrow('403')
+    await expect(of('c3').mayDelete('gone')).rejects.toThrow('403')
     state.isStatusRefused = false
     expect(await mayDelete(['c3'])).toEqual(['c3'])
   })
@@ -111,7 +113,7 @@ describe('RUNTIME-71: the count outlives the process', () => {
 describe('ADAPTER-76: what a person has ordered', () => {
   test('a resource that the API said is to be deleted goes, however many there are', async () => {
     const { gone, of, mayDelete } = world()
-    for (const id of ids(100)) of(id).observe(true)
+    for (const id of ids(100)) of(id).observe(ORDERED)
     expect(gone.review(missing(ids(100)), new Set(ids(100))).size).toBe(100)
     expect(await mayDelete(ids(100))).toHaveLength(100)
     expect(gone.held).toBeUndefined()
@@ -123,7 +125,7 @@ describe('ADAPTER-76: what a person has ordered', () => {
     gone.review(missing(ids(30)), known)
     state.released = gone.held?.release
     expect(describeHeld(gone.held as HeldResources)).toMatch(
-      `more than 20 at once are held, and what was applied for them stays: ${ids(20).join(', ')} and 10 more. Find out what happened to the API; release them with the annotation muster.dev/release-deletions=${state.released}`,
+      `never said that they are to be deleted: ${ids(20).join(', ')} and 10 more. More than 20 at once are held, and what was applied for them stays. Find out what happened to the API, to the labels or to the selector; release them with the annotation muster.dev/release-deletions=${state.released}`,
     )
     expect([...gone.review(missing(ids(60)), known)]).toEqual(ids(30))
     expect(await mayDelete(ids(60))).toEqual(ids(30))
@@ -131,24 +133,62 @@ describe('ADAPTER-76: what a person has ordered', () => {
   })
 })
 
-test('ADAPTER-75: in any order of reviews, runs and observations no more than the limit goes without an order to delete it', async () => {
+describe('ADAPTER-87: resources that live and are not selected any more', () => {
+  const UNSELECTED = { isDeleting: false, isSelected: false }
+  const unselected = (names: readonly string[]) =>
+    names.map((key) => ({ key, revision: `uid-${key}`, why: 'unselected' as const }))
+
+  test('count with those that are gone, and are told apart from them', async () => {
+    const { gone } = world()
+    expect([...gone.review([...missing(ids(11)), ...unselected(ids(11, 11))], new Set(ids(60)))]).toEqual([])
+    expect(describeHeld(gone.held as HeldResources)).toMatch(
+      `the HyperFleet API does not have 11 resources any more and never said that they are to be deleted: ${ids(11).join(', ')}; the task does not select 11 resources any more: ${ids(11, 11).join(', ')}. More than 20`,
+    )
+  })
+
+  test('a run that only finds them unselected again counts nothing anew; selected again, nothing is held', async () => {
+    const { gone, of } = world()
+    for (let round = 0; round < 30; round++) {
+      of('c1').observe(UNSELECTED)
+      expect(await of('c1').mayDelete('unselected')).toBe(true)
+    }
+    expect(gone.recent).toHaveLength(1)
+    gone.review(unselected(ids(30)), new Set(ids(30)))
+    expect(gone.held?.deletions).toHaveLength(29)
+    for (const id of ids(30)) of(id).observe(LIVING)
+    gone.review([], new Set(ids(30)))
+    expect(gone.held).toBeUndefined()
+  })
+
+  test('one that the API says is to be deleted is held no longer', async () => {
+    const { gone, of } = world()
+    gone.review(unselected(ids(30)), new Set(ids(30)))
+    of('c7').observe({ isDeleting: true, isSelected: false })
+    expect(await of('c7').mayDelete('unselected')).toBe(true)
+    expect(await of('c8').mayDelete('unselected')).toBe(false)
+  })
+})
+
+test('ADAPTER-75, ADAPTER-87: in any order of reviews, runs and observations no more than the limit goes without an order to delete it', async () => {
   const id = fc.integer({ min: 0, max: 59 }).map((at) => `c${at}`)
   const step = fc.oneof(
     fc.record({ kind: fc.constant('review' as const), lost: fc.uniqueArray(id, { minLength: 0, maxLength: 60 }) }),
-    fc.record({ kind: fc.constant('run' as const), id }),
+    fc.record({ kind: fc.constant('run' as const), id, why: fc.constantFrom('gone' as const, 'unselected' as const) }),
     fc.record({ kind: fc.constant('alive' as const), id }),
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
-      const { gone, of, mayDelete } = world()
+      const { gone, of } = world()
       const went = new Set<string>()
       let count = 0
       for (const one of steps)
         if (one.kind === 'review') gone.review(missing(one.lost), new Set(ids(60)))
         else if (one.kind === 'alive') {
-          of(one.id).observe(false)
+          of(one.id).observe(LIVING)
           went.delete(one.id)
-        } else if ((await mayDelete([one.id])).length > 0 && !went.has(one.id)) {
+        } else {
+          if (one.why === 'unselected') of(one.id).observe({ isDeleting: false, isSelected: false })
+          if (!(await of(one.id).mayDelete(one.why)) || went.has(one.id)) continue
           went.add(one.id)
           count++
         }

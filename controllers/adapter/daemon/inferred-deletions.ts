@@ -1,18 +1,23 @@
 /**
- * Whether the objects of a resource that the HyperFleet API does not have any more may go. A deletion that the API ordered
- * (`deleted_time`, and then the record is gone) is declared. Any other disappearance is *inferred* from an answer, and an API that was
- * restored from yesterday, or has lost its database, gives that answer for many at once: these are held. The count outlives the
- * process. ADAPTER-75, ADAPTER-76, RUNTIME-71.
+ * Whether the objects of a resource may go that the HyperFleet API does not have any more, or that the task does not select any more. A
+ * deletion that the API ordered (`deleted_time`, and then the record is gone) is declared. Any other is *inferred*, from an answer or
+ * from labels: an API that was restored from yesterday gives that answer for many at once, and so does a selector with a slip of the
+ * pen; these are held. The count outlives the process. ADAPTER-75, ADAPTER-76, ADAPTER-87, RUNTIME-71.
  */
 import { type BrakeVerdict, DeletionBrake, type InferredDeletion } from '#operator/model/deletion-brake.ts'
-import type { GoneResource } from '../run/run-context.ts'
+import type { ResourceBrake } from '../run/run-context.ts'
 
 /** On the AdapterTask: the lists that a person releases, separated by commas. */
 export const RELEASE_ANNOTATION = 'muster.dev/release-deletions'
 
-export type HeldResources = Extract<BrakeVerdict, { readonly verdict: 'Held' }>
+/** A resource whose objects would be deleted; the revision is its inventory's uid. */
+export interface LostResource extends InferredDeletion {
+  readonly why: 'gone' | 'unselected'
+}
 
-export interface GoneResourcesOptions {
+export type HeldResources = Extract<BrakeVerdict<LostResource>, { readonly verdict: 'Held' }>
+
+export interface InferredDeletionsOptions {
   /** The value of the annotation. */
   readonly released: () => string | undefined
   /** Milliseconds of a clock that only goes forward. */
@@ -26,13 +31,13 @@ export interface GoneResourcesOptions {
 }
 
 /** Of one task; it lives as long as the manager leads for it, so that a change of the task frees nothing. */
-export class GoneResources {
-  readonly #options: GoneResourcesOptions
-  readonly #brake = new DeletionBrake()
+export class InferredDeletions {
+  readonly #options: InferredDeletionsOptions
+  readonly #brake = new DeletionBrake<LostResource>()
   /** Ids of resources that the API said are to be deleted. */
   readonly #declared = new Set<string>()
-  /** Gone without that, and not decided yet or held; by id. */
-  #inferred = new Map<string, InferredDeletion>()
+  /** Lost without that, and not decided yet or held; by id. */
+  #inferred = new Map<string, LostResource>()
   /** Ids of those that may go, of which no run has asked yet. */
   #free: ReadonlySet<string> = new Set()
   /** Ids of those whose deletion has begun. */
@@ -41,7 +46,7 @@ export class GoneResources {
   /** Resources with an inventory. */
   #total = 0
 
-  constructor(options: GoneResourcesOptions) {
+  constructor(options: InferredDeletionsOptions) {
     this.#options = options
     const { before } = options
     if (before !== undefined) this.#brake.recall(before.recent, before.isHolding)
@@ -58,25 +63,25 @@ export class GoneResources {
   }
 
   /** @param revision uid of the inventory */
-  of(id: string, revision: () => string): GoneResource {
+  of(id: string, revision: () => string): ResourceBrake {
     return {
-      observe: (isDeleting) => this.#observe(id, isDeleting),
-      mayDelete: () => this.#mayDelete({ key: id, revision: revision() }),
+      observe: (resource) => this.#observe(id, resource),
+      mayDelete: (why) => this.#mayDelete({ key: id, revision: revision(), why }),
     }
   }
 
   /**
-   * Looks at all that is gone together, before anything of it is deleted.
-   * @param missing those with an inventory that the API does not have; the revision is the inventory's uid
+   * Looks at all that is lost together, before anything of it is deleted.
+   * @param lost those with an inventory that the API does not have, or that live and are not selected
    * @param known ids of all with an inventory
    * @returns ids of those whose objects may go
    */
-  review(missing: readonly InferredDeletion[], known: ReadonlySet<string>): ReadonlySet<string> {
+  review(lost: readonly LostResource[], known: ReadonlySet<string>): ReadonlySet<string> {
     for (const id of this.#declared) if (!known.has(id)) this.#declared.delete(id)
-    const ids = new Set(missing.map(({ key }) => key))
+    const ids = new Set(lost.map(({ key }) => key))
     this.#begun = this.#begun.intersection(ids)
     this.#total = known.size
-    this.#inferred = new Map(missing.flatMap((one) => (this.#isDecided(one.key) ? [] : [[one.key, one] as const])))
+    this.#inferred = new Map(lost.flatMap((one) => (this.#isDecided(one.key) ? [] : [[one.key, one] as const])))
     this.#decide()
     return new Set([...ids].filter((id) => this.#isDecided(id) || this.#free.has(id)))
   }
@@ -85,14 +90,15 @@ export class GoneResources {
     return this.#declared.has(id) || this.#begun.has(id)
   }
 
-  #observe(id: string, isDeleting: boolean): void {
+  #observe(id: string, { isDeleting, isSelected }: Parameters<ResourceBrake['observe']>[0]): void {
     if (isDeleting) this.#declared.add(id)
     else this.#declared.delete(id)
+    if (!isDeleting && !isSelected) return
     this.#inferred.delete(id)
     this.#begun.delete(id)
   }
 
-  async #mayDelete(deletion: InferredDeletion): Promise<boolean> {
+  async #mayDelete(deletion: LostResource): Promise<boolean> {
     const { key } = deletion
     if (this.#isDecided(key)) return true
     const isNew = !this.#inferred.has(key)
@@ -127,8 +133,19 @@ const MAX_NAMES = 20
 
 /** For people: how many, which, and what releases them. */
 export const describeHeld = ({ deletions, release, limit }: HeldResources, maxNames = MAX_NAMES): string => {
+  const gone = deletions.filter(({ why }) => why === 'gone')
+  const unselected = deletions.filter(({ why }) => why === 'unselected')
+  const said = [
+    gone.length > 0 &&
+      `the HyperFleet API does not have ${gone.length} resources any more and never said that they are to be deleted: ${listIds(gone, maxNames)}`,
+    unselected.length > 0 &&
+      `the task does not select ${unselected.length} resources any more: ${listIds(unselected, maxNames)}`,
+  ].filter((text) => text !== false)
+  return `${said.join('; ')}. More than ${limit} at once are held, and what was applied for them stays. Find out what happened to the API, to the labels or to the selector; release them with the annotation ${RELEASE_ANNOTATION}=${release}`
+}
+
+const listIds = (deletions: readonly LostResource[], maxNames: number): string => {
+  const rest = deletions.length - maxNames
   const named = deletions.slice(0, maxNames).map(({ key }) => key)
-  const rest = deletions.length - named.length
-  const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
-  return `the HyperFleet API does not have ${deletions.length} resources any more and never said that they are to be deleted; more than ${limit} at once are held, and what was applied for them stays: ${list}. Find out what happened to the API; release them with the annotation ${RELEASE_ANNOTATION}=${release}`
+  return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
