@@ -231,7 +231,9 @@ class TaskDaemon {
     this.#deps.metrics.deletionsHeld.set(this.#metricLabels, held?.deletions.length ?? 0)
     if (held !== undefined) {
       const message = describeHeld(held)
-      log.warn('adapter: many resources are gone or not selected any more, what was applied for them is held', { problem: message })
+      log.warn('adapter: many resources are gone or not selected any more, what was applied for them is held', {
+        problem: message,
+      })
       // An Event has at most 1,024 characters, and its end says what releases them.
       events.warning('DeletionsHeld', describeHeld(held, EVENT_NAMES))
     }

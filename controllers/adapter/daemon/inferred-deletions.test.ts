@@ -6,7 +6,8 @@ import { describeHeld, type HeldResources, InferredDeletions } from './inferred-
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `c${from + at}`)
 const ORDERED = { isDeleting: true, isSelected: true }
 const LIVING = { isDeleting: false, isSelected: true }
-const missing = (names: readonly string[]) => names.map((key) => ({ key, revision: `uid-${key}`, why: 'gone' as const }))
+const missing = (names: readonly string[]) =>
+  names.map((key) => ({ key, revision: `uid-${key}`, why: 'gone' as const }))
 
 const world = (before?: { recent: readonly number[]; isHolding: boolean }) => {
   const shown: (number | undefined)[] = []

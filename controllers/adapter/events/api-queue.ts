@@ -44,7 +44,11 @@ export const apiQueueSource = (options: QueueOptions): EventSource => {
    * caller's time limit is the only one.
    * @param bodies what an API that refuses the first is asked instead
    */
-  const updateClaim = async (method: 'DELETE' | 'PATCH', receipt: string, ...bodies: readonly Json[]): Promise<void> => {
+  const updateClaim = async (
+    method: 'DELETE' | 'PATCH',
+    receipt: string,
+    ...bodies: readonly Json[]
+  ): Promise<void> => {
     const [body, ...others] = bodies
     try {
       await request(method, claimUrl(receipt), body, NO_RETRY, new AbortController().signal)

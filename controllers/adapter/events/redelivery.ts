@@ -11,5 +11,6 @@ const MAX_REDELIVERY_DELAY_MS = 300_000
  */
 export const redeliveryDelay = (delayMs: number, deliveries: number, random: () => number = Math.random): number =>
   Math.round(
-    exponentialDelay({ initial: delayMs, factor: 2, max: MAX_REDELIVERY_DELAY_MS }, deliveries) * (0.8 + random() * 0.4),
+    exponentialDelay({ initial: delayMs, factor: 2, max: MAX_REDELIVERY_DELAY_MS }, deliveries) *
+      (0.8 + random() * 0.4),
   )

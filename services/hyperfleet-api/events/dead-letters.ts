@@ -21,7 +21,14 @@ export const readDeadLetters = async (database: Database, name: string, limit: n
   const rows = await database.kysely
     .selectFrom('event_deliveries as delivery')
     .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
-    .select(['event.id', 'event.document', 'delivery.deliveries', 'delivery.given_back', 'delivery.dead_time', 'delivery.replays'])
+    .select([
+      'event.id',
+      'event.document',
+      'delivery.deliveries',
+      'delivery.given_back',
+      'delivery.dead_time',
+      'delivery.replays',
+    ])
     .where('delivery.consumer', '=', name)
     .where('delivery.dead_time', 'is not', null)
     .orderBy('event.sequence')

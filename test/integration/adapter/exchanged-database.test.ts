@@ -155,7 +155,9 @@ test('ADAPTER-87: a selector that selects none of them any more deletes nothing;
   expect(await there('selected', ids)).toBe(COUNT - 1)
   await vi.waitFor(async () => expect((await held('selected'))?.message).toMatch(`select ${COUNT - 1} res`), SETTLED)
   const release = /release-deletions=(\S+)$/.exec((await held('selected'))?.message ?? '')?.[1]
-  await world.plane.rest('PATCH', path, { metadata: { annotations: { 'muster.dev/release-deletions': release ?? '' } } })
+  await world.plane.rest('PATCH', path, {
+    metadata: { annotations: { 'muster.dev/release-deletions': release ?? '' } },
+  })
   await vi.waitFor(async () => expect(await there('selected', rest)).toBe(0), SETTLED)
   await untilHeld('False')
 }, 400_000)

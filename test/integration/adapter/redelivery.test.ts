@@ -64,7 +64,12 @@ const apiServer = async (): Promise<Server> => {
 const natsServer = async (): Promise<Server> => {
   const nats = await startNats()
   const connection: NatsConnection = await connect({ servers: nats.url })
-  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent, natsUrl: nats.url })
+  const api = await start({
+    listen: { host: '127.0.0.1', port: 0 },
+    clock: systemClock,
+    log: silent,
+    natsUrl: nats.url,
+  })
   return {
     open: (consumer) => {
       const source = jetStreamSource({ ...settings(consumer), resourceType: consumer, url: nats.url, name: 'test' })
