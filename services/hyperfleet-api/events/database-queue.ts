@@ -3,9 +3,9 @@ import type { Wakeup } from '../feed/wakeup.ts'
 import type { Database } from '../storage/database.ts'
 import { sharedTime } from '../storage/shared-time.ts'
 import { readConsumer, removeConsumer, storeConsumer } from './consumers.ts'
+import { countDeliveries } from './count-deliveries.ts'
 import { readDeadLetters, replayDeadLetter } from './dead-letters.ts'
 import {
-  countDeliveries,
   type Delivery,
   type DeliveryLock,
   deleteDelivery,

@@ -5,7 +5,7 @@ import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import { ALWAYS_VISIBLE } from '../storage/shared-time.ts'
 import { readConsumer } from './consumers.ts'
-import { countDeliveries } from './deliveries.ts'
+import { countDeliveries } from './count-deliveries.ts'
 
 /** An event that was delivered too often, or that a member of the group gave up. */
 export interface DeadLetter {

@@ -6,6 +6,7 @@ import type { Database } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import type { Tables } from '../storage/schema.ts'
 import type { SharedTime } from '../storage/shared-time.ts'
+import { countDeliveries } from './count-deliveries.ts'
 import type { ReceivedEvent } from './queue.ts'
 
 /** A claim about to be made, with the group's settings read. */
@@ -27,10 +28,6 @@ export interface Delivery {
   readonly replays: number
   readonly document: string
 }
-
-/** How often it was delivered and not given back unworked. A replica of the version before leaves `given_back` as it is at a replay. */
-export const countDeliveries = ({ deliveries, given_back }: Pick<Delivery, 'deliveries' | 'given_back'>): number =>
-  Math.max(0, deliveries - given_back)
 
 /**
  * Gives deliveries to a claim and says what the claimer gets. The caller has locked the rows.

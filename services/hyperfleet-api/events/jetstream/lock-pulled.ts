@@ -1,6 +1,7 @@
 import { momentOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
-import { countDeliveries, type DeliveryLock, lockDeliveries, moveToDeadLetters } from '../deliveries.ts'
+import { countDeliveries } from '../count-deliveries.ts'
+import { type DeliveryLock, lockDeliveries, moveToDeadLetters } from '../deliveries.ts'
 import type { ReceivedEvent } from '../queue.ts'
 
 /** A message that JetStream handed out, by the event's row. */
