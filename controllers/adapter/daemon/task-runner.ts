@@ -19,6 +19,7 @@ import { type RunResult, run } from '../run/run.ts'
 import type { JsonObject, Task } from '../task/task.ts'
 import { httpTransport } from '../transports/http.ts'
 import { kubernetesTransport } from '../transports/kubernetes.ts'
+import { fieldManagerOf } from '../transports/shared-objects.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { AppliedObjects } from '../watch/applied-objects.ts'
 import type { InferredDeletions } from './inferred-deletions.ts'
@@ -51,12 +52,13 @@ export class TaskRunner {
 
   constructor(options: TaskRunnerOptions, applied: Pick<AppliedObjects, 'ensureWatched' | 'recordOwnWrite'>) {
     this.#options = options
-    const { transport, kinds, task, externalClient, access } = options
+    const { transport, kinds, task, externalClient, access, inventories } = options
     this.#transports = {
       kubernetes: kubernetesTransport({
         transport,
         kinds,
-        fieldManager: `muster-adapter-${task.adapter.name}`,
+        fieldManager: fieldManagerOf(task.adapter.name),
+        otherTask: (object, signal) => inventories.otherTask(object, signal),
         // Also for objects that are only deleted: a manager that takes a deletion over has to see it end.
         onUse: (resource, namespace) => applied.ensureWatched(resource, namespace),
         onApplied: (object) => applied.recordOwnWrite(object),

@@ -1,6 +1,7 @@
 /** The inventories of one task: AdapterInventory objects beside it, which its manager alone writes. docs/decisions/adapter-inventory.md. */
 import { createHash } from 'node:crypto'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
@@ -8,7 +9,7 @@ import { consumerGroup } from '../events/consumer-group.ts'
 import type { EventData } from '../events/reconcile-event.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
-import { keyOfObject } from './entry.ts'
+import { keyOfEntry, keyOfObject } from './entry.ts'
 import { type InventoryStorage, ResourceInventory, type StoredInventory } from './resource-inventory.ts'
 
 /** By which the inventories of a task are listed. */
@@ -79,6 +80,18 @@ export class InventoryStore {
   isShared(key: string, id: string): boolean {
     const others = [...(this.#byObject.get(key) ?? [])].filter((other) => other !== id)
     return others.some((other) => this.#owners.get(other)?.inventory.wasSent(key) === true)
+  }
+
+  /** Name of another AdapterTask beside this one in whose inventories the object stands. @throws what the API server failed with */
+  async otherTask(object: JsonObject, signal: AbortSignal): Promise<string | undefined> {
+    const { namespace, task } = this.#options
+    const key = keyOfObject(object)
+    const api = this.#api.withLimits({ signal })
+    const tasks = new Set<string>()
+    for await (const { spec } of api.list(AdapterInventory, { namespace }))
+      if (spec.task !== task && spec.objects.some((entry) => keyOfEntry(entry) === key)) tasks.add(spec.task)
+    for (const name of tasks) if ((await api.get(AdapterTask, name, namespace)) !== undefined) return name
+    return undefined
   }
 
   /** The resources for which this object was applied, as what an event about each would say. ADAPTER-65. */

@@ -60,13 +60,19 @@ export const listOrphans = async ({
     const condition = findCondition(status?.conditions, 'DeletionsHeld')
     tasks.set(metadata.name, condition?.status === 'True' ? condition.message : undefined)
   }
-  const orphans: Orphan[] = []
+  const judged: { readonly inventory: AdapterInventory; readonly why: Orphan['why'] | undefined }[] = []
   for (const inventory of inventories) {
     const why = tasks.has(inventory.spec.task) ? await whyGone(inventory, apiClient, signal) : 'TaskGone'
+    judged.push({ inventory, why })
+  }
+  // What is applied for a resource that is there is no orphan, whoever has it too: ADAPTER-88.
+  const living = judged.filter(({ why }) => why === undefined).flatMap(({ inventory }) => inventory.spec.objects)
+  const inUse = new Set(living.map(keyOfEntry))
+  const orphans: Orphan[] = []
+  for (const { inventory, why } of judged) {
     if (why === undefined) continue
-    const found = await Promise.all(
-      inventory.spec.objects.map((entry) => findObject(api, kinds, inventory, entry, signal)),
-    )
+    const entries = inventory.spec.objects.filter((entry) => !inUse.has(keyOfEntry(entry)))
+    const found = await Promise.all(entries.map((entry) => findObject(api, kinds, inventory, entry, signal)))
     const held = why === 'ResourceGone' ? tasks.get(inventory.spec.task) : undefined
     orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []) })
   }

@@ -182,6 +182,22 @@ test('ADAPTER-30: of several matches the one of the highest generation is used, 
   expect(world.reports()).toEqual([{ found: 'amy' }])
 })
 
+test('ADAPTER-30: what another one puts beside the task’s own object, with its labels and a higher generation, is not read', async () => {
+  const labels = { app: 'x' }
+  const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'own', namespace: 'n', labels } }
+  const world = runWorld({
+    resources: [configMap('a', { manifest, discovery: { by_selectors: { label_selector: labels } } })],
+    post: reporting({ found: 'dig(resources, "a.metadata.name")' }),
+  })
+  world.put({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'forged', namespace: 'n', labels, annotations: { 'hyperfleet.io/generation': '99' } },
+  })
+  await world.run()
+  expect(world.reports()).toEqual([{ found: 'own' }])
+})
+
 test('ADAPTER-16: expressions can read which phase and step failed, and why', async () => {
   const world = runWorld({
     resources: [configMap('a')],

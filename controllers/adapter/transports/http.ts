@@ -84,6 +84,7 @@ export const httpTransport = (caller: HttpClient, targets: HttpAllowlist): Resou
           // 412: it has changed since it was looked at, and the next look says into what.
           if (!isAbsent(error) && statusOf(error) !== 412) throw error
         }
+        return 'asked' as const
       }),
   }
 }

@@ -4,12 +4,19 @@ import { ApiError, isConflict, isNotFound, NetworkError } from '#operator/client
 import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { ApiRequest, Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
-import { pathOf } from '#operator/model/resource.ts'
-import { apiVersionOf, describeObject, kindOf, metadataOf } from '../run/resources/object.ts'
+import { pathOf, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
+import { apiVersionOf, describeObject, kindOf, metadataOf, withoutStamps } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { explainErrors } from './explain-errors.ts'
-import { formatLabelSelector, type Lookup, type ResourceTransport, type Target } from './transport.ts'
+import { isAppliedByOthers, isHeldByAdapter } from './shared-objects.ts'
+import {
+  type DeletionOutcome,
+  formatLabelSelector,
+  type Lookup,
+  type ResourceTransport,
+  type Target,
+} from './transport.ts'
 
 export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
@@ -19,6 +26,8 @@ export interface KubernetesOptions {
   readonly fieldManager: string
   /** Told where objects of which kind are applied or looked for, before it is done; undefined: everywhere, or the kind has no namespaces. */
   readonly onUse?: (resource: Resource, namespace: string | undefined) => void
+  /** Name of another task that applies the object too. @throws what the API server failed with */
+  readonly otherTask?: (object: JsonObject, signal: AbortSignal) => Promise<string | undefined>
   /** Told what is applied, so that a watch can tell our own changes from others'. */
   readonly onApplied?: (object: JsonObject) => void
 }
@@ -29,6 +38,7 @@ export const kubernetesTransport = ({
   fieldManager,
   onUse,
   onApplied,
+  otherTask,
 }: KubernetesOptions): ResourceTransport => {
   const api = createApi(transport)
 
@@ -41,20 +51,52 @@ export const kubernetesTransport = ({
 
   const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
     const resource = await resourceOf(target.manifest, signal)
-    const { name, namespace } = metadataOf(target.manifest)
+    const { namespace } = metadataOf(target.manifest)
     requireNamespace(target, resource, namespace)
     onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const applied = await request<JsonObject>(target.manifest, {
-      method: 'PATCH',
-      path: pathOf(resource, { name: name ?? '', ...(namespace !== undefined && { namespace }) }),
-      contentType: 'application/apply-patch+yaml', // JSON is YAML
-      // The fields of the manifest are the task's by its declaration: drift is put right. Others' fields are not in it.
-      query: { fieldManager, force: true },
-      body: target.manifest,
-      signal,
-    })
+    const applied = await patchShared(resource, target.manifest, signal)
     onApplied?.(applied)
     return applied
+  }
+
+  const patch = (resource: Resource, body: JsonObject, force: boolean, signal: AbortSignal): Promise<JsonObject> => {
+    const { name = '', namespace } = metadataOf(body)
+    return request<JsonObject>(body, {
+      method: 'PATCH',
+      path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
+      contentType: 'application/apply-patch+yaml', // JSON is YAML
+      query: { fieldManager, ...(force && { force }) },
+      body,
+      signal,
+    })
+  }
+
+  /**
+   * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
+   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88.
+   */
+  const patchShared = async (resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
+    try {
+      return await patch(resource, manifest, false, signal)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      const holder = isHeldByAdapter(error) ? await otherTask?.(manifest, signal) : undefined
+      if (holder === undefined) return patch(resource, manifest, true, signal)
+      return patch(resource, withoutStamps(manifest), false, signal).catch((conflict) => {
+        if (!isConflict(conflict)) throw conflict
+        const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
+        throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
+      })
+    }
+  }
+
+  /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */
+  const leave = async (resource: Resource, object: JsonObject, signal: AbortSignal): Promise<DeletionOutcome> => {
+    const { name, namespace, resourceVersion } = metadataOf(object)
+    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
+    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
+    await patch(resource, body, true, signal)
+    return 'left'
   }
 
   const find = async ({ name, identity, match }: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> => {
@@ -113,12 +155,15 @@ export const kubernetesTransport = ({
       explained('DeleteFailed', `${lookup.name} (${describeObject(object)}) can't be deleted`, signal, async () => {
         const resource = await servedResourceOf(lookup.identity, signal)
         const { name = '', namespace, uid } = metadataOf(object)
+        if (isAppliedByOthers(object, fieldManager) && (await otherTask?.(object, signal)) !== undefined)
+          return await leave(resource, object, signal)
         try {
           await api.withLimits({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
         } catch (error) {
           // Another object of the same name by now: the one that was to go is gone.
           if (!isConflict(error)) throw error
         }
+        return 'asked' as const
       }),
   }
 }

@@ -58,7 +58,10 @@ export interface ResourceTransport {
   /** Everything that the finding matches; nothing is an empty list. */
   find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]>
   /** Asks for the deletion of this very object, not of a later one of the same name. Done as well when there is none. */
-  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<void>
+  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<DeletionOutcome>
 }
+
+/** `left`: another task applies it too, and it is that one's alone from now on. ADAPTER-88. */
+export type DeletionOutcome = 'asked' | 'left'
 
 export type ResourceTransports = Readonly<Record<Lookup['transport']['kind'], ResourceTransport>>

@@ -26,17 +26,22 @@ export interface NamespaceWatchesOptions
   readonly onWatchProblem: (kind: string, problem: string | undefined) => void
 }
 
+/** Why something can't be watched; undefined when it is. */
+type Refusal = { readonly status: number; readonly message: string } | undefined
+
 /** A namespace that a task works in. */
 interface UsedNamespace {
   /** Monotonic milliseconds. */
   usedAt: number
-  watch?: { readonly reflector: Reflector<KubeObject>; readonly end: AbortController; refusal: string | undefined }
+  watch?: { readonly reflector: Reflector<KubeObject>; readonly end: AbortController; refusal: Refusal }
 }
 
 interface WatchedKind {
+  /** One version of it is enough: an object is served in several, and changes in all of them. */
   readonly resource: Resource
+  readonly end: AbortController
   /** Why it can't be watched everywhere. */
-  refusal: { readonly isForbidden: boolean; readonly message: string } | undefined
+  refusal: Refusal
   /** It is looked for in all namespaces, or has none. */
   isEverywhere: boolean
   readonly namespaces: Map<string, UsedNamespace>
@@ -44,6 +49,7 @@ interface WatchedKind {
 
 export class NamespaceWatches {
   readonly #options: NamespaceWatchesOptions
+  /** By group and kind. */
   readonly #kinds = new Map<string, WatchedKind>()
   readonly #running = new Set<Promise<void>>()
 
@@ -62,7 +68,7 @@ export class NamespaceWatches {
     const place = watched.namespaces.get(namespace)
     if (place !== undefined) place.usedAt = usedAt
     else watched.namespaces.set(namespace, { usedAt })
-    if (watched.refusal?.isForbidden === true) this.#watchEachNamespace(watched)
+    if (isForbidden(watched.refusal)) this.#watchEachNamespace(watched)
   }
 
   /** Ends the watches of namespaces where nothing is left. To be called now and then. */
@@ -86,15 +92,20 @@ export class NamespaceWatches {
   }
 
   #watchKind(resource: Resource): WatchedKind {
-    const key = `${apiVersionOf(resource)}/${resource.kind}`
+    const key = `${resource.group}/${resource.kind}`
     const known = this.#kinds.get(key)
-    if (known !== undefined) return known
-    const watched: WatchedKind = { resource, refusal: undefined, isEverywhere: false, namespaces: new Map() }
+    if (known !== undefined && !isServedNoMore(known, resource)) return known
+    known?.end.abort(new Error(`${apiVersionOf(known.resource)} is served no more`))
+    const end = new AbortScope(this.#options.signal)
+    const { isEverywhere = false } = known ?? {}
+    const namespaces = new Map([...(known?.namespaces ?? [])].map(([name, { usedAt }]) => [name, { usedAt }]))
+    const watched: WatchedKind = { resource, end, refusal: undefined, isEverywhere, namespaces }
     this.#kinds.set(key, watched)
-    this.#startReflector(resource, {}, (refusal) => {
+    this.#startReflector(resource, { signal: end.signal }, (refusal) => {
+      if (end.signal.aborted) return
       watched.refusal = refusal
       if (refusal === undefined) this.#stopNamespaceWatches(watched)
-      else if (refusal.isForbidden) this.#watchEachNamespace(watched)
+      else if (isForbidden(refusal)) this.#watchEachNamespace(watched)
       this.#reportProblem(watched)
     })
     return watched
@@ -103,7 +114,7 @@ export class NamespaceWatches {
   #startReflector(
     resource: Resource,
     where: { readonly namespace?: string; readonly signal?: AbortSignal },
-    onRefusal: (refusal: WatchedKind['refusal']) => void,
+    onRefusal: (refusal: Refusal) => void,
   ): Reflector<KubeObject> {
     const { transport, labelSelector, transform, onEvent, clock, log, signal } = this.#options
     const reflector = reflect<KubeObject>(transport, resource, {
@@ -113,7 +124,7 @@ export class NamespaceWatches {
       onHealth: (failure) => {
         if (failure === undefined) onRefusal(undefined)
         else if (failure.cause === 'refused')
-          onRefusal({ isForbidden: failure.error.status === 403, message: failure.error.message })
+          onRefusal({ status: failure.error.status, message: failure.error.message })
       },
       clock,
       log,
@@ -131,9 +142,9 @@ export class NamespaceWatches {
     for (const [namespace, place] of watched.namespaces) {
       if (place.watch !== undefined || open >= MAX_NAMESPACES) continue
       open++
-      const end = new AbortScope(this.#options.signal)
+      const end = new AbortScope(watched.end.signal)
       const reflector = this.#startReflector(watched.resource, { namespace, signal: end.signal }, (refusal) => {
-        if (place.watch !== undefined) place.watch.refusal = refusal?.message
+        if (place.watch !== undefined) place.watch.refusal = refusal
         this.#reportProblem(watched)
       })
       place.watch = { reflector, end, refusal: undefined }
@@ -153,12 +164,19 @@ export class NamespaceWatches {
   }
 }
 
+const isForbidden = (refusal: Refusal): boolean => refusal?.status === 403
+
+/** What is watched is not there any more, and this version is another one. */
+const isServedNoMore = ({ resource, refusal, namespaces }: WatchedKind, { version }: Resource): boolean =>
+  version !== resource.version &&
+  [refusal, ...[...namespaces.values()].map(({ watch }) => watch?.refusal)].some((one) => one?.status === 404)
+
 /** Why changes of a kind are not seen; undefined when all of them are. */
 const watchProblem = ({ resource, refusal, isEverywhere, namespaces }: WatchedKind): string | undefined => {
   if (refusal === undefined) return undefined
-  if (!refusal.isForbidden || isEverywhere || resource.scope === 'Cluster') return refusal.message
+  if (!isForbidden(refusal) || isEverywhere || resource.scope === 'Cluster') return refusal.message
   const all = [...namespaces.values()]
   if (all.some(({ watch }) => watch === undefined))
     return `${refusal.message}; in more than ${MAX_NAMESPACES} namespaces only that will do`
-  return all.find(({ watch }) => watch?.refusal !== undefined)?.watch?.refusal
+  return all.find(({ watch }) => watch?.refusal !== undefined)?.watch?.refusal?.message
 }

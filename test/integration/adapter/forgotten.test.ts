@@ -21,6 +21,8 @@ import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 let world: AdapterWorld
 let transport: Transport
 let exchange: HttpConnection
+/** URLs of the HyperFleet API. */
+const asked: string[] = []
 
 beforeAll(async () => {
   world = await adapterWorld()
@@ -37,7 +39,14 @@ afterAll(async () => {
 /** Of a task that can't be done, for resources with the label region=here. */
 const workerOf = (clock: ManualClock, rest: Partial<WorkerOptions>): Worker => {
   const labels = { matchLabels: { region: 'here' } }
-  const caller = new HttpClient({ roundTrip: exchange.roundTrip, clock, timeoutMs: 10_000 })
+  const caller = new HttpClient({
+    roundTrip: (request, ...rest) => {
+      asked.push(request.url)
+      return exchange.roundTrip(request, ...rest)
+    },
+    clock,
+    timeoutMs: 10_000,
+  })
   return new Worker({
     task: loadTask(
       { params: [{ name: 'absent', source: 'event.owner_references', required: true }] },
@@ -116,4 +125,53 @@ test('a worker of which one part breaks off ends whole, and says why', async () 
   }
   await expect(workerOf(clock, { onStatusChange }).run(new AbortController().signal)).rejects.toThrow('nobody listens')
   expect(clock.sleepers()).toBe(0)
+})
+
+test('ADAPTER-82: what is kept for a resource that is not selected any more costs one run for each of its states', async () => {
+  const clock = manualClock(new Date().toISOString())
+  const runs: string[] = []
+  const task = loadTask(
+    {
+      params: [{ name: 'id', source: 'event.id', required: true }],
+      resources: [
+        {
+          name: 'one',
+          manifest: {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { name: 'kept-{{ .id }}', namespace: world.namespace },
+          },
+          discovery: { namespace: world.namespace, by_name: 'kept-{{ .id }}' },
+        },
+      ],
+    },
+    { languages: taskLanguages(() => clock.now()), adapter: { name: 'keeping', version: '1' }, environment: {} },
+  )
+  const worker = workerOf(clock, {
+    task,
+    retention: { whenUnselected: 'Keep' },
+    onRunEnd: (id, { skipReason }) => runs.push(`${id} ${skipReason === undefined ? 'applied' : 'left'}`),
+  })
+  const end = new AbortController()
+  const ended = worker.run(end.signal)
+  await vi.waitFor(() => expect(worker.connected).toBe(true), PATIENCE)
+  const labels = { region: 'here' }
+  const { id = '' } = (await world.call('POST', '/clusters', { kind: 'Cluster', name: 'kept', labels, spec: {} })) ?? {}
+  await world.pulse(id)
+  await vi.waitFor(() => expect(runs).toEqual([`${id} applied`]), PATIENCE)
+
+  await world.call('PATCH', `/clusters/${id}`, { labels: { region: 'there' } })
+  await clock.advance('30s')
+  await vi.waitFor(() => expect(runs.splice(0)).toEqual([`${id} applied`, `${id} left`]), PATIENCE)
+  const looks = () => asked.filter((url) => url.includes('search=')).length
+  for (let round = 0; round < 3; round++) {
+    const before = looks()
+    await clock.advance('30s')
+    await vi.waitFor(() => expect(looks()).toBeGreaterThan(before), PATIENCE)
+  }
+  await world.call('PATCH', `/clusters/${id}`, { spec: { changed: true } })
+  await clock.advance('30s')
+  await vi.waitFor(() => expect(runs).toEqual([`${id} left`]), PATIENCE)
+  end.abort()
+  await ended
 })

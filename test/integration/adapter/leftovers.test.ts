@@ -1,5 +1,5 @@
 /** Nothing that a task has applied is left behind, and nothing else is touched: on the real API server and API. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
@@ -335,6 +335,8 @@ test('ADAPTER-80: the version of a kind is served no more while the manager runs
   await world.call('DELETE', `/clusters/${id}`)
   await gone(id)
   expect(await world.object(gadget('v1', `gadget-${id}`))).toBeUndefined()
+  // What was watched in the version of before is watched in the one that is left.
+  await world.until('served', 'Working')
   await world.plane.rest('DELETE', `${definitions}/gadgets.${group}`)
 })
 
@@ -355,6 +357,90 @@ test('ADAPTER-86: an object that two clusters have goes with the last of them, a
   await Promise.all([second, third].map(gone))
   expect(await isThere('shared')).toBe(false)
   await nothingRecorded('shared')
+})
+
+describe('ADAPTER-88: an object that two tasks apply', () => {
+  const common = (data: object = {}) => ({
+    ...configMap('common', 'common-{{ .clusterId }}'),
+    manifest: {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'common-{{ .clusterId }}', namespace: world.namespace, labels: { app: 'common' } },
+      data: { generation: '{{ .resource.generation }}', ...data },
+    },
+  })
+  const declareBoth = async (one: string, other: string, data?: object) => {
+    for (const [name, given] of [
+      [one, {}],
+      [other, data],
+    ] as const) {
+      const selector = { matchExpressions: [{ key: name, operator: 'Exists' as const }] }
+      await declare(name, { selector, resources: [common(given), configMap('own', `${name}-{{ .clusterId }}`)] })
+    }
+  }
+  const createFor = async (...tasks: readonly string[]): Promise<string> => {
+    const labels = Object.fromEntries(tasks.map((name) => [name, 'yes']))
+    const made = await world.call<Cluster>('POST', '/clusters', { name: tasks.join('-'), labels, spec: {} })
+    return made?.id ?? ''
+  }
+  const settled = (id: string) =>
+    pulsedUntil(id, async () => {
+      expect((await world.cluster(id))?.status.phase).toBe('Ready')
+      expect(await isThere(`left-${id}`)).toBe(true)
+      expect(await isThere(`right-${id}`)).toBe(true)
+    })
+  const holder = async (id: string) => {
+    const { metadata } = (await world.object(at(`common-${id}`))) ?? {}
+    return { uid: metadata?.uid, adapter: metadata?.labels?.['muster.dev/adapter']?.replace(/-[^-]*$/, '') }
+  }
+
+  test('is no matter of dispute, follows the resource, stays with the one that still has it, and goes with the last', async () => {
+    await declareBoth('left', 'right')
+    const id = await createFor('left', 'right')
+    await settled(id)
+    const { uid, adapter: first } = await holder(id)
+    const [second] = ['left', 'right'].filter((name) => name !== first)
+    await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
+    await settled(id)
+    expect(await holder(id)).toEqual({ uid, adapter: first })
+    expect(await world.object(at(`common-${id}`))).toMatchObject({ data: { generation: '2' } })
+
+    await world.call('PATCH', `/clusters/${id}`, { labels: { [second ?? '']: 'yes' } })
+    await pulsedUntil(id, async () => {
+      expect(await isThere(`${first}-${id}`)).toBe(false)
+      expect(await holder(id)).toEqual({ uid, adapter: second })
+    })
+    await world.call('DELETE', `/clusters/${id}`)
+    await gone(id)
+    expect(await isThere(`common-${id}`)).toBe(false)
+    await Promise.all(['left', 'right'].map(nothingRecorded))
+
+    const both = await createFor('left', 'right')
+    await settled(both)
+    await world.call('DELETE', `/clusters/${both}`)
+    await gone(both)
+    expect(await isThere(`common-${both}`)).toBe(false)
+    await Promise.all(['left', 'right'].map(nothingRecorded))
+  })
+
+  test('with other fields is reported by the one that comes later, which says by whom it is applied', async () => {
+    await declareBoth('agrees', 'differs', { colour: 'red', generation: 'none' })
+    const id = await createFor('agrees', 'differs')
+    await pulsedUntil(id, async () => {
+      const said = [...(await world.reported(id, 'agrees')), ...(await world.reported(id, 'differs'))]
+      expect(said).toContain('Health False ApplyFailed')
+      expect(said).toContain('Health True Healthy')
+    })
+    const failed = (await world.reported(id, 'agrees')).includes('Health False ApplyFailed') ? 'agrees' : 'differs'
+    const said = /is applied by the AdapterTask (agrees|differs) too, and not with the same fields/
+    await vi.waitFor(async () => {
+      const { lastRuns = [] } = (await world.task(failed)).status ?? {}
+      expect(lastRuns.map(({ message }) => message)).toContainEqual(expect.stringMatching(said))
+    }, SETTLED)
+    await world.call('DELETE', `/clusters/${id}`)
+    await gone(id)
+    expect(await isThere(`common-${id}`)).toBe(false)
+  })
 })
 
 test('ADAPTER-74: muster adapter orphans lists what deleted tasks and forced removals leave, and deletes it when asked to', async () => {

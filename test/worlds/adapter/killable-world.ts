@@ -132,13 +132,14 @@ export const killableWorld = (): KillableWorld => {
         const key = keyOfObject(object)
         const now = cluster.get(key)
         if ((now?.metadata as JsonObject | undefined)?.uid !== (object.metadata as JsonObject).uid || now === undefined)
-          return
+          return 'asked'
         if (isHeld)
           cluster.set(key, {
             ...now,
             metadata: { ...(now.metadata as JsonObject), deletionTimestamp: 'now', finalizers: ['example.com/hold'] },
           })
         else cluster.delete(key)
+        return 'asked'
       }),
   })
 

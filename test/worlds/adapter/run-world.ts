@@ -105,7 +105,7 @@ export const runWorld = (
       noteHeaders(target)
       refuse(target.name, 'delete')
       operations.push({ operation: 'delete', resource: target.name, object: policy })
-      if (world.deaf.has(target.name)) return
+      if (world.deaf.has(target.name)) return 'asked'
       const at = extra.indexOf(object)
       if (at >= 0) extra.splice(at, 1)
       if (!world.held.has(target.name)) return inner.delete(target, object, policy, signal)
@@ -114,6 +114,7 @@ export const runWorld = (
         object,
         shown: { ...object, metadata: { ...(object.metadata as JsonObject), ...held } },
       })
+      return 'asked'
     },
   }
   const noteHeaders = ({ transport: via }: Lookup) => {

@@ -12,7 +12,7 @@ import { TaskError } from '../task-error.ts'
 import { decideApply } from './decide-apply.ts'
 import { toOrderedResource } from './delete.ts'
 import { type DeletionOrder, decideDeletionOrder } from './deletion-order.ts'
-import { type LocatedObject, locate } from './deletion-unit.ts'
+import { type LocatedObject, locate, preferOwn } from './deletion-unit.ts'
 import { describeObject, isTerminating } from './object.ts'
 import { recordFound, recordStep } from './record.ts'
 import { renderLookup, renderTarget, withMark } from './render-resource.ts'
@@ -38,7 +38,7 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
     try {
       lookup = renderLookup(resource, state.scope)
       const { action, objects, message } = await applyOne(resource, lookup, work)
-      recordFound(state, resource, objects)
+      recordFound(state, resource, preferOwn(objects, state, context))
       recordStep(state, resource.name, action, lookup, message)
     } catch (error) {
       state.fail('resources', resource.name, error)
@@ -79,12 +79,14 @@ const intendAll = async ({ state, context, order }: ApplyWork): Promise<void> =>
 }
 
 /** Conditions of a resource may read all the others. */
-const observeAll = async (state: RunState, { transports, signal }: RunContext): Promise<void> => {
+const observeAll = async (state: RunState, context: RunContext): Promise<void> => {
+  const { transports, signal } = context
   const { resources } = state.task
   const { scope } = state
   const all = resources.map((resource) => renderLookup(resource, scope))
   const found = await Promise.all(all.map((lookup) => transports[lookup.transport.kind].find(lookup, signal)))
-  for (const [at, resource] of resources.entries()) recordFound(state, resource, found[at] ?? [])
+  for (const [at, resource] of resources.entries())
+    recordFound(state, resource, preferOwn(found[at] ?? [], state, context))
 }
 
 interface ApplyOutcome {
@@ -171,8 +173,11 @@ const deleteOwn = async (
 ): Promise<ApplyOutcome> => {
   const { transports, inventory, signal } = work.context
   if (own.length === 0) return { action: 'gone', objects: [] }
-  for (const { object, lookup: via } of own)
-    if (!isTerminating(object)) await transports[via.transport.kind].delete(via, object, resource.policy, signal)
+  for (const { key, object, lookup: via } of own) {
+    if (isTerminating(object)) continue
+    const outcome = await transports[via.transport.kind].delete(via, object, resource.policy, signal)
+    if (outcome === 'left') inventory.drop([key])
+  }
   const left = await locateOwn(resource, lookup, await transports[lookup.transport.kind].find(lookup, signal), work)
   const there = new Set(left.map(({ key }) => key))
   inventory.drop(own.map(({ key }) => key).filter((key) => !there.has(key)))

@@ -8,6 +8,7 @@ import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.t
 import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { TaskResource } from '../../task/task.ts'
+import type { DeletionOutcome } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
@@ -192,6 +193,10 @@ const closedGates = (units: readonly DeletionUnit[], { scope }: RunState): Reado
   return closed
 }
 
+/** Another task has it from now on: it is not waited for. ADAPTER-88. */
+const isLeft = (result: PromiseSettledResult<DeletionOutcome> | undefined): boolean =>
+  result?.status === 'fulfilled' && result.value === 'left'
+
 /** All objects of the unit, whatever generation they are of: ADAPTER-38. */
 const deleteFound = async (
   unit: DeletionUnit,
@@ -199,13 +204,15 @@ const deleteFound = async (
   state: RunState,
   context: RunContext,
 ): Promise<void> => {
-  const { transports, signal } = context
+  const { transports, inventory, signal } = context
   unit.requested = true
   const living = unit.found.filter(({ object }) => !isTerminating(object))
   const results = await Promise.allSettled(
     living.map(({ object, lookup }) => transports[lookup.transport.kind].delete(lookup, object, unit.policy, signal)),
   )
   signal.throwIfAborted()
+  const left = living.filter((_, at) => isLeft(results[at]))
+  inventory.drop(left.map(({ key }) => key))
   const refused = results.find((result) => result.status === 'rejected')
   try {
     unit.found = await locate(unit, discovers, state, context)

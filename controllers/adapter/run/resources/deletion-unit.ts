@@ -4,7 +4,7 @@
  */
 import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { UnknownKindError } from '#operator/client/rest-mapper.ts'
-import { isOwn, keyOfEntry, keyOfObject, lookupOfEntry } from '../../inventory/entry.ts'
+import { isOwn, keyOfEntry, keyOfObject, lookupOfEntry, type Ownership } from '../../inventory/entry.ts'
 import type { JsonObject, PropagationPolicy, TaskResource } from '../../task/task.ts'
 import type { Lookup } from '../../transports/transport.ts'
 import type { RunContext } from '../run-context.ts'
@@ -131,12 +131,7 @@ export const locate = async (
   context: RunContext,
 ): Promise<readonly LocatedObject[]> => {
   const { transports, inventory, signal } = context
-  const ownership = {
-    entries: inventory.entries,
-    mark: inventory.mark,
-    adapter: state.task.adapter.name,
-    resourceId: state.event.data.id,
-  }
+  const ownership = ownershipOf(state, context)
   const owns = (object: JsonObject, { transport }: Lookup) =>
     context.ownsWhatItFinds === true ||
     resource?.adopt === true ||
@@ -165,6 +160,28 @@ export const locate = async (
     }),
   )
   return [...found.values()]
+}
+
+const ownershipOf = ({ task, event }: RunState, { inventory }: RunContext): Ownership => ({
+  entries: inventory.entries,
+  mark: inventory.mark,
+  adapter: task.adapter.name,
+  resourceId: event.data.id,
+})
+
+/**
+ * What expressions may read of what a discovery has found: what the task has applied, where some of it is. Anyone who may write the labels
+ * could put another object beside it, which says that a Job is complete. ADAPTER-30.
+ */
+export const preferOwn = (
+  found: readonly JsonObject[],
+  state: RunState,
+  context: RunContext,
+): readonly JsonObject[] => {
+  if (found.length < 2) return found
+  const ownership = ownershipOf(state, context)
+  const own = found.filter((object) => isOwn(object, ownership))
+  return own.length > 0 ? own : found
 }
 
 /** The one object that it can find; undefined when there may be several. */

@@ -24,6 +24,8 @@ export const INVENTORY_ANNOTATION = 'muster.dev/inventory'
 /** What earlier releases wrote in the place of an inventory: the resource, as an event about it would say. Read only where there is no inventory. */
 export const EVENT_ANNOTATION = 'muster.dev/event'
 
+const STAMPS: readonly string[] = [GENERATION_ANNOTATION, ADAPTER_LABEL, RESOURCE_LABEL, INVENTORY_ANNOTATION]
+
 export const metadataOf = (object: JsonObject): Metadata => (object.metadata ?? {}) as Metadata
 
 /** '' when it does not say. */
@@ -37,6 +39,15 @@ export const isTerminating = (object: JsonObject): boolean => metadataOf(object)
 export const generationOf = (object: JsonObject): number => {
   const generation = Number(metadataOf(object).annotations?.[GENERATION_ANNOTATION])
   return Number.isFinite(generation) ? generation : 0
+}
+
+/** Without what says whose it is: another task's object, to which this one adds its fields. */
+export const withoutStamps = (object: JsonObject): JsonObject => {
+  const { labels = {}, annotations = {} } = metadataOf(object)
+  const without = (entries: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(entries).filter(([key]) => !STAMPS.includes(key)))
+  const metadata = { ...(object.metadata as JsonObject), labels: without(labels), annotations: without(annotations) }
+  return { ...object, metadata }
 }
 
 /** `ConfigMap default/c-1`, for people. */
