@@ -1,0 +1,342 @@
+/** Random histories of clusters, tasks, failures and killed managers on real servers, and what has to be so when they have settled. */
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { DeepPartial, KubeObject } from '#operator/index.ts'
+import { type MusterProcess, type RequestProxy, startMuster } from '#test/harness/index.ts'
+import type { ApiFront } from './api-front.ts'
+import type { AdapterWorld, Cluster } from './world.ts'
+
+/** Objects of a resource of a task: by id alone, by generation, two that are deleted in an order, made anew, or one that both tasks have. */
+const SHAPES = ['plain', 'numbered', 'ordered', 'anew', 'common'] as const
+type Shape = (typeof SHAPES)[number]
+const PACES = ['slow', 'fast'] as const
+const TASKS = ['one', 'two'] as const
+type TaskName = (typeof TASKS)[number]
+/** Clusters that there are at a time. */
+const SLOTS = 3
+/** Which paces a task selects. */
+const SELECTIONS = [['slow'], ['fast'], ['slow', 'fast']] as const
+
+const slot = fc.nat(SLOTS - 1)
+const task = fc.constantFrom(...TASKS)
+
+/** One thing that happens; managers work meanwhile, or are away. */
+export const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('create' as const), slot, pace: fc.constantFrom(...PACES) }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('relabel' as const), slot, pace: fc.constantFrom(...PACES) }) },
+  { weight: 5, arbitrary: fc.record({ does: fc.constantFrom('change' as const, 'delete', 'force', 'hold'), slot }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('release' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constant('shapes' as const),
+      task,
+      shapes: fc.uniqueArray(fc.constantFrom(...SHAPES)),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('select' as const), task, paces: fc.constantFrom(...SELECTIONS) }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('remove task' as const), task, sweeps: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('kill' as const),
+      after: fc.nat(20),
+      fate: fc.constantFrom('drop' as const, 'lose' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      does: fc.constant('fail' as const),
+      where: fc.constantFrom('Kubernetes' as const, 'HyperFleet' as const),
+      requests: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+interface DeclaredTask {
+  readonly shapes: readonly Shape[]
+  readonly paces: readonly string[]
+}
+
+export interface HistoryOptions {
+  readonly world: AdapterWorld
+  /** Before the Kubernetes API of managers. */
+  readonly proxy: RequestProxy
+  /** Before the HyperFleet API of managers. */
+  readonly front: ApiFront
+}
+
+interface LabelledCluster extends Cluster {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+const FINALIZER = 'example.com/hold'
+
+/** It goes on from history to history; each has clusters of its own. */
+export class Histories {
+  readonly #options: HistoryOptions
+  readonly #tasks = new Map<TaskName, DeclaredTask>()
+  #manager: MusterProcess | undefined
+  #histories = 0
+  #made = 0
+  /** Ids of clusters, by their slot. */
+  readonly #slots = new Map<number, string>()
+
+  constructor(options: HistoryOptions) {
+    this.#options = options
+  }
+
+  async begin(): Promise<void> {
+    this.#histories++
+    for (const name of TASKS) await this.#declare(name, { shapes: ['plain', 'numbered'], paces: ['slow'] })
+    this.#manager ??= await this.#startManager()
+  }
+
+  async act(one: Step): Promise<void> {
+    switch (one.does) {
+      case 'kill':
+        return this.#kill(one.after, one.fate)
+      case 'fail':
+        return this.#fail(one.where, one.requests)
+      case 'shapes':
+        await this.#declare(one.task, { paces: ['slow', 'fast'], ...this.#tasks.get(one.task), shapes: one.shapes })
+        break
+      case 'select':
+        await this.#declare(one.task, { shapes: ['plain'], ...this.#tasks.get(one.task), paces: one.paces })
+        break
+      case 'remove task':
+        await this.#removeTask(one.task, one.sweeps)
+        break
+      case 'release':
+        await this.#release()
+        break
+      default:
+        await this.#change(one)
+    }
+    await this.#pulse()
+    await delay(100)
+  }
+
+  /** Nothing hinders anything any more. A task that is gone is there again, or what it has reported is waited for. */
+  async end(): Promise<void> {
+    this.#options.proxy.decide(() => 'pass')
+    this.#options.front.decide(() => 'pass')
+    for (const name of TASKS) await this.#declare(name, this.#tasks.get(name) ?? { shapes: ['plain'], paces: ['slow'] })
+    await this.#release()
+  }
+
+  /** What is not as it has to be; a Sentinel would pulse what is not ready. */
+  async problems(): Promise<readonly string[]> {
+    const { world } = this.#options
+    await this.#pulse()
+    const clusters = await this.#clusters()
+    const objects = await this.#objects()
+    const inventories = await Array.fromAsync(world.kube.list(AdapterInventory, { namespace: world.namespace }))
+    const expected = new Set<string>()
+    const served = new Set<string>()
+    for (const [name, { shapes, paces }] of this.#tasks)
+      for (const cluster of clusters) {
+        if (cluster.deleted_time !== undefined || !paces.includes(cluster.labels.pace ?? '')) continue
+        served.add(`${name} ${cluster.id}`)
+        for (const shape of shapes) for (const object of namesOf(shape, name, cluster)) expected.add(object)
+      }
+    const there = new Set(objects.map(({ metadata }) => metadata.name))
+    return [
+      ...[...there.difference(expected)].map((name) => `${name} is left`),
+      ...[...expected.difference(there)].map((name) => `${name} is missing`),
+      ...inventories
+        .filter(({ spec }) => !served.has(`${spec.task} ${spec.resourceId}`))
+        .map(({ spec }) => `${spec.task} has an inventory of ${spec.resourceId}`),
+      ...clusters.flatMap(({ id, deleted_time, status }) => {
+        if (deleted_time !== undefined) return [`the deletion of ${id} hangs`]
+        const isServed = TASKS.some((name) => served.has(`${name} ${id}`))
+        return isServed && status.phase !== 'Ready' ? [`${id} is ${status.phase}`] : []
+      }),
+    ]
+  }
+
+  async stop(): Promise<void> {
+    await this.#manager?.stop()
+  }
+
+  async #change(one: { readonly does: string; readonly slot: number; readonly pace?: string }): Promise<void> {
+    const { world } = this.#options
+    const id = this.#slots.get(one.slot)
+    const record = id === undefined ? undefined : await world.cluster(id)
+    if (one.does === 'create') {
+      if (record !== undefined) return
+      const body = {
+        kind: 'Cluster',
+        name: `history-${this.#histories}-${++this.#made}`,
+        labels: { pace: one.pace },
+        spec: {},
+      }
+      this.#slots.set(one.slot, (await world.call('POST', '/clusters', body))?.id ?? '')
+      return
+    }
+    if (record === undefined) return
+    const path = `/clusters/${record.id}`
+    const isLiving = record.deleted_time === undefined
+    if (one.does === 'hold') await this.#hold(record.id)
+    else if (one.does === 'force') {
+      await world.call('DELETE', path)
+      await world.call('POST', `${path}/force-delete`, { reason: 'a test' }).catch(() => {})
+    } else if (one.does === 'delete') await world.call('DELETE', path)
+    else if (isLiving && one.does === 'relabel') await world.call('PATCH', path, { labels: { pace: one.pace } })
+    else if (isLiving) await world.call('PATCH', path, { spec: { changed: ++this.#made } })
+  }
+
+  /** What of the cluster is there is held by a finalizer from now on. */
+  async #hold(id: string): Promise<void> {
+    for (const { metadata } of await this.#objects())
+      if (metadata.name.includes(id) && metadata.deletionTimestamp === undefined)
+        await this.#setFinalizers(metadata.name, [FINALIZER])
+  }
+
+  async #release(): Promise<void> {
+    for (const { metadata } of await this.#objects())
+      if (metadata.finalizers?.includes(FINALIZER)) await this.#setFinalizers(metadata.name, [])
+  }
+
+  async #setFinalizers(name: string, finalizers: readonly string[]): Promise<void> {
+    const { world } = this.#options
+    const path = `/api/v1/namespaces/${world.namespace}/configmaps/${name}`
+    // It may be gone meanwhile.
+    await world.plane.rest('PATCH', path, { metadata: { finalizers } }).catch(() => {})
+  }
+
+  async #objects(): Promise<readonly KubeObject[]> {
+    const { world } = this.#options
+    const path = `/api/v1/namespaces/${world.namespace}/configmaps?labelSelector=muster.dev/adapter`
+    const list = (await world.object(path)) as unknown as { readonly items: readonly KubeObject[] } | undefined
+    if (list === undefined) throw new Error('ConfigMaps could not be listed')
+    return list.items
+  }
+
+  async #clusters(): Promise<readonly LabelledCluster[]> {
+    const list = await this.#options.world.call<{ items: LabelledCluster[] }>('GET', '/clusters?size=100')
+    return list?.items ?? []
+  }
+
+  async #pulse(): Promise<void> {
+    for (const { id, status, deleted_time } of await this.#clusters())
+      if (status.phase !== 'Ready' || deleted_time !== undefined) await this.#options.world.pulse(id).catch(() => {})
+  }
+
+  async #declare(name: TaskName, declared: DeclaredTask): Promise<void> {
+    const { world } = this.#options
+    const spec = {
+      resources: declared.shapes.flatMap((shape) => resourcesOf(shape, name, world.namespace)),
+      selector: { matchExpressions: [{ key: 'pace', operator: 'In' as const, values: [...declared.paces] }] },
+    }
+    if (this.#tasks.has(name)) await world.plane.rest('PATCH', this.#pathOf(name), { spec })
+    else
+      await world.declare(name, {
+        ...spec,
+        params: [{ name: 'clusterId', source: 'event.id', required: true }],
+        events: { visibility: '2s' },
+        hyperfleetAPI: { url: this.#options.front.url },
+      } as DeepPartial<AdapterTaskSpec>)
+    this.#tasks.set(name, declared)
+  }
+
+  async #removeTask(name: TaskName, sweeps: boolean): Promise<void> {
+    if (!this.#tasks.delete(name)) return
+    const { plane } = this.#options.world
+    await plane.rest('PATCH', this.#pathOf(name), {
+      spec: { retention: { whenTaskDeleted: sweeps ? 'Delete' : 'Keep' } },
+    })
+    await plane.rest('DELETE', this.#pathOf(name))
+  }
+
+  #pathOf(name: TaskName): string {
+    return `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${this.#options.world.namespace}/adaptertasks/${name}`
+  }
+
+  async #startManager(): Promise<MusterProcess> {
+    const { world, proxy, front } = this.#options
+    const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server)
+    return startMuster([
+      'manager',
+      '--controllers=adapter',
+      `--namespace=${world.namespace}`,
+      `--kubeconfig=${kubeconfig}`,
+      '--metrics-bind-address=0',
+      '--health-probe-bind-address=0',
+      `--hyperfleet-api-url=${front.url}`,
+    ])
+  }
+
+  /** SIGKILL at one of its next requests to a server, which is done and not answered, or never comes there. */
+  async #kill(after: number, fate: 'drop' | 'lose'): Promise<void> {
+    const { proxy, front, world } = this.#options
+    let left = after
+    const reached = new Promise<void>((resolve) => {
+      const meet = () => {
+        if (left-- > 0) return 'pass'
+        resolve()
+        return left === -1 ? fate : 'drop'
+      }
+      proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : meet()))
+      front.decide(({ path }) => (path.includes('/events/') ? 'pass' : meet() === 'pass' ? 'pass' : 'drop'))
+    })
+    await this.#pulse()
+    await Promise.race([reached, delay(2_000)])
+    this.#manager?.signal('SIGKILL')
+    await this.#manager?.exited
+    proxy.decide(() => 'pass')
+    front.decide(() => 'pass')
+    // What 15 s would do: the next one need not wait for the Lease to run out.
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${world.namespace}/leases`
+    await world.plane.rest('DELETE', leases)
+    this.#manager = await this.#startManager()
+  }
+
+  /** So many of the next requests are refused. */
+  async #fail(where: 'Kubernetes' | 'HyperFleet', requests: number): Promise<void> {
+    const { proxy, front } = this.#options
+    let left = requests
+    const fate = () => (left-- > 0 ? ({ status: 500 } as const) : 'pass')
+    if (where === 'Kubernetes') proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : fate()))
+    else front.decide(() => fate())
+    await this.#pulse()
+    await delay(300)
+  }
+}
+
+const nameOf = (shape: string, task: string, id: string): string => `${task}-${shape}-${id}`
+
+/** What a shape is for a cluster, by name. */
+const namesOf = (shape: Shape, task: string, { id, generation }: Cluster): readonly string[] => {
+  if (shape === 'common') return [nameOf(shape, 'both', id)]
+  if (shape === 'ordered') return ['first', 'second'].map((part) => nameOf(part, task, id))
+  return [shape === 'numbered' ? `${nameOf(shape, task, id)}-${generation}` : nameOf(shape, task, id)]
+}
+
+const resourcesOf = (shape: Shape, task: string, namespace: string): object[] => {
+  const resource = (part: string, rest: object = {}, suffix = '', prefix = task) => {
+    const name = nameOf(part, prefix, '{{ .clusterId }}') + suffix
+    const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } }
+    return { name: part, manifest, discovery: { namespace, by_name: name }, ...rest }
+  }
+  switch (shape) {
+    case 'numbered':
+      return [resource(shape, {}, '-{{ .resource.generation }}')]
+    case 'ordered':
+      return [resource('first', { delete_options: { after: ['second'] } }), resource('second')]
+    case 'anew':
+      return [resource(shape, { recreate_on_change: true })]
+    case 'plain':
+      return [resource(shape)]
+    case 'common':
+      return [resource(shape, {}, '', 'both')]
+  }
+}
