@@ -135,13 +135,13 @@ const MAX_NAMES = 20
 export const describeHeld = ({ deletions, release, limit }: HeldResources, maxNames = MAX_NAMES): string => {
   const gone = deletions.filter(({ why }) => why === 'gone')
   const unselected = deletions.filter(({ why }) => why === 'unselected')
-  const said = [
+  const parts = [
     gone.length > 0 &&
       `the HyperFleet API does not have ${gone.length} resources any more and never said that they are to be deleted: ${listIds(gone, maxNames)}`,
     unselected.length > 0 &&
       `the task does not select ${unselected.length} resources any more: ${listIds(unselected, maxNames)}`,
   ].filter((text) => text !== false)
-  return `${said.join('; ')}. More than ${limit} at once are held, and what was applied for them stays. Find out what happened to the API, to the labels or to the selector; release them with the annotation ${RELEASE_ANNOTATION}=${release}`
+  return `${parts.join('; ')}. More than ${limit} at once are held, and what was applied for them stays. Find out what happened to the API, to the labels or to the selector; release them with the annotation ${RELEASE_ANNOTATION}=${release}`
 }
 
 const listIds = (deletions: readonly LostResource[], maxNames: number): string => {

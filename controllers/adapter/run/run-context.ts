@@ -28,7 +28,7 @@ export interface RunContext {
   readonly ownsWhatItFinds?: boolean
   /** What becomes of objects when there is no resource for them any more; `Delete` when left out. */
   readonly retention?: AdapterTaskSpec['retention']
-  /** Whether what was applied may go when nobody said that the resource is to be deleted; it may when left out. */
+  /** Whether what was applied may go when the API never said that the resource is to be deleted; it may when left out. */
   readonly brake?: ResourceBrake
   /** What the task selects, as text. Undefined when it selects everything: then no resource ever leaves it. */
   readonly selection?: string | undefined
