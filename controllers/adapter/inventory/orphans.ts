@@ -65,7 +65,7 @@ export const listOrphans = async ({
     const why = tasks.has(inventory.spec.task) ? await whyGone(inventory, apiClient, signal) : 'TaskGone'
     judged.push({ inventory, why })
   }
-  // What is applied for a resource that is there is no orphan, whoever has it too: ADAPTER-88.
+  // What is applied for a resource that is there is no orphan, whatever other resource has it too: ADAPTER-88.
   const living = judged.filter(({ why }) => why === undefined).flatMap(({ inventory }) => inventory.spec.objects)
   const inUse = new Set(living.map(keyOfEntry))
   const orphans: Orphan[] = []

@@ -170,8 +170,8 @@ const ownershipOf = ({ task, event }: RunState, { inventory }: RunContext): Owne
 })
 
 /**
- * What expressions may read of what a discovery has found: what the task has applied, where some of it is. Anyone who may write the labels
- * could put another object beside it, which says that a Job is complete. ADAPTER-30.
+ * What expressions may read of what a discovery has found: what the task has applied, where some of it is. With a right to write the labels
+ * alone another object could be put beside it, which says that a Job is complete. ADAPTER-30.
  */
 export const preferOwn = (
   found: readonly JsonObject[],
