@@ -1,64 +1,12 @@
 /** Random histories of clusters, tasks, failures and killed managers on real servers, and what has to be so when they have settled. */
 import { setTimeout as delay } from 'node:timers/promises'
-import fc from 'fast-check'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { DeepPartial, KubeObject } from '#operator/index.ts'
 import { type MusterProcess, type RequestProxy, startMuster } from '#test/harness/index.ts'
 import type { ApiFront } from './api-front.ts'
+import { namesOf, resourcesOf, type Shape, type Step, TASKS, type TaskName } from './history-steps.ts'
 import type { AdapterWorld, Cluster } from './world.ts'
-
-/** Objects of a resource of a task: by id alone, by generation, two that are deleted in an order, made anew, or one that both tasks have. */
-const SHAPES = ['plain', 'numbered', 'ordered', 'anew', 'common'] as const
-type Shape = (typeof SHAPES)[number]
-const PACES = ['slow', 'fast'] as const
-const TASKS = ['one', 'two'] as const
-type TaskName = (typeof TASKS)[number]
-/** Clusters that there are at a time. */
-const SLOTS = 3
-/** Which paces a task selects. */
-const SELECTIONS = [['slow'], ['fast'], ['slow', 'fast']] as const
-
-const slot = fc.nat(SLOTS - 1)
-const task = fc.constantFrom(...TASKS)
-
-/** One thing that happens; managers work meanwhile, or are away. */
-export const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ does: fc.constant('create' as const), slot, pace: fc.constantFrom(...PACES) }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('relabel' as const), slot, pace: fc.constantFrom(...PACES) }) },
-  { weight: 5, arbitrary: fc.record({ does: fc.constantFrom('change' as const, 'delete', 'force', 'hold'), slot }) },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('release' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      does: fc.constant('shapes' as const),
-      task,
-      shapes: fc.uniqueArray(fc.constantFrom(...SHAPES)),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ does: fc.constant('select' as const), task, paces: fc.constantFrom(...SELECTIONS) }),
-  },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('remove task' as const), task, sweeps: fc.boolean() }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      does: fc.constant('kill' as const),
-      after: fc.nat(20),
-      fate: fc.constantFrom('drop' as const, 'lose' as const),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      does: fc.constant('fail' as const),
-      where: fc.constantFrom('Kubernetes' as const, 'HyperFleet' as const),
-      requests: fc.integer({ min: 1, max: 4 }),
-    }),
-  },
-)
-type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 interface DeclaredTask {
   readonly shapes: readonly Shape[]
@@ -133,7 +81,7 @@ export class Histories {
     await this.#release()
   }
 
-  /** What is not as it has to be; a Sentinel would pulse what is not ready. */
+  /** What is not as it has to be. */
   async problems(): Promise<readonly string[]> {
     const { world } = this.#options
     await this.#pulse()
@@ -226,9 +174,9 @@ export class Histories {
     return list?.items ?? []
   }
 
+  /** As a Sentinel does in the end with every one. */
   async #pulse(): Promise<void> {
-    for (const { id, status, deleted_time } of await this.#clusters())
-      if (status.phase !== 'Ready' || deleted_time !== undefined) await this.#options.world.pulse(id).catch(() => {})
+    for (const { id } of await this.#clusters()) await this.#options.world.pulse(id).catch(() => {})
   }
 
   async #declare(name: TaskName, declared: DeclaredTask): Promise<void> {
@@ -309,34 +257,5 @@ export class Histories {
     else front.decide(() => fate())
     await this.#pulse()
     await delay(300)
-  }
-}
-
-const nameOf = (shape: string, task: string, id: string): string => `${task}-${shape}-${id}`
-
-/** What a shape is for a cluster, by name. */
-const namesOf = (shape: Shape, task: string, { id, generation }: Cluster): readonly string[] => {
-  if (shape === 'common') return [nameOf(shape, 'both', id)]
-  if (shape === 'ordered') return ['first', 'second'].map((part) => nameOf(part, task, id))
-  return [shape === 'numbered' ? `${nameOf(shape, task, id)}-${generation}` : nameOf(shape, task, id)]
-}
-
-const resourcesOf = (shape: Shape, task: string, namespace: string): object[] => {
-  const resource = (part: string, rest: object = {}, suffix = '', prefix = task) => {
-    const name = nameOf(part, prefix, '{{ .clusterId }}') + suffix
-    const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } }
-    return { name: part, manifest, discovery: { namespace, by_name: name }, ...rest }
-  }
-  switch (shape) {
-    case 'numbered':
-      return [resource(shape, {}, '-{{ .resource.generation }}')]
-    case 'ordered':
-      return [resource('first', { delete_options: { after: ['second'] } }), resource('second')]
-    case 'anew':
-      return [resource(shape, { recreate_on_change: true })]
-    case 'plain':
-      return [resource(shape)]
-    case 'common':
-      return [resource(shape, {}, '', 'both')]
   }
 }

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { repetitions } from '#test/harness/deep.ts'
 import type { RequestProxy } from '#test/harness/index.ts'
 import { type ApiFront, apiFront } from './api-front.ts'
-import { Histories, step } from './history.ts'
+import { Histories } from './history.ts'
+import { step } from './history-steps.ts'
 import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
