@@ -70,7 +70,7 @@ export const createMetrics = (registry: Registry) => {
     }),
     deletionsHeld: new Gauge({
       name: 'hyperfleet_adapter_deletions_held',
-      help: 'Resources that are gone from the HyperFleet API, or not selected by the task any more, that nobody said are to be deleted, and that are many at once: what was applied for them stays until a person releases it.',
+      help: 'Resources that are gone from the HyperFleet API, or not selected by the task any more, that the API never said are to be deleted, and that are many at once: what was applied for them stays until a person releases it.',
       labelNames: ADAPTER_LABELS,
       registers,
     }),
