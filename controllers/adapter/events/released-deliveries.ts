@@ -3,7 +3,7 @@
  * each such delivery is written down, one message each, and taken off the count when an event is about to be given up: ADAPTER-22.
  */
 import { JetStreamApiError, type JsMsg, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
-import { type NatsConnection, nanos } from '@nats-io/transport-node'
+import { type NatsConnection, nanos, TimeoutError } from '@nats-io/transport-node'
 
 export const RELEASED_STREAM = 'hyperfleet-released'
 const SUBJECT = 'hyperfleet.released'
@@ -27,8 +27,10 @@ export const recordRelease = async (connection: NatsConnection, consumer: string
     })
   try {
     await publish()
-  } catch {
-    // There is none before the first.
+  } catch (error) {
+    // A manager that stops has no time for a server that is away.
+    if (error instanceof TimeoutError) throw error
+    // There is no stream before the first.
     await ensureStream(connection)
     await publish()
   }
@@ -60,7 +62,7 @@ const ignoreNotFound = (error: unknown): undefined => {
 }
 
 const ensureStream = async (connection: NatsConnection): Promise<void> => {
-  const { streams } = await jetstreamManager(connection)
+  const { streams } = await jetstreamManager(connection, { timeout: TIMEOUT_MS, checkAPI: false })
   if ((await streams.info(RELEASED_STREAM).catch(ignoreNotFound)) !== undefined) return
   const settings = { storage: StorageType.File, max_age: nanos(RETENTION_MS) }
   await streams.add({ name: RELEASED_STREAM, subjects: [`${SUBJECT}.>`], ...settings })
