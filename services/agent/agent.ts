@@ -125,7 +125,7 @@ const runConnected = async (
       } catch (error) {
         failures += 1
         if (failures === 1 && !signal.aborted)
-          log.warn('fleet-desired can’t be read: what runs goes on, it is read again in a second', {
+          log.warn('fleet-desired can’t be read: what runs goes on, it is read again in 2 s', {
             problem: messageOf(error),
           })
       }
@@ -170,7 +170,7 @@ const sendHeartbeats = async (
       if (revision <= last) onAnew()
       last = revision
     } catch (error) {
-      log.debug('a heartbeat could not be sent, the next one follows in a second', { problem: messageOf(error) })
+      log.debug('a heartbeat could not be sent, the next one follows in 2 s', { problem: messageOf(error) })
     }
     await clock.sleep(isHeard ? HEARTBEAT_INTERVAL : RETRY_DELAY_MS, signal)
   }
