@@ -105,18 +105,16 @@ export const operator = (options: OperatorOptions): Operator => {
     signal: AbortSignal,
   ): Promise<void> => {
     if (settings.election !== undefined) setLeading(true)
-    const runs = prepared.map(({ definition, own, watched }) =>
+    const runs = prepared.map((one) =>
       startControllerRun({
-        definition,
-        informers: own,
-        watched,
+        prepared: one,
         api,
         clock,
         log,
         random,
         settings,
         identity,
-        metrics: metrics && metricsOf(metrics, definition.name),
+        metrics: metrics && metricsOf(metrics, one.definition.name),
       }),
     )
     await untilAborted(signal)

@@ -52,7 +52,6 @@ export const drillFleet = (fleet: FleetSnapshot, clock: Clock): DrillResult => {
   for (const deployment of fleet.deployments) deployments.seen(deployment)
   for (const device of fleet.devices) devices.seen(device)
   for (const reported of fleet.states) state.stateSeen(reported)
-  deployments.allRead()
   const writes = state.takeWrites()
   const { free, held } = new UnneededKeyBrake().decide(state.unneededKeys(), state.keyCount, undefined, 0)
   const isLater = ({ reason }: MalformedEntry) => reason === 'Schema'

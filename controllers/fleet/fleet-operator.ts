@@ -1,11 +1,11 @@
 /**
  * One run of the fleet operator, from its start to its stop. It keeps nothing: what it knows, it reads.
  *
- *   fleet-desired as it is at the start: the seed ─┐
- *   Deployments, Devices, revisions ───────────────┼─► FleetState ─┬─► writes, as soon as all was read
- *   fleet-state, fleet-heartbeat, fleet-info ──────┘               └─► lead: status, rollouts, keys (one replica)
+ *   Deployments, Devices, revisions (the runtime's) ──┐
+ *   fleet-desired as it is at the start: the seed ────┼─► FleetState ─┬─► writes, as soon as all was read
+ *   fleet-state, fleet-heartbeat, fleet-info ─────────┘               └─► lead: status, rollouts, keys (one replica)
  *
- * All is read at once. Nothing is decided before the seed and all else was read to its end, so their order does not matter.
+ * Nothing is decided before the seed and all else was read to its end, so the order of what comes from NATS does not matter.
  *
  * FLEET-1, FLEET-2, FLEET-9, FLEET-20.
  */
@@ -17,6 +17,7 @@ import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
 import { createEvents, type Events } from '#operator/client/events.ts'
 import { type LeaseTimes, runWithLease } from '#operator/client/lease.ts'
+import type { SourceContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
@@ -40,6 +41,7 @@ import {
   initialSyncStates,
   type SyncEvent,
   type SyncStates,
+  sourceSyncState,
   summarizeSync,
   withSyncEvent,
 } from './state/sync-state.ts'
@@ -54,6 +56,8 @@ export interface FleetOperatorOptions {
   readonly identity: string
   readonly metrics: Metrics
   readonly api: Api
+  /** The watches of the runtime. */
+  readonly follow: SourceContext['follow']
   readonly clock: Clock
   readonly log: Logger
   /** The last key of a Deployment that is being deleted is gone. */
@@ -116,7 +120,7 @@ export class FleetOperator {
     const events = createEvents({ api, clock, log, controller: 'muster-fleet', instance: identity })
     metrics.measure({ recovery: () => this.recovery(), counts: () => this.#counts() })
     const parts = [
-      ...this.#follow(signal),
+      this.#follow(signal),
       this.#writeLoop(signal, began),
       this.#notifyViewers(signal),
       this.#lead(events, signal),
@@ -132,8 +136,8 @@ export class FleetOperator {
     }
   }
 
-  #follow(signal: AbortSignal): readonly Promise<void>[] {
-    const { access, namespace, api, metrics, clock, log } = this.#options
+  #follow(signal: AbortSignal): Promise<void> {
+    const { access, namespace, follow, metrics, clock, log } = this.#options
     const listener: SourceListener = {
       syncChanged: (feed, event) => this.#updateSync(feed, event),
       changed: () => this.#wakeSignal.wake(),
@@ -142,10 +146,8 @@ export class FleetOperator {
     const store = (to: DesiredStore | undefined) => {
       this.#store = to
     }
-    return [
-      followNats({ access, namespace, state, devices, listener, store, metrics, clock, log }, signal),
-      ...followKubernetes({ namespace, deployments, devices, listener, api, clock, log }, signal),
-    ]
+    followKubernetes({ deployments, devices, listener }, follow)
+    return followNats({ access, namespace, state, devices, listener, store, metrics, clock, log }, signal)
   }
 
   #updateSync(feed: Feed, event: SyncEvent): void {
@@ -207,7 +209,9 @@ export class FleetOperator {
         devices: this.#devices,
         isConverged: () => summarizeSync(this.#syncStates).phase === 'Converged',
         natsOutage: () =>
-          this.#syncStates.deployments.phase === 'Converged' ? findNatsOutage(this.#syncStates) : undefined,
+          sourceSyncState(this.#syncStates, 'deployments').phase === 'Converged'
+            ? findNatsOutage(this.#syncStates)
+            : undefined,
         store: () => this.#store,
         brake: (brake) => {
           this.#brake = brake

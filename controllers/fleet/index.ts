@@ -9,12 +9,14 @@
 import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { FleetOperator } from './fleet-operator.ts'
 import { createFleetMetrics } from './metrics.ts'
+import { ControllerRevision, REVISION_LABEL } from './rollout/controllerrevision.ts'
 
 export interface FleetDeps {
   readonly nats: Omit<NatsAccess, 'name'>
@@ -38,11 +40,13 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
     name: 'fleet',
     finalizer: 'fleet.nationtech.io/finalizer',
   })
+  deployments.watches(ControllerRevision, () => [], { labelSelector: REVISION_LABEL })
+  deployments.watches(Device, () => [])
   const metrics = createFleetMetrics(deps.registry)
   let running: FleetOperator | undefined
 
   deployments.source('operator', async (context: SourceContext) => {
-    const { api, clock, log, signal, wake } = context
+    const { api, follow, clock, log, signal, wake } = context
     const name = deps.namespace === undefined ? 'muster-fleet' : `muster-fleet-${deps.namespace}`
     running = new FleetOperator({
       access: { ...deps.nats, name: `muster-fleet ${deps.identity}` },
@@ -51,6 +55,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
       identity: deps.identity,
       metrics,
       api,
+      follow,
       clock,
       log,
       keysDeleted: wake,

@@ -5,7 +5,8 @@ import type { Clock } from '../model/clock.ts'
 import type { DeclaredState } from '../model/declared-state.ts'
 import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
-import type { DeepPartial, KubeObject } from '../model/resource.ts'
+import type { DeepPartial, KubeObject, Resource } from '../model/resource.ts'
+import type { WatchProblem } from './informers.ts'
 
 /** Changes to the object, recorded now and sent once when the handlers return: the object and `/status` apart. Nothing is sent when nothing differs. */
 export interface Patch<O extends KubeObject> {
@@ -65,10 +66,26 @@ export interface DaemonContext<O extends KubeObject> extends Context<O> {
   send(): Promise<void>
 }
 
+/** Is told of the objects of a kind, as client-go's ResourceEventHandler. */
+export interface ObjectListener<T extends KubeObject> {
+  /** It is there, as it is here. */
+  seen(object: T): void
+  /** As it was seen last. */
+  deleted(object: T): void
+  /** Why the kind can't be watched at the moment; undefined when it can be watched again. What was seen stays. */
+  watchProblem(problem: WatchProblem | undefined): void
+}
+
 /** For sources: what wakes objects for reasons that are not in Kubernetes. */
 export interface SourceContext {
   /** Reconciles this object; does nothing when there is none. */
   wake(object: { readonly name: string; readonly namespace?: string | undefined }): void
+  /**
+   * Tells of the objects of a kind that the controller watches, its own or another: at once of those that are there, then of every
+   * change, in order and before the handlers that it calls, until the signal aborts. RUNTIME-73.
+   * @throws TypeError for a kind that the controller doesn't watch
+   */
+  follow<T extends KubeObject>(resource: Resource<T>, listener: ObjectListener<T>): void
   readonly log: Logger
   /** Aborts when leadership is lost or the operator stops. */
   readonly signal: AbortSignal

@@ -5,10 +5,10 @@ import { type Clock, monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import { createEnvironment } from './create-environment.ts'
-import type { Definition, Watched } from './definition.ts'
-import type { Informer } from './informers.ts'
+import { followKind } from './follow-kind.ts'
 import { createKeyedQueue, type QueueMetrics } from './keyed-queue.ts'
 import { createObjectTracker } from './object-tracker.ts'
+import type { PreparedController } from './prepare-controller.ts'
 import { finalizeDeleted, reconcileObject } from './reconcile-object.ts'
 import type { OperatorSettings } from './settings.ts'
 import { runSource } from './source.ts'
@@ -22,11 +22,8 @@ export interface ControllerRunMetrics {
 }
 
 export interface ControllerRunOptions {
-  readonly definition: Definition
-  /** Of the controller's kind, one a namespace or one for all; filled. */
-  readonly informers: readonly Informer[]
-  /** Of the kinds that wake this one; filled. */
-  readonly watched: readonly { readonly watched: Watched; readonly informers: readonly Informer[] }[]
+  /** Its informers are filled. */
+  readonly prepared: PreparedController
   readonly api: Api
   readonly clock: Clock
   readonly log: Logger
@@ -45,7 +42,8 @@ export interface ControllerRun {
 
 /** Reconciles all objects of a controller until it is stopped. */
 export const startControllerRun = (options: ControllerRunOptions): ControllerRun => {
-  const { definition, informers, watched, clock, random, settings, metrics } = options
+  const { prepared, clock, random, settings, metrics } = options
+  const { definition, own, watched } = prepared
   const log = options.log.child({ controller: definition.name })
   const abandoned = new AbortController()
   const api = options.api.withLimits({ signal: abandoned.signal })
@@ -54,6 +52,7 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
 
   const { env, daemonsEnded, closeEvents } = createEnvironment({
     ...options,
+    definition,
     api,
     log,
     isPresent: (state) => tracker.get(state.key) === state,
@@ -108,20 +107,31 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
     },
   })
   const subscriptions = [
-    ...informers.map((informer) => informer.subscribe((event) => tracker.recordEvent(event))),
+    ...own.map((informer) => informer.subscribe((event) => tracker.recordEvent(event))),
     ...watched.flatMap((other) =>
       other.informers.map((informer) =>
         informer.subscribe((event) => tracker.recordWatchedEvent(other.watched, event)),
       ),
     ),
   ]
-  for (const { store } of informers)
-    for (const object of store.values()) tracker.recordEvent({ type: 'listed', object })
+  for (const { store } of own) for (const object of store.values()) tracker.recordEvent({ type: 'listed', object })
 
   const sourcesStop = new AbortController()
   const { backoff } = env.limits({})
   const sources = definition.sources.map((handler) =>
-    runSource(handler, { api, clock, log, random, backoff, wake: (key) => tracker.wake(key) }, sourcesStop.signal),
+    runSource(
+      handler,
+      {
+        api,
+        clock,
+        log,
+        random,
+        backoff,
+        wake: (key) => tracker.wake(key),
+        follow: (resource, listener, signal) => followKind(prepared, resource, listener, { log, signal }),
+      },
+      sourcesStop.signal,
+    ),
   )
 
   return {

@@ -5,7 +5,7 @@ import type { WatchFailure } from '../client/watch.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
-import { apiVersionOf, type KubeObject, type Resource } from '../model/resource.ts'
+import { apiVersionOf, isSameKind, type KubeObject, type Resource } from '../model/resource.ts'
 
 /** Why objects of a kind can't be read at the moment. The operator keeps trying and is not ready meanwhile. RUNTIME-37. */
 export interface WatchProblem {
@@ -25,6 +25,7 @@ export interface InformerRequest<O extends KubeObject = KubeObject> {
 }
 
 type Listener<O extends KubeObject> = (event: ReflectorEvent<O>) => void
+type ProblemListener = (problem: WatchProblem | undefined) => void
 
 /** One watched collection, however many controllers look at it. */
 export interface Informer<O extends KubeObject = KubeObject> {
@@ -32,6 +33,8 @@ export interface Informer<O extends KubeObject = KubeObject> {
   readonly synced: Promise<boolean>
   /** @returns ends the subscription */
   subscribe(listener: Listener<O>): () => void
+  /** @param listener told at once when there is a problem, then of each change: undefined when it is over @returns ends that */
+  subscribeProblems(listener: ProblemListener): () => void
 }
 
 /** The watches of one operator: each collection is watched once for the same namespace, selector and projection. RUNTIME-36. */
@@ -65,6 +68,11 @@ export const createInformers = (options: InformersOptions): Informers => {
   const opened: { readonly request: InformerRequest; readonly source: Informer; readonly stopped: Promise<void> }[] = []
   const synced = new Set<InformerRequest>()
   const problems = new Map<InformerRequest, WatchProblem>()
+  const problemListeners = new Map<InformerRequest, Set<ProblemListener>>()
+
+  const tell = (request: InformerRequest, problem: WatchProblem | undefined) => {
+    for (const listener of problemListeners.get(request) ?? []) listener(problem)
+  }
 
   /** One line when a problem comes or turns into another, one when it is over: not one each try. */
   const report = (request: InformerRequest, failure: WatchFailure | undefined) => {
@@ -75,9 +83,11 @@ export const createInformers = (options: InformersOptions): Informers => {
       if (before === undefined) return
       problems.delete(request)
       log.info(`${kind} can be watched again`)
+      tell(request, undefined)
       return
     }
     problems.set(request, problem)
+    tell(request, problem)
     if (before?.reason === problem.reason && before.message === problem.message) return
     const remedy = options.remedy(problem)
     log.warn(remedy === undefined ? `${kind}: ${problem.message}` : `${kind}: ${problem.message}: ${remedy}`, {
@@ -124,6 +134,13 @@ export const createInformers = (options: InformersOptions): Informers => {
         listeners.add(listener)
         return () => listeners.delete(listener)
       },
+      subscribeProblems(listener) {
+        const problem = problems.get(request)
+        if (problem !== undefined) listener(problem)
+        const others = problemListeners.get(request) ?? new Set()
+        problemListeners.set(request, others.add(listener))
+        return () => others.delete(listener)
+      },
     }
     opened.push({
       request: request,
@@ -164,9 +181,6 @@ const kindOf = ({ resource }: InformerRequest): string => `${resource.plural}.${
 /** All namespaces before single ones, whole objects before projections. */
 const rank = ({ namespace, transform }: InformerRequest): number =>
   (namespace === undefined ? 0 : 2) + (transform === undefined ? 0 : 1)
-
-const isSameKind = (left: Resource, right: Resource): boolean =>
-  left.plural === right.plural && apiVersionOf(left) === apiVersionOf(right)
 
 const isSame = (left: InformerRequest, right: InformerRequest): boolean =>
   isSameKind(left.resource, right.resource) &&

@@ -1,13 +1,14 @@
 import type { KubeObject, Resource } from '../model/resource.ts'
-import type { startControllerRun } from './controller-run.ts'
-import type { Definition } from './definition.ts'
+import type { Definition, Watched } from './definition.ts'
 import type { Informer, Informers } from './informers.ts'
 
 /** What a controller watches. */
 export interface PreparedController {
   readonly definition: Definition
+  /** Of its own kind, one a namespace or one for all. */
   readonly own: readonly Informer[]
-  readonly watched: Parameters<typeof startControllerRun>[0]['watched']
+  /** Of the kinds that wake it. */
+  readonly watched: readonly { readonly watched: Watched; readonly informers: readonly Informer[] }[]
 }
 
 /** Opens the watches of a controller, and fills its indexes from them. */

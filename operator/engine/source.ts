@@ -1,8 +1,10 @@
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Api } from '../client/api.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
 import type { Logger } from '../model/log.ts'
 import { asError, backoffDelay, type Limits } from '../model/outcome.ts'
-import { keyOf } from '../model/resource.ts'
+import { type KubeObject, keyOf, type Resource } from '../model/resource.ts'
+import type { ObjectListener } from './context.ts'
 import type { SourceHandler } from './definition.ts'
 
 export interface SourceEnvironment {
@@ -13,6 +15,8 @@ export interface SourceEnvironment {
   readonly backoff: Limits['backoff']
   /** The object with this key is concerned. */
   wake(key: string): void
+  /** Until the signal aborts. @throws TypeError for a kind that is not watched */
+  follow<T extends KubeObject>(resource: Resource<T>, listener: ObjectListener<T>, signal: AbortSignal): void
 }
 
 /** After so long without an error the next one is the first again, in milliseconds. */
@@ -21,7 +25,7 @@ const HEALTHY_AFTER_MS = 60_000
 /** Runs a handler until the signal aborts, again and again when it ends by itself. Never throws. RUNTIME-9. */
 export const runSource = async (
   handler: SourceHandler,
-  { api, clock, log: parent, random, backoff, wake }: SourceEnvironment,
+  { api, clock, log: parent, random, backoff, ...environment }: SourceEnvironment,
   signal: AbortSignal,
 ): Promise<void> => {
   const log = parent.child({ handler: handler.id })
@@ -29,7 +33,16 @@ export const runSource = async (
   while (!signal.aborted) {
     const began = monotonic(clock)
     try {
-      await handler.run({ api: api.withLimits({ signal }), clock, log, signal, wake: (object) => wake(keyFor(object)) })
+      // What one run of it follows ends with that run.
+      using following = new AbortScope(signal)
+      await handler.run({
+        api: api.withLimits({ signal }),
+        clock,
+        log,
+        signal,
+        wake: (object) => environment.wake(keyFor(object)),
+        follow: (resource, listener) => environment.follow(resource, listener, following.signal),
+      })
     } catch (thrown) {
       if (signal.aborted) return
       const error = asError(thrown)

@@ -55,6 +55,9 @@ export const defineResource = <Spec, Status = never>(
 export const apiVersionOf = ({ group, version }: Pick<Resource, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`
 
+export const isSameKind = (left: Resource, right: Resource): boolean =>
+  left.plural === right.plural && apiVersionOf(left) === apiVersionOf(right)
+
 /** Where an object or a collection lives; without a name it is the collection. */
 export interface Location {
   readonly namespace?: string

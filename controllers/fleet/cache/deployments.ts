@@ -56,20 +56,13 @@ export class DeploymentCache {
   readonly #changed = new Set<string>()
   /** What the view of a Deployment was made of: the same again changes nothing. */
   readonly #lastViews = new Map<string, string>()
-  #isRead = false
 
   constructor(options: DeploymentCacheOptions) {
     this.#options = options
     this.#stored = new StoredRevisions(options)
   }
 
-  /** Both kinds were read to the end: what is not there does not exist. */
-  allRead(): void {
-    this.#isRead = true
-    for (const key of this.#objects.keys()) this.#refresh(key)
-  }
-
-  /** As the watch shows it. */
+  /** As the watch shows it. Its revisions that are there were shown before. */
   seen(object: Deployment): void {
     const key = keyOf(object.metadata)
     if (this.#objects.get(key)?.metadata.uid !== object.metadata.uid) this.#forget(key)
@@ -192,7 +185,7 @@ export class DeploymentCache {
   /** What follows from a Deployment and its revisions, as they are now. */
   #refresh(key: string): void {
     const object = this.#objects.get(key)
-    if (!this.#isRead || object === undefined) return
+    if (object === undefined) return
     this.#changed.add(key)
     const { state } = this.#options
     const isDeleting = object.metadata.deletionTimestamp !== undefined

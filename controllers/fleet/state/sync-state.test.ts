@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Source } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import {
   FEEDS,
   type Feed,
@@ -12,6 +14,12 @@ import {
 
 const at = (second: number) => new Date(second * 1_000)
 type Step = readonly [Feed, SyncEvent]
+
+const FEEDS_OF: Readonly<Record<Source, readonly Feed[]>> = {
+  deployments: ['deployments', 'revisions'],
+  devices: ['devices', 'infos'],
+  states: ['desired', 'states', 'heartbeats'],
+}
 
 /** What there is after the steps, the first of which happens in second 1. */
 const having = (...steps: readonly Step[]) =>
@@ -93,6 +101,24 @@ describe('NATS is away', () => {
 })
 
 describe('a source of several feeds', () => {
+  // FLEET-71
+  test('has converged while each of its feeds has: one that is back hides no other', () => {
+    const step = fc.tuple(
+      fc.constantFrom(...FEEDS),
+      fc.constantFrom<SyncEvent>({ type: 'Lost', problem: 'away' }, { type: 'Replayed' }),
+    )
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const states = statesAfter(...replayed, ...steps)
+        const away = new Set(new Map(steps).entries().flatMap(([feed, { type }]) => (type === 'Lost' ? [feed] : [])))
+        for (const [source, feeds] of Object.entries(FEEDS_OF))
+          expect(sourceSyncState(states, source as Source).phase).toBe(
+            feeds.some((feed) => away.has(feed)) ? 'Degraded' : 'Converged',
+          )
+      }),
+    )
+  })
+
   const lose = (feed: Feed): Step => [feed, { type: 'Lost', problem: feed }]
 
   test('is as the feed that has been away for longest', () => {

@@ -10,8 +10,8 @@
 
 import type { Source, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'
 
-/** What is read until its end and then followed. */
-export const FEEDS = ['deployments', 'devices', 'infos', 'desired', 'states', 'heartbeats'] as const
+/** What is read until its end and then followed: each kind and each bucket by itself, so that one that is back hides no other. FLEET-71. */
+export const FEEDS = ['deployments', 'revisions', 'devices', 'infos', 'desired', 'states', 'heartbeats'] as const
 export type Feed = (typeof FEEDS)[number]
 
 /** Those that are buckets in NATS. */
@@ -23,7 +23,8 @@ export type NatsFeed = (typeof NATS_FEEDS)[number]
  * devices are there and what they answer.
  */
 const FEEDS_BY_SOURCE = {
-  deployments: ['deployments'],
+  // Without its revisions it is unknown what of a Deployment is rolled out.
+  deployments: ['deployments', 'revisions'],
   devices: ['devices', 'infos'],
   states: ['states', 'heartbeats', 'desired'],
 } as const satisfies Record<Source, readonly Feed[]>
@@ -67,6 +68,7 @@ export type SyncStates = Readonly<Record<Feed, SyncState>>
 /** As they are at the start. */
 export const initialSyncStates = (now: Date): SyncStates => ({
   deployments: recovering(now),
+  revisions: recovering(now),
   devices: recovering(now),
   infos: recovering(now),
   desired: recovering(now),

@@ -20,7 +20,6 @@ afterAll(async () => {
 // FLEET-26
 test('cr_deleted_and_recreated_same_name: one made anew takes no revision of the one before, though these are not collected yet', async () => {
   const deployments = new DeploymentCache({ state: new FleetState(), api: world.kube, clock: systemClock, log: silent })
-  deployments.allRead()
   const revisionAfter = async (object: Deployment) => {
     deployments.seen(object)
     await deployments.storesDone()

@@ -108,6 +108,32 @@ describe('the operator outlives', () => {
   })
 })
 
+// RUNTIME-73
+it('a source is told which kind can’t be watched, until it can', async () => {
+  await using the = await world(plane)
+  await using proxy = await plane.proxy()
+  const transport = await loadTransport({ kubeconfig: proxy.kubeconfig })
+  const told: string[] = []
+  const widgets = follower('told-of-problems')
+  widgets.watches(ConfigMap, () => [])
+  widgets.source('all', async ({ follow, signal }) => {
+    for (const resource of [Widget, ConfigMap])
+      follow(resource as typeof Widget, {
+        seen: () => {},
+        deleted: () => {},
+        watchProblem: (problem) => void told.push(`${resource.kind} ${problem?.reason ?? 'is watched'}`),
+      })
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  await the.run([widgets], { transport })
+  proxy.decide(({ path }) => (path.includes('/configmaps') ? 'drop' : 'pass'))
+  proxy.cut()
+  await eventually(() => expect(told.at(-1)).toBe('ConfigMap Unreachable'))
+  proxy.decide(() => 'pass')
+  await eventually(() => expect(told.at(-1)).toBe('ConfigMap is watched'))
+  await transport.close()
+})
+
 describe('the operator is not ready, says why and how to mend it, and goes on by itself', () => {
   // RUNTIME-37
   it('when the kind is not installed', async () => {

@@ -74,6 +74,52 @@ describe('reconcile', () => {
     expect(ended).toBe(true)
   })
 
+  // RUNTIME-73
+  it('tells a source of what is there, then of every change before a handler is called for it, and of no kind that it does not watch', async () => {
+    await using the = await world(plane)
+    await the.create('first', { size: 1 })
+    const told: string[] = []
+    const refused = Promise.withResolvers<unknown>()
+    const widgets = controller(Widget, { name: 'followed', ...IN_ANNOTATIONS })
+    widgets.watches(ConfigMap, () => [])
+    widgets.reconcile(({ name, spec }) => void told.push(`reconcile ${name} ${spec.size}`))
+    widgets.on.delete('unmake', () => {}, { optional: true })
+    widgets.source('all', async ({ follow, signal }) => {
+      follow(Widget, {
+        seen: ({ metadata, spec }) => void told.push(`seen ${metadata.name} ${spec.size}`),
+        deleted: ({ metadata }) => void told.push(`deleted ${metadata.name}`),
+        watchProblem: () => {},
+      })
+      follow(ConfigMap, {
+        seen: ({ metadata }) => void (metadata.name === 'part' && told.push('seen part')),
+        deleted: () => {},
+        watchProblem: () => {},
+      })
+      try {
+        follow({ ...Widget, plural: 'others', kind: 'Other' }, { seen() {}, deleted() {}, watchProblem() {} })
+      } catch (error) {
+        refused.resolve(error)
+      }
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    const running = await the.run([widgets])
+    expect(await refused.promise).toEqual(
+      new TypeError("the controller followed doesn't watch Other: call watches for it"),
+    )
+    await the.create('second', { size: 2 })
+    await the.api.create(ConfigMap, { metadata: { name: 'part', namespace: the.namespace } })
+    await eventually(() => expect(told).toContain('reconcile second 2'))
+    await eventually(() => expect(told).toContain('seen part'))
+    await the.remove('second')
+    await eventually(() => expect(told).toContain('deleted second'))
+    expect(told.indexOf('seen first 1')).toBeLessThan(told.indexOf('reconcile first 1'))
+    expect(told.indexOf('seen second 2')).toBeLessThan(told.indexOf('reconcile second 2'))
+    await running.stop()
+    const before = told.length
+    await the.create('third', { size: 3 })
+    expect(told).toHaveLength(before)
+  })
+
   // RUNTIME-9
   it('begins anew with what wakes it from outside when that breaks off', async () => {
     await using the = await world(plane)
