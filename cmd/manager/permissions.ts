@@ -64,5 +64,6 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'fleet.nationtech.io', resource: 'deployments/status', verbs: ['update'] },
     { group: 'fleet.nationtech.io', resource: 'devices', verbs: ['get', 'list', 'watch', 'create', 'patch'], scope: 'Cluster' },
     { group: 'fleet.nationtech.io', resource: 'devices/status', verbs: ['patch'], scope: 'Cluster' },
+    { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get'] },
   ],
 }

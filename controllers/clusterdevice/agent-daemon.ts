@@ -1,11 +1,16 @@
 /** The agent of one cluster, in this process. */
 import { join } from 'node:path'
+import { isDeviceOf } from '#apis/fleet.nationtech.io/cluster-device.ts'
+import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { errorOf } from '#lib/errors/error-of.ts'
+import type { Api } from '#operator/client/api.ts'
 import { createTransport } from '#operator/client/transport.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { runAgent } from '#services/agent/index.ts'
 import { parseAdminKubeconfig, readAdminKubeconfig } from './admin-kubeconfig.ts'
 import { deviceName, inventoryOf, labelsOf } from './decide.ts'
+import type { ClusterDeviceErrors } from './errors.ts'
 import { readClusterAuthenticator } from './nats-credentials.ts'
 import type { ClusterDeviceOptions } from './options.ts'
 import { createRenewingTransport } from './renewing-transport.ts'
@@ -17,7 +22,10 @@ export const stateFolder = (deps: ClusterDeviceOptions, { metadata }: ClusterDep
 /** The agents that run, by the uid of their ClusterDeployment, until they have ended. */
 export type RunningAgents = Map<string, Promise<void>>
 
-/** Until the signal aborts. @throws AdminKubeconfigError, CredentialsError, RefusedError, LockedError, ApiError, NetworkError */
+/** The name of a cluster's device is another device's. */
+export class DeviceNameTakenError extends errorOf<ClusterDeviceErrors>('DeviceNameTakenError') {}
+
+/** Until the signal aborts. @throws DeviceNameTakenError, AdminKubeconfigError, CredentialsError, RefusedError, LockedError, ApiError, NetworkError */
 export const runClusterAgent =
   (deps: ClusterDeviceOptions, agents: RunningAgents) =>
   async (context: DaemonContext<ClusterDeployment>): Promise<void> => {
@@ -32,8 +40,18 @@ export const runClusterAgent =
     }
   }
 
+/** An agent under the name of another device would speak for it, and would be given what it is to run. AGENT-29. */
+const refuseTakenName = async (api: Api, cluster: ClusterDeployment): Promise<void> => {
+  const name = deviceName(cluster)
+  const found = await api.get(Device, name)
+  // Without an inventory no agent has said anything of it.
+  if (found?.spec.inventory === undefined || isDeviceOf(found.spec.inventory, cluster.metadata)) return
+  throw new DeviceNameTakenError(`the fleet has another device ${name}, which is not this cluster: rename one of them`)
+}
+
 const runAgentFor = async (deps: ClusterDeviceOptions, context: DaemonContext<ClusterDeployment>): Promise<void> => {
   const { object, api, clock, log, signal } = context
+  await refuseTakenName(api, object)
   const cluster = await createRenewingTransport({
     read: () => readAdminKubeconfig(api, context.object),
     open: (kubeconfig) =>

@@ -1,5 +1,6 @@
 /** A cluster as a device of the fleet: when it is one, its name, labels and inventory. AGENT-20, AGENT-24. Pure. */
 import { createHash } from 'node:crypto'
+import { CLUSTER_FIELD } from '#apis/fleet.nationtech.io/cluster-device.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 
@@ -46,7 +47,7 @@ export const labelsOf = (
 
 /** What is told of it beside its labels. */
 export const inventoryOf = ({ metadata, spec }: ClusterDeployment): Readonly<Record<string, string>> => ({
-  clusterDeployment: `${metadata.namespace}/${metadata.name}`,
+  [CLUSTER_FIELD]: `${metadata.namespace}/${metadata.name}`,
   clusterName: spec.clusterName,
   baseDomain: spec.baseDomain,
 })

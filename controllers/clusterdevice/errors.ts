@@ -6,4 +6,8 @@ export const CLUSTERDEVICE_ERRORS = {
     when: "a cluster can't be reached with what its Secret holds",
     remedy: 'correct the Secret that the message names',
   },
+  DeviceNameTakenError: {
+    when: 'the fleet has a device of the name that the cluster would have, and it is not this cluster',
+    remedy: 'rename the cluster, or delete the Device when nothing is behind it any more',
+  },
 } satisfies ErrorCatalogue

@@ -1,11 +1,14 @@
-/** Before a cluster is deleted, its Device and its reports are. Its objects are deleted with the cluster itself. AGENT-23. */
+/** Before a cluster is deleted, its Device and its reports are. Its objects are deleted with the cluster itself. AGENT-23, AGENT-29. */
 
 import { rm } from 'node:fs/promises'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { isDeviceOf } from '#apis/fleet.nationtech.io/cluster-device.ts'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey, keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { type Info, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
@@ -31,31 +34,49 @@ export const removeDevice =
     using limit = new AbortScope(signal).within(NATS_TIMEOUT_MS)
     const authenticator = await readClusterAuthenticator(deps)
     const connection = await connectAgent({ url: deps.nats.url, device, authenticator, clock, log }, limit.signal)
+    const found = await api.get(Device, device)
+    const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
     try {
-      await deleteReports(connection, device)
+      const reports = await openReports(connection)
+      const said = await readInventory(reports.info, device)
+      if (said === undefined ? isOwn : isDeviceOf(said, object.metadata)) await deleteReports(reports, device)
+      else if (said !== undefined || found !== undefined)
+        log.warn('the fleet has another device of this name: nothing of it is deleted', { device })
     } finally {
       await connection.close()
     }
     await rm(stateFolder(deps, object), { recursive: true, force: true })
-    const found = await api.get(Device, device)
-    if (found === undefined) return undefined
+    if (found === undefined || !isOwn) return undefined
     await api.delete(Device, device, undefined, { uid: found.metadata.uid })
     return { requeueAfter: RECHECK_INTERVAL }
   }
 
-/** Takes back what the device said. What it was to run, the operator takes back when the Device is gone. */
-const deleteReports = async (connection: NatsConnection, device: string): Promise<void> => {
+type Reports = Readonly<Record<'state' | 'heartbeat' | 'info', KV | undefined>>
+
+/** A bucket is undefined when the fleet has none, not yet or not any more: then nothing is said there, and there is none to wait for. */
+const openReports = async (connection: NatsConnection): Promise<Reports> => {
   const manager = await jetstreamManager(connection)
   const buckets = new Kvm(connection)
-  /** Undefined when the fleet has none, not yet or not any more: then nothing is said there, and there is none to wait for. */
-  const bucketOf = async (name: string): Promise<KV | undefined> =>
+  const open = async ({ name }: { readonly name: string }): Promise<KV | undefined> =>
     (await findStream(manager, name)) && (await buckets.open(name))
+  return { state: await open(BUCKETS.state), heartbeat: await open(BUCKETS.heartbeat), info: await open(BUCKETS.info) }
+}
 
-  for (const name of [BUCKETS.info.name, BUCKETS.heartbeat.name]) {
-    const bucket = await bucketOf(name)
-    await bucket?.delete(deviceKey(device))
+/** As its agent said it last; undefined when it did not, or what it said can't be read. */
+const readInventory = async (info: KV | undefined, device: string): Promise<Info['inventory'] | undefined> => {
+  const entry = await info?.get(deviceKey(device))
+  if (entry?.operation !== 'PUT') return undefined
+  try {
+    return infoCodec.decode(entry.value).payload.inventory
+  } catch (error) {
+    if (error instanceof MalformedEntry) return undefined
+    throw error
   }
-  const states = await bucketOf(BUCKETS.state.name)
-  if (states === undefined) return
-  for await (const key of await states.keys(keysOfDevice(device))) await states.delete(key)
+}
+
+/** Takes back what the device said; last of all whose it is. What it was to run, the operator takes back when the Device is gone. */
+const deleteReports = async ({ state, heartbeat, info }: Reports, device: string): Promise<void> => {
+  if (state !== undefined) for await (const key of await state.keys(keysOfDevice(device))) await state.delete(key)
+  await heartbeat?.delete(deviceKey(device))
+  await info?.delete(deviceKey(device))
 }

@@ -25,6 +25,7 @@ const rights: Rights = {
     'deployments/status': 'Written whole, and only while no other program has written it.',
     devices: 'Devices are made from what agents tell.',
     controllerrevisions: 'The revisions of Deployments, to go back to.',
+    clusterdeployments: 'No Device is made for a cluster that Kubernetes has forgotten.',
     leases: 'One replica leads: it writes status, advances rollouts and collects unneeded keys.',
     events: 'The steps of a rollout are events of its Deployment.',
   },

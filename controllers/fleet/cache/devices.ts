@@ -25,6 +25,7 @@ import {
   OPERATOR_ANNOTATION,
   withoutLabels,
 } from '../status/device-status.ts'
+import { isForgottenCluster } from './forgotten-cluster.ts'
 
 /** Milliseconds between looks at the devices whose windows or taints make time matter. */
 const RECHECK_INTERVAL_MS = 10_000
@@ -163,6 +164,7 @@ export class DeviceCache {
     if (keeper !== undefined ? keeper !== this.#operatorId : info === undefined) return 0
     const desired = info === undefined ? undefined : buildDevice(name, info, this.#operatorId, present)
     if (desired !== undefined && (present !== undefined || isAlive)) {
+      if (present === undefined && info !== undefined && (await isForgottenCluster(api, info))) return requests
       present = await applyDevice(api, desired)
       this.#written(present)
       requests += 1

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { heartbeatCodec, infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
@@ -81,6 +82,26 @@ const say = (isReady: boolean, powerState = 'Running') =>
     },
   })
 
+const makeCluster = () =>
+  fleet.kube.create(ClusterDeployment, {
+    metadata: {
+      name: cluster(),
+      namespace: fleet.namespace,
+      labels: {
+        'fleet.nationtech.io/device': 'true',
+        world: fleet.namespace,
+        'device.example/ring': 'one',
+        secret: 'x',
+      },
+    },
+    spec: {
+      baseDomain: 'example.com',
+      clusterName: 'dallas',
+      platform: { baremetal: {} },
+      clusterMetadata: { adminKubeconfigSecretRef: { name: 'admin' } },
+    } as unknown as ClusterDeployment['spec'],
+  })
+
 const device = () => fleet.kube.get(Device, cluster())
 
 const maps = async (): Promise<Readonly<Record<string, string>>> => {
@@ -114,19 +135,7 @@ const untilFailed = (name: string, why: RegExp) =>
 // AGENT-20, AGENT-24
 test('a cluster that is Ready, runs and asks for it becomes a Device with the labels that are allowed', async () => {
   const { kube, namespace } = fleet
-  await kube.create(ClusterDeployment, {
-    metadata: {
-      name: cluster(),
-      namespace,
-      labels: { 'fleet.nationtech.io/device': 'true', world: namespace, 'device.example/ring': 'one', secret: 'x' },
-    },
-    spec: {
-      baseDomain: 'example.com',
-      clusterName: 'dallas',
-      platform: { baremetal: {} },
-      clusterMetadata: { adminKubeconfigSecretRef: { name: 'admin' } },
-    } as unknown as ClusterDeployment['spec'],
-  })
+  await makeCluster()
   await say(true)
   await manager.line((line) => JSON.stringify(line).includes(`the Secret ${namespace}/admin is not there`))
   const text = await readFile(await fleet.plane.kubeconfigFor('admin', remote), 'utf8')
@@ -206,6 +215,29 @@ test('with the ClusterDeployment go the Device and all that it said', async () =
     for (const bucket of ['fleet-info', 'fleet-heartbeat', 'fleet-state', 'fleet-desired'] as const)
       expect(await fleet.texts(bucket)).toEqual({})
   })
+})
+
+// AGENT-29
+test('a ClusterDeployment with the name of a machine gets no agent, and takes nothing of the machine when it goes', async () => {
+  const { kube, namespace, bucket } = fleet
+  const name = cluster()
+  const info = { labels: { world: namespace }, inventory: { arch: 'arm64' }, agentVersion: '1' }
+  await bucket('fleet-info', (kv) => kv.put(name, infoCodec.encode(info, 0)))
+  await bucket('fleet-heartbeat', (kv) =>
+    kv.put(name, heartbeatCodec.encode({ boot: 'b', at: '2026-01-01T00:00:00Z' }, 0)),
+  )
+  await fleet.until(async () => expect((await device())?.status).toBeDefined())
+  const { uid } = (await device())?.metadata ?? {}
+  const said = await fleet.texts('fleet-info')
+  await makeCluster()
+  await say(true)
+  await manager.line((line) => JSON.stringify(line).includes(`another device ${name}, which is not this cluster`))
+  await kube.delete(ClusterDeployment, name, namespace)
+  await fleet.until(async () => expect(await kube.get(ClusterDeployment, name, namespace)).toBeUndefined())
+  const { metadata } = (await device()) ?? {}
+  expect({ uid: metadata?.uid, deleted: metadata?.deletionTimestamp }).toEqual({ uid, deleted: undefined })
+  expect(await fleet.texts('fleet-info')).toEqual(said)
+  expect(Object.keys(await fleet.texts('fleet-heartbeat'))).toEqual([name])
 })
 
 test('where NATS has no buckets of the fleet, never had or has no more, a ClusterDeployment goes: nothing was said there', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import { type FleetWorld, fleetWorld, type Machine, type Running, scoreOf } from './world.ts'
 
@@ -62,6 +63,30 @@ test('labels that people own stay theirs; the others follow the device', async (
   await world.until(async () =>
     expect((await device(machine))?.metadata.labels).toMatchObject({ ring: 'mine', site: 'south' }),
   )
+})
+
+// FLEET-72
+test('a cluster that Kubernetes has forgotten gets no Device though it is heard, until there is one of its name again', async () => {
+  const { kube, namespace } = world
+  const cluster = (name: string) => ({ clusterDeployment: `${namespace}/${name}` })
+  const make = (name: string) =>
+    kube.create(ClusterDeployment, {
+      metadata: { name, namespace },
+      spec: { clusterName: name, baseDomain: 'example.com', platform: { baremetal: {} } },
+    })
+  await make('known')
+  const forgotten = await world.device('forgotten', {}, cluster('forgotten'))
+  const known = await world.device('known', {}, cluster('known'))
+  // Those that are heard first come first.
+  await world.until(async () => expect((await device(known))?.status).toBeDefined())
+  expect(await device(forgotten)).toBeUndefined()
+  await make('forgotten')
+  await forgotten.tell({})
+  await world.until(async () => expect((await device(forgotten))?.status).toBeDefined())
+  // One that is there stays.
+  await kube.delete(ClusterDeployment, 'known', namespace)
+  await known.tell({ site: 'north' })
+  await world.until(async () => expect((await device(known))?.metadata.labels).toMatchObject({ site: 'north' }))
 })
 
 // FLEET-36

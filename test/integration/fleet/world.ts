@@ -44,7 +44,11 @@ export interface FleetWorld extends AsyncDisposable {
   /** An operator in a process of its own, which can be killed. */
   process(between?: Between): Promise<MusterProcess>
   /** A device that is online: it has told its labels, and has a heartbeat. */
-  device(name: string, labels?: Readonly<Record<string, string>>): Promise<Machine>
+  device(
+    name: string,
+    labels?: Readonly<Record<string, string>>,
+    inventory?: Readonly<Record<string, string>>,
+  ): Promise<Machine>
   /** Makes a Deployment, for the devices of this world, or of these labels. */
   deploy(name: string, spec?: DeepPartial<DeploymentSpec>): Promise<Deployment>
   change(name: string, body: object): Promise<Deployment>
@@ -177,7 +181,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       running.add(started)
       return started
     },
-    async device(short, labels = {}) {
+    async device(short, labels = {}, inventory = { arch: 'arm64' }) {
       const name = `${short}-${namespace.slice(-8)}`
       const machine: Machine = {
         name,
@@ -187,11 +191,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
         silence: () => bucket('fleet-heartbeat', (kv) => kv.purge(name)),
         tell: async (more) => {
           const told = { world: namespace, ...more }
-          await put(
-            'fleet-info',
-            name,
-            infoCodec.encode({ labels: told, inventory: { arch: 'arm64' }, agentVersion: '1' }, 0),
-          )
+          await put('fleet-info', name, infoCodec.encode({ labels: told, inventory, agentVersion: '1' }, 0))
         },
         wanted: () =>
           bucket('fleet-desired', async (kv) => {
