@@ -10,7 +10,7 @@ import type { DaemonContext } from '#operator/engine/context.ts'
 import { runAgent } from '#services/agent/index.ts'
 import { parseAdminKubeconfig, readAdminKubeconfig } from './admin-kubeconfig.ts'
 import { deviceName, inventoryOf, labelsOf } from './decide.ts'
-import type { ClusterDeviceErrors } from './errors.ts'
+import { CLUSTERDEVICE_ERRORS } from './errors.ts'
 import { readClusterAuthenticator } from './nats-credentials.ts'
 import type { ClusterDeviceOptions } from './options.ts'
 import { createRenewingTransport } from './renewing-transport.ts'
@@ -23,7 +23,7 @@ export const stateFolder = (deps: ClusterDeviceOptions, { metadata }: ClusterDep
 export type RunningAgents = Map<string, Promise<void>>
 
 /** The name of a cluster's device is another device's. */
-export class DeviceNameTakenError extends errorOf<ClusterDeviceErrors>('DeviceNameTakenError') {}
+export class DeviceNameTakenError extends errorOf(CLUSTERDEVICE_ERRORS, 'DeviceNameTakenError') {}
 
 /** Until the signal aborts. @throws DeviceNameTakenError, AdminKubeconfigError, CredentialsError, RefusedError, LockedError, ApiError, NetworkError */
 export const runClusterAgent =
@@ -46,7 +46,7 @@ const refuseTakenName = async (api: Api, cluster: ClusterDeployment): Promise<vo
   const found = await api.get(Device, name)
   // Without an inventory no agent has said anything of it.
   if (found?.spec.inventory === undefined || isDeviceOf(found.spec.inventory, cluster.metadata)) return
-  throw new DeviceNameTakenError(`the fleet has another device ${name}, which is not this cluster: rename one of them`)
+  throw new DeviceNameTakenError(`the fleet has another device ${name}, which is not this cluster`)
 }
 
 const runAgentFor = async (deps: ClusterDeviceOptions, context: DaemonContext<ClusterDeployment>): Promise<void> => {
