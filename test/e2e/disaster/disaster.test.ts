@@ -152,8 +152,7 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     expect(mine.filter((id) => observer.sight().records.some((record) => record.id === id)).length).toBeGreaterThan(1)
   })
 
-  // FLEET-26, POOL-1. Not in every run: where a cluster was made and taken down since, what its device said brings a Device back, for which
-  // a later rollout waits (docs/plan.md).
+  // FLEET-26, FLEET-72, POOL-1. Not in every run until it has passed steadily: docs/plan.md.
   test.skipIf(!isDeep)(
     'etcd is restored: what was made since is Git’s, no program stops, and no customization is in two clusters',
     {
