@@ -38,9 +38,9 @@ export const removeDevice =
     const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
     try {
       const reports = await openReports(connection)
-      const said = await readInventory(reports.info, device)
-      if (said === undefined ? isOwn : isDeviceOf(said, object.metadata)) await deleteReports(reports, device)
-      else if (said !== undefined || found !== undefined)
+      const reported = await readInventory(reports.info, device)
+      if (reported === undefined ? isOwn : isDeviceOf(reported, object.metadata)) await deleteReports(reports, device)
+      else if (reported !== undefined || found !== undefined)
         log.warn('the fleet has another device of this name: nothing of it is deleted', { device })
     } finally {
       await connection.close()
