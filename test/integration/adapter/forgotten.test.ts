@@ -162,7 +162,8 @@ test('ADAPTER-82: what is kept for a resource that is not selected any more cost
 
   await world.call('PATCH', `/clusters/${id}`, { labels: { region: 'there' } })
   await clock.advance('30s')
-  await vi.waitFor(() => expect(runs.splice(0)).toEqual([`${id} applied`, `${id} left`]), PATIENCE)
+  await vi.waitFor(() => expect(runs).toEqual([`${id} applied`, `${id} left`]), PATIENCE)
+  runs.length = 0
   const looks = () => asked.filter((url) => url.includes('search=')).length
   for (let round = 0; round < 3; round++) {
     const before = looks()

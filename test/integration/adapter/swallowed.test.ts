@@ -93,9 +93,11 @@ test('ADAPTER-70: a task that does not take a deleted cluster for deleted, and w
   })
   const id = await ready('looking-away')
   await world.call('DELETE', `/clusters/${id}`)
-  await pulsedUntil(id, async () =>
-    expect(await world.reported(id, 'looking-away')).toContain('Applied True PreconditionNotMet'),
-  )
+  await pulsedUntil(id, async () => {
+    const { lastRuns = [] } = (await world.task('looking-away')).status ?? {}
+    expect(lastRuns[0]).toMatchObject({ status: 'skipped', message: expect.stringContaining('alive') })
+  })
+  expect(await world.reported(id, 'looking-away')).toContainEqual(expect.stringMatching(/^Applied True /))
   expect((await world.cluster(id))?.deleted_time).toBeDefined()
   expect(await isThere('looking-away', id)).toBe(true)
   await change('looking-away', { when_deleting: null, preconditions: [] })
