@@ -14,8 +14,10 @@ import { openQueue, openTracer } from './optional-components.ts'
 import { type ApiOptions, buildOf } from './options.ts'
 import type { SpecSchemas } from './specs/schemas.ts'
 import { type Database, openDatabase } from './storage/database.ts'
+import { openDatabaseClock } from './storage/database-clock.ts'
 import { RETENTION_MS, startRetention } from './storage/retention.ts'
 import { createRoom } from './storage/room.ts'
+import { sharedTime } from './storage/shared-time.ts'
 import { type Tracer, withTracing } from './tracing/tracer.ts'
 
 /** Bytes that long answers of this process hold at a time: beside what sockets hold, and before projection. */
@@ -34,18 +36,20 @@ export const openService = async (
   closers: Closers,
 ): Promise<{ readonly service: Service; readonly metrics: Metrics }> => {
   const { log, clock } = options
-  const now = () => clock.now()
-  const newId = createIdGenerator(now)
   const metrics = createMetrics(buildOf(options).version)
   const tracer = await openTracer(options, buildOf(options))
   closers.push(() => tracer.close())
   const database = await openMeasuredDatabase(options, metrics, tracer, closers)
+  const databaseClock = await openDatabaseClock(database, clock, log)
+  closers.push(() => databaseClock.close())
+  const { now } = databaseClock
+  const newId = createIdGenerator(now)
   const wakeup = createWakeup(database, log)
   closers.push(() => wakeup.close())
-  const feed = await createFeed(databaseSource(database), wakeup, log)
+  const feed = await createFeed(databaseSource(database, clock), wakeup, log)
   closers.push(() => feed.close())
   const archive = options.archiveRetention ?? RETENTION_MS.archive
-  closers.push(startRetention(database, clock, log, { ...RETENTION_MS, archive }))
+  closers.push(startRetention(database, now, log, { ...RETENTION_MS, archive }))
 
   measureConnections(metrics.registry, database)
   const stuckAfter = options.stuckAfter ?? DEFAULT_STUCK_AFTER_MS
@@ -64,12 +68,14 @@ export const openService = async (
     wakeup,
     room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
     clock,
+    sharedTime: sharedTime(database, clock),
     now,
     newId,
     stopping,
     notifyCommitted: (topic = 'changes') => wakeup.wake(topic),
+    log,
   }
-  closers.push(startRechecks(service, log))
+  closers.push(startRechecks(service))
   return { service, metrics }
 }
 

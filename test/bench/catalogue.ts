@@ -1,5 +1,6 @@
 import { adapter } from './adapter/adapter.ts'
 import { api, apiEmbedded } from './api/api.ts'
+import { apiClaims } from './api/claims.ts'
 import { apiGrowth } from './api/growth.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
@@ -27,6 +28,7 @@ export const catalogue: readonly Bench[] = [
   api,
   apiEmbedded,
   apiGrowth,
+  apiClaims,
   pool,
   fleet,
 ]

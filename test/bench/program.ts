@@ -88,21 +88,26 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
+export interface ApiProcess extends MusterProcess {
+  readonly metricsUrl: string
+}
+
 /** The HyperFleet API on an embedded database in the folder, or on a PostgreSQL. */
 export const startApiProcess = async (
   folder: string,
   databaseUrl?: string,
   options: Pick<Start, 'env' | 'nodeFlags' | 'prefix'> = {},
-): Promise<MusterProcess> => {
-  const [port, probe] = [await freePort(), await freePort()]
+): Promise<ApiProcess> => {
+  const [port, probe, metrics] = [await freePort(), await freePort(), await freePort()]
   const args = [
     'api',
     `--bind-address=127.0.0.1:${port}`,
     `--health-probe-bind-address=127.0.0.1:${probe}`,
-    '--metrics-bind-address=0',
+    `--metrics-bind-address=127.0.0.1:${metrics}`,
     databaseUrl === undefined ? `--data-dir=${await mkdtemp(join(folder, 'data-'))}` : `--database-url=${databaseUrl}`,
     '--log-level=warn',
   ]
   const url = `http://127.0.0.1:${port}`
-  return startMuster({ args, url, probe: `http://127.0.0.1:${probe}/readyz`, folder, ...options })
+  const running = await startMuster({ args, url, probe: `http://127.0.0.1:${probe}/readyz`, folder, ...options })
+  return { ...running, metricsUrl: `http://127.0.0.1:${metrics}` }
 }

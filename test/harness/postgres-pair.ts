@@ -29,8 +29,13 @@ export interface PostgresPair extends AsyncDisposable {
   primaryUrl(): string
   /** The standby gets nothing any more: what is committed from now on is lost by a crash. */
   detach(): Promise<void>
-  /** SIGKILL to what writes. The address leads to the standby from now on, which takes no writes yet. */
-  crash(): Promise<void>
+  /** The standby gets everything and shows nothing of it from now on, until it is promoted. */
+  pauseReplay(): Promise<void>
+  /**
+   * SIGKILL to what writes. The address leads to the standby from now on, which takes no writes yet. Connections are broken,
+   * or hear nothing any more.
+   */
+  crash(connections?: 'broken' | 'silent'): Promise<void>
   /** The standby is promoted. Resolves when it takes writes. */
   promote(): Promise<void>
   /** What was killed follows what writes, as a new standby: the next failover goes in the other direction. */
@@ -86,7 +91,17 @@ export const startPostgresPair = async (commit: 'synchronous' | 'asynchronous'):
       await follower().kill()
       isDetached = true
     },
-    crash: async () => {
+    pauseReplay: async () => {
+      await query(follower().url, 'select pg_wal_replay_pause()')
+      await until(async () => {
+        const [row] = (await query(follower().url, 'select pg_get_wal_replay_pause_state() as state')) as {
+          state: string
+        }[]
+        return row?.state === 'paused'
+      })
+    },
+    crash: async (connections = 'broken') => {
+      if (connections === 'silent') proxy.strand()
       const killed = primary
       primary = follower()
       standby = undefined

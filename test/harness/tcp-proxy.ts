@@ -13,6 +13,8 @@ export interface TcpProxy extends AsyncDisposable {
   hold(): void
   /** Ends `hold`: what was held is delivered. */
   release(): void
+  /** Connections that are open stay so and carry nothing any more, whatever becomes of the server: it vanished. New ones are welcome. */
+  strand(): void
   /** New connections are broken at once, until `accept`. */
   refuse(): void
   accept(): void
@@ -25,6 +27,7 @@ export interface TcpProxy extends AsyncDisposable {
 export const tcpProxy = async (target: string): Promise<TcpProxy> => {
   let upstreamUrl = new URL(target)
   const pairs = new Set<readonly [Socket, Socket]>()
+  const stranded = new Set<readonly [Socket, Socket]>()
   let held = false
   let refusing = false
 
@@ -38,11 +41,14 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
     pairs.add(pair)
     for (const [from, to] of [pair, pair.toReversed() as [Socket, Socket]] as const) {
       from.pipe(to)
-      from.on('error', () => to.destroy())
-      from.on('close', () => {
+      const end = () => {
+        if (from === upstream && stranded.has(pair)) return
         to.destroy()
         pairs.delete(pair)
-      })
+        stranded.delete(pair)
+      }
+      from.on('error', end)
+      from.on('close', end)
     }
     if (held) pause(pair)
   })
@@ -58,6 +64,7 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
   const stop = async () => {
     if (!server.listening) return
     cut()
+    for (const [client] of stranded) client.resetAndDestroy()
     server.close()
     await once(server, 'close')
   }
@@ -75,6 +82,13 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
         client.pipe(upstream)
         upstream.pipe(client)
       }
+    },
+    strand: () => {
+      for (const pair of pairs) {
+        pause(pair)
+        stranded.add(pair)
+      }
+      pairs.clear()
     },
     refuse: () => {
       refusing = true

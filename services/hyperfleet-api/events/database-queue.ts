@@ -70,6 +70,7 @@ export const databaseQueue = ({ database, wakeup, clock, newId }: DatabaseQueueO
       wakeup.wake('events')
     },
     recordTaken: async () => {},
+    recordProgress: async () => {},
     unavailableReason: undefined,
     close: async () => {},
   }

@@ -55,6 +55,7 @@ export const replayDeadLetter = async (database: Database, name: string, eventId
       claim: null,
       reply: null,
       stream_sequence: null,
+      is_pulled: 0,
       replays: eb('replays', '+', 1),
     }))
     .where('consumer', '=', name)

@@ -174,7 +174,8 @@ const lockedBy = (consumer: string, receipt: string, time: SharedTime) => {
 
 const RECEIPT = /^([0-9a-f-]{36})\.(\d{1,15})$/
 
-const parseReceipt = (receipt: string): { claim: string; sequence: number } => {
+/** @throws Problem notFound */
+export const parseReceipt = (receipt: string): { claim: string; sequence: number } => {
   const [, claim, sequence] = RECEIPT.exec(receipt) ?? []
   if (claim === undefined) throw new Problem('notFound', `receipt '${receipt}' is none of this API's`)
   return { claim, sequence: Number(sequence) }

@@ -1,5 +1,6 @@
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader } from '../storage/dialect.ts'
+import type { SharedTime } from '../storage/shared-time.ts'
 
 /** What waits for a consumer group about one resource. */
 export interface QueuePosition {
@@ -16,11 +17,11 @@ export interface QueuePosition {
   readonly position?: number
 }
 
-/** Deliveries about a resource that are not acknowledged, the oldest first. @param now decides which claims have ended */
+/** Deliveries about a resource that are not acknowledged, the oldest first. @param shared decides which claims have ended */
 export const readQueuePositions = async (
   reader: Reader,
   resourceId: string,
-  now: Timestamp,
+  shared: SharedTime,
 ): Promise<QueuePosition[]> => {
   const rows = await reader
     .selectFrom('event_deliveries as delivery')
@@ -36,6 +37,7 @@ export const readQueuePositions = async (
       'event.reason',
       'event.generation',
       'event.time',
+      shared.at().as('now'),
     ])
     .where('event.resource_id', '=', resourceId)
     .orderBy('delivery.event_sequence')
@@ -47,7 +49,7 @@ export const readQueuePositions = async (
       const { consumer: group, id: event, reason, generation, time, deliveries } = row
       const entry = { group, event, reason, generation, time, deliveries }
       if (row.dead_time !== null) return { ...entry, state: 'Dead' }
-      if (row.claim !== null && row.visible_time > now) return { ...entry, state: 'Taken' }
+      if (row.claim !== null && row.visible_time > row.now) return { ...entry, state: 'Taken' }
       return { ...entry, state: 'Waiting', position: await countUpTo(reader, group, row.event_sequence) }
     }),
   )

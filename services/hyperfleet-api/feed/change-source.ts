@@ -1,24 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
+import type { Clock } from '#operator/model/clock.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import { CHANGE_LOCK } from '../storage/resource-write.ts'
-import { type Change, readChanges } from './changes.ts'
+import { type ChangeBatch, readNextChanges } from './changes.ts'
 import { readHistory } from './history.ts'
 
 /** What the feed reads. */
 export interface ChangeSource {
-  /** Changes after a version, in order, up to another one where given. */
-  read(range: { readonly after: number; readonly upTo?: number; readonly limit: number }): Promise<Change[]>
-  /** Versions up to this one can't be read any more: they are forgotten, or of another history. */
-  floor(): Promise<number>
+  /** The next changes after a version, in order, up to another one where given. */
+  read(range: { readonly after: number; readonly upTo?: number }): Promise<ChangeBatch>
+  /** A reader at this position has lost nothing where the answer is not above it: what it has not read is there. */
+  floorFor(position: number): Promise<number>
   /** The newest version such that no version up to it can still appear. Waits for writers, and no writer waits for it. */
   stableVersion(): Promise<number>
 }
 
-export const databaseSource = (database: Database): ChangeSource => ({
-  read: (range) => readChanges(database.kysely, range),
-  floor: () => readHistory(database),
+export const databaseSource = (database: Database, clock: Pick<Clock, 'now'>): ChangeSource => ({
+  read: (range) => readNextChanges(database.kysely, range),
+  floorFor: (position) => readHistory(database, clock, position),
   stableVersion: () => newestStableVersion(database),
 })
 
@@ -54,30 +55,20 @@ interface Progress {
   readonly writers: readonly string[]
 }
 
-/**
- * One statement: it sees the versions that were committed when it began, and looks at the locks after that. A standby knows
- * no lock of the writers whose commits it will replay.
- * @throws Problem unavailable on a standby
- */
+/** One statement: it sees the versions that were committed when it began, and looks at the locks after that. */
 const readProgress = async ({ kysely, dialect }: Database): Promise<Progress> => {
-  const [standby, writers] =
+  const writers =
     dialect === 'postgres'
-      ? [
-          sql`pg_is_in_recovery()`,
-          sql`array(select virtualtransaction from pg_locks
-            where locktype = 'advisory' and classid = 0 and objid = ${CHANGE_LOCK}::bigint and objsubid = 1 and granted
-              and database = (select oid from pg_database where datname = current_database()))`,
-        ]
-      : [sql`false`, sql`null`]
+      ? sql`array(select virtualtransaction from pg_locks
+          where locktype = 'advisory' and classid = 0 and objid = ${CHANGE_LOCK}::bigint and objsubid = 1 and granted
+            and database = (select oid from pg_database where datname = current_database()))`
+      : sql`null`
   const { rows } = await sql<{
-    isStandby: boolean
     newest: number
     floor: number
     writers: string[] | null
-  }>`select ${standby} as "isStandby", coalesce((select max(version) from changes), 0) as newest, version as floor,
-      ${writers} as writers from change_floor`.execute(kysely)
+  }>`select coalesce((select max(version) from changes), 0) as newest, version as floor, ${writers} as writers
+    from change_floor`.execute(kysely)
   const [row] = rows
-  if (row?.isStandby === true)
-    throw new Problem('unavailable', 'the database is a standby, which does not know what still comes: try again')
   return { newest: row?.newest ?? 0, floor: row?.floor ?? 0, writers: row?.writers ?? [] }
 }

@@ -28,6 +28,32 @@ export const readChanges = async (
   return (await query.execute()).map(parseChange)
 }
 
+/** Changes that are read at a time: so many, and no more than come to so many bytes of documents with the last of them. */
+const BATCH_SIZE = 500
+const BATCH_BYTES = 1024 * 1024
+
+export interface ChangeBatch {
+  readonly changes: readonly Change[]
+  /** There were no more when it was read. */
+  readonly isLast: boolean
+}
+
+/** The next changes of all kinds, as many as fit (API-96). One statement: what is too much is not sent by the database. */
+export const readNextChanges = async (
+  reader: Reader,
+  { after, upTo }: { readonly after: number; readonly upTo?: number },
+): Promise<ChangeBatch> => {
+  const end = upTo === undefined ? sql`` : sql`and version <= ${upTo}`
+  const { rows } = await sql<Selectable<ChangeRow> & { readonly available: number }>`select * from (
+      select next.*, count(*) over () as available,
+        coalesce(sum(octet_length(document)) over (
+          order by version rows between unbounded preceding and 1 preceding), 0) as bytes_before
+      from (select * from changes where version > ${after} ${end} order by version limit ${BATCH_SIZE}) as next
+    ) as sized where bytes_before < ${BATCH_BYTES} order by version`.execute(reader)
+  const available = Number(rows[0]?.available ?? 0)
+  return { changes: rows.map(parseChange), isLast: rows.length === available && available < BATCH_SIZE }
+}
+
 /** Where changes end and how long they are: what is needed to read them in portions. */
 export const readChangeLengths = async (
   reader: Reader,
@@ -71,13 +97,28 @@ export const trimChanges = async (
       .select(({ fn }) => fn.max('version').as('version'))
       .executeTakeFirst()
     if (newest?.version == null) return
+    // Counted, and not reckoned from versions: between two histories is a gap.
+    const surplus = await writer
+      .selectFrom('changes')
+      .select('version')
+      .orderBy('version', 'desc')
+      .offset(retention.maxChanges)
+      .limit(1)
+      .executeTakeFirst()
     const young = await writer
       .selectFrom('changes')
       .select(({ fn }) => fn.min('version').as('version'))
       .where('time', '>=', retention.since)
       .executeTakeFirst()
     const oldest = young?.version == null ? Number(newest.version) : Number(young.version) - 1
-    const floor = Math.max(oldest, Number(newest.version) - retention.maxChanges)
+    // Only to a version that is there: what stands in the gap before the first change has missed none.
+    const last = await writer
+      .selectFrom('changes')
+      .select(({ fn }) => fn.max('version').as('version'))
+      .where('version', '<=', Math.max(oldest, surplus?.version ?? 0))
+      .executeTakeFirst()
+    if (last?.version == null) return
+    const floor = Number(last.version)
     const raised = await writer
       .updateTable('change_floor')
       .set({ version: floor })

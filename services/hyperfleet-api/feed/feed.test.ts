@@ -14,12 +14,16 @@ type Step =
   | { readonly type: 'commit' | 'undo'; readonly which: number }
   /** Everything up to a committed version is forgotten. */
   | { readonly type: 'trim'; readonly which: number }
-  /** A standby goes on, and with it a new history. */
-  | { readonly type: 'failover' }
+  /** It goes on with the first that happened to it and no more: lost commits, a volume put back. */
+  | { readonly type: 'put back'; readonly which: number }
+  /** Other tables are there, from a dump. */
+  | { readonly type: 'replace' }
   /** The feed reads, until it has nothing to do, or waits for a writer. */
   | { readonly type: 'read' }
 
 const HISTORY_STEP = 1_000
+/** Changes that the feed gets at a time. */
+const MAX_READ = 5
 const at = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length]
 
 /** A database as PostgreSQL is one: versions are given out before commits, and gaps stay where writers undo. */
@@ -30,6 +34,9 @@ const scriptedDatabase = () => {
   let committed: Change[] = []
   /** Of the present history, forgotten or not. */
   let ever: Change[] = []
+  /** Commits and trims, as they happened. */
+  let log: (Change | { readonly floor: number })[] = []
+  let gaps: { readonly after: number; readonly upto: number }[] = []
   let nextStep = Promise.withResolvers<void>()
   const change = (version: number): Change => ({
     version,
@@ -41,12 +48,14 @@ const scriptedDatabase = () => {
     document: `${version} of history ${Math.floor(version / HISTORY_STEP)}`,
   })
   const source: ChangeSource = {
-    read: async ({ after, upTo = Infinity, limit }) =>
-      committed
+    read: async ({ after, upTo = Infinity }) => {
+      const next = committed
         .filter(({ version }) => version > after && version <= upTo)
         .toSorted((a, b) => a.version - b.version)
-        .slice(0, limit),
-    floor: async () => floor,
+      return { changes: next.slice(0, MAX_READ), isLast: next.length <= MAX_READ }
+    },
+    floorFor: async (position) =>
+      Math.max(floor, ...gaps.filter(({ after, upto }) => after < position && position < upto).map(({ upto }) => upto)),
     stableVersion: async () => {
       const newest = Math.max(floor, ...committed.map(({ version }) => version))
       const awaited = new Set(writing)
@@ -62,6 +71,34 @@ const scriptedDatabase = () => {
     apply(step)
     ended()
   }
+  const commit = (change: Change): void => {
+    committed.push(change)
+    ever.push(change)
+    log.push(change)
+  }
+  const trim = (to: number): void => {
+    floor = to
+    committed = committed.filter((kept) => kept.version > floor)
+    log.push({ floor })
+  }
+  const forget = (): void => {
+    writing = []
+    committed = []
+    ever = []
+    log = []
+    floor = 0
+  }
+  /** The newest version up to which none is missing but where gaps are known. */
+  const lastComplete = (): number => {
+    const versions = committed.map(({ version }) => version).toSorted((a, b) => a - b)
+    let complete = floor
+    for (const version of versions) {
+      const ended = Math.max(0, ...gaps.filter(({ upto }) => upto < version).map(({ upto }) => upto))
+      if (version > Math.max(complete, ended) + 1) return Math.max(complete, ended)
+      complete = version
+    }
+    return complete
+  }
   const apply = (step: Step): void => {
     switch (step.type) {
       case 'begin':
@@ -73,21 +110,29 @@ const scriptedDatabase = () => {
         if (version === undefined) return
         writing = writing.filter((other) => other !== version)
         if (step.type === 'undo') return
-        committed.push(change(version))
-        ever.push(change(version))
+        commit(change(version))
         return
       }
       case 'trim': {
-        const version = at(committed, step.which)?.version ?? 0
-        floor = Math.max(floor, version)
-        committed = committed.filter((kept) => kept.version > floor)
+        trim(Math.max(floor, at(committed, step.which)?.version ?? 0))
         return
       }
-      case 'failover':
-        writing = []
-        committed = []
-        ever = []
+      case 'put back': {
+        const kept = log.slice(0, step.which % (log.length + 1))
+        forget()
+        for (const entry of kept)
+          if ('floor' in entry) trim(entry.floor)
+          else commit(entry)
+        const begin = (Math.floor(next / HISTORY_STEP) + 1) * HISTORY_STEP
+        gaps.push({ after: lastComplete(), upto: begin })
+        next = begin + 1
+        return
+      }
+      case 'replace':
+        forget()
+        gaps = []
         floor = (Math.floor(next / HISTORY_STEP) + 1) * HISTORY_STEP
+        log = [{ floor }]
         next = floor + 1
         return
       case 'read':
@@ -113,7 +158,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constantFrom('commit' as const, 'undo' as const), which: index }) },
   { weight: 5, arbitrary: fc.constant<Step>({ type: 'read' }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('trim' as const), which: index }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ type: 'failover' }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('put back' as const), which: index }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ type: 'replace' }) },
 )
 
 // API-40, API-73

@@ -20,8 +20,8 @@ export interface Subscriber {
  *                                      └─ a gap: a commit on its way, or an undone one
  *                                          └─ stable version: wait for those who write now; what is missing then never comes
  *
- * A database that goes on from an earlier state, after a failover that lost commits, has a floor above all that was
- * handed out (feed/history.ts): `changesLost`.
+ * A database that goes on from an earlier state, after a failover that lost commits, has a floor above what was handed out
+ * and is gone (feed/history.ts): `changesLost`.
  */
 export interface Feed {
   /** The newest version that was handed out. */
@@ -32,8 +32,6 @@ export interface Feed {
   catchUp(): Promise<void>
   close(): Promise<void>
 }
-
-const BATCH_SIZE = 500
 
 export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onWake'>, log: Logger): Promise<Feed> => {
   const subscribers = new Set<Subscriber>()
@@ -49,20 +47,25 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
     for (const subscriber of subscribers) subscriber.change(change)
   }
 
+  /** Where the last loss ended: no change up to it is to come. */
+  let lostUpTo = 0
+
   /** Hands out what is next without a gap. @returns whether a gap stopped it */
   const publishNew = async (upTo?: number): Promise<'gap' | 'done'> => {
     for (;;) {
-      const changes = await source.read({ after: head, limit: BATCH_SIZE, ...(upTo !== undefined && { upTo }) })
+      const { changes, isLast } = await source.read({ after: head, ...(upTo !== undefined && { upTo }) })
       // Looked at after the read: what was forgotten meanwhile is missing from it. Where nothing is left, no gap would tell.
-      if ((upTo !== undefined || changes.length === 0) && (await source.floor()) > head) {
+      const floor = upTo !== undefined || changes.length === 0 ? await source.floorFor(head) : head
+      if (floor > head) {
         if (upTo === undefined) return 'gap'
+        lostUpTo = floor
         for (const subscriber of subscribers) subscriber.changesLost()
       }
       for (const change of changes) {
         if (upTo === undefined && change.version !== head + 1) return 'gap'
         publish(change)
       }
-      if (changes.length < BATCH_SIZE) return 'done'
+      if (isLast) return 'done'
     }
   }
 
@@ -70,7 +73,7 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
     while ((await publishNew()) === 'gap') {
       const stable = await source.stableVersion()
       await publishNew(stable)
-      head = Math.max(head, stable)
+      head = Math.max(head, stable, lostUpTo)
     }
   }
 
@@ -131,7 +134,7 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
 const readFirstHead = async (source: ChangeSource, log: Logger): Promise<number> => {
   for (;;) {
     try {
-      return Math.max(await source.floor(), await source.stableVersion())
+      return Math.max(await source.floorFor(0), await source.stableVersion())
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       log.warn('streams can’t begin yet, trying again', { error: error.message })

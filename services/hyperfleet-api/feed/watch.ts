@@ -1,8 +1,9 @@
 import type { Database } from '../storage/database.ts'
 import { groupByBytes, PORTION_BYTES, readPortions } from '../storage/portions.ts'
 import type { Room } from '../storage/room.ts'
-import { type Change, readChangeLengths, readChanges, readFloor } from './changes.ts'
+import { type Change, readChangeLengths, readChanges } from './changes.ts'
 import type { Feed } from './feed.ts'
+import { readFloorFor } from './history.ts'
 import { formatChange, formatMessage, messageType, projectDocument, type Subscription } from './watch-message.ts'
 
 /** Where a stream's bytes go. */
@@ -69,7 +70,7 @@ export const watch = async (
         const giveBack = await takeRoom(portion.reduce((sum, { bytes }) => sum + bytes, 0))
         try {
           const changes = await readChanges(database.kysely, { ...range, after: cursor, upTo: end })
-          if (cursor < (await readFloor(database.kysely))) return 'ResourceVersionExpired'
+          if (cursor < (await readFloorFor(database.kysely, cursor))) return 'ResourceVersionExpired'
           for (const change of changes) {
             const bytes = formatFor(change, subscription)
             if (bytes !== undefined) sink.write(bytes)
@@ -83,7 +84,7 @@ export const watch = async (
       }
       if (lengths.length === LENGTHS_READ) continue
       // Looked at after the read: what was forgotten meanwhile is missing from it.
-      if (cursor < (await readFloor(database.kysely))) return 'ResourceVersionExpired'
+      if (cursor < (await readFloorFor(database.kysely, cursor))) return 'ResourceVersionExpired'
       cursor = range.upTo
     }
   } catch (error) {

@@ -16,7 +16,10 @@ import { abortWithToken } from './token-lifetime.ts'
 export interface RouteOptions {
   readonly accessControl: AccessControl
   readonly tracer: Tracer
+  /** For tokens, and for waits. */
   readonly clock: Pick<Clock, 'now' | 'sleep'>
+  /** For what is written. */
+  readonly now: () => Date
   readonly log: Logger
 }
 
@@ -29,7 +32,7 @@ export interface RouteOptions {
 export const addRoute = (
   app: FastifyInstance,
   operation: Operation,
-  { accessControl, tracer, clock, log }: RouteOptions,
+  { accessControl, tracer, clock, now, log }: RouteOptions,
 ): void => {
   const { method, parameters, query, body } = operation
   /** A watch or a long poll, which mostly waits; other answers, whole lists too, have a place among the requests under way. */
@@ -71,7 +74,7 @@ export const addRoute = (
         headers: request.headers,
         identity: caller.identity,
         tenancy: caller.tenancy,
-        time: timestampOf(clock.now()),
+        time: timestampOf(now()),
         signal: request.lifetime.signal,
       }
       const answer = await tracer.span(describeSpan(operation, request), async (span) => {

@@ -2,15 +2,15 @@ import { createServer, type Server } from 'node:http'
 import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
 import type { EventQueue } from '../events/queue.ts'
-import { type Database, READ_ONLY_REASON } from '../storage/database.ts'
+import { type Database, isReadOnly, READ_ONLY_REASON } from '../storage/database.ts'
 
 /** Milliseconds that the database has to answer before this process calls itself not ready. */
 const PING_TIMEOUT_MS = 2_000
 
 /**
  * `/healthz`: the process answers. `/readyz`: it takes requests, and its database answers. Without NATS it is ready too,
- * since events wait in the database and all else works, and on a standby as well, which can be read; but it says that it
- * is degraded (API-70).
+ * since events wait in the database and all else works, and where the database is set read-only as well; but it says that it
+ * is degraded. On a standby it is not ready (API-70).
  */
 export const createHealthServer = (
   database: Database,
@@ -22,8 +22,10 @@ export const createHealthServer = (
     '/readyz': async () => {
       if (stopping.aborted) return { status: 503, body: { status: 'shutting_down', reason: 'the server is stopping' } }
       const state = await probe(database)
-      if (state === 'away')
-        return { status: 503, body: { status: 'not_ready', reason: 'the database does not answer' } }
+      if (state === 'away' || state === 'standby') {
+        const reason = state === 'standby' ? READ_ONLY_REASON : 'the database does not answer'
+        return { status: 503, body: { status: 'not_ready', reason } }
+      }
       const unavailableReason = state === 'read-only' ? READ_ONLY_REASON : queue.unavailableReason
       return {
         status: 200,
@@ -57,16 +59,16 @@ const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>
       })
   })
 
-type DatabaseState = 'writable' | 'read-only' | 'away'
+type DatabaseState = 'writable' | 'read-only' | 'standby' | 'away'
 
 const probe = async ({ kysely, dialect }: Database): Promise<DatabaseState> => {
   const timeout = Promise.withResolvers<DatabaseState>()
   const timer = setTimeout(() => timeout.resolve('away'), PING_TIMEOUT_MS)
-  const isReadOnly =
+  const readOnly =
     dialect === 'postgres' ? sql<boolean>`current_setting('transaction_read_only') = 'on'` : sql<boolean>`false`
-  const answered = sql<{ isReadOnly: boolean }>`select ${isReadOnly} as "isReadOnly"`.execute(kysely).then(
+  const answered = sql<{ isReadOnly: boolean }>`select ${readOnly} as "isReadOnly"`.execute(kysely).then(
     ({ rows: [row] }): DatabaseState => (row?.isReadOnly === true ? 'read-only' : 'writable'),
-    (): DatabaseState => 'away',
+    (error: unknown): DatabaseState => (isReadOnly(error) ? 'standby' : 'away'),
   )
   try {
     return await Promise.race([answered, timeout.promise])

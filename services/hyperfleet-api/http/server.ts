@@ -33,9 +33,8 @@ type RefuseRequest = (request: FastifyRequest, reply: FastifyReply, problem: Pro
 
 /** The HTTP server of the API, not yet listening. */
 export const createServer = (options: ServerOptions): FastifyInstance => {
-  const { operations, openApi, build, clock, stopping, metrics } = options
-  const refuse: RefuseRequest = (request, reply, problem) =>
-    sendProblem(request, reply, problem, timestampOf(clock.now()))
+  const { operations, openApi, build, now, stopping, metrics } = options
+  const refuse: RefuseRequest = (request, reply, problem) => sendProblem(request, reply, problem, timestampOf(now()))
   const app = createApp(options, refuse)
   app.setValidatorCompiler(validatorCompiler())
   acceptAnyContentType(app)
@@ -49,7 +48,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   return app
 }
 
-const createApp = ({ newId, clock, requestTimeouts, tls }: ServerOptions, refuse: RefuseRequest): FastifyInstance =>
+const createApp = ({ newId, now, requestTimeouts, tls }: ServerOptions, refuse: RefuseRequest): FastifyInstance =>
   Fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
@@ -65,7 +64,7 @@ const createApp = ({ newId, clock, requestTimeouts, tls }: ServerOptions, refuse
         new Problem('malformed', 'the URL can’t be read: a % in it must be followed by two digits of a UTF-8 byte'),
       ),
     serverFactory: (handler) => createTransport(handler, requestTimeouts, tls),
-    clientErrorHandler: (error, socket) => rejectInvalidRequest(error, socket, timestampOf(clock.now())),
+    clientErrorHandler: (error, socket) => rejectInvalidRequest(error, socket, timestampOf(now())),
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   })

@@ -4,6 +4,7 @@ import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { MutationContext } from '../mutations/context.ts'
 import type { Room } from '../storage/room.ts'
+import type { SharedTime } from '../storage/shared-time.ts'
 import type { Tracer } from '../tracing/tracer.ts'
 
 /** What the operations work with. */
@@ -14,6 +15,7 @@ export interface Service extends MutationContext {
   /** For what long answers hold in memory. */
   readonly room: Room
   readonly clock: Clock
+  readonly sharedTime: SharedTime
   readonly tracer: Tracer
   /** Aborted when the server stops: streams and long polls end. */
   readonly stopping: AbortSignal

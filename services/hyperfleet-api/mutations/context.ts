@@ -1,3 +1,4 @@
+import type { Logger } from '#operator/model/log.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { WakeTopic } from '../feed/wakeup.ts'
 import type { Entities } from '../model/entity.ts'
@@ -14,6 +15,8 @@ export interface MutationContext {
   readonly now: () => Date
   /** Called after a commit: there are changes (the default) or events to hand out. */
   readonly notifyCommitted: (topic?: WakeTopic) => void
+  /** For what fails after a request was done. */
+  readonly log: Pick<Logger, 'warn'>
 }
 
 /** The caller and the time: stamped on what is written. */

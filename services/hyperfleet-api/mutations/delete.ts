@@ -24,24 +24,32 @@ export const deleteResource = async (
   precondition?: Precondition<Resource>,
 ): Promise<Resource> => {
   const { database, notifyCommitted } = mutations
+  const waiting: string[] = []
   const resource = await database.transaction(async (writer) => {
     await lockAncestors(writer, mutations, address)
     const before = await lockResource(writer, database, address)
     precondition?.(before)
-    if (before.deleted_time !== undefined) return before
-    const { resource: marked } = await markTreeDeleted(
-      writer,
-      mutations,
-      address.entity,
-      { before, family: before },
-      caller,
-    )
-    return marked
+    waiting.length = 0
+    if (before.deleted_time !== undefined) {
+      waiting.push(before.id)
+      return before
+    }
+    const tree = { before, family: before, waiting }
+    return (await markTreeDeleted(writer, mutations, address.entity, tree, caller)).resource
   })
   notifyCommitted()
   // A group may have finished while this was decided.
-  await recheckDeletions(mutations, 'groups')
+  await recheckDeletions(mutations, { resources: waiting })
   return resource
+}
+
+/** A resource of a tree that is being marked. */
+interface MarkedTree {
+  readonly before: Resource
+  /** The root. */
+  readonly family: Resource
+  /** Gets the ids of what waits for consumer groups. */
+  readonly waiting: string[]
 }
 
 /** Marks children first, so that a record whose children all went at once can go too. */
@@ -49,7 +57,7 @@ const markTreeDeleted = async (
   writer: Writer,
   mutations: MutationContext,
   entity: Entity,
-  { before, family }: { readonly before: Resource; readonly family: Resource },
+  { before, family, waiting }: MarkedTree,
   caller: Caller,
 ): Promise<{ resource: Resource; isGone: boolean }> => {
   const { database } = mutations
@@ -62,7 +70,7 @@ const markTreeDeleted = async (
     const isGone =
       kind !== undefined &&
       child.deleted_time === undefined &&
-      (await markTreeDeleted(writer, mutations, kind, { before: child, family }, caller)).isGone
+      (await markTreeDeleted(writer, mutations, kind, { before: child, family, waiting }, caller)).isGone
     if (!isGone) left += 1
   }
   const waits = {
@@ -70,6 +78,7 @@ const markTreeDeleted = async (
     hasChildren: left > 0,
     runs: await readUnfinishedRuns(writer, database, { id: before.id, generation: before.generation + 1 }),
   }
+  if (waits.runs.length > 0) waiting.push(before.id)
   const resource = markDeleted(entity, before, waits, caller)
   await writeResource(writer, database.dialect, { type: 'modified', before, resource }, caller.time)
   const isGone = isRemovable(entity, resource, waits)

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Logger } from '#operator/model/log.ts'
+import { sql } from 'kysely'
 import { timestampOf } from '../model/timestamp.ts'
 import { Problem } from '../problems/problem.ts'
+import type { Reader } from '../storage/dialect.ts'
 import { readStatuses } from '../storage/statuses.ts'
 import { applyTransition, lockForReports } from './apply-transition.ts'
 import type { MutationContext } from './context.ts'
@@ -9,30 +10,75 @@ import type { MutationContext } from './context.ts'
 /**
  * Looks again at deletions that may have nothing left to wait for although no report says so (API-52): a consumer group has
  * finished with its event, or given it up, or is gone; or the configuration requires another adapter than before.
+ *
+ * The request that gave the reason is done already. It waits for the look, so that its caller sees what follows, and is not
+ * refused when that fails: the log says so, and every minute all that wait for groups are looked at.
  */
 
 export type RecheckScope =
-  /** Those that wait for consumer groups: few, and found by an index. */
+  /** The deletion that waits for this event. */
+  | { readonly event: number }
+  /** Those that wait for this group. */
+  | { readonly group: string }
+  /** What of these waits for a group, in this order. */
+  | { readonly resources: readonly string[] }
+  /** Those that wait for groups: few, and found by an index. */
   | 'groups'
   /** Every deletion, for what changed while no process ran. */
   | 'all'
 
-/** Removes what may go, and brings the others' status up to date. */
-export const recheckDeletions = async (mutations: MutationContext, scope: RecheckScope): Promise<void> => {
-  const { kysely } = mutations.database
-  const deleting = kysely.selectFrom('resources').select(['id', 'kind']).where('deleted_time', 'is not', null)
-  const rows = await (scope === 'groups' ? deleting.where('awaited_groups', 'is not', null) : deleting).execute()
-  for (const { id, kind } of rows) await recheckDeletion(mutations, kind, id)
-  if (rows.length > 0) mutations.notifyCommitted()
+/** How long one look waits for another writer of its resource, in milliseconds. */
+const LOCK_TIMEOUT_MS = 1_000
+
+/**
+ * Removes what may go, and brings the others' status up to date. One that fails keeps no other from its turn.
+ * @returns whether all were looked at; the log has what failed
+ */
+export const recheckDeletions = async (mutations: MutationContext, scope: RecheckScope): Promise<boolean> => {
+  let isDone = true
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      isDone = false
+      mutations.log.warn('a deletion was not looked at again, which is done within a minute', {
+        error: error instanceof Error ? error.message : String(error),
+      })
+    }
+  }
+  await attempt(async () => {
+    const rows = await readDeletions(mutations.database.kysely, scope)
+    for (const { id, kind } of rows) await attempt(() => recheckDeletion(mutations, kind, id))
+    if (rows.length > 0) mutations.notifyCommitted()
+  })
+  return isDone
+}
+
+const readDeletions = (
+  reader: Reader,
+  scope: RecheckScope,
+): Promise<{ readonly id: string; readonly kind: string }[]> => {
+  const deleting = reader.selectFrom('resources').select(['id', 'kind']).where('deleted_time', 'is not', null)
+  if (scope === 'all') return deleting.execute()
+  const waiting = deleting.where('awaited_groups', 'is not', null)
+  if (scope === 'groups') return waiting.execute()
+  if ('event' in scope)
+    return waiting
+      .where('id', '=', (inner) => inner.selectFrom('events').select('resource_id').where('sequence', '=', scope.event))
+      .execute()
+  // Names of groups have no character that LIKE or JSON means anything by.
+  if ('group' in scope) return waiting.where('awaited_groups', 'like', `%"${scope.group}"%`).execute()
+  return scope.resources.length === 0 ? Promise.resolve([]) : waiting.where('id', 'in', scope.resources).execute()
 }
 
 const recheckDeletion = async (mutations: MutationContext, kind: string, id: string): Promise<void> => {
+  const { database } = mutations
   const entity = mutations.entities.byKind(kind)
   // A kind that is configured no more: its records wait until it is served again.
   if (entity === undefined) return
   const address = { entity, id }
   try {
-    await mutations.database.transaction(async (writer) => {
+    await database.transaction(async (writer) => {
       // Told apart by this statement from what a request does: it may have gone since it was listed.
       const there = await writer
         .selectFrom('resources')
@@ -40,6 +86,8 @@ const recheckDeletion = async (mutations: MutationContext, kind: string, id: str
         .where('id', '=', id)
         .executeTakeFirst()
       if (there === undefined) return
+      if (database.dialect === 'postgres')
+        await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(writer)
       const before = await lockForReports(writer, mutations, address)
       const rows = await readStatuses(writer, id)
       const { lastTransitionTime } = before.status
@@ -58,18 +106,11 @@ const MINUTE_MS = 60_000
  * Rechecks all deletions now and those that wait for groups every minute: an acknowledgement whose process ended before it
  * looked, and events that were given up or forgotten. Returns how to stop.
  */
-export const startRechecks = (mutations: MutationContext, log: Pick<Logger, 'warn'>): (() => Promise<void>) => {
+export const startRechecks = (mutations: MutationContext): (() => Promise<void>) => {
   const stop = new AbortController()
   const run = async (): Promise<void> => {
     for (let scope: RecheckScope = 'all'; !stop.signal.aborted; ) {
-      try {
-        await recheckDeletions(mutations, scope)
-        scope = 'groups'
-      } catch (error) {
-        log.warn('deletions were not looked at again, trying again in a minute', {
-          error: error instanceof Error ? error.message : String(error),
-        })
-      }
+      if (await recheckDeletions(mutations, scope)) scope = 'groups'
       await delay(MINUTE_MS, undefined, { signal: stop.signal }).catch(() => undefined)
     }
   }

@@ -3,6 +3,7 @@ import type { ShownStatus } from '../model/interim-report.ts'
 import type { Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader, Writer } from './dialect.ts'
+import { shortText } from './page-row.ts'
 import { sortedJson } from './resource-write.ts'
 
 /**
@@ -51,24 +52,20 @@ export interface ArchiveFilter {
   readonly tenancy?: Tenancy | undefined
 }
 
-/** The wire documents of one page, the newest first. */
-export const listArchived = async (
-  reader: Reader,
-  filter: ArchiveFilter,
-  { offset, size }: { readonly offset: number; readonly size: number },
-): Promise<string[]> => {
-  const rows = await archivedPageQuery(reader, filter, { offset, size }).execute()
-  return rows.map(({ document }) => document)
+/** What is still there of archived records, by id. */
+export const readArchived = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  const rows = await reader.selectFrom('archive').select(['id', 'document']).where('id', 'in', ids).execute()
+  return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** The query of a page, apart so that tests can look at its plan. */
+/** A page of wire documents, the newest first: the query, so that tests can look at its plan. */
 export const archivedPageQuery = (
   reader: Reader,
   filter: ArchiveFilter,
   { offset, size }: { readonly offset: number; readonly size: number },
 ) =>
   matching(reader, filter)
-    .select('document')
+    .select(['id as key', ...shortText('document', size)])
     .orderBy('archived_time', 'desc')
     .orderBy('id', 'desc')
     .offset(offset)

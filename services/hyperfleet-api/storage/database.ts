@@ -81,13 +81,9 @@ const connect = async ({ databaseUrl, dataDir, onError, onQuery }: DatabaseOptio
     const kysely = new Kysely<Tables>({ dialect: sqliteDialect(dataDir), ...(log && { log }) })
     return { dialect: 'sqlite', pool: undefined, kysely } as const
   }
-  const { postgresDialect, postgresPool } = await import('./postgres.ts')
-  const pool = postgresPool(databaseUrl, onError)
-  return {
-    dialect: 'postgres',
-    pool,
-    kysely: new Kysely<Tables>({ dialect: postgresDialect(pool), ...(log && { log }) }),
-  } as const
+  const { openPostgres } = await import('./postgres.ts')
+  const { pool, dialect } = openPostgres(databaseUrl, onError)
+  return { dialect: 'postgres', pool, kysely: new Kysely<Tables>({ dialect, ...(log && { log }) }) } as const
 }
 
 const logTo =
@@ -120,7 +116,7 @@ export const sqlState = (error: unknown): string | undefined =>
 /** Why a database takes no writes; answered to callers and by `/readyz`. */
 export const READ_ONLY_REASON = 'the database takes no writes: it is a standby, or set read-only'
 
-/** read_only_sql_transaction: a hot standby that was not promoted yet, or a server that is set so. */
+/** read_only_sql_transaction: a standby that was not promoted yet, which is not even connected to, or a server that is set so. */
 export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
 
 const SQLITE_FULL = 13

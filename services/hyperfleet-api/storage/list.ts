@@ -4,6 +4,7 @@ import { compileCount, compileFilter, type Filter } from './compile-filter.ts'
 import { byBytes } from './compile-test.ts'
 import type { Database } from './database.ts'
 import type { DialectName } from './dialect.ts'
+import { type PageRow, shortText } from './page-row.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */
 export interface Order {
@@ -22,14 +23,16 @@ export interface Page {
 /** What queries need of the database. */
 export type Source = Pick<Database, 'kysely' | 'dialect'>
 
-/** The documents of one page and how many match in all, of one moment. */
-export const listPage = async (source: Source, page: Page): Promise<{ documents: string[]; total: number }> => {
+/** The rows of one page and how many match in all, of one moment. */
+export const listPage = async (
+  source: Source,
+  page: Page,
+): Promise<{ readonly rows: readonly PageRow[]; readonly total: number }> => {
   const rows = await countedPageQuery(source, page).execute()
-  const documents = rows.map(({ document }) => document)
   const [first] = rows
-  if (first !== undefined) return { documents, total: Number(first.total) }
+  if (first !== undefined) return { rows, total: Number(first.total) }
   const isFirst = 'after' in page.from ? page.from.after === '' : page.from.offset === 0
-  return { documents, total: isFirst ? 0 : await countResources(source, page.filter) }
+  return { rows, total: isFirst ? 0 : await countResources(source, page.filter) }
 }
 
 /** The queries, apart so that tests can look at their plans. */
@@ -38,7 +41,11 @@ export const countedPageQuery = (source: Source, page: Page) =>
   pageQuery(source, page).select(sql<number>`(${compileCount(source.dialect, page.filter)})`.as('total'))
 
 const pageQuery = ({ kysely, dialect }: Source, { filter, order, size, from }: Page) => {
-  const query = kysely.selectFrom('resources').select('document').where(compileFilter(dialect, filter)).limit(size)
+  const query = kysely
+    .selectFrom('resources')
+    .select(['resources.id as key', ...shortText('resources.document', size)])
+    .where(compileFilter(dialect, filter))
+    .limit(size)
   const id = byBytes(dialect, sql.ref('resources.id'))
   if ('after' in from) return query.where(sql<boolean>`${id} > ${from.after}`).orderBy(id, 'asc')
   return uniqueOrder(order)

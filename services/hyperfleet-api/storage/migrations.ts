@@ -206,6 +206,17 @@ export const migrations: readonly Migration[] = [
     name: '0014-given-back',
     statements: () => [sql`alter table event_deliveries add column given_back integer not null default 0`],
   },
+  {
+    name: '0015-histories',
+    statements: () => [
+      sql`create table change_history (run text not null, tables text not null, mark text not null)`,
+      sql`create table change_gaps (after bigint not null, upto bigint not null)`,
+    ],
+  },
+  {
+    name: '0016-pulled-deliveries',
+    statements: () => [sql`alter table event_deliveries add column is_pulled integer not null default 0`],
+  },
 ]
 
 /**

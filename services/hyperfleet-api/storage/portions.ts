@@ -3,6 +3,7 @@ import { compileFilter, type Filter } from './compile-filter.ts'
 import { allOf, anyOf, type Clause } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
 import { isNullable, type Order, orderedColumn, orderOf, type Source, uniqueOrder } from './list.ts'
+import type { PageRow } from './page-row.ts'
 
 /** Bytes of documents that are read at a time; a longer document is read alone. */
 export const PORTION_BYTES = 64 * 1024
@@ -30,7 +31,14 @@ export async function* readPortions(
     for (const portion of groupByBytes(keys, PORTION_BYTES)) {
       const giveBack = await takeRoom(totalBytes(portion))
       try {
-        yield await readDocuments(source, filter, portion)
+        yield inOrder(
+          portion.map(({ id }) => id),
+          await readDocuments(
+            source,
+            filter,
+            portion.map(({ id }) => id),
+          ),
+        )
       } finally {
         giveBack()
       }
@@ -109,13 +117,12 @@ export function* groupByBytes<Row extends { readonly bytes: number }>(
   if (group !== undefined) yield group
 }
 
-/** What is still there of the rows, and still in the list. */
-const readDocuments = async (
+/** What is still there of the rows, and still in the list, by id. */
+export const readDocuments = async (
   { kysely, dialect }: Source,
   filter: Filter,
-  rows: readonly KeyRow[],
-): Promise<string[]> => {
-  const ids = rows.map(({ id }) => id)
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
   // One parameter, so that portions of all lengths are one statement.
   const isOne: Clause =
     dialect === 'postgres'
@@ -123,6 +130,36 @@ const readDocuments = async (
       : sql`resources.id in (select value from json_each(${JSON.stringify(ids)}))`
   const found = await sql<{ id: string; document: string }>`select id, document from resources
     where ${allOf([isOne, compileFilter(dialect, filter)])}`.execute(kysely)
-  const documents = new Map(found.rows.map(({ id, document }) => [id, document]))
-  return ids.flatMap((id) => documents.get(id) ?? [])
+  return new Map(found.rows.map(({ id, document }) => [id, document]))
+}
+
+const inOrder = <Key>(keys: readonly Key[], documents: ReadonlyMap<Key, string>): string[] =>
+  keys.flatMap((key) => documents.get(key) ?? [])
+
+/** The documents of a page: as many short ones as follow each other, and long ones in portions, each with its room. */
+export async function* readPage<Key extends string | number>(
+  rows: readonly PageRow<Key>[],
+  readLong: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, string>>,
+  takeRoom: TakeRoom,
+): AsyncGenerator<readonly string[]> {
+  for (let at = 0; at < rows.length; ) {
+    const isShort = ({ document }: PageRow<Key>): boolean => document !== null
+    const others = rows.slice(at).findIndex((row) => isShort(row) !== isShort(rows[at] as PageRow<Key>))
+    const alike = rows.slice(at, others === -1 ? undefined : at + others)
+    at += alike.length
+    const short = alike.flatMap(({ document }) => document ?? [])
+    if (short.length > 0) {
+      yield short
+      continue
+    }
+    for (const portion of groupByBytes(alike, PORTION_BYTES)) {
+      const keys = portion.map(({ key }) => key)
+      const giveBack = await takeRoom(totalBytes(portion))
+      try {
+        yield inOrder(keys, await readLong(keys))
+      } finally {
+        giveBack()
+      }
+    }
+  }
 }

@@ -1,5 +1,6 @@
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import { followServers, type PostgresServers } from './postgres-servers.ts'
 import { createStatementNames } from './statement-names.ts'
 
 const { builtins } = pg.types
@@ -15,10 +16,16 @@ const KEEP_ALIVE_DELAY_MS = 5_000
 /** A transaction that is not continued, of a process that hangs or is cut off, holds its locks no longer. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 15_000
 
-/** A pool on PostgreSQL whose numbers are numbers and whose JSON stays text. */
-export const postgresPool = (url: string, onError: (error: Error) => void): pg.Pool => {
+/** A pool on PostgreSQL whose numbers are numbers and whose JSON stays text, and Kysely's way to it. */
+export const openPostgres = (
+  url: string,
+  onError: (error: Error) => void,
+): { readonly pool: pg.Pool; readonly dialect: PostgresDialect } => {
+  const servers = followServers(url)
   const pool = new pg.Pool({
     connectionString: url,
+    // Its types know of no promise; it is waited for.
+    onConnect: servers.identify as (client: pg.ClientBase) => void,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -36,14 +43,14 @@ export const postgresPool = (url: string, onError: (error: Error) => void): pg.P
   pool.on('error', onError)
   // One that breaks between two statements of a transaction has no caller to tell: the next statement fails, which is enough.
   pool.on('connect', (client) => void client.on('error', () => {}))
-  return pool
+  return { pool, dialect: new PostgresDialect({ pool: adaptPool(pool, servers) }) }
 }
 
-export const postgresDialect = (pool: pg.Pool): PostgresDialect =>
-  new PostgresDialect({ pool: withStatementNames(pool) })
-
-/** The pool, whose clients name the statements that come often: planning is a good part of what a small one costs. */
-const withStatementNames = (pool: pg.Pool): PostgresPool => {
+/**
+ * The pool, whose clients name the statements that come often: planning is a good part of what a small one costs; and which
+ * gives up connections to a server that is gone.
+ */
+const adaptPool = (pool: pg.Pool, servers: PostgresServers): PostgresPool => {
   const names = createStatementNames()
   const evictionsSeen = new WeakMap<pg.PoolClient, number>()
   /** A connection forgets the plans of names that were given up, before it makes another. */
@@ -66,11 +73,16 @@ const withStatementNames = (pool: pg.Pool): PostgresPool => {
       const query = async (text: string, values: readonly unknown[]) => {
         const name = values.length === 0 ? undefined : names.nameOf(text)
         if (name !== undefined) await forgetEvicted(client)
-        return client.query({ text, values: [...values], ...(name !== undefined && { name }) })
+        return servers.follow(client, () =>
+          client.query({ text, values: [...values], ...(name !== undefined && { name }) }),
+        )
       }
       // Without cursors, which nothing here opens.
       return { query, release: (isBroken?: boolean) => client.release(isBroken) } as unknown as PostgresPoolClient
     },
-    end: () => pool.end(),
+    end: () => {
+      servers.close()
+      return pool.end()
+    },
   }
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tenancy } from '../auth/tenancy.ts'
 import type { Entity } from '../model/entity.ts'
 import type { Resource } from '../model/resource.ts'
@@ -69,6 +70,32 @@ export const readChildren = async (reader: Reader, ownerId: string): Promise<Res
     .execute()
   return rows.map(({ document }) => parseDocument(document))
 }
+
+/** What a list of children shows of one. */
+export type ChildSummary = Pick<Resource, 'id' | 'kind' | 'name' | 'href'> & { readonly phase: string }
+
+/** Some of the children of a resource, without their documents. */
+export const readChildSummaries = (
+  { kysely, dialect }: Database,
+  ownerId: string,
+  limit: number,
+): Promise<ChildSummary[]> =>
+  kysely
+    .selectFrom('resources')
+    .select([
+      'id',
+      'kind',
+      'name',
+      'href',
+      (dialect === 'postgres'
+        ? sql<string>`document::jsonb #>> '{status,phase}'`
+        : sql<string>`document ->> '$.status.phase'`
+      ).as('phase'),
+    ])
+    .where('owner_id', '=', ownerId)
+    .orderBy('id')
+    .limit(limit)
+    .execute()
 
 /**
  * Gives a row another version without changing it, so that a transaction that decided from what was there before finds out

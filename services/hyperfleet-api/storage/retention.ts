@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { deleteOldEvents } from '../events/retention.ts'
 import { trimChanges } from '../feed/changes.ts'
@@ -48,10 +47,10 @@ export const deleteExpired = async (
   if (retention.archive > 0) await purgeArchive(database.kysely, { before: before(retention.archive) })
 }
 
-/** Forgets old things every minute. Returns how to stop. */
+/** Forgets old things every minute. @param now of the database's clock, which is that of what is old. Returns how to stop. */
 export const startRetention = (
   database: Database,
-  clock: Clock,
+  now: () => Date,
   log: Logger,
   retention: Retention = RETENTION_MS,
 ): (() => Promise<void>) => {
@@ -61,7 +60,7 @@ export const startRetention = (
       await delay(MINUTE_MS, undefined, { signal: stop.signal }).catch(() => undefined)
       if (stop.signal.aborted) return
       try {
-        await deleteExpired(database, clock.now(), retention)
+        await deleteExpired(database, now(), retention)
       } catch (error) {
         log.warn('old data was not forgotten, trying again in a minute', {
           error: error instanceof Error ? error.message : String(error),

@@ -13,6 +13,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *   resource_counts      how many resources of a kind there are, kept by triggers
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
+ *   change_history       whose versions these are; change_gaps are versions that no change of it has (feed/history.ts)
  *   events ── event_deliveries ── event_consumers      a delivery's row lives until it is acknowledged
  *   event_recipients     which groups were told of which resources
  *   event_stream         which JetStream stream the places of events are in; one row
@@ -32,6 +33,7 @@ export interface Tables {
   status_log: StatusLogRow
   changes: ChangeRow
   change_floor: ChangeFloorRow
+  change_gaps: ChangeGapRow
   events: EventRow
   event_consumers: ConsumerRow
   event_deliveries: DeliveryRow
@@ -150,8 +152,14 @@ export interface ChangeRow {
 export interface ChangeFloorRow {
   /** The newest version that is no longer there. */
   version: number
-  /** Which server and timeline the versions are of (feed/history.ts); '' until it is noted. */
-  origin: ColumnType<string, never, string>
+  /** Of versions before `change_history`, which run beside this one while it is rolled out. */
+  origin: ColumnType<string, never, never>
+}
+
+/** Versions between the last of one history and the first of the next, both not included: no change ever had them here. */
+export interface ChangeGapRow {
+  after: number
+  upto: number
 }
 
 export interface EventRow {
@@ -217,6 +225,8 @@ export interface DeliveryRow {
   replays: ColumnType<number, number | undefined, number>
   /** With JetStream: the place of the message that carries it; null until it was relayed. */
   stream_sequence: ColumnType<number | null, number | null | undefined, number | null>
+  /** With JetStream: 1 once the message was handed out there, to a claim or to a client of NATS. */
+  is_pulled: ColumnType<number, number | undefined, number>
   /** With JetStream: the subject on which the present claim is acknowledged. */
   reply: ColumnType<string | null, string | null | undefined, string | null>
 }

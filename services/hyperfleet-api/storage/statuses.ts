@@ -1,6 +1,7 @@
 import type { AdapterStatus, Report } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader, Writer } from './dialect.ts'
+import { type PageRow, shortText } from './page-row.ts'
 
 /** Newest accepted report of each adapter about a resource, by adapter name. */
 export const readStatuses = async (reader: Reader, resourceId: string): Promise<AdapterStatus[]> => {
@@ -77,17 +78,26 @@ export const readHistory = async (
   reader: Reader,
   resourceId: string,
   { offset, size }: { readonly offset: number; readonly size: number },
-): Promise<{ readonly items: LoggedReport[]; readonly total: number }> => {
+): Promise<{ readonly rows: readonly LoggedRow[]; readonly total: number }> => {
   const log = reader.selectFrom('status_log').where('resource_id', '=', resourceId)
   const rows = await log
-    .select(['received_time', 'reason', 'report'])
+    .select(['id as key', 'received_time', 'reason', ...shortText('report', size)])
     .orderBy('id', 'desc')
     .offset(offset)
     .limit(size)
     .execute()
   const { total } = await log.select(({ fn }) => fn.countAll().as('total')).executeTakeFirstOrThrow()
-  return {
-    items: rows.map(({ report, ...row }) => ({ ...row, report: JSON.parse(report) as Report })),
-    total: Number(total),
-  }
+  return { rows, total: Number(total) }
+}
+
+/** A row of the log; its document is the report. */
+export type LoggedRow = PageRow<number> & Omit<LoggedReport, 'report'>
+
+/** What is still there of logged reports, by the key of their row. */
+export const readLoggedReports = async (
+  reader: Reader,
+  keys: readonly number[],
+): Promise<ReadonlyMap<number, string>> => {
+  const rows = await reader.selectFrom('status_log').select(['id', 'report']).where('id', 'in', keys).execute()
+  return new Map(rows.map(({ id, report }) => [id, report]))
 }

@@ -14,11 +14,11 @@ export const readUnfinishedRuns = async (
   { id, generation }: { readonly id: string; readonly generation: number },
 ): Promise<string[]> => {
   const outstanding = outstandingDeliveries(writer, id, generation)
-  const untaken = outstanding.where('delivery.deliveries', '=', 0)
+  const untaken = outstanding.where('delivery.deliveries', '=', 0).where('delivery.is_pulled', '=', 0)
   // Never waits for a claim under way: that may wait for a delivery that is locked here.
   const lockable = await (dialect === 'postgres' ? untaken.forUpdate('delivery').skipLocked() : untaken).execute()
   const locked = new Set(lockable.map(deliveryKey))
-  const rows = (await outstanding.execute()).filter((row) => row.deliveries > 0 || !locked.has(deliveryKey(row)))
+  const rows = (await outstanding.execute()).filter((row) => isTaken(row) || !locked.has(deliveryKey(row)))
   return [...new Set(rows.map(({ consumer }) => consumer))].sort()
 }
 
@@ -27,7 +27,7 @@ export const listTakingGroups = async (
   reader: Reader,
   { id, generation }: { readonly id: string; readonly generation: number },
 ): Promise<string[]> => {
-  const rows = await outstandingDeliveries(reader, id, generation).where('delivery.deliveries', '>', 0).execute()
+  const rows = (await outstandingDeliveries(reader, id, generation).execute()).filter(isTaken)
   return [...new Set(rows.map(({ consumer }) => consumer))].sort()
 }
 
@@ -36,10 +36,14 @@ const outstandingDeliveries = (reader: Reader, id: string, generation: number) =
   reader
     .selectFrom('event_deliveries as delivery')
     .innerJoin('events as event', 'event.sequence', 'delivery.event_sequence')
-    .select(['delivery.consumer', 'delivery.event_sequence', 'delivery.deliveries'])
+    .select(['delivery.consumer', 'delivery.event_sequence', 'delivery.deliveries', 'delivery.is_pulled'])
     .where('event.resource_id', '=', id)
     .where('event.generation', '<', generation)
     .where('delivery.dead_time', 'is', null)
+
+/** By a claim, or by a client of NATS that takes events itself. */
+const isTaken = ({ deliveries, is_pulled }: { readonly deliveries: number; readonly is_pulled: number }): boolean =>
+  deliveries > 0 || is_pulled > 0
 
 const deliveryKey = ({ consumer, event_sequence }: { readonly consumer: string; readonly event_sequence: number }) =>
   `${event_sequence}/${consumer}`

@@ -2,14 +2,14 @@
 import pg from 'pg'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { startPostgres } from '#test/harness/index.ts'
-import { type MusterProcess, type Start, startApiProcess } from '../program.ts'
+import { type ApiProcess, type Start, startApiProcess } from '../program.ts'
 import { databaseCpu } from './database-cpu.ts'
 import { type Load, openLoad } from './load.ts'
 
 type ProcessOptions = Pick<Start, 'env' | 'nodeFlags' | 'prefix'>
 
 export interface Ground extends AsyncDisposable {
-  readonly server: MusterProcess
+  readonly server: ApiProcess
   readonly load: Load
   /** Does at once what the database does in the background after many writes. */
   vacuum(): Promise<void>

@@ -29,14 +29,17 @@ const NOWHERE = ['--bind-address=127.0.0.1:0', '--metrics-bind-address=0', '--he
 
 /** What `muster api` does by itself, told by the first statement of each transaction. */
 const BACKGROUND = [
-  // feed: where its history begins, and the newest version that nothing before can follow
-  'select version, origin',
+  // a new connection: which server it leads to
   'select pg_is_in_recovery\\(',
-  'select false as "isStandby"',
-  'select pg_advisory_xact_lock\\(',
+  // what time it is
+  'select\\s+extract\\(epoch from clock_timestamp',
+  // feed: which history the database has, where it begins, and the newest version that nothing before can follow
+  'select\\s+bool_and\\(',
+  'select version as floor,',
+  'select coalesce\\(\\(select max\\(version',
   'select max\\("version"\\)',
   'select "version" from "change_floor"',
-  'select \\* from "changes"',
+  'select \\* from \\(\\s+select next',
   // deletions that may have nothing left to wait for, every minute
   'select "id", "kind" from "resources" where "deleted_time" is not null',
   'select "awaited_groups" from "resources" where "id" = ',

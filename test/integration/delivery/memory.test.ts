@@ -81,6 +81,47 @@ test('the API with 20,000 clusters, under the load of its bench, stays within it
   expect(await group.peak()).toBeGreaterThan(64 * 2 ** 20)
 })
 
+/** Records of nearly a megabyte, more of them than the limit has room for once over. */
+const LARGE = 40
+const READERS = 8
+const CHANGES = 300
+
+// API-96
+test('the API with large records: pages of them for several readers at once, their archive and their changes stay within its memory limit', {
+  timeout: 600_000,
+}, async ({ skip }) => {
+  const missing = memoryLimitMissing() ?? postgresMissing()
+  if (missing !== undefined) skip(missing)
+  const { limit, env } = container()
+  const group = await memoryLimit(limit)
+  await using ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix })
+  const spec = { note: 'x'.repeat(900_000) }
+  for (const n of upTo(LARGE))
+    await ground.load.send({ method: 'POST', path: '/clusters', body: { name: `large-${n}`, spec } })
+  const archived = `insert into archive (id, kind, name, tenancy, archived_time, document)
+    select id, kind, name, tenancy, created_time, document from resources`
+  await ground.client.query(archived)
+  // As another replica's changes come, all at once.
+  const changed = `insert into changes (type, resource_id, kind, labels_before, labels, document, time)
+    select 'modified', one.id, one.kind, '{}', '{}', one.document, one.created_time
+    from (select * from resources limit 1) one, generate_series(1, ${CHANGES})`
+  await ground.client.query(changed)
+  for (const path of ['/clusters?size=100', '/archive/clusters?size=100'])
+    await inParallel(upTo(READERS), READERS, async () => {
+      const response = await fetch(`${ground.server.url}/api/hyperfleet/v1${path}`)
+      const { items, size, total } = (await response.json()) as { items: unknown[]; size: number; total: number }
+      expect([response.status, items.length, size, total]).toEqual([200, LARGE, LARGE, LARGE])
+    })
+  // It has handed out the changes.
+  const { rows } = await ground.client.query<{ newest: number }>(
+    'select max(version)::double precision as newest from changes',
+  )
+  const head = async () =>
+    (await fetch(`${ground.server.url}/api/hyperfleet/v1/clusters?size=1`)).headers.get('muster-resource-version')
+  await expect.poll(head, { timeout: 60_000 }).toBe(String(rows[0]?.newest))
+  expect(await group.kills()).toBe(0)
+})
+
 test('a process that needs more than its limit is killed, and that is seen', async ({ skip }) => {
   const missing = memoryLimitMissing()
   if (missing !== undefined) skip(missing)

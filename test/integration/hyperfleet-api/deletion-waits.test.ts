@@ -260,4 +260,30 @@ describe.skipIf(missing)(`on PostgreSQL${missing ? ` (skipped: ${postgresMissing
     const next = await serve({ databaseUrl, entities: kinds('reporting') })
     await expect.poll(async () => (await next.call('GET', path)).status, { timeout: 30_000 }).toBe(404)
   })
+
+  // API-52
+  test('an acknowledgement is answered although its deletion can’t be looked at now, also when another writer holds it', async () => {
+    const { databaseUrl, client, api, path } = await database()
+    const [{ receipt }] = await claim(api)
+    await api.call('DELETE', path)
+    await client.query('begin')
+    await client.query(`select 1 from resources where id = '${path.split('/').at(-1)}' for update`)
+    expect((await acknowledge(api, receipt)).status).toBe(204)
+    await client.query('rollback')
+    expect((await api.call('GET', path)).status).toBe(200)
+    await client.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`,
+    )
+    await client.query('create trigger refused before delete on resources for each row execute function refuse()')
+    const { id } = await api.cluster('two')
+    await post(api, id, 'New')
+    const [second] = await claim(api)
+    await api.call('DELETE', `/clusters/${id}`)
+    expect((await acknowledge(api, second.receipt)).status).toBe(204)
+    expect((await api.call('DELETE', '/events/consumers/dns')).status).toBe(204)
+    await client.query('drop trigger refused on resources')
+    const next = await serve({ databaseUrl, entities: kinds('reporting') })
+    for (const gone of [path, `/clusters/${id}`])
+      await expect.poll(async () => (await next.call('GET', gone)).status, { timeout: 30_000 }).toBe(404)
+  }, 60_000)
 })

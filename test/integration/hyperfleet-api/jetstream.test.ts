@@ -271,6 +271,30 @@ describe('a client of NATS that binds a group’s durable consumer itself', () =
     expect((await post(api, id, 'A')).status).toBe(201)
   })
 
+  // API-50
+  test('is awaited by a deletion until it has acknowledged what it took before', async () => {
+    const nats = await natsServer()
+    const entities = [{ kind: 'Cluster', plural: 'clusters', required_adapters: 'reporting' as const }]
+    const api = await withNats(nats.url, { entities })
+    await api.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
+    const [taken, waiting] = [await api.cluster('taken'), await api.cluster('waiting')]
+    for (const { id } of [taken, waiting]) await post(api, id, 'New')
+    const message = await take(await (await natsClient(nats.url)).consumers.get(STREAM, 'dns'))
+    expect(message.json<Json>().data.id).toBe(taken.id)
+    const codes = () =>
+      Promise.all([taken, waiting].map(async ({ id }) => (await api.call('GET', `/clusters/${id}`)).status))
+    const preview = await api.call('DELETE', `/clusters/${taken.id}?dry_run=true`)
+    expect(preview.body.resources[0].awaited_groups).toEqual(['dns'])
+    const deleted = await api.call('DELETE', `/clusters/${taken.id}`)
+    expect(deleted.body.status.awaited_groups).toEqual(['dns'])
+    await api.call('DELETE', `/clusters/${waiting.id}`)
+    expect(await codes()).toEqual([200, 404])
+    await message.ackAck()
+    // NATS is asked every ten seconds, and whenever something is deleted.
+    await api.call('DELETE', `/clusters/${taken.id}`)
+    expect(await codes()).toEqual([404, 404])
+  })
+
   test('makes a dead letter of what it gives up, and gets it again when that is replayed', async () => {
     const { api, id, consumer } = await begin()
     await post(api, id, 'A')

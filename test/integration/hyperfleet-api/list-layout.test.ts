@@ -7,7 +7,7 @@ import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
 import { migrations } from '#services/hyperfleet-api/storage/migrations.ts'
-import { postgresDialect, postgresPool } from '#services/hyperfleet-api/storage/postgres.ts'
+import { openPostgres } from '#services/hyperfleet-api/storage/postgres.ts'
 import { postgresMissing } from '#test/harness/index.ts'
 import { freshPostgres, serve } from './support.ts'
 
@@ -44,7 +44,7 @@ describe.skipIf(findPostgres() === undefined)(
 
     test('a database from before is counted and its specs are found', async () => {
       const { databaseUrl } = await freshPostgres()
-      const kysely = new Kysely<unknown>({ dialect: postgresDialect(postgresPool(databaseUrl, () => {})) })
+      const kysely = new Kysely<unknown>({ dialect: openPostgres(databaseUrl, () => {}).dialect })
       await sql`create table migrations (name text primary key)`.execute(kysely)
       for (const migration of migrations.filter(({ name }) => name < '0009')) {
         for (const statement of migration.statements('postgres')) await statement.execute(kysely)
@@ -64,7 +64,7 @@ describe.skipIf(findPostgres() === undefined)(
         ...page,
         filter: { kind: 'Cluster', search: parseSearch("spec.zone = 'a'") },
       })
-      expect([all, found]).toEqual(Array(2).fill({ documents: [document], total: 1 }))
+      expect([all, found]).toEqual(Array(2).fill({ rows: [expect.objectContaining({ document })], total: 1 }))
     })
   },
 )

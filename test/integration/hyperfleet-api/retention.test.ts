@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { silent } from '#operator/model/log.ts'
 import { storeConsumer } from '#services/hyperfleet-api/events/consumers.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { deleteOldEvents } from '#services/hyperfleet-api/events/retention.ts'
@@ -28,6 +29,7 @@ onBothDatabases((fresh) => {
       newId: createIdGenerator(() => start),
       now: () => start,
       notifyCommitted: () => {},
+      log: silent,
     }
     const time = timestampOf(start)
     await storeConsumer(database, { name: 'dns', kind: entity.kind, selector: '', maxDeliveries: 10 }, time)

@@ -3,7 +3,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
-import { parseDocument } from '#services/hyperfleet-api/storage/resources.ts'
 import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
 import { repetitions } from '#test/harness/deep.ts'
 import { evaluate } from './search/oracle.ts'
@@ -39,9 +38,9 @@ onBothDatabases((fresh) => {
         const search = parseSearch(printSearch(tree))
         const order = [{ column: 'id', direction: 'asc' }] as const
         const filter = { kind: 'Cluster', search }
-        const { documents, total } = await listPage(database, { filter, order, size: 100, from: { offset: 0 } })
+        const { rows, total } = await listPage(database, { filter, order, size: 100, from: { offset: 0 } })
         const meant = resources.filter((resource) => evaluate(tree, resource) === true).map(({ id }) => id)
-        expect(documents.map((document) => parseDocument(document).id)).toEqual(meant)
+        expect(rows.map(({ key }) => key)).toEqual(meant)
         expect(total).toBe(meant.length)
       }),
       { numRuns: repetitions({ deep: 2_000, slice: 100 }) },

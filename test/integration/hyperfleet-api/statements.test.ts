@@ -5,6 +5,7 @@ import { findPostgres } from '#hack/postgres/find.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { databaseQueue } from '#services/hyperfleet-api/events/database-queue.ts'
+import { parseReceipt } from '#services/hyperfleet-api/events/deliveries.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { createWakeup, type WakeTopic } from '#services/hyperfleet-api/feed/wakeup.ts'
 import { defineEntities } from '#services/hyperfleet-api/model/entity.ts'
@@ -13,7 +14,9 @@ import type { Report, ReportedStatus } from '#services/hyperfleet-api/model/reso
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import type { MutationContext } from '#services/hyperfleet-api/mutations/context.ts'
 import { createResource } from '#services/hyperfleet-api/mutations/create.ts'
+import { deleteResource } from '#services/hyperfleet-api/mutations/delete.ts'
 import { patchResource } from '#services/hyperfleet-api/mutations/patch.ts'
+import { recheckDeletions } from '#services/hyperfleet-api/mutations/recheck-deletions.ts'
 import { reportStatus } from '#services/hyperfleet-api/mutations/report.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { readDocument } from '#services/hyperfleet-api/storage/resources.ts'
@@ -54,7 +57,15 @@ const begin = async () => {
   let second = 0
   const now = () => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
   const specs = { check: () => {} } as unknown as MutationContext['specs']
-  const mutations = { database, entities, specs, newId: createIdGenerator(now), now, notifyCommitted: () => {} }
+  const mutations = {
+    database,
+    entities,
+    specs,
+    newId: createIdGenerator(now),
+    now,
+    notifyCommitted: () => {},
+    log: silent,
+  }
   const time = () => {
     second += 1
     return timestampOf(now())
@@ -129,6 +140,38 @@ describe.skipIf(findPostgres() === undefined)(
       expect(await costOf(() => create('two'))).toBe(3)
       expect(await costOf(() => patch({ a: 1 }))).toBe(5)
       expect(await costOf(() => patch({ a: 1 }))).toBe(3)
+    })
+
+    // API-52
+    test('an acknowledgement looks at the deletion that waited for it, however many others wait', async () => {
+      const costWith = async (count: number) => {
+        const { database, mutations, address, create, costOf, statements } = await begin()
+        const queue = databaseQueue({
+          database,
+          wakeup: { wake: () => {}, onWake: () => () => {}, close: async () => {} },
+          clock: systemClock,
+          newId: randomUUID,
+        })
+        const { entity } = address
+        const time = timestampOf(new Date())
+        await queue.putConsumer({ name: 'dns', kind: 'Cluster', selector: '', maxDeliveries: 5 }, time)
+        const ids: string[] = []
+        for (let n = 0; n < count; n += 1) ids.push((await create(`waits-${n}`)).id)
+        for (const id of ids)
+          await publishEvent({ ...mutations, queue }, { entity, id }, { reason: 'New', source: 'me', time })
+        const request = { consumer: 'dns', max: 100, wait: 0, visibility: 600_000 }
+        const [claimed] = await queue.receive(request, new AbortController().signal)
+        for (const id of ids) await deleteResource(mutations, { entity, id }, { identity: 'me', time })
+        const { receipt = '' } = claimed ?? {}
+        const cost = await costOf(async () => {
+          await queue.acknowledge('dns', receipt)
+          await recheckDeletions(mutations, { event: parseReceipt(receipt).sequence })
+        })
+        return { cost, statements: [...statements] }
+      }
+      const [one, many] = [await costWith(1), await costWith(20)]
+      expect(many.statements).toEqual(one.statements)
+      expect(one.cost).toBeLessThan(20)
     })
 
     // API-85

@@ -97,8 +97,9 @@ onBothDatabases((fresh) => {
     const database = await openDatabase({ ...choice, onError: () => {} })
     onTestFinished(() => database.close())
     await trimChanges(database, { since: '2025-01-01T00:00:00.000000Z', maxChanges: 1 })
-    expect((await api.call('GET', '/clusters?watch=true&resourceVersion=1')).status).toBe(410)
-    const stream = await openWatch(api, '/clusters?watch=true&resourceVersion=2')
+    const floor = await readFloor(database.kysely)
+    expect((await api.call('GET', `/clusters?watch=true&resourceVersion=${floor - 1}`)).status).toBe(410)
+    const stream = await openWatch(api, `/clusters?watch=true&resourceVersion=${floor}`)
     expect((await stream.until(isBookmark)).map(summary)).toEqual(['added three', 'bookmark'])
   })
 
@@ -211,10 +212,13 @@ const watchedBeside = async (path: string) => {
   return { api, database, stream }
 }
 
-/** As if so many changes had been made and trimmed by others. */
-const forgetTo = async ({ kysely }: Database, version: number): Promise<void> => {
-  await sql`select setval(pg_get_serial_sequence('changes', 'version'), ${sql.lit(version)})`.execute(kysely)
+/** As if many changes had been made and trimmed by others. @returns the newest of them */
+const forgetMany = async ({ kysely }: Database): Promise<number> => {
+  const { rows } = await sql<{ version: number }>`select setval(pg_get_serial_sequence('changes', 'version'),
+    nextval(pg_get_serial_sequence('changes', 'version')) + 1000) as version`.execute(kysely)
+  const version = rows[0]?.version ?? 0
   await sql`update change_floor set version = ${version}`.execute(kysely)
+  return version
 }
 
 describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreSQL', () => {
@@ -344,18 +348,18 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
 
   test('changes that were forgotten before this process read them end its streams, which would miss them', async () => {
     const { api, database, stream } = await watchedBeside('/clusters?watch=true')
-    await forgetTo(database, 1000)
+    await forgetMany(database)
     await api.cluster('one')
     expect(await stream.next()).toMatchObject({ type: 'end', object: { reason: 'ResourceVersionExpired' } })
   })
 
   test('so they do when all were forgotten and nothing has changed since', async () => {
     const { api, database, stream } = await watchedBeside('/clusters?watch=true')
-    await forgetTo(database, 1000)
+    const version = await forgetMany(database)
     const told = await stream.until((message) => !isBookmark(message))
     expect(told.at(-1)).toMatchObject({ type: 'end', object: { reason: 'ResourceVersionExpired' } })
     const again = await openWatch(api, '/clusters?watch=true')
-    expect(await again.until(isBookmark)).toMatchObject([{ version: 1000 }])
+    expect(await again.until(isBookmark)).toMatchObject([{ version }])
   })
 
   test('starting at the same moment on an empty database both come up', async () => {

@@ -118,7 +118,7 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       const isRecorded = await withPlaces(database, record, 'look', (writer) =>
         recordProgress(writer, { durables, groups, entities, now: clock.now() }),
       )
-      await repairDurables(manager, { durables, groups, entities, now: clock.now() })
+      await repairDurables(manager, { durables, groups, entities })
       return isRecorded
     } catch (error) {
       log.debug('what was taken at NATS itself is not known', { error: messageOf(error) })
@@ -209,6 +209,10 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
           waiting.map(({ sequence }) => sequence),
         )
         .execute()
+    },
+    recordProgress: async () => {
+      // Not while NATS is away: nothing can be taken there then, and what was is heard of when it is back.
+      if (broker.unavailableReason === undefined) await syncProgress()
     },
     get unavailableReason() {
       return broker.unavailableReason

@@ -49,15 +49,20 @@ export const recordProgress = async (
 /** Makes durable consumers that are missing, and deletes those whose group is gone. */
 export const repairDurables = async (
   manager: JetStreamManager,
-  { durables, groups, entities, now }: ConsumerProgress,
+  { durables, groups, entities }: Omit<ConsumerProgress, 'now'>,
 ): Promise<void> => {
   for (const info of durables)
-    if (isOwnConsumer(info) && !groups.has(info.name) && now.getTime() - Date.parse(info.created) > ORPHAN_GRACE_MS)
+    if (isOwnConsumer(info) && !groups.has(info.name) && ageOf(info) > ORPHAN_GRACE_MS)
       await deleteDurable(manager, info.name)
   for (const [name, kind] of groups)
     if (!durables.some((info) => info.name === name))
       await ensureDurable(manager, name, subjectOf(entities, kind), 'everything')
 }
+
+/** Milliseconds by the clock of NATS, which told both times. */
+const ageOf = (info: ConsumerInfo): number =>
+  // What time it was is told beside what the client has types for.
+  Date.parse((info as { readonly ts?: string }).ts ?? '') - Date.parse(info.created)
 
 const recordGroupProgress = async (
   writer: Writer,
@@ -75,6 +80,13 @@ const recordGroupProgress = async (
         .where('consumer', '=', name)
         .where('stream_sequence', '<=', delivered.stream_seq),
     )
+    .execute()
+  await writer
+    .updateTable('event_deliveries')
+    .set({ is_pulled: 1 })
+    .where('consumer', '=', name)
+    .where('is_pulled', '=', 0)
+    .where('stream_sequence', '<=', delivered.stream_seq)
     .execute()
   await writer
     .deleteFrom('event_deliveries')

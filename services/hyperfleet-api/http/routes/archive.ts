@@ -2,7 +2,14 @@ import Type from 'typebox'
 import type { Entity } from '../../model/entity.ts'
 import { parseTimestamp } from '../../model/timestamp.ts'
 import { Problem } from '../../problems/problem.ts'
-import { type ArchiveFilter, countArchived, listArchived, purgeArchive } from '../../storage/archive.ts'
+import {
+  type ArchiveFilter,
+  archivedPageQuery,
+  countArchived,
+  purgeArchive,
+  readArchived,
+} from '../../storage/archive.ts'
+import { answerPage } from '../list-response.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ArchivePurge, Purged } from '../schemas/archive.ts'
 import { ArchiveQuery, listOf } from '../schemas/list.ts'
@@ -27,13 +34,11 @@ export const archiveOperations = (service: Service): Operation[] => [
     handle: async ({ parameters, query: { page = 1, size = DEFAULT_SIZE, id, name }, tenancy }) => {
       const { kind } = findEntity(service, parameters.plural)
       const filter: ArchiveFilter = { kind, id, name, tenancy }
-      const documents = await listArchived(service.database.kysely, filter, { offset: (page - 1) * size, size })
-      const isAll = page === 1 && documents.length < size
-      const total = isAll ? documents.length : await countArchived(service.database.kysely, filter)
-      return {
-        status: 200,
-        json: `{"items":[${documents.join(',')}],"page":${page},"size":${documents.length},"total":${total}}`,
-      }
+      const { kysely } = service.database
+      const rows = await archivedPageQuery(kysely, filter, { offset: (page - 1) * size, size }).execute()
+      const isAll = page === 1 && rows.length < size
+      const total = isAll ? rows.length : await countArchived(kysely, filter)
+      return answerPage({ rows, page, total, room: service.room, readLong: (ids) => readArchived(kysely, ids) })
     },
   }),
   operation({

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { parseDuration } from '#operator/model/duration.ts'
 import { formatSelector } from '#operator/model/selector.ts'
+import { parseReceipt } from '../../events/deliveries.ts'
 import { publishEvent } from '../../events/publish.ts'
 import type { ReceiveRequest } from '../../events/queue.ts'
 import { parseTimestamp } from '../../model/timestamp.ts'
@@ -118,7 +119,7 @@ export const eventOperations = (service: Service): Operation[] => [
     responses: { 204: { description: 'Gone' } },
     handle: async ({ parameters: { name } }) => {
       await service.queue.deleteConsumer(name)
-      await recheckDeletions(service, 'groups')
+      await recheckDeletions(service, { group: name })
       return { status: 204 }
     },
   }),
@@ -160,7 +161,7 @@ export const eventOperations = (service: Service): Operation[] => [
     responses: { 204: { description: 'Done' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
       await service.queue.acknowledge(name, receipt)
-      await recheckDeletions(service, 'groups')
+      await recheckDeletions(service, { event: parseReceipt(receipt).sequence })
       return { status: 204 }
     },
   }),
@@ -198,7 +199,7 @@ export const eventOperations = (service: Service): Operation[] => [
     responses: { 204: { description: 'It is a dead letter' }, 409: { description: 'The visibility has ended' } },
     handle: async ({ parameters: { name, receipt } }) => {
       await service.queue.reject(name, receipt)
-      await recheckDeletions(service, 'groups')
+      await recheckDeletions(service, { event: parseReceipt(receipt).sequence })
       return { status: 204 }
     },
   }),

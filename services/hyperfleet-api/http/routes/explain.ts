@@ -1,9 +1,10 @@
 import Type from 'typebox'
 import { type LastPulse, readLastPulse, readQueuePositions } from '../../events/queue-position.ts'
 import { type AdapterExplanation, explainAdapters } from '../../model/explain-adapter.ts'
-import type { Resource } from '../../model/resource.ts'
+import type { Report, Resource } from '../../model/resource.ts'
 import type { Timestamp } from '../../model/timestamp.ts'
-import { parseDocument, readChildren, readDocument } from '../../storage/resources.ts'
+import type { Reader } from '../../storage/dialect.ts'
+import { type ChildSummary, parseDocument, readChildSummaries, readDocument } from '../../storage/resources.ts'
 import { readHistory, readStatuses } from '../../storage/statuses.ts'
 import { type Operation, operation } from '../operation.ts'
 import type { Service } from '../service.ts'
@@ -32,10 +33,11 @@ export const explainOperations = (service: Service, place: Collection): Operatio
         const resource = parseDocument(await readDocument(kysely, address))
         const { id, kind, name, href, generation, deleted_time, status } = resource
         const adapters = explainAdapters(resource, await readStatuses(kysely, id), place.entity.requiredAdapters)
-        const children = place.entity.children.length === 0 ? [] : await readChildren(kysely, id)
+        const children =
+          place.entity.children.length === 0 ? [] : await readChildSummaries(service.database, id, MAX_CHILDREN)
         const groups = status.awaited_groups ?? []
         const last = await readLastPulse(kysely, id)
-        const { items: discarded } = await readHistory(kysely, id, { offset: 0, size: MAX_DISCARDED })
+        const discarded = await readDiscarded(kysely, id)
         return {
           status: 200,
           body: {
@@ -50,10 +52,10 @@ export const explainOperations = (service: Service, place: Collection): Operatio
             adapters,
             discarded,
             remaining: deleted_time === undefined ? [] : adapters.flatMap(listRemaining),
-            children: children.slice(0, MAX_CHILDREN).map(describeChild),
+            children: children,
             groups,
             pulses: describePulses(last),
-            queue: await readQueuePositions(kysely, id, call.time),
+            queue: await readQueuePositions(kysely, id, service.sharedTime),
           },
         }
       },
@@ -65,7 +67,7 @@ const describeWaits = (
   { deleted_time, status }: Resource,
   adapters: readonly AdapterExplanation[],
   groups: readonly string[],
-  children: readonly Resource[],
+  children: readonly ChildSummary[],
 ): string[] => {
   const awaited = adapters.filter(({ awaited }) => awaited).map(({ adapter, why }) => `adapter ${adapter}: ${why}`)
   if (deleted_time === undefined)
@@ -75,7 +77,7 @@ const describeWaits = (
     ...groups.map(
       (group) => `consumer group ${group}: it took an event before the deletion and has not finished with it`,
     ),
-    ...children.slice(0, MAX_CHILDREN).map(({ kind, name, id }) => `${kind} ${name} (${id}): it is not removed yet`),
+    ...children.map(({ kind, name, id }) => `${kind} ${name} (${id}): it is not removed yet`),
   ]
 }
 
@@ -86,7 +88,13 @@ const describePulses = (last: LastPulse | undefined) => {
   return { last: pulse, ...(next !== undefined && { next: { time: next } }) }
 }
 
-const describeChild = ({ id, kind, name, href, status }: Resource) => ({ id, kind, name, href, phase: status.phase })
+/** Reports that were not aggregated, but those that are too long for an explanation: the history has them. */
+const readDiscarded = async (reader: Reader, id: string) => {
+  const { rows } = await readHistory(reader, id, { offset: 0, size: MAX_DISCARDED })
+  return rows.flatMap(({ received_time, reason, document }) =>
+    document === null ? [] : [{ received_time, reason, report: JSON.parse(document) as Report }],
+  )
+}
 
 interface RemainingObject {
   readonly adapter: string

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Static } from 'typebox'
 import Type from 'typebox'
 import type { Tenancy } from '../../auth/tenancy.ts'
-import { readFloor } from '../../feed/changes.ts'
+import { readFloorFor } from '../../feed/history.ts'
 import { type EndReason, type Sink, watch } from '../../feed/watch.ts'
 import { formatMessage, projectDocument } from '../../feed/watch-message.ts'
 import { type Projection, parseFields } from '../../model/projection.ts'
@@ -18,10 +18,11 @@ import type { Filter } from '../../storage/compile-filter.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Kinds } from '../../storage/kinds.ts'
 import { listPage, type Order } from '../../storage/list.ts'
-import { readPortions } from '../../storage/portions.ts'
+import { readDocuments, readPortions } from '../../storage/portions.ts'
 import { readDocument } from '../../storage/resources.ts'
 import type { Room } from '../../storage/room.ts'
 import { readOrder, readPageStart, readReference, readSelector } from '../list-parameters.ts'
+import { answerPage, writeItems } from '../list-response.ts'
 import { type Operation, type OperationResponse, operation } from '../operation.ts'
 import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
 import { DeleteQuery } from '../schemas/explanation.ts'
@@ -163,6 +164,7 @@ export const resourceOperations = (service: Service, place: Collection): Operati
       handle: async (call) => {
         const address = readAddress(place, call)
         const precondition = readPrecondition(call.headers)
+        await service.queue.recordProgress()
         return call.query.dry_run === true
           ? { status: 200, body: await previewDeletion(service.database, address, call.time, precondition) }
           : answerTagged(202, await deleteResource(service, address, call, precondition))
@@ -222,13 +224,14 @@ export const listResources = async (
       stream: (sink) => writeWhole(database, { filter, order }, { room, projection, sink }),
     }
   const place = { order, size, from: readPageStart(query, size) }
-  const { documents, total } = await listPage(database, { filter, ...place })
-  const items = documents.map((document) => projectDocument(document, projection)).join(',')
-  return {
-    status: 200,
+  return answerPage({
+    ...(await listPage(database, { filter, ...place })),
+    page,
     headers: { 'Muster-Resource-Version': String(version) },
-    json: `{"items":[${items}],"page":${page},"size":${documents.length},"total":${total}}`,
-  }
+    room,
+    format: (document) => projectDocument(document, projection),
+    readLong: (ids) => readDocuments(database, filter, ids),
+  })
 }
 
 /** Clients that choose by labels know no pages: without a word about them everything is answered (API-90). */
@@ -242,22 +245,22 @@ interface WholeListOptions {
 }
 
 /** A list as one page, as long as it is. What it counts is known at its end. */
-const writeWhole = async (
+const writeWhole = (
   database: Database,
   list: { readonly filter: Filter; readonly order: readonly Order[] },
   { room, projection, sink }: WholeListOptions,
-): Promise<void> => {
-  let count = 0
-  const write = (text: string): void => {
-    sink.write(`${count === 0 ? '{"items":[' : ','}${text}`)
-    count += 1
-  }
-  for await (const documents of readPortions(database, list, (bytes) => room.take(bytes, sink.signal))) {
-    for (const document of documents) write(projectDocument(document, projection))
-    await sink.drained()
-    sink.signal.throwIfAborted()
-  }
-  sink.write(`${count === 0 ? '{"items":[' : ''}],"page":1,"size":${count},"total":${count}}`)
+): Promise<void> =>
+  writeItems(
+    projectPortions(
+      readPortions(database, list, (bytes) => room.take(bytes, sink.signal)),
+      projection,
+    ),
+    sink,
+    (count) => `],"page":1,"size":${count},"total":${count}}`,
+  )
+
+async function* projectPortions(portions: AsyncIterable<readonly string[]>, projection: Projection | undefined) {
+  for await (const documents of portions) yield documents.map((document) => projectDocument(document, projection))
 }
 
 const startWatch = async (
@@ -280,7 +283,7 @@ const startWatch = async (
   const from = query.resourceVersion ?? parsePosition(lastEventId)
   // The first bookmark then covers whatever was answered before, by this replica or by one that is a moment ahead.
   await feed.catchUp()
-  if (from !== undefined && (from > feed.head || from < (await readFloor(database.kysely))))
+  if (from !== undefined && (from > feed.head || from < (await readFloorFor(database.kysely, from))))
     throw new Problem(
       'expired',
       `resourceVersion ${from} is not (or no longer) known here: list again and watch from there`,
@@ -304,4 +307,4 @@ const findEndReason = (stopping: AbortSignal, signal: AbortSignal): EndReason | 
 }
 
 const parsePosition = (lastEventId: string | string[] | undefined): number | undefined =>
-  typeof lastEventId === 'string' && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined
+  typeof lastEventId === 'string' && /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : undefined

@@ -7,7 +7,8 @@ import { reportStatus } from '../../mutations/report.ts'
 import { retireAdapter } from '../../mutations/retire-adapter.ts'
 import { Problem } from '../../problems/problem.ts'
 import { readDocument } from '../../storage/resources.ts'
-import { readHistory, readStatuses } from '../../storage/statuses.ts'
+import { readHistory, readLoggedReports, readStatuses } from '../../storage/statuses.ts'
+import { answerPage } from '../list-response.ts'
 import { type Operation, operation } from '../operation.ts'
 import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
 import { listOf, PageQuery } from '../schemas/list.ts'
@@ -131,11 +132,17 @@ export const statusOperations = (service: Service, place: Collection): Operation
         const { page = 1, size = DEFAULT_SIZE } = call.query
         const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
-        const { items, total } = await readHistory(service.database.kysely, address.id, {
-          offset: (page - 1) * size,
-          size,
+        const { kysely } = service.database
+        const { rows, total } = await readHistory(kysely, address.id, { offset: (page - 1) * size, size })
+        const heads = new Map(rows.map(({ key, received_time, reason }) => [key, { received_time, reason }]))
+        return answerPage({
+          rows,
+          page,
+          total,
+          room: service.room,
+          format: (report, { key }) => `${JSON.stringify(heads.get(key)).slice(0, -1)},"report":${report}}`,
+          readLong: (keys) => readLoggedReports(kysely, keys),
         })
-        return { status: 200, body: { items, page, size: items.length, total } }
       },
     }),
   ]

@@ -1,0 +1,69 @@
+import type { Sink } from '../feed/watch.ts'
+import type { PageRow } from '../storage/page-row.ts'
+import { readPage } from '../storage/portions.ts'
+import type { Room } from '../storage/room.ts'
+import type { OperationResponse } from './operation.ts'
+
+export interface PageResponse<Key extends string | number> {
+  readonly rows: readonly PageRow<Key>[]
+  readonly page: number
+  readonly total: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly room: Room
+  /** A stored document as it is answered, JSON; the document alone by default. */
+  readonly format?: (document: string, row: PageRow<Key>) => string
+  /** What is still there of these, by key. */
+  readonly readLong: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, string>>
+}
+
+/** The page of a list; one with long documents is written piece by piece, so that memory is bounded (API-96). */
+export const answerPage = <Key extends string | number>({
+  rows,
+  page,
+  total,
+  headers = {},
+  room,
+  format = (document) => document,
+  readLong,
+}: PageResponse<Key>): OperationResponse => {
+  const ending = (size: number) => `],"page":${page},"size":${size},"total":${total}}`
+  if (rows.every(({ document }) => document !== null)) {
+    const items = rows.map((row) => format(row.document ?? '', row))
+    return { status: 200, headers, json: `{"items":[${items.join(',')}${ending(rows.length)}` }
+  }
+  const readFormatted = async (keys: readonly Key[]): Promise<ReadonlyMap<Key, string>> => {
+    const byKey = new Map(rows.map((row) => [row.key, row]))
+    const found = await readLong(keys)
+    return new Map(found.entries().map(([key, document]) => [key, format(document, byKey.get(key) as PageRow<Key>)]))
+  }
+  const formatted = rows.map((row) => (row.document === null ? row : { ...row, document: format(row.document, row) }))
+  return {
+    status: 200,
+    headers,
+    mediaType: 'application/json',
+    stream: (sink) =>
+      writeItems(
+        readPage(formatted, readFormatted, (bytes) => room.take(bytes, sink.signal)),
+        sink,
+        ending,
+      ),
+  }
+}
+
+/** Writes a list as one JSON object, of which the ending is known once the items are counted. */
+export const writeItems = async (
+  portions: AsyncIterable<readonly string[]>,
+  sink: Sink,
+  ending: (count: number) => string,
+): Promise<void> => {
+  let count = 0
+  for await (const items of portions) {
+    for (const item of items) {
+      sink.write(`${count === 0 ? '{"items":[' : ','}${item}`)
+      count += 1
+    }
+    await sink.drained()
+    sink.signal.throwIfAborted()
+  }
+  sink.write(`${count === 0 ? '{"items":[' : ''}${ending(count)}`)
+}

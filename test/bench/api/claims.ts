@@ -1,0 +1,100 @@
+/** What claims that wait cost the database while resources are changed and events are posted: statements, not time. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bench } from '../definition.ts'
+import { inParallel, upTo } from '../in-parallel.ts'
+import { moment } from '../load/moment.ts'
+import type { Figure } from '../report/row.ts'
+import { createFleet } from './fleet.ts'
+import { type Ground, onPostgres } from './ground.ts'
+import { type Call, IN_FLIGHT } from './load.ts'
+
+const GROUPS = 10
+const CLAIMS_PER_GROUP = 10
+const CLAIMS = GROUPS * CLAIMS_PER_GROUP
+const CLUSTERS = 200
+const REQUESTS = 1_000
+/** Milliseconds in which only what the API does by itself is counted. */
+const QUIET_MS = 5_000
+
+export const apiClaims: Bench = {
+  name: 'api-claims',
+  summary: `The bundled HyperFleet API on PostgreSQL while ${CLAIMS} claims of ${GROUPS} consumer groups wait: statements per change and per event at ${IN_FLIGHT} requests in flight, without those that it sends when nothing happens.`,
+  run: async (context) => {
+    await using ground = await onPostgres()
+    const fleet = createFleet(ground.load, context)
+    await fleet.growTo(CLUSTERS)
+    const change = (n: number): Call => ({
+      method: 'PATCH',
+      path: `/clusters/${fleet.at(n).id}`,
+      body: { spec: { change: n, at: moment() } },
+    })
+    const event = (n: number): Call => ({
+      method: 'POST',
+      path: '/events',
+      body: { resourceType: 'clusters', resourceId: fleet.at(n).id, reason: `Reason${n}` },
+    })
+    const figures = [...(await count(ground, 'no claim waits', { change }))]
+    for (const n of upTo(GROUPS))
+      await ground.load.send({
+        method: 'PUT',
+        path: `/events/consumers/group-${n}`,
+        // One group gets the events; the others' claims wait on.
+        body: { resourceType: n === 0 ? 'clusters' : 'nodepools' },
+      })
+    const claims = holdClaims(ground)
+    figures.push(...(await count(ground, `${CLAIMS} claims wait`, { change, event })))
+    await claims.stop()
+    return figures
+  },
+}
+
+/** Claims that begin anew whenever one is answered, and acknowledge what they got. */
+const holdClaims = ({ server }: Ground): { stop(): Promise<void> } => {
+  const stop = new AbortController()
+  const base = `${server.url}/api/hyperfleet/v1/events/consumers`
+  const hold = async (group: number): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const response = await fetch(`${base}/group-${group}/claims`, {
+        method: 'POST',
+        body: JSON.stringify({ max: 10, wait: '60s', visibility: '10m' }),
+        signal: stop.signal,
+      })
+      const { items } = (await response.json()) as { readonly items: readonly { readonly receipt: string }[] }
+      for (const { receipt } of items) await fetch(`${base}/group-${group}/claims/${receipt}`, { method: 'DELETE' })
+    }
+  }
+  const running = upTo(CLAIMS).map((n) => hold(n % GROUPS).catch(() => undefined))
+  return {
+    stop: async () => {
+      stop.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+const count = async (
+  { load, server }: Ground,
+  state: string,
+  requests: Readonly<Record<string, (n: number) => Call>>,
+): Promise<Figure[]> => {
+  const statements = async (): Promise<number> => {
+    const text = await (await fetch(`${server.metricsUrl}/metrics`)).text()
+    const counts = text.matchAll(/^hyperfleet_db_query_duration_seconds_count\{.*\} (\d+)$/gm)
+    return counts.reduce((sum, [, value]) => sum + Number(value), 0)
+  }
+  await sleep(QUIET_MS / 5)
+  const [quietAt, quiet] = [moment(), await statements()]
+  await sleep(QUIET_MS)
+  const perMs = ((await statements()) - quiet) / (moment() - quietAt)
+  const figures: Figure[] = [{ name: `${state}, nothing happens`, unit: 'statements/s', value: perMs * 1_000 }]
+  for (const [name, call] of Object.entries(requests)) {
+    const [at, before, cpu] = [moment(), await statements(), server.usage().cpuMs]
+    await inParallel(upTo(REQUESTS), IN_FLIGHT, (n) => load.send(call(n)))
+    const [spent, after, cpuAfter] = [moment() - at, await statements(), server.usage().cpuMs]
+    figures.push(
+      { name: `${state}, a ${name}`, unit: 'statements', value: (after - before - spent * perMs) / REQUESTS },
+      { name: `${state}, a ${name}: CPU of the API`, unit: 'ms', value: (cpuAfter - cpu) / REQUESTS },
+    )
+  }
+  return figures
+}
