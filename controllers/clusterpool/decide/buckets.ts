@@ -81,8 +81,9 @@ const isPastDeadline = (
   { installWatched }: Cluster,
   { provisionDeadline = PROVISION_DEADLINE }: Pick<ClusterPoolSpec, 'provisionDeadline'>,
 ): boolean => {
+  if (installWatched === undefined) return false
   const most = spanOf(provisionDeadline)
-  return most !== 0 && installWatched !== undefined && installWatched > most
+  return most !== 0 && installWatched > most
 }
 
 /** Until when a cluster that wakes up may take; undefined when it doesn't, or may take for ever. */

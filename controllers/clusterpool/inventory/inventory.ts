@@ -2,6 +2,7 @@
 import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { brokenReason } from '../decide/buckets.ts'
+import { formatAppliedPatches } from '../lease/applied-patches.ts'
 import { type Lease, listedNames } from '../lease/lease.ts'
 import { type Cluster, type CustomizationState, keyOf, type NamespacedName, type Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
@@ -186,8 +187,8 @@ const unusedStatus = (
 }
 
 /** The cluster has what the patches say now: an edit changed something else, or was taken back. */
-const isUnchanged = (lease: Lease, { isAsApplied }: CustomizationState): boolean =>
-  lease.state === 'Used' && lease.written && isAsApplied
+const isUnchanged = (lease: Lease, { applied, patches }: CustomizationState): boolean =>
+  lease.state === 'Used' && lease.written && applied === formatAppliedPatches(patches)
 
 const cordonMessage = ({ reason }: NonNullable<CustomizationState['cordoned']>): string => `cordoned: ${reason}`
 

@@ -16,7 +16,6 @@ import {
 import type { Subject } from '#apis/kubernetes.ts'
 import { type Condition, findCondition, isTrue } from '#operator/model/conditions.ts'
 import type { ObjectMeta } from '#operator/model/resource.ts'
-import { formatAppliedPatches } from '../lease/applied-patches.ts'
 import { byAge } from './order.ts'
 import type { CreationFailure, CustomizationRejection, PoolRejection } from './rejection.ts'
 
@@ -93,8 +92,8 @@ export interface CustomizationState {
   readonly cluster: NamespacedName | undefined
   readonly pool: NamespacedName | undefined
   readonly patches: Customization
-  /** Its patches are those that were last applied: an edit changed something else, or was taken back. */
-  readonly isAsApplied: boolean
+  /** The patches that were last applied, as `formatAppliedPatches` has them. */
+  readonly applied: string | undefined
   /** Why it is out of service, and whether its unclaimed cluster goes; undefined when it is in service. */
   readonly cordoned: ClusterDeploymentCustomization['spec']['cordoned']
 }
@@ -273,7 +272,7 @@ const customizationStateOf = ({ metadata, spec, status }: ClusterDeploymentCusto
     cluster: status?.clusterDeploymentRef,
     pool: status?.clusterPoolRef,
     patches,
-    isAsApplied: status?.lastAppliedConfiguration === formatAppliedPatches(patches),
+    applied: status?.lastAppliedConfiguration,
     cordoned: spec.cordoned,
   }
 }
