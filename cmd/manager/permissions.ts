@@ -50,6 +50,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'hive.openshift.io', resource: 'clusterdeploymentcustomizations/status', verbs: ['patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'] },
     { group: 'hive.openshift.io', resource: 'clusterdeployments/status', verbs: ['patch'] },
+    { group: '', resource: 'namespaces', verbs: ['get'], name: 'kube-system' },
   ],
   clusterdevice: [
     { group: '', resource: 'secrets', verbs: ['get'], scope: 'Cluster' },

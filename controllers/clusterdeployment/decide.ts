@@ -6,6 +6,7 @@ import { countAttempts } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
 import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
+import { withoutOrigin } from './record/origin.ts'
 import { type ClusterRecord, currentCondition, digestOf, isReady } from './record/record.ts'
 
 /** What was read; from caches first, and again from the API servers when something is to be done. */
@@ -15,6 +16,8 @@ export interface Observed {
   readonly records: readonly ClusterRecord[]
   /** Why the cluster must not be made with its customization; undefined when it may, or when it was not read. */
   readonly readLeaseProblem?: string | undefined
+  /** Another cluster that the API has with its customization; undefined when there is none, or when it was not read. */
+  readonly otherUser?: ClusterRecord | undefined
   /** Why the install-config can't be read; undefined when it can, or when it was not read. */
   readonly installConfigProblem?: string | undefined
 }
@@ -106,7 +109,7 @@ const decideCopied = (deployment: ClusterDeployment, { owner, id }: ClusterRecor
 const isRestored = ({ metadata }: ClusterDeployment): boolean =>
   (metadata.annotations?.[REGISTRATION] ?? metadata.uid) !== metadata.uid
 
-const decideUnregistered = ({ deployment, readLeaseProblem, installConfigProblem }: Observed): Decision => {
+const decideUnregistered = ({ deployment, readLeaseProblem, otherUser, installConfigProblem }: Observed): Decision => {
   const { spec, status, metadata } = deployment
   const was = unchanged(deployment)
   const registration = registrationOf(deployment)
@@ -130,6 +133,7 @@ const decideUnregistered = ({ deployment, readLeaseProblem, installConfigProblem
       step: NOTHING,
       kstatus: reconciling('WaitingForLease', `${readLeaseProblem}; registered when it is its own`),
     }
+  if (otherUser !== undefined) return { ...was, step: NOTHING, kstatus: describeOtherUser(deployment, otherUser) }
   if (installConfigProblem !== undefined)
     return { ...was, step: NOTHING, kstatus: reconciling('WaitingForInstallConfig', installConfigProblem) }
   if (registration === undefined)
@@ -144,6 +148,16 @@ const decideUnregistered = ({ deployment, readLeaseProblem, installConfigProblem
     step: { do: 'Register', registration, name: recordName(metadata.name, registration), attempt: was.failed + 1 },
     kstatus: reconciling('Registering', `is being registered with the HyperFleet API${lost}`),
   }
+}
+
+/** The lease says that the customization is its own, and machines with the names of the other cluster may still be there. */
+const describeOtherUser = ({ spec }: ClusterDeployment, { id, owner, deleting }: ClusterRecord): KstatusSummary => {
+  const name = spec.clusterPoolRef?.clusterDeploymentCustomization?.name
+  const remedy = deleting
+    ? 'it is being deleted there'
+    : 'delete it there, or bring its ClusterDeployment back from a backup'
+  const message = `cluster ${id} of the HyperFleet API, of ClusterDeployment ${owner?.namespace}/${owner?.name}, has the customization ${name}: ${remedy}; this one is registered when it is gone`
+  return deleting ? reconciling('CustomizationInUse', message) : stalled('CustomizationInUse', message)
 }
 
 const decideDeletedElsewhere = (deployment: ClusterDeployment, record: ClusterRecord): Decision => {
@@ -218,7 +232,8 @@ const nextStep = (
   const labels = desiredLabels(deployment, registration)
   const attempt = attempts.desired
   const isSame =
-    digestOf(desiredSpec(deployment, attempt)) === record.specDigest && digestOf(labels) === digestOf(record.labels)
+    digestOf(desiredSpec(deployment, attempt)) === record.specDigest &&
+    digestOf(withoutOrigin(labels)) === digestOf(withoutOrigin(record.labels))
   return isSame ? NOTHING : { do: 'Change', record, labels, attempt, anew: attempt > record.attempt }
 }
 

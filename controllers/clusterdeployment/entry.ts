@@ -17,7 +17,16 @@ const rights: Rights = {
       'Install-configs are Secrets, each in the namespace of its cluster. They are read one by one, never listed.',
     ...EVENTS,
   },
-  rare: [],
+  rare: [
+    {
+      group: '',
+      resource: 'namespaces',
+      verbs: ['get'],
+      name: 'kube-system',
+      reason:
+        'Its uid names the Kubernetes cluster in what is registered: a customization of another one is not this one’s.',
+    },
+  ],
   optional: { ...CALLER_REVIEWS, ...LEADER_ELECTION },
   tests: ['test/integration/clusterdeployment', 'test/integration/delivery/stand-by'],
 }

@@ -5,8 +5,10 @@ import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { Step } from './decide.ts'
 import { REGISTRATION } from './labels.ts'
+import type { AskedRegistrations } from './late-registrations.ts'
 import { type FreshObservation, readRecords } from './observe.ts'
 import { desiredLabels, desiredSpec, fallbackName, withInstallConfig } from './record/desired-record.ts'
+import { originLabels } from './record/origin.ts'
 import { type ClusterRecord, recordOf } from './record/record.ts'
 
 /**
@@ -14,12 +16,14 @@ import { type ClusterRecord, recordOf } from './record/record.ts'
  * @throws HyperFleetError
  */
 export const execute = async (
-  { hyperfleet }: { readonly hyperfleet: HyperFleetClient },
-  { patch, signal, events }: Context<ClusterDeployment>,
+  { hyperfleet, asked }: { readonly hyperfleet: HyperFleetClient; readonly asked: AskedRegistrations },
+  context: Context<ClusterDeployment>,
   observed: FreshObservation,
   step: Step,
 ): Promise<ClusterRecord | undefined> => {
-  const { deployment, installConfig } = observed
+  const { patch, signal, events, clock } = context
+  const { deployment, installConfig, kubernetes } = observed
+  const origin = originLabels(deployment, kubernetes)
   switch (step.do) {
     case 'Nothing':
     // Written before: whether it could be decides about the rest.
@@ -31,10 +35,12 @@ export const execute = async (
       return undefined
     case 'Register': {
       const draft = {
-        labels: desiredLabels(deployment, step.registration),
+        labels: { ...desiredLabels(deployment, step.registration), ...origin },
         spec: withInstallConfig(desiredSpec(deployment, step.attempt), installConfig),
       }
       const create = async (name: string) => recordOf(await hyperfleet.create('clusters', { name, ...draft }, signal))
+      // Before it is asked for: the answer may be lost, and this pass may be cut off.
+      asked.add(step.registration, clock.now())
       try {
         return await create(step.name)
       } catch (error) {
@@ -53,7 +59,8 @@ export const execute = async (
     case 'Change': {
       const config = step.anew ? withInstallConfig({}, installConfig).installConfig : step.record.installConfig
       const spec = desiredSpec(deployment, step.attempt)
-      const change = { labels: step.labels, spec: config === undefined ? spec : { ...spec, installConfig: config } }
+      const labels = { ...step.labels, ...origin }
+      const change = { labels, spec: config === undefined ? spec : { ...spec, installConfig: config } }
       return recordOf(await hyperfleet.patch('clusters', step.record.id, change, signal))
     }
     case 'Withdraw':

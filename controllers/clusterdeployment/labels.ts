@@ -5,5 +5,11 @@
  */
 export const REGISTRATION = 'hyperfleet.redhat.com/registration'
 
+/** On a record: the Kubernetes cluster that registered it, by the uid of its namespace kube-system. */
+export const KUBERNETES = 'hyperfleet.redhat.com/kubernetes'
+
+/** On a record: a digest of the customization that the cluster leases, and of the Kubernetes cluster where that is. */
+export const CUSTOMIZATION = 'hyperfleet.redhat.com/customization'
+
 /** On a ClusterDeployment, as Hive's: it stays until the HyperFleet API has its cluster no more. docs/decisions/pool-plan.md. */
 export const DEPROVISION_FINALIZER = 'hive.openshift.io/deprovision'

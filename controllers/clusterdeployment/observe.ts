@@ -7,8 +7,9 @@ import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { isRecordOf, type Observed, registrationOf } from './decide.ts'
-import { REGISTRATION } from './labels.ts'
+import { CUSTOMIZATION, REGISTRATION } from './labels.ts'
 import { findLeaseProblem } from './lease.ts'
+import { type KubernetesName, originLabels } from './record/origin.ts'
 import { type ClusterRecord, recordOf } from './record/record.ts'
 import { byAge } from './record/record-cache.ts'
 
@@ -17,6 +18,7 @@ const INSTALL_CONFIG = 'install-config.yaml'
 export interface ObserveSources {
   readonly api: Api
   readonly hyperfleet: HyperFleetClient
+  readonly kubernetes: KubernetesName
   readonly signal: AbortSignal
 }
 
@@ -25,6 +27,8 @@ export interface FreshObservation extends Observed {
   readonly installConfig: unknown
   /** What the cluster leases, as it was read for `readLeaseProblem`; undefined when it is not there, or none is named. */
   readonly customization: ClusterDeploymentCustomization | undefined
+  /** The uid of the Kubernetes cluster. */
+  readonly kubernetes: string
 }
 
 /**
@@ -43,6 +47,7 @@ export const observe = async (
   const records = await readRecords(deployment, readers)
   const config = await readInstallConfig(deployment, readers)
   const customization = await readCustomization(deployment, readers)
+  const kubernetes = await readers.kubernetes.read(readers.api)
   return {
     deployment,
     records,
@@ -50,6 +55,9 @@ export const observe = async (
     installConfigProblem: config.problem,
     installConfig: config.document,
     customization,
+    kubernetes,
+    // After the customization: what was registered under a lease before this one is there by now.
+    otherUser: records.length > 0 ? undefined : await findOtherUser(deployment, kubernetes, readers),
   }
 }
 
@@ -75,6 +83,23 @@ export const readRecords = async (
     if (record !== undefined && isRecordOf(deployment, record)) records.set(record.id, record)
   }
   return [...records.values()].toSorted(byAge)
+}
+
+/** Another cluster that the API has with its customization (CLUSTER-13): Kubernetes may have forgotten it. @throws HyperFleetError */
+const findOtherUser = async (
+  deployment: ClusterDeployment,
+  kubernetes: string,
+  { hyperfleet, signal }: ObserveSources,
+): Promise<ClusterRecord | undefined> => {
+  const { [CUSTOMIZATION]: customization } = originLabels(deployment, kubernetes)
+  if (customization === undefined) return undefined
+  const { items } = await hyperfleet.list(
+    'clusters',
+    { labels: `${CUSTOMIZATION}=${customization}`, size: '100' },
+    signal,
+  )
+  const records = items.flatMap((item) => recordOf(item) ?? [])
+  return records.toSorted(byAge).find(({ registration }) => registration !== registrationOf(deployment))
 }
 
 const readCustomization = async (

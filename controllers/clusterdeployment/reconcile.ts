@@ -9,9 +9,11 @@ import { buildEvents } from './events.ts'
 import { execute } from './execute.ts'
 import { hibernate } from './hibernate.ts'
 import { nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
+import type { AskedRegistrations } from './late-registrations.ts'
 import { recordRegistration } from './lease.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
+import type { KubernetesName } from './record/origin.ts'
 import { ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
 import { buildStatus, buildSummaryStatus } from './status.ts'
@@ -19,11 +21,15 @@ import { buildStatus, buildSummaryStatus } from './status.ts'
 export interface ReconcileDeps {
   readonly hyperfleet: HyperFleetClient
   readonly records: RecordCache
+  readonly kubernetes: KubernetesName
+  readonly asked: AskedRegistrations
   readonly metrics: Metrics
 }
 
 /** How often an install-config is looked for that is not there: Secrets are not watched. */
 const SECRET_RECHECK_INTERVAL = '5s'
+/** How often is looked whether another cluster with the customization is gone: its record wakes another ClusterDeployment. */
+const OTHER_USER_RECHECK_INTERVAL = '30s'
 /** When the customization was written while its lease was looked at. */
 const LEASE_RECHECK_INTERVAL = '1s'
 
@@ -53,7 +59,9 @@ export const reconcile =
 /** Looks at everything anew, and does what is to be done. */
 const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeployment>): Promise<MayWait> => {
   const { object, clock } = context
-  const observed = await observe(object, { api: context.api, hyperfleet: deps.hyperfleet, signal: context.signal })
+  const { api, signal } = context
+  const { hyperfleet, kubernetes } = deps
+  const observed = await observe(object, { api, hyperfleet, kubernetes, signal })
   if (observed === undefined) return
   const next = decide(observed, clock.now())
   if (next.step.do === 'Hibernate' && !(await hibernate(context, observed.deployment, next.step.why))) return
@@ -83,6 +91,7 @@ const report = (
     metrics.installed(object, now)
   }
   if (decision.failed > (object.status?.installAttempts ?? 0)) metrics.attemptFailed()
+  if (decision.kstatus.reason === 'CustomizationInUse') return { requeueAfter: OTHER_USER_RECHECK_INTERVAL }
   if (decision.kstatus.reason === 'WaitingForInstallConfig') return { requeueAfter: SECRET_RECHECK_INTERVAL }
   const times = [decision.recheckAt, nextWatchWrite(object, decision, now)].filter((time) => time !== undefined)
   if (times.length > 0) return { requeueAfter: Math.max(1, Math.min(...times) - now.getTime()) }

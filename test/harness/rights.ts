@@ -42,6 +42,28 @@ export const accountOf = async (
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: role },
       subjects,
     })
+    if (within) await grantNamedNamespaces(plane, `${metadata.name}-${namespace}`, rules, subjects)
   }
   return { name, kubeconfig: (server) => plane.kubeconfigFor(name, namespace, server) }
+}
+
+/** A namespace that a rule names is no part of the test's own: the right to read it is given there. */
+const grantNamedNamespaces = async (
+  plane: ControlPlane,
+  name: string,
+  rules: RoleManifest['rules'],
+  subjects: readonly object[],
+): Promise<void> => {
+  const named = (rules ?? []).filter(({ resources, resourceNames = [] }) => {
+    return resources?.includes('namespaces') === true && resourceNames.length > 0
+  })
+  for (const rule of named)
+    for (const within of rule.resourceNames ?? []) {
+      await plane.rest('POST', `${RBAC}/namespaces/${within}/roles`, { metadata: { name }, rules: [rule] })
+      await plane.rest('POST', `${RBAC}/namespaces/${within}/rolebindings`, {
+        metadata: { name },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
+        subjects,
+      })
+    }
 }

@@ -202,6 +202,25 @@ test('CLUSTER-5: an installation that fails is tried as often as it may be, then
   await manager.stop()
 })
 
+test('CLUSTER-14: an installed cluster that the API lost keeps its lease while adapters may find what they applied, and goes then', {
+  timeout: 120_000,
+}, async () => {
+  const clock = hurriedClock()
+  const manager = await the.manager({ clock })
+  const declared = await the.declare('lost')
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'True')
+  await the.until('lost', 'Provisioned')
+  await the.call('DELETE', `/clusters/${id}`)
+  await the.cleanUp(id)
+  const { status } = await the.until('lost', 'RecordGone')
+  const since = Date.parse(findCondition(status?.conditions, 'ProvisionStopped')?.lastTransitionTime ?? '')
+  await remove('lost')
+  await gone('lost')
+  expect(clock.now().getTime() - since).toBeGreaterThanOrEqual(90_000)
+  await manager.stop()
+})
+
 test('an API that was put back to an earlier state, and knows the version of the stream all the same, is read anew in ten minutes', {
   timeout: 120_000,
 }, async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
+import { withoutOrigin } from '#controllers/clusterdeployment/record/origin.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { type Manager, type World, world } from './world.ts'
 
@@ -31,7 +32,7 @@ test('a ClusterDeployment is registered, installed when its adapters say so, and
   const metadata = { labels: { region: 'us-east' } }
   const declared = await the.declare('whole-life', { installAttemptsLimit: 3 }, metadata)
   const cluster = await the.cluster(declared)
-  expect(cluster.labels).toEqual({ region: 'us-east', [REGISTRATION]: declared.metadata.uid })
+  expect(withoutOrigin(cluster.labels)).toEqual({ region: 'us-east', [REGISTRATION]: declared.metadata.uid })
   expect(cluster.spec).toEqual({
     clusterDeployment: { namespace: the.namespace, name: 'whole-life' },
     clusterName: 'whole-life',
@@ -181,7 +182,7 @@ describe('what the API is told', () => {
     const { id } = await the.cluster(declared)
     await the.change('labelled', { metadata: { labels: { region: 'us', tier: 'gold' } } })
     await the.eventually(async () =>
-      expect((await the.cluster(declared)).labels).toEqual({
+      expect(withoutOrigin((await the.cluster(declared)).labels)).toEqual({
         region: 'us',
         tier: 'gold',
         [REGISTRATION]: declared.metadata.uid,
@@ -190,7 +191,7 @@ describe('what the API is told', () => {
     await the.call('PATCH', `/clusters/${id}`, { labels: {}, spec: { mine: true } })
     await the.eventually(async () => {
       const { labels, spec } = await the.cluster(declared)
-      expect(labels).toEqual({ region: 'us', tier: 'gold', [REGISTRATION]: declared.metadata.uid })
+      expect(withoutOrigin(labels)).toEqual({ region: 'us', tier: 'gold', [REGISTRATION]: declared.metadata.uid })
       expect(spec).not.toHaveProperty('mine')
     })
   })
@@ -319,8 +320,6 @@ describe('CLUSTER-8: its cluster is deleted in the API', () => {
     const lost = await the.until('lost-late', 'RecordGone')
     expect(said(lost, 'ProvisionStopped')).toBe('True RecordGone')
     expect(await the.clusters(declared.metadata.uid)).toEqual([])
-    await remove('lost-late')
-    await gone('lost-late')
   })
 })
 

@@ -10,8 +10,9 @@ import { writeLease } from '#controllers/clusterpool/lease/lease-writes.ts'
 import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { isConflict, systemClock } from '#operator/index.ts'
+import { findCondition } from '#operator/model/conditions.ts'
 import { aPool } from '#test/worlds/clusterpool/builders.ts'
-import { type World, world } from './world.ts'
+import { hurriedClock, type World, world } from './world.ts'
 
 const LEASED = 'contested'
 
@@ -95,4 +96,34 @@ test('a cluster whose lease is taken over while it is looked at is not registere
   await the.cluster(taker)
   await the.until('late', 'WaitingForLease')
   expect(await the.clusters(late.metadata.uid)).toEqual([])
+})
+
+test('CLUSTER-13: a customization whose cluster Kubernetes has forgotten is not registered with a second one, until the first is gone', async () => {
+  await using the = await world()
+  const first = await the.manager()
+  await the.customize(LEASED, 'forgotten')
+  const forgotten = await the.declare('forgotten', { clusterPoolRef: poolRef(the) })
+  const { id } = await the.cluster(forgotten)
+  await the.report(id, 'True')
+  await the.until('forgotten', 'Provisioned')
+  await first.stop()
+  // What an etcd that is put back to an earlier moment leaves of them.
+  await the.change('forgotten', { metadata: { finalizers: null } })
+  const named = `/apis/hive.openshift.io/v1/namespaces/${the.namespace}/`
+  await the.plane.rest('DELETE', `${named}clusterdeployments/forgotten`)
+  await the.plane.rest('DELETE', `${named}clusterdeploymentcustomizations/${LEASED}`)
+  await the.customize(LEASED, 'second')
+
+  await the.manager({ clock: hurriedClock() })
+  const second = await the.declare('second', { clusterPoolRef: poolRef(the) })
+  const waiting = await the.until('second', 'CustomizationInUse')
+  expect(findCondition(waiting.status?.conditions, 'Stalled')?.message).toBe(
+    `cluster ${id} of the HyperFleet API, of ClusterDeployment ${the.namespace}/forgotten, has the customization contested: delete it there, or bring its ClusterDeployment back from a backup; this one is registered when it is gone`,
+  )
+  expect(await the.clusters(second.metadata.uid)).toEqual([])
+  expect((await the.clusters(forgotten.metadata.uid)).map(({ deleted_time }) => deleted_time)).toEqual([undefined])
+
+  await the.call('DELETE', `/clusters/${id}`)
+  await the.cleanUp(id)
+  await the.cluster(second)
 })

@@ -1,0 +1,48 @@
+/**
+ * Where a record comes from, as labels that its ClusterDeployment does not have: by them a cluster that Kubernetes has forgotten keeps its
+ * customization (CLUSTER-13). They are written when something else is written: alone they would be a new generation of every record.
+ */
+import { createHash } from 'node:crypto'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { Namespace } from '#apis/kubernetes.ts'
+import type { Api } from '#operator/client/api.ts'
+import { TemporaryError } from '#operator/model/errors.ts'
+import { CUSTOMIZATION, KUBERNETES } from '../labels.ts'
+
+/** The namespace whose uid names a Kubernetes cluster, as it does elsewhere: it is there from the first moment, and is never made anew. */
+const NAMED_BY = 'kube-system'
+
+/** Reads once which Kubernetes cluster this is. */
+export class KubernetesName {
+  #uid: string | undefined
+
+  /** @returns its uid @throws ApiError, NetworkError, TemporaryError */
+  async read(api: Api): Promise<string> {
+    this.#uid ??= (await api.get(Namespace, NAMED_BY))?.metadata.uid
+    if (this.#uid === undefined) throw new TemporaryError(`namespace ${NAMED_BY} is not there`)
+    return this.#uid
+  }
+}
+
+/** @param kubernetes the uid of the Kubernetes cluster */
+export const originLabels = (
+  { spec: { clusterPoolRef: pool } }: ClusterDeployment,
+  kubernetes: string,
+): Readonly<Record<string, string>> => {
+  const leased = pool?.clusterDeploymentCustomization?.name
+  return {
+    [KUBERNETES]: kubernetes,
+    ...(leased !== undefined && { [CUSTOMIZATION]: digestCustomization(kubernetes, pool?.namespace ?? '', leased) }),
+  }
+}
+
+/** What is left are the labels of the ClusterDeployment. */
+export const withoutOrigin = ({
+  [KUBERNETES]: _,
+  [CUSTOMIZATION]: __,
+  ...labels
+}: Readonly<Record<string, string>>): Readonly<Record<string, string>> => labels
+
+/** Fits into a label, whatever the names are. */
+const digestCustomization = (...names: readonly string[]): string =>
+  createHash('sha256').update(names.join('/')).digest('hex').slice(0, 32)

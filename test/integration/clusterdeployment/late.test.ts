@@ -1,0 +1,96 @@
+/** CLUSTER-12: the request that registers a cluster arrives when its ClusterDeployment has gone. No record is left of it. */
+import { expect, test } from 'vitest'
+import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
+import { systemClock } from '#operator/index.ts'
+import { front } from './front.ts'
+import { hurriedClock, type World, world } from './world.ts'
+
+const remove = (the: World, name: string) =>
+  the.plane.rest('DELETE', `/apis/hive.openshift.io/v1/namespaces/${the.namespace}/clusterdeployments/${name}`)
+
+const expectGone = (the: World, name: string) => the.eventually(async () => expect(await the.get(name)).toBeUndefined())
+
+/** What is registered is on its way out, or gone: no adapter of the test cleans up. */
+const expectNoneLeft = (the: World, registration: string) =>
+  the.eventually(async () => {
+    const living = (await the.clusters(registration)).filter(({ deleted_time }) => deleted_time === undefined)
+    expect(living).toEqual([])
+  })
+
+/** A front at which the first request for a registration breaks: for its sender it may have been done, or be done later. */
+const breakingFront = async (the: World) => {
+  const before = await front(the.url)
+  const asked = Promise.withResolvers<void>()
+  before.decide(({ method, path }) => {
+    if (method !== 'POST' || !path.endsWith('/clusters')) return 'pass'
+    asked.resolve()
+    return 'drop'
+  })
+  return { url: before.url, asked: asked.promise, [Symbol.asyncDispose]: () => before[Symbol.asyncDispose]() }
+}
+
+/** A proxy gives the request on now. */
+const deliver = (the: World, name: string, registration: string) =>
+  the.call('POST', '/clusters', {
+    kind: 'Cluster',
+    name,
+    labels: { [REGISTRATION]: registration },
+    spec: { clusterDeployment: { namespace: the.namespace, name } },
+  })
+
+test('the manager that asked for it deletes what is registered when the ClusterDeployment is gone, though it never saw it go', {
+  timeout: 120_000,
+}, async () => {
+  await using the = await world()
+  await using before = await breakingFront(the)
+  await the.manager({ url: before.url, clock: hurriedClock() })
+  const { metadata } = await the.declare('asked')
+  await before.asked
+  // As another manager takes them off that found no record.
+  await the.change('asked', { metadata: { finalizers: null } })
+  await remove(the, 'asked').catch(() => undefined)
+  await the.change('asked', { metadata: { finalizers: null } }).catch(() => undefined)
+  await expectGone(the, 'asked')
+  await deliver(the, 'asked', metadata.uid)
+  await expectNoneLeft(the, metadata.uid)
+})
+
+test('what arrives when its sender is gone is deleted by the manager that saw the ClusterDeployment go', {
+  timeout: 120_000,
+}, async () => {
+  await using the = await world()
+  await using before = await breakingFront(the)
+  const sender = await the.manager({ url: before.url })
+  const { metadata } = await the.declare('dropped')
+  await before.asked
+  await sender.stop()
+  await remove(the, 'dropped')
+  await the.manager({ clock: hurriedClock() })
+  await expectGone(the, 'dropped')
+  await deliver(the, 'dropped', metadata.uid)
+  await expectNoneLeft(the, metadata.uid)
+})
+
+test('a ClusterDeployment that is restored after it went keeps the cluster that it gets then', {
+  timeout: 120_000,
+}, async () => {
+  await using the = await world()
+  const manager = await the.manager({ clock: hurriedClock() })
+  const first = await the.declare('restored')
+  const { id } = await the.cluster(first)
+  await remove(the, 'restored')
+  await the.eventually(async () => expect((await the.clusters(first.metadata.uid))[0]?.deleted_time).toBeDefined())
+  await the.cleanUp(id)
+  await expectGone(the, 'restored')
+
+  const restored = await the.declare('restored', {}, { annotations: { [REGISTRATION]: first.metadata.uid } })
+  const again = await the.cluster(restored)
+  await the.report(again.id, 'True')
+  await the.until('restored', 'Provisioned')
+  // Ten sweeps later it is the same one.
+  await systemClock.sleep('5s')
+  expect((await the.clusters(first.metadata.uid)).map((one) => [one.id, one.deleted_time])).toEqual([
+    [again.id, undefined],
+  ])
+  await manager.stop()
+})
