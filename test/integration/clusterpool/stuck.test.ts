@@ -112,3 +112,28 @@ test('POOL-51: a filled pool notices that its pull secret was deleted, and that 
   await the.plane.rest('POST', `/api/v1/namespaces/${the.namespace}/secrets`, secret)
   await eventually(async () => expect(await dependencies()).toMatchObject({ status: 'False' }), LONG)
 })
+
+test('POOL-8: a lease that is written again keeps what was applied to its cluster, though the patches were edited since', async () => {
+  await using the = await poolWorld()
+  const manager = await the.start()
+  await the.customize(['edited'])
+  await the.pool('pool', { inventory: ['edited'] })
+  await eventually(async () => expect((await the.get.pool('pool')).status).toMatchObject({ standby: 1 }))
+  await the.claim('mine', 'pool')
+  await eventually(async () => expect((await the.get.claim('mine')).spec.namespace).toBeDefined())
+  const { lastAppliedConfiguration: applied, clusterDeploymentRef: cluster } =
+    (await the.get.customization('edited')).status ?? {}
+  await manager.stop()
+
+  const at = { name: 'edited', namespace: the.namespace, type: 'merge' } as const
+  const installConfigPatches = [{ op: 'replace', path: '/metadata/name', value: 'another' }]
+  await the.api.patch(ClusterDeploymentCustomization, { ...at, body: { spec: { installConfigPatches } } })
+  const lost = { status: { clusterDeploymentRef: null, clusterPoolRef: null } }
+  await the.api.patch(ClusterDeploymentCustomization, { ...at, subresource: 'status', body: lost })
+  await the.start()
+  await eventually(async () =>
+    expect((await the.get.customization('edited')).status?.clusterDeploymentRef).toEqual(cluster),
+  )
+  expect(applied).toContain('"edited"')
+  expect((await the.get.customization('edited')).status?.lastAppliedConfiguration).toBe(applied)
+})
