@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { describeHeld } from '#controllers/clusterpool/decide/inferred-deletions.ts'
 import type { KubeSight } from '#test/worlds/suite/observer/sights.ts'
-import { type Declared, missingFrom, type Sight, violationsOf } from './invariants.ts'
+import { brokenHolds, type Declared, missingFrom, type Sight, violationsOf } from './invariants.ts'
 
 const declared: Declared = {
   pools: new Map([['north', { name: 'north', size: 1, customizations: ['c'], claims: ['mine'], rollouts: {} }]]),
@@ -88,4 +89,38 @@ test('what is not as declared yet is told', () => {
     'the cluster a/a has no record',
     'the cluster 1 of the HyperFleet API: its ClusterDeployment gone/gone is gone',
   ])
+})
+
+test('deletions that a pool holds and does not list, or carries out all the same, are found', () => {
+  const pool = (message: string, annotations: Readonly<Record<string, string>> = {}): KubeSight => ({
+    kind: 'ClusterPool',
+    metadata: { name: 'north', namespace: 'n', uid: 'north', resourceVersion: '1', annotations },
+    status: { conditions: [{ type: 'DeletionsHeld', status: 'True', message }] },
+  })
+  const heldOf = (list: string, count: number): string =>
+    `${count} clusters would be deleted though no person asked for it, and more than 2 at once are held: ${list}. Find out what happened to them; release them`
+  const three = heldOf('a (its claim x is gone), b (its claim y is gone), c (broken)', 3)
+  const given = (held: KubeSight, deleted: boolean) =>
+    sight({
+      objects: { ClusterPool: [held], ClusterDeployment: ['a', 'b', 'c'].map((name) => cluster(name, { deleted })) },
+    })
+  expect(brokenHolds(given(pool(three), false))).toEqual([])
+  expect(brokenHolds(given(pool(three), true))).toEqual(['the pool n/north deletes what it holds: a/a, b/b, c/c'])
+  expect(brokenHolds(given(pool(three, { 'hive.openshift.io/release-deletions': '0123' }), true))).toEqual([])
+  expect(brokenHolds(given(pool(heldOf('a (broken)', 3)), false))).toEqual([
+    'the pool n/north holds 3 deletions and lists 1 and 0 more',
+  ])
+  expect(brokenHolds(given(pool(heldOf('a (broken) and 2 more', 3)), false))).toEqual([])
+  expect(brokenHolds(given(pool('three'), false))).toEqual(['the pool n/north holds deletions and lists none: three'])
+})
+
+test('the words of the brake are those that the invariant reads', () => {
+  const deletions = Array.from({ length: 25 }, (_, index) => {
+    return { key: `${index}`, revision: '', name: `lost-${index}`, why: 'its claim mine is gone' }
+  })
+  const message = describeHeld({ deletions, release: '0123456789ab', limit: 2 })
+  const held = { type: 'DeletionsHeld', status: 'True', message }
+  const metadata = { name: 'north', namespace: 'n', uid: 'north', resourceVersion: '1' }
+  const pool: KubeSight = { kind: 'ClusterPool', metadata, status: { conditions: [held] } }
+  expect(brokenHolds(sight({ objects: { ClusterPool: [pool] } }))).toEqual([])
 })

@@ -36,6 +36,7 @@ export const violationsOf = (sight: Sight, declared: Declared): readonly string[
     ...doubleRecords(sight.records),
     ...sharedCustomizations(sight),
     ...unwantedDeletions(sight, declared),
+    ...brokenHolds(sight),
     ...sight.kept.filter((number) => !sight.programs.includes(number)).map((number) => `the program ${number} ended`),
   ]
 }
@@ -76,8 +77,47 @@ const unwantedDeletions = (
   })
 }
 
+/** By what a person releases what a pool holds. */
+const RELEASE = 'hive.openshift.io/release-deletions'
+
+/**
+ * What the brake of a pool holds is listed: as many as it counts, each by its name; and none of it goes unless a person releases the list.
+ */
+export const brokenHolds = ({ objects }: Pick<Sight, 'objects'>): readonly string[] =>
+  (objects.ClusterPool ?? []).flatMap((pool) => {
+    const { conditions = [] } = (pool.status ?? {}) as Conditions
+    const held = conditions.find(({ type, status }) => type === 'DeletionsHeld' && status === 'True')
+    const [, count, limit, list = ''] = HELD.exec(held?.message ?? '') ?? []
+    if (held === undefined) return []
+    if (count === undefined) return [`the pool ${nameOf(pool)} holds deletions and lists none: ${held.message}`]
+    const listed = new Set([...list.matchAll(/(?:^|, )([a-z0-9-]+) \(/g)].map(([, name = '']) => name))
+    const more = Number(/ and (\d+) more$/.exec(list)?.[1] ?? 0)
+    const unlisted =
+      listed.size + more === Number(count)
+        ? []
+        : [`the pool ${nameOf(pool)} holds ${count} deletions and lists ${listed.size} and ${more} more`]
+    const released = pool.metadata.annotations?.[RELEASE] !== undefined
+    const going = (objects.ClusterDeployment ?? []).filter(({ metadata }) => {
+      return listed.has(metadata.name) && metadata.deletionTimestamp !== undefined
+    })
+    // Fewer would not be held, and some of those that were listed may have gone for another reason: of all no one knows.
+    const isBroken = !released && going.length > Number(limit)
+    return [
+      ...unlisted,
+      ...(isBroken ? [`the pool ${nameOf(pool)} deletes what it holds: ${going.map(nameOf).join(', ')}`] : []),
+    ]
+  })
+
+/** How many, more than how many at once, and which. */
+const HELD = /^(\d+) clusters? .* more than (\d+) at once are held: (.*?)\. Find out/
+
 interface Conditions {
-  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[]
+  readonly conditions?: readonly {
+    readonly type: string
+    readonly status: string
+    readonly reason?: string
+    readonly message?: string
+  }[]
 }
 
 /** Whether the HyperFleet API has the cluster of a ClusterDeployment no more. */
