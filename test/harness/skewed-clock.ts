@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs'
 
-/** Milliseconds, ahead where positive. */
-export const SKEW_VARIABLE = 'MUSTER_TEST_CLOCK_SKEW_MS'
+import { SKEW_VARIABLE } from './skew.ts'
+
+export { SKEW_VARIABLE } from './skew.ts'
 
 /** A file with them, in place of the variable: what is written into it counts from then on. */
 export const SKEW_FILE_VARIABLE = 'MUSTER_TEST_CLOCK_SKEW_FILE'

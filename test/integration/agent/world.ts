@@ -14,6 +14,7 @@ import { agentId } from '#services/agent/folder-lock.ts'
 import { findMarkedLeaders } from '#services/agent/process/process-table.ts'
 import { killGroup } from '#services/agent/process/stop.ts'
 import { type MusterProcess, startMuster } from '#test/harness/index.ts'
+import { skewedBy } from '#test/harness/skew.ts'
 
 export interface Buckets {
   readonly desired: KV
@@ -121,11 +122,16 @@ export interface AgentUnderTest extends AsyncDisposable {
 export const startAgent = async (
   device: string,
   url: string,
-  options: { readonly stateDir?: string; readonly args?: readonly string[] } = {},
+  options: {
+    readonly stateDir?: string
+    readonly args?: readonly string[]
+    /** By how many milliseconds its clock is ahead. */
+    readonly skew?: number
+  } = {},
 ): Promise<AgentUnderTest> => {
   const stateDir = options.stateDir ?? (await temporaryFolder('agent'))
   const args = ['agent', `--device=${device}`, `--nats-url=${url}`, `--state-dir=${stateDir}`, ...(options.args ?? [])]
-  const agent = await startMuster(args)
+  const agent = await startMuster(args, options.skew === undefined ? {} : skewedBy(options.skew))
   const programs = (key?: string) => findMarkedLeaders(`${agentId(stateDir)}/${key === undefined ? '' : `${key}@`}`)
   return {
     stateDir,

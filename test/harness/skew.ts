@@ -1,0 +1,10 @@
+import { join } from 'node:path'
+
+/** Milliseconds, ahead where positive. */
+export const SKEW_VARIABLE = 'MUSTER_TEST_CLOCK_SKEW_MS'
+
+/** The environment of a process whose clock is ahead by so many milliseconds. */
+export const skewedBy = (milliseconds: number): NodeJS.ProcessEnv => ({
+  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${join(import.meta.dirname, 'skewed-clock.ts')}`,
+  [SKEW_VARIABLE]: String(milliseconds),
+})
