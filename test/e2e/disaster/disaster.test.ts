@@ -55,8 +55,7 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     tellWhenItFails()
     const { observer } = world
     const before = observer.sight().keys.toSorted()
-    world.declare({ ...NORTH, claims: ['mine', 'second'] })
-    await world.wipeNats()
+    await world.wipeNats(() => world.declare({ ...NORTH, claims: ['mine', 'second'] }))
     await asDeclared()
     expect(observer.sight().keys).toEqual(expect.arrayContaining(before))
   })
@@ -88,7 +87,9 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     world.declare({ ...NORTH, claims: ['mine', 'third'], rollouts: { web: 'third' } })
     await asDeclared()
     observer.keepPrograms()
-    await world.restoreNats()
+    await world.restoreNats(() =>
+      world.declare({ ...NORTH, claims: ['mine', 'third'], rollouts: { web: 'meanwhile' } }),
+    )
     const person = await world.instructions('NATS went back')
     const list = await person.next(/OrphansHeld|release-deletions=/)
     for (const name of old) expect(list).toContain(`${world.suite.namespace}/${name} on 3 devices`)
@@ -98,8 +99,14 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     person.done()
   })
 
-  /** The steps of the page; `restore` is what a provider does, or NATS' own backup. */
-  const goBack = async (restore: Readonly<Partial<Record<'etcd' | 'database' | 'nats', true>>>): Promise<void> => {
+  /**
+   * The steps of the page; `restore` is what a provider does, or NATS' own backup.
+   * @param meanwhile commits that come when Argo CD is stopped: what the person brings is older, and what is restored is older still
+   */
+  const goBack = async (
+    restore: Readonly<Partial<Record<'etcd' | 'database' | 'nats', true>>>,
+    meanwhile: () => void,
+  ): Promise<void> => {
     const person = await world.instructions('etcd or the database went back')
     await world.stopGitOps()
     await person.next()
@@ -108,6 +115,7 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     else person.skip()
     if (restore.etcd) await world.restoreEtcd()
     if (restore.nats) await world.restoreNats()
+    meanwhile()
     await person.next()
     if (restore.etcd) await world.startControllers()
     await person.next()
@@ -147,7 +155,9 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     world.declare({ ...NORTH, claims: ['mine', 'fourth', 'fifth'] })
     await asDeclared()
     const mine = observer.sight().records.map(({ id }) => id)
-    await goBack({ database: true })
+    await goBack({ database: true }, () => {
+      world.declare({ ...NORTH, claims: ['mine', 'fifth', 'meanwhile'], rollouts: { web: 'during the restore' } })
+    })
     await asDeclared()
     expect(mine.filter((id) => observer.sight().records.some((record) => record.id === id)).length).toBeGreaterThan(1)
   })
@@ -168,7 +178,9 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
       world.declare({ ...NORTH, claims: ['mine', 'seventh'], rollouts: { web: 'seventh', more: 'first' } })
       await asDeclared()
       world.observer.keepPrograms()
-      await goBack({ etcd: true })
+      await goBack({ etcd: true }, () => {
+        world.declare({ ...NORTH, claims: ['mine', 'seventh', 'meanwhile'], rollouts: { web: 'during the restore' } })
+      })
       await asDeclared()
     },
   )
@@ -191,7 +203,9 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     world.declare({ ...NORTH, claims: ['mine', 'eleventh'], rollouts: { web: 'eleventh' } })
     await asDeclared()
     world.observer.keepPrograms()
-    await goBack({ etcd: true, database: true, nats: true })
+    await goBack({ etcd: true, database: true, nats: true }, () => {
+      world.declare({ ...NORTH, claims: ['mine', 'meanwhile'], rollouts: { web: 'during the restore' } })
+    })
     await asDeclared()
   })
 })

@@ -37,8 +37,8 @@ export interface DisasterWorld extends AsyncDisposable {
   lost(): readonly string[]
   /** A copy of a store as it is now. PostgreSQL's is made by what the page says. */
   backUp(store: 'etcd' | 'nats'): Promise<void>
-  /** Puts the last copy back, while everything else goes on. */
-  restoreNats(): Promise<void>
+  /** Puts the last copy back, while everything else goes on. @param meanwhile while NATS is away */
+  restoreNats(meanwhile?: () => void): Promise<void>
   /** Puts the last copy back; the controllers of Kubernetes itself stay away until `startControllers`. */
   restoreEtcd(): Promise<void>
   startControllers(): Promise<void>
@@ -49,8 +49,8 @@ export interface DisasterWorld extends AsyncDisposable {
   scaled(): Promise<void>
   /** Takes all values out of the fleet's buckets. */
   purgeNats(): Promise<void>
-  /** Begins NATS with nothing. */
-  wipeNats(): Promise<void>
+  /** Begins NATS with nothing. @param meanwhile while NATS is away */
+  wipeNats(meanwhile?: () => void): Promise<void>
   /** What the page has a person do. @param heading of a section */
   instructions(heading: string): Promise<Instructions>
   lastStates(): Promise<string>
@@ -145,9 +145,10 @@ export const disasterWorld = async (): Promise<DisasterWorld> => {
       await cp(stores[store], join(backup, store), { recursive: true })
       await server.restart()
     },
-    restoreNats: async () => {
+    restoreNats: async (meanwhile) => {
       timeline.note('NATS goes back')
       await suite.nats.kill()
+      meanwhile?.()
       await put('nats')
       await suite.nats.restart()
     },
@@ -181,9 +182,10 @@ export const disasterWorld = async (): Promise<DisasterWorld> => {
       for (const bucket of ['desired', 'state', 'info', 'heartbeat']) await streams.purge(`KV_fleet-${bucket}`)
       await connection.close()
     },
-    wipeNats: async () => {
+    wipeNats: async (meanwhile) => {
       timeline.note('NATS begins with nothing')
       await suite.nats.kill()
+      meanwhile?.()
       await rm(stores.nats, { recursive: true })
       await suite.nats.restart()
     },
