@@ -37,11 +37,8 @@ export const originLabels = (
 }
 
 /** What is left are the labels of the ClusterDeployment. */
-export const withoutOrigin = ({
-  [KUBERNETES]: _,
-  [CUSTOMIZATION]: __,
-  ...labels
-}: Readonly<Record<string, string>>): Readonly<Record<string, string>> => labels
+export const withoutOrigin = (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(labels).filter(([key]) => key !== KUBERNETES && key !== CUSTOMIZATION))
 
 /** Fits into a label, whatever the names are. */
 const digestCustomization = (...names: readonly string[]): string =>
