@@ -413,7 +413,7 @@ test('handlers that throw are logged, and every event still comes', async () => 
   )
   await reflector.synced
   expect(seen).toEqual(['listed', 'listed', 'synced'])
-  await expect.poll(() => errors).toContain('a watch health handler threw')
+  await expect.poll(() => errors).toContain('a watch health handler threw, the watch goes on')
   expect(errors.filter((message) => message === 'a watch handler threw')).toHaveLength(3)
 })
 
