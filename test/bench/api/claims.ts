@@ -33,7 +33,7 @@ export const apiClaims: Bench = {
       path: '/events',
       body: { resourceType: 'clusters', resourceId: fleet.at(n).id, reason: `Reason${n}` },
     })
-    const figures = [...(await count(ground, 'no claim waits', { change }))]
+    const figures = [...(await count(ground, 'no claim waits', { 'a change': change }))]
     for (const n of upTo(GROUPS))
       await ground.load.send({
         method: 'PUT',
@@ -42,7 +42,7 @@ export const apiClaims: Bench = {
         body: { resourceType: n === 0 ? 'clusters' : 'nodepools' },
       })
     const claims = holdClaims(ground)
-    figures.push(...(await count(ground, `${CLAIMS} claims wait`, { change, event })))
+    figures.push(...(await count(ground, `${CLAIMS} claims wait`, { 'a change': change, 'an event': event })))
     await claims.stop()
     return figures
   },
@@ -92,8 +92,8 @@ const count = async (
     await inParallel(upTo(REQUESTS), IN_FLIGHT, (n) => load.send(call(n)))
     const [spent, after, cpuAfter] = [moment() - at, await statements(), server.usage().cpuMs]
     figures.push(
-      { name: `${state}, a ${name}`, unit: 'statements', value: (after - before - spent * perMs) / REQUESTS },
-      { name: `${state}, a ${name}: CPU of the API`, unit: 'ms', value: (cpuAfter - cpu) / REQUESTS },
+      { name: `${state}, ${name}`, unit: 'statements', value: (after - before - spent * perMs) / REQUESTS },
+      { name: `${state}, ${name}: CPU of the API`, unit: 'ms', value: (cpuAfter - cpu) / REQUESTS },
     )
   }
   return figures
