@@ -56,7 +56,11 @@ test.for([
   ['controllers/adapter/runs/run-history.ts', 'MAX_RUNS_PER_TASK = 50', '50 of a task'],
   ['controllers/adapter/runs/run-history.ts', 'MAX_FAILURES_PER_TASK = 50', '50 that failed'],
   ['controllers/adapter/events/source.ts', 'MAX_DEAD_LETTER_CHARS = 500', '500 characters'],
-  ['operator/client/bounded-text.ts', 'MAX_ANSWER_BYTES = 64 * 1024 * 1024', '64 MiB'],
+  [
+    'operator/client/heap-shares.ts',
+    'Math.min(64 * 2 ** 20, Math.floor(heap / 16))',
+    '64 MiB, or a sixteenth of the heap',
+  ],
   ['operator/admission/server.ts', 'MAX_BODY_BYTES = 3 * 1024 * 1024', '3 MiB'],
   ['controllers/clusterpool/execute.ts', 'MAX_CREATIONS_PER_PASS = 40', '| 40, eight'],
   ['controllers/clusterpool/execute.ts', 'MAX_PARALLEL_CREATIONS = 8', 'eight of them'],
