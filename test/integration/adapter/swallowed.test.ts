@@ -78,7 +78,11 @@ test('API-48, ADAPTER-7: in a deletion a precondition meets a 404 of something e
     expect(reported).toContainEqual(expect.stringMatching(/^Health False /))
     expect(reported).toContainEqual(expect.stringMatching(/^Available True /))
   })
-  expect((await world.task('asking')).status).toMatchObject({ deleting: 1, failing: 1 })
+  // What the task counts is written a moment after the run.
+  await vi.waitFor(
+    async () => expect((await world.task('asking')).status).toMatchObject({ deleting: 1, failing: 1 }),
+    SETTLED,
+  )
   expect(JSON.stringify(await explained(id))).toContain('asking')
   expect(await isThere('asking', id)).toBe(true)
   expect((await world.cluster(id))?.deleted_time).toBeDefined()
