@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('the recovery banner', () => {
     ])
     expect(await banner.getAttribute('role')).toBe('status')
 
-    fleet.tell('deployments', { type: 'Replayed' })
+    for (const feed of ['deployments', 'revisions'] as const) fleet.tell(feed, { type: 'Replayed' })
     fleet.tell('devices', { type: 'Progress', replayed: 812, total: 900 })
     await banner.getByText('812/900 replayed').waitFor()
     expect(await banner.getByRole('listitem').allInnerTexts()).toEqual([
