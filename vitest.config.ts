@@ -47,6 +47,10 @@ export default defineConfig({
           include: [...ON_KIND, 'test/e2e/argocd/*.test.ts'],
           env: { MUSTER_GITOPS_ON: 'kind' },
           globalSetup: ['test/harness/global.ts'],
+          // Each file has a cluster of its own, with the suite as pods: more than two starve each other's probes, so that pods are
+          // restarted and nothing comes to its end.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

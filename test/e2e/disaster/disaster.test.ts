@@ -17,6 +17,8 @@ const NORTH: DeclaredPool = {
   rollouts: { web: 'first' },
 }
 
+const DEEP_ONLY = 'npm run test:deep restores etcd'
+
 describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
   let world: DisasterWorld
 
@@ -163,30 +165,28 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
   })
 
   // FLEET-26, FLEET-72, POOL-1. Not in every run until it has passed steadily: docs/plan.md.
-  test.skipIf(!isDeep)(
-    'etcd is restored: what was made since is Git’s, no program stops, and no customization is in two clusters',
-    {
-      timeout: TIMEOUT,
-    },
-    async () => {
-      tellWhenItFails()
-      world.runPrograms([])
-      world.declare({ ...NORTH, claims: ['mine', 'sixth'] })
-      await asDeclared()
-      await world.backUp('etcd')
-      world.runPrograms(['late', 'later'])
-      world.declare({ ...NORTH, claims: ['mine', 'seventh'], rollouts: { web: 'seventh', more: 'first' } })
-      await asDeclared()
-      world.observer.keepPrograms()
-      await goBack({ etcd: true }, () => {
-        world.declare({ ...NORTH, claims: ['mine', 'seventh', 'meanwhile'], rollouts: { web: 'during the restore' } })
-      })
-      await asDeclared()
-    },
-  )
+  test('etcd is restored: what was made since is Git’s, no program stops, and no customization is in two clusters', {
+    timeout: TIMEOUT,
+  }, async ({ skip }) => {
+    skip(!isDeep, DEEP_ONLY)
+    tellWhenItFails()
+    world.runPrograms([])
+    world.declare({ ...NORTH, claims: ['mine', 'sixth'] })
+    await asDeclared()
+    await world.backUp('etcd')
+    world.runPrograms(['late', 'later'])
+    world.declare({ ...NORTH, claims: ['mine', 'seventh'], rollouts: { web: 'seventh', more: 'first' } })
+    await asDeclared()
+    world.observer.keepPrograms()
+    await goBack({ etcd: true }, () => {
+      world.declare({ ...NORTH, claims: ['mine', 'seventh', 'meanwhile'], rollouts: { web: 'during the restore' } })
+    })
+    await asDeclared()
+  })
 
   // The parts of it are in every run; together they take as long as all of these.
-  test.skipIf(!isDeep)('all three are restored, each to another time', { timeout: TIMEOUT }, async () => {
+  test('all three are restored, each to another time', { timeout: TIMEOUT }, async ({ skip }) => {
+    skip(!isDeep, DEEP_ONLY)
     tellWhenItFails()
     world.runPrograms(['first'])
     world.declare({ ...NORTH, claims: ['mine', 'eighth'] })

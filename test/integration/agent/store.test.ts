@@ -86,8 +86,10 @@ test('store_went_back: the deletion that a restored backup holds stops nothing, 
   expect(before).toHaveLength(1)
   await restore(backup)
   await agent.process.line(STAYS)
-  const said = await untilState(here, KEY, { phase: 'Running', revision: 2 })
-  expect(said.message).toContain('is older than what runs')
+  const message = expect.stringContaining('is older than what runs')
+  await eventually(async () =>
+    expect(await stateOf(here, KEY)).toMatchObject({ phase: 'Running', revision: 2, message }),
+  )
   expect(await agent.programs()).toEqual(before)
 
   // The operator writes again what is wanted: nothing is restarted, and nothing is to be said any more.
