@@ -29,6 +29,13 @@ const container = (): { readonly limit: number; readonly env: Readonly<Record<st
   return { limit: Number(mebibytes) * 2 ** 20, env: { NODE_OPTIONS: '', ...Object.fromEntries(ofMemory) } }
 }
 
+const limitedApi = async () => {
+  const { limit, env } = container()
+  const group = await memoryLimit(limit)
+  const ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix })
+  return { group, ground, [Symbol.asyncDispose]: () => ground[Symbol.asyncDispose]() }
+}
+
 const CLUSTERS = 20_000
 
 /** A cluster that the API has made, so many times, under other names: through the API it would take minutes. */
@@ -62,9 +69,8 @@ test('the API with 20,000 clusters, under the load of its bench, stays within it
 }, async ({ skip }) => {
   const missing = memoryLimitMissing() ?? postgresMissing()
   if (missing !== undefined) skip(missing)
-  const { limit, env } = container()
-  const group = await memoryLimit(limit)
-  await using ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix })
+  await using limited = await limitedApi()
+  const { group, ground } = limited
   const fleet = createFleet(ground.load, { say: () => undefined })
   await fleet.growTo(20)
   for (const statement of SEED) await ground.client.query(statement)
@@ -92,9 +98,8 @@ test('the API with large records: pages of them for several readers at once, the
 }, async ({ skip }) => {
   const missing = memoryLimitMissing() ?? postgresMissing()
   if (missing !== undefined) skip(missing)
-  const { limit, env } = container()
-  const group = await memoryLimit(limit)
-  await using ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix })
+  await using limited = await limitedApi()
+  const { group, ground } = limited
   const spec = { note: 'x'.repeat(900_000) }
   for (const n of upTo(LARGE))
     await ground.load.send({ method: 'POST', path: '/clusters', body: { name: `large-${n}`, spec } })

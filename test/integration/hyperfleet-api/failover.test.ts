@@ -107,6 +107,20 @@ const allClusters = async (api: TestApi): Promise<Map<string, Json>> => {
   }
 }
 
+/** Ends the load: what it was told is stored, and streams have all of it. Nothing was refused but for the want of a database. */
+const expectNothingLost = async (
+  load: ReturnType<typeof startLoad>,
+  api: TestApi,
+  followers: readonly ReturnType<typeof follow>[],
+): Promise<void> => {
+  await load.stop()
+  expect([...load.known.refused].filter((status) => status !== 503)).toEqual([])
+  const stored = await allClusters(api)
+  for (const [id, generation] of load.known.generations)
+    expect(stored.get(id)?.generation, id).toBeGreaterThanOrEqual(generation)
+  for (const follower of followers) await expect.poll(() => sorted(follower.copy)).toEqual(sorted(stored))
+}
+
 describe.skipIf(findPostgres() === undefined)(`a PostgreSQL that fails over${postgresMissing() ?? ''}`, () => {
   // API-70
   test('under load, there and back: what was acknowledged is there, streams are complete, and the API heals by itself', {
@@ -150,12 +164,7 @@ describe.skipIf(findPostgres() === undefined)(`a PostgreSQL that fails over${pos
       await pair.rebuild()
       await load.goesOn(20)
     }
-    await load.stop()
-    expect([...load.known.refused].filter((status) => status !== 503)).toEqual([])
-    const stored = await allClusters(first)
-    for (const [id, generation] of load.known.generations)
-      expect(stored.get(id)?.generation, id).toBeGreaterThanOrEqual(generation)
-    for (const follower of followers) await expect.poll(() => sorted(follower.copy)).toEqual(sorted(stored))
+    await expectNothingLost(load, first, followers)
   })
 
   // API-97
@@ -177,12 +186,7 @@ describe.skipIf(findPostgres() === undefined)(`a PostgreSQL that fails over${pos
     await pair.promote()
     await Promise.all(replicas.map((api) => healed(api, existing.id)))
     await load.goesOn(10)
-    await load.stop()
-    expect([...load.known.refused].filter((status) => status !== 503)).toEqual([])
-    const stored = await allClusters(first)
-    for (const [id, generation] of load.known.generations)
-      expect(stored.get(id)?.generation, id).toBeGreaterThanOrEqual(generation)
-    for (const follower of followers) await expect.poll(() => sorted(follower.copy)).toEqual(sorted(stored))
+    await expectNothingLost(load, first, followers)
   })
 
   // API-70
