@@ -266,6 +266,19 @@ describe('templates', () => {
     })
   })
 
+  // FLEET-35
+  test('and it does before its turn, and when the rollout is suspended because of it', () => {
+    const world = new World()
+    const { revision } = findOrBuildRevision([], { generation: 1, score }, undefined)
+    world.join(zoned('a', 'z1'), deviceOf('b'))
+    const operator = started(world)
+    const web = deploymentOf('web', { spec: { score } })
+    operator.deploymentSeen(deploymentView(web, revision, [revision], { admits: () => false }))
+    expect(operator.aggregate('shop/web')).toMatchObject({ matched: 2, failed: 1, held: 1 })
+    operator.deviceSeen(deviceOf('b', {}, true, { version: '2' }))
+    expect(operator.aggregate('shop/web')).toMatchObject({ matched: 2, failed: 0, held: 2 })
+  })
+
   // FLEET-36
   test('a label that it uses changes the entry of that device alone; a restart and other labels write nothing', () => {
     const world = new World()

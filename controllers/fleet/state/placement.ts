@@ -247,8 +247,12 @@ export const placementPhase = (
   known: PlacementFacts,
 ): PlacementPhase => {
   const state = ownReport(known)
-  if (findBlockedReason(deployment, device, known) !== undefined) return 'held'
-  if (findRenderProblem(deployment, device) !== undefined && !isCurrent(deployment, device, known)) return 'failed'
+  const blocked = findBlockedReason(deployment, device, known)
+  // Its turn helps nothing, and a rollout that is suspended because of it gives no device its turn. FLEET-35.
+  const isDue = blocked === undefined || blocked === 'NotItsTurn'
+  if (isDue && findRenderProblem(deployment, device) !== undefined && !isCurrent(deployment, device, known))
+    return 'failed'
+  if (blocked !== undefined) return 'held'
   // FLEET-8.
   if (!known.isAlive) return state === undefined ? 'pending' : 'offline'
   if (state === undefined) return 'unreported'

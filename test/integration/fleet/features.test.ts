@@ -51,6 +51,13 @@ test('a device that lacks a key of a template gets nothing and says which, the o
     failed: 1,
     lastError: expect.stringContaining('no key "store"'),
   })
+  // And once the rollout is suspended because of it.
+  await world.until(async () =>
+    expect((await world.deployment('filled'))?.status).toMatchObject({
+      rollout: { phase: 'Suspended' },
+      aggregate: { targeted: 1, failed: 1, held: 0, lastError: expect.stringContaining('no key "store"') },
+    }),
+  )
   const texts = await world.texts('fleet-desired')
   expect(texts[`${eu.name}.${world.namespace}.filled`]).toContain('["run","17"]')
 })
