@@ -11,7 +11,7 @@ import { silent } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { DeploymentCache } from './cache/deployments.ts'
 import { DeviceCache } from './cache/devices.ts'
-import type { ControllerRevisionObject } from './rollout/controllerrevision.ts'
+import { type ControllerRevisionObject, revisionName } from './rollout/controllerrevision.ts'
 import { FleetState } from './state/fleet-state.ts'
 import type { KeyUpdate } from './state/key-update.ts'
 import { UnneededKeyBrake } from './state/unneeded-keys.ts'
@@ -41,11 +41,13 @@ export interface DrillResult {
   readonly problems: readonly string[]
 }
 
+const refuse = () => Promise.reject(new Error('a drill asks and writes nothing'))
+const NO_API = { create: refuse, get: refuse, delete: refuse }
+
 /** @param clock At whose time windows are open or closed. */
 export const drillFleet = (fleet: FleetSnapshot, clock: Clock): DrillResult => {
   const state = new FleetState()
-  const revisions: string[] = []
-  const deployments = new DeploymentCache({ state, api: refuseWrites(revisions), clock, log: silent })
+  const deployments = new DeploymentCache({ state, api: NO_API, clock, log: silent })
   const devices = new DeviceCache(state, clock, '')
   const malformed = state.seed(fleet.desired)
   for (const revision of fleet.revisions) deployments.revisionSeen(revision)
@@ -55,6 +57,10 @@ export const drillFleet = (fleet: FleetSnapshot, clock: Clock): DrillResult => {
   const writes = state.takeWrites()
   const { free, held } = new UnneededKeyBrake().decide(state.unneededKeys(), state.keyCount, undefined, 0)
   const isLater = ({ reason }: MalformedEntry) => reason === 'Schema'
+  const revisions = fleet.deployments.flatMap(({ metadata }) => {
+    const next = deployments.nextRevision(keyOf(metadata))
+    return next === undefined ? [] : [`${metadata.namespace}/${revisionName(metadata, next.revision)}@${next.revision}`]
+  })
   const faults = fleet.deployments.flatMap(({ metadata }) => {
     const fault = deployments.fault(keyOf(metadata))
     return fault === undefined ? [] : [`${keyOf(metadata)}: ${fault.message}`]
@@ -80,17 +86,6 @@ const isOfLater = (state: FleetState, key: string): boolean => {
     return false
   }
 }
-
-/** Remembers which revisions would be stored, and stores none. */
-const refuseWrites = (revisions: string[]): ConstructorParameters<typeof DeploymentCache>[0]['api'] => ({
-  create(_resource, { metadata, ...body }) {
-    const number = 'revision' in body ? String(body.revision) : '?'
-    revisions.push(`${metadata.namespace}/${metadata.name}@${number}`)
-    return new Promise(() => {})
-  },
-  get: () => new Promise(() => {}),
-  delete: () => new Promise(() => {}),
-})
 
 /** Something would change: what an upgrade gate refuses. */
 export const changesAnything = ({ revisions, puts, deletes, held }: DrillResult): boolean =>

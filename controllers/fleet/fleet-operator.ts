@@ -17,7 +17,7 @@ import type { NatsAccess } from '#lib/nats/connection.ts'
 import type { Api } from '#operator/client/api.ts'
 import { createEvents, type Events } from '#operator/client/events.ts'
 import { type LeaseTimes, runWithLease } from '#operator/client/lease.ts'
-import type { SourceContext } from '#operator/engine/context.ts'
+import type { MayWait, SourceContext } from '#operator/engine/context.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'
@@ -60,8 +60,8 @@ export interface FleetOperatorOptions {
   readonly follow: SourceContext['follow']
   readonly clock: Clock
   readonly log: Logger
-  /** The last key of a Deployment that is being deleted is gone. */
-  keysDeleted(deployment: { readonly name: string; readonly namespace: string }): void
+  /** Has a Deployment reconciled, and its deletion looked at. */
+  readonly wake: SourceContext['wake']
 }
 
 /** Milliseconds after which what failed is tried again although nothing happened. */
@@ -76,7 +76,7 @@ export class FleetOperator {
   readonly #listeners = new Set<() => void>()
   #syncStates: SyncStates
   #store: DesiredStore | undefined
-  #isLeading = false
+  #leader: Leader | undefined
   #brake: Recovery['brake']
   readonly view: FleetView
 
@@ -100,7 +100,28 @@ export class FleetOperator {
   }
 
   recovery(): Recovery {
-    return { ...summarizeSync(this.#syncStates), isLeading: this.#isLeading, brake: this.#brake }
+    return { ...summarizeSync(this.#syncStates), isLeading: this.#leader !== undefined, brake: this.#brake }
+  }
+
+  /**
+   * Stores a new workload of a Deployment as its next revision; the replica that leads brings rollout and status up to date.
+   * @throws ApiError, NetworkError
+   */
+  async reconcile(key: string): Promise<MayWait> {
+    const isStored = await this.#deployments.storeNext(key)
+    const hasWindows = this.#deployments.recheckWindows(key)
+    await this.#reconcileAsLeader(key)
+    return !isStored || hasWindows ? { requeueAfter: RETRY_INTERVAL_MS } : undefined
+  }
+
+  async #reconcileAsLeader(key: string): Promise<void> {
+    const leader = this.#leader
+    try {
+      await leader?.reconcile(key)
+    } catch (error) {
+      // It leads no more, which ended its requests.
+      if (leader === this.#leader) throw error
+    }
   }
 
   /** The keys of a Deployment that is being deleted are gone. */
@@ -130,7 +151,6 @@ export class FleetOperator {
     } finally {
       scope.abort(new Error('the fleet operator has ended'))
       await Promise.allSettled(parts)
-      await this.#deployments.storesDone()
       await events.close('1s')
       metrics.measure(undefined)
     }
@@ -172,7 +192,6 @@ export class FleetOperator {
       if (signal.aborted || !this.#isEverythingRead()) continue
       if (isFirst) log.info('the fleet was read', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
       isFirst = false
-      this.#deployments.retryAndRecheck()
       this.#devices.recheckTimed()
       await writeDesired(
         { state: this.#state, store: () => this.#store, stored: (write) => this.#writeStored(write), log },
@@ -187,7 +206,7 @@ export class FleetOperator {
     const { namespace, deployment: name } = parsePlacementKey(key)
     const { metadata } = this.#deployments.object(keyOf({ namespace, name })) ?? {}
     if (metadata?.deletionTimestamp !== undefined && !this.#state.hasKeys(keyOf({ namespace, name })))
-      this.#options.keysDeleted({ namespace, name })
+      this.#options.wake({ namespace, name })
   }
 
   /** Tells the pages that show the fleet, at most once a second. */
@@ -200,10 +219,9 @@ export class FleetOperator {
   }
 
   async #lead(events: Events, signal: AbortSignal): Promise<void> {
-    const { api, clock, log, identity, lease, metrics } = this.#options
+    const { api, wake, clock, log, identity, lease, metrics } = this.#options
     await runWithLease({ api, ...lease, identity, clock, log, signal }, async (leading) => {
-      this.#isLeading = true
-      const lead = new Leader({
+      const leader = new Leader({
         state: this.#state,
         deployments: this.#deployments,
         devices: this.#devices,
@@ -213,6 +231,7 @@ export class FleetOperator {
             ? findNatsOutage(this.#syncStates)
             : undefined,
         store: () => this.#store,
+        wake,
         brake: (brake) => {
           this.#brake = brake
         },
@@ -224,9 +243,10 @@ export class FleetOperator {
         log,
       })
       try {
-        await lead.run(leading)
+        this.#leader = leader
+        await leader.run(leading)
       } finally {
-        this.#isLeading = false
+        this.#leader = undefined
       }
     })
   }

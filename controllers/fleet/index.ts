@@ -1,10 +1,14 @@
 /**
  * The fleet: Deployments on devices, through NATS.
  *
- *   Deployment ─► operator (a source) ─► fleet-desired ─► agents ─► fleet-state ─► operator ─► status
- *        └─ deleted ─► its keys are removed, then its finalizer
+ *   Deployment ─► reconcile: a step of its rollout ─► status          (in the replica that leads)
+ *        ▲
+ *        └─ woken for what changed of its devices ◄─ FleetState ◄─ Devices, revisions, and by NATS what devices have and say
+ *                                                        └─► fleet-desired ─► agents
+ *   Deployment deleted ─► its keys are removed, then its finalizer
  *
- * The operator watches the fleet as a whole, not one Deployment at a time: docs/fleet.md. FLEET-25.
+ * fleet-operator.ts is the source that keeps FleetState up to date and writes what follows from it; reconcile.ts does what is done for
+ * one Deployment. state/, rollout/, selection/ and status/ decide without I/O. docs/fleet.md. FLEET-25.
  */
 import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
@@ -16,7 +20,7 @@ import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import { FleetOperator } from './fleet-operator.ts'
 import { createFleetMetrics } from './metrics.ts'
-import { ControllerRevision, REVISION_LABEL } from './rollout/controllerrevision.ts'
+import { ControllerRevision, ownerOfRevision, REVISION_LABEL } from './rollout/controllerrevision.ts'
 
 export interface FleetDeps {
   readonly nats: Omit<NatsAccess, 'name'>
@@ -32,6 +36,7 @@ export interface FleetDeps {
 
 /** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
 const LEASE_TIMES = { leaseDuration: '8s', renewDeadline: '5s', retryPeriod: '1s' } as const
+const MAX_CONCURRENT_DEPLOYMENTS = 8
 /** How often a Deployment that is being deleted is looked at while no event says that its keys are gone. */
 const KEYS_RECHECK_INTERVAL = '2s'
 
@@ -39,8 +44,10 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   const deployments = controller(Deployment, {
     name: 'fleet',
     finalizer: 'fleet.nationtech.io/finalizer',
+    concurrency: MAX_CONCURRENT_DEPLOYMENTS,
   })
-  deployments.watches(ControllerRevision, () => [], { labelSelector: REVISION_LABEL })
+  deployments.watches(ControllerRevision, ownerOfRevision, { labelSelector: REVISION_LABEL })
+  // Which Deployments are for it is known by FleetState: the operator wakes them.
   deployments.watches(Device, () => [])
   const metrics = createFleetMetrics(deps.registry)
   let running: FleetOperator | undefined
@@ -58,7 +65,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
       follow,
       clock,
       log,
-      keysDeleted: wake,
+      wake,
     })
     if (deps.viewRef !== undefined) deps.viewRef.view = running.view
     try {
@@ -69,6 +76,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
     }
   })
 
+  deployments.reconcile(({ object }) => running?.reconcile(keyOf(object.metadata)), { backoff: '1s' })
   deployments.on.delete('keys', ({ object }) =>
     running?.areKeysDeleted(keyOf(object.metadata)) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL },
   )

@@ -1,10 +1,11 @@
 /**
  * Deployments with their revisions, as every replica sees them. Each change updates what FleetState knows of the Deployment:
  *
- *   Deployments ─────────┐             ┌─► a new workload is stored as the next revision
- *   ControllerRevisions ─┴─► refresh ──┴─► its view: target, history, admitted devices
+ *   Deployments ─────────┐
+ *   ControllerRevisions ─┴─► refresh ─► its view: target, history, admitted devices
  *
- * A workload is rolled out once its revision is stored. If two replicas store one, the API server decides. FLEET-26, FLEET-48.
+ * A workload is rolled out once its revision is stored, which `storeNext` does. If two replicas store one, the API server decides.
+ * FLEET-26, FLEET-48.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
@@ -47,10 +48,7 @@ export class DeploymentCache {
   readonly #stored: StoredRevisions
   readonly #faults = new Map<string, SpecFault>()
   readonly #admittedByLeader = new Map<string, ReadonlySet<string>>()
-  readonly #runningStores = new Map<string, Promise<void>>()
-  /** Those whose next revision could not be stored, until it is tried again. */
-  readonly #failedStores = new Set<string>()
-  /** Why, until it is stored or not needed any more. */
+  /** Why the next revision could not be stored, until it is stored or not needed any more. */
   readonly #storeProblems = new Map<string, string>()
   /** Those that were looked at since the last call. */
   readonly #changed = new Set<string>()
@@ -105,7 +103,48 @@ export class DeploymentCache {
 
   /** What keeps the workload from being a revision, for people; undefined when it is one. FLEET-70. */
   unstored(key: string): string | undefined {
-    return this.#storeProblems.get(key) ?? (this.#runningStores.has(key) ? 'its revision is being stored' : undefined)
+    return this.#storeProblems.get(key)
+  }
+
+  /** What the spec asks for and no revision has yet; undefined when one has, or when its annotations can't be meant. */
+  nextRevision(key: string): Revision | undefined {
+    const object = this.#objects.get(key)
+    if (object === undefined || this.#faults.get(key)?.reason === 'InvalidAnnotation') return undefined
+    const { metadata, spec } = object
+    const generation = metadata.generation ?? 1
+    const { target, history = [] } = this.#revisionsOf(object) ?? {}
+    // Another replica has seen a later spec than this one: it is not this one's to go back to an earlier one.
+    if (metadata.deletionTimestamp !== undefined || (target?.generation ?? 0) > generation) return undefined
+    const { revision, isNew } = findOrBuildRevision(
+      history,
+      { generation, score: spec.score },
+      target?.refused,
+      parseControls(metadata.annotations).overruledRevision,
+    )
+    return isNew ? revision : undefined
+  }
+
+  /** Stores what the spec asks for when it is no revision yet. @returns false when that failed: `unstored` says why */
+  async storeNext(key: string): Promise<boolean> {
+    const object = this.#objects.get(key)
+    const next = this.nextRevision(key)
+    try {
+      if (object !== undefined && next !== undefined) await this.storeRevision(object, next)
+      this.#storeProblems.delete(key)
+      return true
+    } catch (error) {
+      const problem = messageOf(error)
+      this.#storeProblems.set(key, `its revision can't be stored, it is tried again: ${problem}`)
+      this.#options.log.warn('a revision could not be stored', { deployment: key, problem })
+      return false
+    }
+  }
+
+  /** Its windows may have opened or closed. @returns whether it has any */
+  recheckWindows(key: string): boolean {
+    if (this.#objects.get(key)?.spec.rollout.windows === undefined) return false
+    this.#refresh(key)
+    return true
   }
 
   /** The Deployments of which something may be different since the last call. */
@@ -143,19 +182,6 @@ export class DeploymentCache {
     this.#refreshOwner(await this.#stored.deleteExcept(object, kept))
   }
 
-  /** What time alone changes: revisions that could not be stored are tried again, windows open and close. */
-  retryAndRecheck(): void {
-    const keys = [...this.#failedStores]
-    this.#failedStores.clear()
-    for (const key of keys) this.#refresh(key)
-    for (const [key, { spec }] of this.#objects) if (spec.rollout.windows !== undefined) this.#refresh(key)
-  }
-
-  /** Resolves when nothing is being stored. */
-  async storesDone(): Promise<void> {
-    await Promise.all(this.#runningStores.values())
-  }
-
   #forget(key: string): void {
     this.#faults.delete(key)
     this.#storeProblems.delete(key)
@@ -190,8 +216,8 @@ export class DeploymentCache {
     const { state } = this.#options
     const isDeleting = object.metadata.deletionTimestamp !== undefined
     try {
+      if (!isDeleting) parseControls(object.metadata.annotations)
       const rolled = this.#revisionsOf(object)
-      this.#storeNext(key, object, rolled)
       if (rolled !== undefined) this.#updateState(key, rolled)
       else if (isDeleting) state.deploymentDeleted(key, object.metadata.uid)
       this.#faults.delete(key)
@@ -217,34 +243,5 @@ export class DeploymentCache {
     const plan = planRollout({ ...rollout, id, from, stored, admitted, isOpen: open })
     this.#options.state.deploymentSeen(deploymentView(object, target, history, plan))
     this.#lastViews.set(key, view)
-  }
-
-  /** Stores what the spec asks for when it is no revision yet. @throws ControlError */
-  #storeNext(key: string, object: Deployment, rolled: DeploymentRevisions | undefined): void {
-    const { metadata, spec } = object
-    const generation = metadata.generation ?? 1
-    const { target, history = [] } = rolled ?? {}
-    // Another replica has seen a later spec than this one: it is not this one's to go back to an earlier one.
-    if (metadata.deletionTimestamp !== undefined || (target?.generation ?? 0) > generation) return
-    const { revision, isNew } = findOrBuildRevision(
-      history,
-      { generation, score: spec.score },
-      target?.refused,
-      parseControls(metadata.annotations).overruledRevision,
-    )
-    if (!isNew) this.#storeProblems.delete(key)
-    if (!isNew || this.#runningStores.has(key)) return
-    const store = this.storeRevision(object, revision)
-      .catch((error: unknown) => {
-        this.#failedStores.add(key)
-        this.#storeProblems.set(key, `its revision can't be stored, it is tried again: ${messageOf(error)}`)
-        this.#changed.add(key)
-        this.#options.log.warn('a revision could not be stored', { deployment: key, problem: messageOf(error) })
-      })
-      .finally(() => this.#runningStores.delete(key))
-      .then(() => {
-        if (!this.#failedStores.has(key)) this.#refresh(key)
-      })
-    this.#runningStores.set(key, store)
   }
 }

@@ -9,8 +9,8 @@ import {
   buildControllerRevision,
   ControllerRevision,
   type ControllerRevisionObject,
+  ownerOfRevision,
   parseRevision,
-  REVISION_LABEL,
   RevisionError,
   revisionName,
 } from '../rollout/controllerrevision.ts'
@@ -110,9 +110,4 @@ export class StoredRevisions {
   }
 }
 
-const ownerKey = ({ metadata }: ControllerRevisionObject): string | undefined => {
-  const name = metadata.labels?.[REVISION_LABEL]
-  return name === undefined || metadata.namespace === undefined
-    ? undefined
-    : keyOf({ name, namespace: metadata.namespace })
-}
+const ownerKey = (object: ControllerRevisionObject): string | undefined => ownerOfRevision(object).map(keyOf)[0]

@@ -36,6 +36,14 @@ export const ControllerRevision: Resource<KubeObject<never, never> & ControllerR
 /** The label by which the revisions of a Deployment are found; its value is the Deployment's name. */
 export const REVISION_LABEL = 'fleet.nationtech.io/deployment'
 
+/** The Deployment whose revision it is, by its label. */
+export const ownerOfRevision = ({
+  metadata: { labels, namespace },
+}: ControllerRevisionObject): readonly { readonly name: string; readonly namespace: string }[] => {
+  const name = labels?.[REVISION_LABEL]
+  return name === undefined || namespace === undefined ? [] : [{ name, namespace }]
+}
+
 type Owner = Pick<ObjectMeta, 'name' | 'namespace' | 'uid'>
 
 /** `web-1a2b3c4d-5`: another Deployment of the same name, made anew, never meets the revisions of the one before. */

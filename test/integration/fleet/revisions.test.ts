@@ -22,7 +22,7 @@ test('cr_deleted_and_recreated_same_name: one made anew takes no revision of the
   const deployments = new DeploymentCache({ state: new FleetState(), api: world.kube, clock: systemClock, log: silent })
   const revisionAfter = async (object: Deployment) => {
     deployments.seen(object)
-    await deployments.storesDone()
+    expect(await deployments.storeNext(`${world.namespace}/web`)).toBe(true)
     return deployments.revisions(`${world.namespace}/web`)?.target.revision
   }
   expect(await revisionAfter(await world.deploy('web'))).toBe(1)
