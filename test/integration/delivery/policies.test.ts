@@ -295,6 +295,29 @@ describe('a rollout that waits for a person', () => {
     expect(await said(annotate('fleet.nationtech.io/abort-revision=1'), 'editor')).toContain('deployments/approval')
   })
 
+  test('is approved, not written, by who may only approve', async () => {
+    const patch = (change: object) => ['patch', 'fleetdep', 'greeter', '-n', 'default', ...merge(change), TRY]
+    const approval = { annotations: { 'fleet.nationtech.io/approve-batch': '2@1' } }
+    expect(await said(patch({ metadata: approval }), 'approver')).toBe('allowed')
+    const score = { data: { command: ['/bin/true'] } }
+    expect(await said(patch({ metadata: approval, spec: { score } }), 'approver')).toMatchInlineSnapshot(
+      `"with the ClusterRole muster-rollout-approver you may approve, resume, abort and overrule a rollout by its annotations, and change nothing else: to write a Deployment, have muster-fleet-editor bound to you in this namespace"`,
+    )
+    const others: readonly object[] = [
+      { spec: { revisionHistoryLimit: 7 } },
+      { metadata: { labels: { example: 'x' } } },
+      { metadata: { annotations: { 'example.com/ticket': '17' } } },
+      { metadata: { finalizers: ['example.com/keep'] } },
+      { metadata: { finalizers: null } },
+    ]
+    for (const change of others)
+      expect({ change, said: await said(patch(change), 'approver') }).toEqual({
+        change,
+        said: expect.stringContaining('you may approve'),
+      })
+    for (const change of others.slice(0, 3)) expect(await said(patch(change), 'editor')).toBe('allowed')
+  })
+
   test('can be annotated otherwise by its editor', async () => {
     expect(await said(annotate('example.com/ticket=17'), 'editor')).toBe('allowed')
   })
