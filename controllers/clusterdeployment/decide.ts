@@ -7,7 +7,7 @@ import { REGISTRATION } from './labels.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
 import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
 import { withoutOrigin } from './record/origin.ts'
-import { type ClusterRecord, currentCondition, digestOf, isReady } from './record/record.ts'
+import { type ClusterRecord, currentCondition, digestOf, isReady, type Owner, ownerOf } from './record/record.ts'
 
 /** What was read; from caches first, and again from the API servers when something is to be done. */
 export interface Observed {
@@ -68,7 +68,7 @@ const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'S
 /** @param observed the oldest record counts */
 export const decide = (observed: Observed, now: Date): Decision => {
   const [record] = observed.records
-  const stranger = observed.records.find((one) => !isRecordOf(observed.deployment, one))
+  const stranger = observed.records.find((one) => !isRecordOf(ownerOf(observed.deployment), one))
   if (stranger !== undefined) return decideCopied(observed.deployment, stranger)
   if (record === undefined) return decideUnregistered(observed)
   if (record.deleting) return decideDeletedElsewhere(observed.deployment, record)
@@ -76,12 +76,16 @@ export const decide = (observed: Observed, now: Date): Decision => {
 }
 
 /** Was the record made for this ClusterDeployment? One without an owner was: it had our registration once. */
-export const isRecordOf = ({ metadata }: ClusterDeployment, { owner }: ClusterRecord): boolean =>
-  owner === undefined || (owner.name === metadata.name && owner.namespace === metadata.namespace)
+export const isRecordOf = ({ namespace, name }: Owner, { owner }: ClusterRecord): boolean =>
+  owner === undefined || (owner.name === name && owner.namespace === namespace)
 
 /** The id of its registration, once it is written down. */
 export const registrationOf = ({ metadata }: ClusterDeployment): string | undefined =>
   metadata.annotations?.[REGISTRATION] || undefined
+
+/** The id by which it is registered, or will be: its own uid until another one is written down. */
+export const expectedRegistration = (deployment: ClusterDeployment): string =>
+  registrationOf(deployment) ?? deployment.metadata.uid
 
 const unchanged = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' | 'kstatus'> => ({
   record: undefined,
@@ -106,8 +110,8 @@ const decideCopied = (deployment: ClusterDeployment, { owner, id }: ClusterRecor
 })
 
 /** It was registered in an earlier life: a backup has no status, and an object that is made again has another uid (CLUSTER-11). */
-const isRestored = ({ metadata }: ClusterDeployment): boolean =>
-  (metadata.annotations?.[REGISTRATION] ?? metadata.uid) !== metadata.uid
+const isRestored = (deployment: ClusterDeployment): boolean =>
+  expectedRegistration(deployment) !== deployment.metadata.uid
 
 const decideUnregistered = ({ deployment, readLeaseProblem, otherUser, installConfigProblem }: Observed): Decision => {
   const { spec, status, metadata } = deployment
@@ -228,7 +232,7 @@ const nextStep = (
   if (second !== undefined) return { do: 'Withdraw', record: second }
   // A failure is written down before the next attempt begins.
   if (attempts.failed > (deployment.status?.installAttempts ?? 0)) return NOTHING
-  const registration = registrationOf(deployment) ?? record.registration ?? deployment.metadata.uid
+  const registration = registrationOf(deployment) ?? record.registration ?? expectedRegistration(deployment)
   const labels = desiredLabels(deployment, registration)
   const attempt = attempts.desired
   const isSame =

@@ -28,16 +28,18 @@ export const deregister =
     const registration = registrationOf(object)
     if (registration === undefined && object.status?.hyperfleet === undefined) return
     if (object.spec.preserveOnDelete === true) {
+      deps.deleted.forget(object)
       events.normal('Preserved', `cluster ${object.status?.hyperfleet?.id ?? ''} stays in the HyperFleet API as it is`)
       return
     }
+    deps.deleted.add(object, clock.now())
     if (deps.records.outage !== undefined) {
       deps.records.addWaiting(ownerOf(object))
       writeSummary(context, 'APIUnreachable', `${deps.records.outage}; the cluster is deleted when it answers`)
       return { requeueAfter: RECHECK_INTERVAL }
     }
     const records = registration === undefined ? [] : deps.records.of(registration)
-    const known = records.filter((one) => isRecordOf(object, one))
+    const known = records.filter((one) => isRecordOf(ownerOf(object), one))
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
     try {
       const left = await requestDeletion(deps, context)
@@ -69,7 +71,6 @@ export const deregister =
       writeSummary(context, 'Deprovisioning', message)
       return { requeueAfter: lost }
     }
-    if (registration !== undefined && records.length === known.length) deps.asked.add(registration, clock.now())
     deps.metrics.deprovisioned(object, clock.now())
     events.normal('Deregistered', 'the HyperFleet API has its cluster no more')
   }
@@ -85,7 +86,7 @@ const requestDeletion = async (
   { hyperfleet }: ReconcileDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
 ): Promise<readonly ClusterRecord[]> => {
-  const records = (await readRecords(object, { hyperfleet, signal })).filter((record) => isRecordOf(object, record))
+  const records = (await readRecords(object, { hyperfleet, signal })).filter((record) => isRecordOf(ownerOf(object), record))
   const living = records.filter(({ deleting }) => !deleting)
   for (const { id } of living) await hyperfleet.remove('clusters', id, signal)
   // What no adapter worked on went with the request.

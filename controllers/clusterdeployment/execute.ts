@@ -5,7 +5,6 @@ import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { Step } from './decide.ts'
 import { REGISTRATION } from './labels.ts'
-import type { AskedRegistrations } from './late-registrations.ts'
 import { type FreshObservation, readRecords } from './observe.ts'
 import { desiredLabels, desiredSpec, fallbackName, withInstallConfig } from './record/desired-record.ts'
 import { originLabels } from './record/origin.ts'
@@ -16,12 +15,12 @@ import { type ClusterRecord, recordOf } from './record/record.ts'
  * @throws HyperFleetError
  */
 export const execute = async (
-  { hyperfleet, asked }: { readonly hyperfleet: HyperFleetClient; readonly asked: AskedRegistrations },
+  { hyperfleet }: { readonly hyperfleet: HyperFleetClient },
   context: Context<ClusterDeployment>,
   observed: FreshObservation,
   step: Step,
 ): Promise<ClusterRecord | undefined> => {
-  const { patch, signal, events, clock } = context
+  const { patch, signal, events } = context
   const { deployment, installConfig, kubernetes } = observed
   const origin = originLabels(deployment, kubernetes)
   switch (step.do) {
@@ -39,8 +38,6 @@ export const execute = async (
         spec: withInstallConfig(desiredSpec(deployment, step.attempt), installConfig),
       }
       const create = async (name: string) => recordOf(await hyperfleet.create('clusters', { name, ...draft }, signal))
-      // Before it is asked for: the answer may be lost, and this pass may be cut off.
-      asked.add(step.registration, clock.now())
       try {
         return await create(step.name)
       } catch (error) {

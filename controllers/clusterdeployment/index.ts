@@ -3,7 +3,7 @@
  *
  *   ClusterDeployment ─► reconcile: observe ─► decide ─► execute: POST, PATCH /clusters      the pool holds the lease meanwhile
  *        ▲    └─ deleted ─► remove ─► DELETE, until the record is gone
- *        └─ status, installed ◄── stream of /clusters (outside)      registered after it went ─► late-registrations.ts deletes it
+ *        └─ status, installed ◄── stream of /clusters (outside)      seen being deleted, and registered all the same ─► late-registrations.ts deletes it
  *
  * What it promises: docs/clusterpools.md. Why it is so: docs/decisions/cluster-registration.md.
  */
@@ -14,10 +14,9 @@ import { type Controller, controller } from '#operator/controller.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { registrationOf } from './decide.ts'
 import { deregister } from './deregister.ts'
 import { DEPROVISION_FINALIZER } from './labels.ts'
-import { AskedRegistrations, removeLateRegistrations } from './late-registrations.ts'
+import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
 import { reconcile } from './reconcile.ts'
 import { KubernetesName } from './record/origin.ts'
@@ -53,10 +52,6 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const unsettled = deployments.index<true, Owner>('unsettled', (one) =>
     isTrue(one.status?.conditions, 'Ready') ? [] : [[true, ownerOf(one)]],
   )
-  const registrations = deployments.index<string, true>('registration', (one) => {
-    const registration = registrationOf(one)
-    return registration === undefined ? [] : [[registration, true]]
-  })
   const records = new RecordCache()
   const hyperfleet = createHyperFleetClient({
     url: deps.hyperfleetApiUrl,
@@ -65,9 +60,9 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
     tokenFile: deps.hyperfleetApiTokenFile,
     clock: deps.clock,
   })
-  const asked = new AskedRegistrations()
+  const deleted = new DeletedDeployments()
   const metrics = createMetrics(deps.registry, records, states)
-  const doing = { hyperfleet, records, kubernetes: new KubernetesName(), asked, metrics }
+  const doing = { hyperfleet, records, kubernetes: new KubernetesName(), deleted, metrics }
 
   deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
   // The id is in stored progress and in metrics, so it stays.
@@ -82,9 +77,8 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
       signal,
     )
   })
-  const isKnown = (registration: string) => registrations.get(registration).length > 0
   deployments.source('late-registrations', (context) =>
-    removeLateRegistrations({ asked, records, hyperfleet, isKnown }, context),
+    removeLateRegistrations({ deleted, records, hyperfleet }, context),
   )
 
   return deployments

@@ -1,78 +1,97 @@
 /**
  * Registrations that arrive after their ClusterDeployment went: a proxy gave a request on late, or a process slept before it. Each process
- * remembers which registrations it asked for or saw end, and deletes what is registered by them all the same (CLUSTER-12). Nothing is deleted
- * merely because its ClusterDeployment is not there: a restored Kubernetes does not know what was made after its backup.
+ * remembers which ClusterDeployments it saw being deleted, and deletes what is registered for them all the same (CLUSTER-12). Nothing is
+ * deleted merely because its ClusterDeployment is not there: a restored Kubernetes does not know what was made after its backup.
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { SourceContext } from '#operator/index.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { registrationOf } from './decide.ts'
-import type { ClusterRecord } from './record/record.ts'
+import { expectedRegistration, isRecordOf, registrationOf } from './decide.ts'
+import { type ClusterRecord, type Owner, ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
 
 /** Longer than anything holds a request back, in milliseconds. */
 const REMEMBERED_MS = 24 * 3_600_000
 const SWEEP_INTERVAL = '30s'
 
-/** Registrations that this process asked for or saw end; whether their ClusterDeployments are there is another matter. */
-export class AskedRegistrations {
-  /** When each was asked for or ended last; the oldest first. */
-  readonly #times = new Map<string, number>()
+interface DeletedDeployment extends Owner {
+  readonly registration: string
+  readonly at: number
+}
 
-  add(registration: string, now: Date): void {
-    this.#times.delete(registration)
-    this.#times.set(registration, now.getTime())
+/** ClusterDeployments that were registered, and that this process saw being deleted together with their clusters. */
+export class DeletedDeployments {
+  /** The oldest first. */
+  readonly #deleted = new Map<string, DeletedDeployment>()
+
+  /** Its deletion takes its cluster along. */
+  add(deployment: ClusterDeployment, now: Date): void {
+    this.forget(deployment)
+    const registration = registrationOf(deployment)
+    if (registration !== undefined)
+      this.#deleted.set(keyOf(deployment), { ...ownerOf(deployment), registration, at: now.getTime() })
+  }
+
+  /** It lives, as after a restore, or its cluster is to be preserved: what is registered for it stays. */
+  forget(deployment: ClusterDeployment): void {
+    this.#deleted.delete(keyOf(deployment))
   }
 
   /** Those of the last day. */
-  all(now: Date): readonly string[] {
-    for (const [registration, at] of this.#times) {
+  all(now: Date): readonly DeletedDeployment[] {
+    for (const [key, { at }] of this.#deleted) {
       if (now.getTime() - at < REMEMBERED_MS) break
-      this.#times.delete(registration)
+      this.#deleted.delete(key)
     }
-    return [...this.#times.keys()]
+    return [...this.#deleted.values()]
   }
 }
 
+/** A copy has the registration of another one (CLUSTER-9): its deletion says nothing about that one. */
+const keyOf = (deployment: ClusterDeployment): string =>
+  [deployment.metadata.namespace, deployment.metadata.name, registrationOf(deployment)].join('/')
+
 export interface LateRegistrationSources {
-  readonly asked: AskedRegistrations
-  readonly records: RecordCache
-  readonly hyperfleet: HyperFleetClient
-  /** Whether the cache has a ClusterDeployment with this registration. */
-  isKnown(registration: string): boolean
+  readonly deleted: DeletedDeployments
+  readonly records: Pick<RecordCache, 'of'>
+  readonly hyperfleet: Pick<HyperFleetClient, 'remove'>
 }
 
-type SweepContext = Pick<SourceContext, 'api' | 'clock' | 'log' | 'signal'>
+type SweepContext = Pick<SourceContext, 'clock' | 'log' | 'signal'> & { readonly api: Pick<SourceContext['api'], 'get'> }
 
 /** Deletes them until the signal aborts. */
 export const removeLateRegistrations = async (
   sources: LateRegistrationSources,
   context: SweepContext,
 ): Promise<void> => {
-  const { asked, records, isKnown } = sources
+  const { deleted, records } = sources
   const { clock, log, signal } = context
   while (!signal.aborted) {
-    const late = asked.all(clock.now()).filter((registration) => !isKnown(registration))
-    for (const record of late.flatMap((registration) => records.of(registration))) {
-      try {
-        if (!record.deleting) await removeRecord(record, sources, context)
-      } catch (error) {
-        if (signal.aborted) return
-        log.warn(`cluster ${record.id}, whose ClusterDeployment is gone, can't be deleted; tried again`, { err: error })
+    for (const one of deleted.all(clock.now()))
+      for (const record of records.of(one.registration)) {
+        if (record.deleting || !isRecordOf(one, record)) continue
+        try {
+          await removeRecord(one, record, sources, context)
+        } catch (error) {
+          if (signal.aborted) return
+          log.warn(`cluster ${record.id}, whose ClusterDeployment was deleted, can't be deleted; tried again`, {
+            err: error,
+          })
+        }
       }
-    }
     await clock.sleep(SWEEP_INTERVAL, signal)
   }
 }
 
 const removeRecord = async (
-  { id, registration, owner }: ClusterRecord,
+  { namespace, name, registration }: DeletedDeployment,
+  { id }: ClusterRecord,
   { hyperfleet }: LateRegistrationSources,
   { api, log, signal }: SweepContext,
 ): Promise<void> => {
-  // A cache is no proof.
-  const found = owner && (await api.get(ClusterDeployment, owner.name, owner.namespace))
-  if (found && (registrationOf(found) ?? found.metadata.uid) === registration) return
+  // A cache is no proof, and it may have been restored since.
+  const found = await api.get(ClusterDeployment, name, namespace)
+  if (found !== undefined && expectedRegistration(found) === registration) return
   await hyperfleet.remove('clusters', id, signal)
   log.info('deleted from the HyperFleet API: it was registered after its ClusterDeployment went', { cluster: id })
 }

@@ -10,7 +10,7 @@ import { isRecordOf, type Observed, registrationOf } from './decide.ts'
 import { CUSTOMIZATION, REGISTRATION } from './labels.ts'
 import { findLeaseProblem } from './lease.ts'
 import { type KubernetesName, originLabels } from './record/origin.ts'
-import { type ClusterRecord, recordOf } from './record/record.ts'
+import { type ClusterRecord, ownerOf, recordOf } from './record/record.ts'
 import { byAge } from './record/record-cache.ts'
 
 const INSTALL_CONFIG = 'install-config.yaml'
@@ -80,7 +80,7 @@ export const readRecords = async (
   if (known !== undefined && !records.has(known)) {
     // The label may have been taken off.
     const record = recordOf(await hyperfleet.get('clusters', known, signal))
-    if (record !== undefined && isRecordOf(deployment, record)) records.set(record.id, record)
+    if (record !== undefined && isRecordOf(ownerOf(deployment), record)) records.set(record.id, record)
   }
   return [...records.values()].toSorted(byAge)
 }

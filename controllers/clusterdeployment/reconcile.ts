@@ -9,7 +9,7 @@ import { buildEvents } from './events.ts'
 import { execute } from './execute.ts'
 import { hibernate } from './hibernate.ts'
 import { nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
-import type { AskedRegistrations } from './late-registrations.ts'
+import type { DeletedDeployments } from './late-registrations.ts'
 import { recordRegistration } from './lease.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
@@ -22,7 +22,7 @@ export interface ReconcileDeps {
   readonly hyperfleet: HyperFleetClient
   readonly records: RecordCache
   readonly kubernetes: KubernetesName
-  readonly asked: AskedRegistrations
+  readonly deleted: DeletedDeployments
   readonly metrics: Metrics
 }
 
@@ -36,8 +36,9 @@ const LEASE_RECHECK_INTERVAL = '1s'
 export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterDeployment>): Promise<MayWait> => {
-    const { records } = deps
+    const { records, deleted } = deps
     const { object, patch, clock } = context
+    deleted.forget(object)
     if (records.outage !== undefined) {
       // The stream wakes it as soon as it shows what is true.
       records.addWaiting(ownerOf(object))

@@ -38,7 +38,7 @@ const deliver = (the: World, name: string, registration: string) =>
     spec: { clusterDeployment: { namespace: the.namespace, name } },
   })
 
-test('the manager that asked for it deletes what is registered when the ClusterDeployment is gone, though it never saw it go', {
+test('the manager that asked for it deletes what is registered when the ClusterDeployment is gone', {
   timeout: 120_000,
 }, async () => {
   await using the = await world()
@@ -46,13 +46,57 @@ test('the manager that asked for it deletes what is registered when the ClusterD
   await the.manager({ url: before.url, clock: hurriedClock() })
   const { metadata } = await the.declare('asked')
   await before.asked
-  // As another manager takes them off that found no record.
-  await the.change('asked', { metadata: { finalizers: null } })
-  await remove(the, 'asked').catch(() => undefined)
-  await the.change('asked', { metadata: { finalizers: null } }).catch(() => undefined)
+  await remove(the, 'asked')
   await expectGone(the, 'asked')
   await deliver(the, 'asked', metadata.uid)
   await expectNoneLeft(the, metadata.uid)
+})
+
+/** What is to be deleted late is; so each late registration that came before was looked at, too. */
+const expectSweep = async (the: World) => {
+  const marker = await the.declare('marker')
+  const { id } = await the.cluster(marker)
+  await remove(the, 'marker')
+  await the.eventually(async () => expect((await the.clusters(marker.metadata.uid))[0]?.deleted_time).toBeDefined())
+  await the.cleanUp(id)
+  await expectGone(the, 'marker')
+  await deliver(the, 'marker', marker.metadata.uid)
+  await expectNoneLeft(the, marker.metadata.uid)
+}
+
+test('a cluster that is preserved outlives its ClusterDeployment, though the same manager asked for it', {
+  timeout: 120_000,
+}, async () => {
+  await using the = await world()
+  await the.manager({ clock: hurriedClock() })
+  const preserved = await the.declare('preserved', { preserveOnDelete: true })
+  const { id } = await the.cluster(preserved)
+  await the.report(id, 'True')
+  await the.until('preserved', 'Provisioned')
+  await remove(the, 'preserved')
+  await expectGone(the, 'preserved')
+  await expectSweep(the)
+  expect((await the.clusters(preserved.metadata.uid)).map(({ deleted_time }) => deleted_time)).toEqual([undefined])
+})
+
+test('a cluster whose ClusterDeployment Kubernetes has forgotten stays, while the manager that asked for it runs on', {
+  timeout: 120_000,
+}, async () => {
+  await using the = await world()
+  await using proxy = await the.plane.proxy()
+  await the.manager({ server: proxy.server, clock: hurriedClock() })
+  const forgotten = await the.declare('forgotten')
+  const { id } = await the.cluster(forgotten)
+  await the.report(id, 'True')
+  await the.until('forgotten', 'Provisioned')
+  // It goes as with an etcd that is put back: without a deletion, and without anything that the manager could do about it.
+  proxy.decide(({ method }) => (method === 'GET' ? 'pass' : 'drop'))
+  await the.change('forgotten', { metadata: { finalizers: null } })
+  await remove(the, 'forgotten')
+  await expectGone(the, 'forgotten')
+  proxy.decide(() => 'pass')
+  await expectSweep(the)
+  expect((await the.clusters(forgotten.metadata.uid)).map(({ deleted_time }) => deleted_time)).toEqual([undefined])
 })
 
 test('what arrives when its sender is gone is deleted by the manager that saw the ClusterDeployment go', {

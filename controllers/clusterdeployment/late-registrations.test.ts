@@ -1,0 +1,148 @@
+/** CLUSTER-12: whatever comes to be between Kubernetes, the manager and the API, only a deletion that was asked for takes a cluster along. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { silent } from '#operator/model/log.ts'
+import { REGISTRATION } from './labels.ts'
+import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
+import type { ClusterRecord } from './record/record.ts'
+
+const NOW = new Date('2026-03-01T08:00:00Z')
+const DAY_MS = 24 * 3_600_000
+
+const aDeployment = (name: string, registration: string): ClusterDeployment => ({
+  apiVersion: 'hive.openshift.io/v1',
+  kind: 'ClusterDeployment',
+  metadata: {
+    name,
+    namespace: name,
+    uid: `uid-of-${name}`,
+    resourceVersion: '1',
+    annotations: { [REGISTRATION]: registration },
+  },
+  spec: { baseDomain: 'example.com', clusterName: name, platform: { none: {} }, installed: true, powerState: 'Running' },
+})
+
+const aRecord = (name: string, registration: string): ClusterRecord => ({
+  id: `cluster-of-${registration}`,
+  href: '',
+  name,
+  generation: 1,
+  createdAt: 0,
+  deleting: false,
+  labels: { [REGISTRATION]: registration },
+  owner: { namespace: name, name },
+  registration,
+  attempt: 1,
+  specDigest: '',
+  conditions: [],
+})
+
+/** One sweep. @returns the ids of the clusters that it deletes */
+const sweep = async (
+  deleted: DeletedDeployments,
+  records: readonly ClusterRecord[],
+  there: ReadonlyMap<string, ClusterDeployment>,
+  now = NOW,
+): Promise<readonly string[]> => {
+  const removed: string[] = []
+  const ended = new AbortController()
+  await removeLateRegistrations(
+    {
+      deleted,
+      records: { of: (registration) => records.filter((record) => record.registration === registration) },
+      hyperfleet: {
+        remove: async (_, id) => {
+          removed.push(id)
+        },
+      },
+    },
+    {
+      api: { get: async (_: unknown, name: string) => there.get(name) } as never,
+      clock: { now: () => now, sleep: async () => ended.abort() },
+      log: silent,
+      signal: ended.signal,
+    },
+  )
+  return removed
+}
+
+const NAMES = ['one', 'two'] as const
+type Step = readonly [
+  'declare' | 'delete' | 'preserve' | 'finish' | 'restoreKubernetes' | 'deliver' | 'copy' | 'deleteCopy',
+  (typeof NAMES)[number],
+]
+
+test('CLUSTER-12: no history of restores, copies and clusters that are preserved has a cluster deleted that was not to go', async () => {
+  const steps = fc.array(
+    fc.tuple(
+      fc.constantFrom<Step[0]>(
+        'declare',
+        'delete',
+        'preserve',
+        'finish',
+        'restoreKubernetes',
+        'deliver',
+        'copy',
+        'deleteCopy',
+      ),
+      fc.constantFrom(...NAMES),
+    ),
+    { maxLength: 30 },
+  )
+  await fc.assert(
+    fc.asyncProperty(steps, async (history) => {
+      const deleted = new DeletedDeployments()
+      const there = new Map<string, ClusterDeployment>()
+      const records = new Map<string, ClusterRecord>()
+      /** What people asked for last: with their clusters. */
+      const isUnwanted = new Set<string>()
+      for (const [step, name] of history) {
+        const registration = `registration-of-${name}`
+        const deployment = aDeployment(name, registration)
+        if (step === 'declare') {
+          // As its reconcile.
+          there.set(name, deployment)
+          deleted.forget(deployment)
+          isUnwanted.delete(registration)
+          records.set(registration, aRecord(name, registration))
+        }
+        if (step === 'delete' && there.has(name)) {
+          deleted.add(deployment, NOW)
+          isUnwanted.add(registration)
+        }
+        if (step === 'preserve' && there.has(name)) {
+          deleted.forget(deployment)
+          isUnwanted.delete(registration)
+        }
+        if (step === 'finish') {
+          there.delete(name)
+          if (isUnwanted.has(registration)) records.delete(registration)
+        }
+        // Nothing tells the manager of it: its next list shows less.
+        if (step === 'restoreKubernetes') there.delete(name)
+        if (step === 'deliver') records.set(registration, aRecord(name, registration))
+        const copy = aDeployment('copy', registration)
+        if (step === 'copy') there.set('copy', copy)
+        if (step === 'deleteCopy') {
+          deleted.add(copy, NOW)
+          there.delete('copy')
+        }
+        const removed = await sweep(deleted, [...records.values()], there)
+        expect(removed.filter((id) => !isUnwanted.has(id.replace('cluster-of-', '')))).toEqual([])
+        // And what was deleted for good does not stay.
+        for (const record of records.values())
+          if (isUnwanted.has(record.registration ?? '') && !there.has(record.name)) expect(removed).toContain(record.id)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('CLUSTER-12: after a day nothing of it is remembered', async () => {
+  const deleted = new DeletedDeployments()
+  deleted.add(aDeployment('one', 'a'), NOW)
+  const late = [aRecord('one', 'a')]
+  expect(await sweep(deleted, late, new Map(), new Date(NOW.getTime() + DAY_MS - 1))).toEqual(['cluster-of-a'])
+  expect(await sweep(deleted, late, new Map(), new Date(NOW.getTime() + DAY_MS))).toEqual([])
+})
