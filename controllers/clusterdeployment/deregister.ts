@@ -86,7 +86,9 @@ const requestDeletion = async (
   { hyperfleet }: ReconcileDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
 ): Promise<readonly ClusterRecord[]> => {
-  const records = (await readRecords(object, { hyperfleet, signal })).filter((record) => isRecordOf(ownerOf(object), record))
+  const records = (await readRecords(object, { hyperfleet, signal })).filter((record) =>
+    isRecordOf(ownerOf(object), record),
+  )
   const living = records.filter(({ deleting }) => !deleting)
   for (const { id } of living) await hyperfleet.remove('clusters', id, signal)
   // What no adapter worked on went with the request.

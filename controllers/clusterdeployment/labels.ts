@@ -5,6 +5,9 @@
  */
 export const REGISTRATION = 'hyperfleet.redhat.com/registration'
 
+/** What the labels begin with by which records are found and told apart. */
+export const OWN_LABELS = 'hyperfleet.redhat.com/'
+
 /** On a record: the Kubernetes cluster that registered it, by the uid of its namespace kube-system. */
 export const KUBERNETES = 'hyperfleet.redhat.com/kubernetes'
 

@@ -20,7 +20,13 @@ const aDeployment = (name: string, registration: string): ClusterDeployment => (
     resourceVersion: '1',
     annotations: { [REGISTRATION]: registration },
   },
-  spec: { baseDomain: 'example.com', clusterName: name, platform: { none: {} }, installed: true, powerState: 'Running' },
+  spec: {
+    baseDomain: 'example.com',
+    clusterName: name,
+    platform: { none: {} },
+    installed: true,
+    powerState: 'Running',
+  },
 })
 
 const aRecord = (name: string, registration: string): ClusterRecord => ({

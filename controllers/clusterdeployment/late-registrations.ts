@@ -57,7 +57,9 @@ export interface LateRegistrationSources {
   readonly hyperfleet: Pick<HyperFleetClient, 'remove'>
 }
 
-type SweepContext = Pick<SourceContext, 'clock' | 'log' | 'signal'> & { readonly api: Pick<SourceContext['api'], 'get'> }
+type SweepContext = Pick<SourceContext, 'clock' | 'log' | 'signal'> & {
+  readonly api: Pick<SourceContext['api'], 'get'>
+}
 
 /** Deletes them until the signal aborts. */
 export const removeLateRegistrations = async (

@@ -6,7 +6,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { isRecordOf, type Observed, registrationOf } from './decide.ts'
+import { expectedRegistration, isRecordOf, type Observed, registrationOf } from './decide.ts'
 import { CUSTOMIZATION, REGISTRATION } from './labels.ts'
 import { findLeaseProblem } from './lease.ts'
 import { type KubernetesName, originLabels } from './record/origin.ts'
@@ -99,7 +99,9 @@ const findOtherUser = async (
     signal,
   )
   const records = items.flatMap((item) => recordOf(item) ?? [])
-  return records.toSorted(byAge).find(({ registration }) => registration !== registrationOf(deployment))
+  // A backup may be older than the annotation: what was registered by its uid is its own.
+  const own = expectedRegistration(deployment)
+  return records.toSorted(byAge).find(({ registration }) => registration !== own)
 }
 
 const readCustomization = async (

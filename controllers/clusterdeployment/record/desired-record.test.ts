@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { desiredSpec, fallbackName, recordName, withInstallConfig } from './desired-record.ts'
+import { CUSTOMIZATION, KUBERNETES, REGISTRATION } from '../labels.ts'
+import { desiredLabels, desiredSpec, fallbackName, recordName, withInstallConfig } from './desired-record.ts'
+import { originLabels } from './origin.ts'
 import { withoutSecrets } from './redaction.ts'
 
 test('secrets are left out by the names of their fields, wherever they are; references stay', () => {
@@ -96,4 +98,32 @@ test('the spec of a record says where its ClusterDeployment, its pool and its se
     installAttempt: 2,
     powerState: 'Hibernating',
   })
+})
+
+test('CLUSTER-15: no label of a ClusterDeployment says by what it was registered, or which customization it has', () => {
+  const own = fc.constantFrom(CUSTOMIZATION, KUBERNETES, REGISTRATION, 'hyperfleet.redhat.com/what-comes-later')
+  const keys = fc.oneof(own, fc.constantFrom('region', 'example.com/hyperfleet.redhat.com', 'hyperfleet.redhat.com'))
+  fc.assert(
+    fc.property(fc.dictionary(keys, fc.string()), fc.option(fc.constant('leased')), (labels, leased) => {
+      const deployment = {
+        apiVersion: 'hive.openshift.io/v1' as const,
+        kind: 'ClusterDeployment' as const,
+        metadata: { name: 'one', namespace: 'clusters', uid: 'uid-of-one', resourceVersion: '1', labels },
+        spec: {
+          clusterPoolRef: {
+            namespace: 'pools',
+            poolName: 'small',
+            ...(leased !== null && { clusterDeploymentCustomization: { name: leased } }),
+          },
+        } as ClusterDeployment['spec'],
+      }
+      const origin = originLabels(deployment, 'uid-of-kube-system')
+      const { [REGISTRATION]: registration, ...others } = desiredLabels(deployment, 'uid-of-one')
+      expect(registration).toBe('uid-of-one')
+      expect(others).toEqual(
+        Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith('hyperfleet.redhat.com/'))),
+      )
+      expect(CUSTOMIZATION in { ...others, ...origin }).toBe(leased !== null)
+    }),
+  )
 })

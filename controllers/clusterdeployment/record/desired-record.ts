@@ -1,7 +1,7 @@
 /** The record that a ClusterDeployment wants in the HyperFleet API. */
 import { createHash } from 'node:crypto'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { REGISTRATION } from '../labels.ts'
+import { OWN_LABELS, REGISTRATION } from '../labels.ts'
 import { withoutSecrets } from './redaction.ts'
 
 /** Lengths of a cluster's name in the API, and its form. HyperFleet API: kinds that are built in. */
@@ -21,12 +21,15 @@ export const fallbackName = (name: string, registration: string): string => {
   return `${begin.replace(/-+$/, '')}-${hash}`
 }
 
-/** The ClusterDeployment's labels and nothing else (CLUSTER-10): what is declared holds, also when the record is labelled in the API. */
+/**
+ * The ClusterDeployment's labels and nothing else (CLUSTER-10): what is declared holds, also when the record is labelled in the API. By Muster's
+ * own labels records are found and told apart, so none comes from a ClusterDeployment's author (CLUSTER-15).
+ */
 export const desiredLabels = (
   { metadata }: ClusterDeployment,
   registration: string,
 ): Readonly<Record<string, string>> => ({
-  ...metadata.labels,
+  ...Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_LABELS))),
   [REGISTRATION]: registration,
 })
 
