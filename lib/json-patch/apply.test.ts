@@ -219,3 +219,61 @@ test('a pointer written is the pointer read', () => {
     fc.property(fc.array(fc.string()), (tokens) => isDeepStrictEqual(parsePointer(formatPointer(tokens)), tokens)),
   )
 })
+
+describe('POOL-62: what a patch makes of a document is bounded', () => {
+  const repeated = (times: number, ...operations: readonly object[]) =>
+    Array.from({ length: times }, () => operations).flat()
+
+  test.each<[string, readonly unknown[]]>([
+    [
+      'an array into itself',
+      [{ op: 'add', path: '/a', value: ['x'] }, ...repeated(30, { op: 'copy', from: '/a', path: '/a/-' })],
+    ],
+    [
+      'an object into itself',
+      [
+        { op: 'add', path: '/a', value: {} },
+        ...repeated(30, { op: 'copy', from: '/a', path: '/a/b' }, { op: 'copy', from: '/a', path: '/a/c' }),
+      ],
+    ],
+    ['the whole document', repeated(30, { op: 'copy', from: '', path: '/a' }, { op: 'copy', from: '', path: '/b' })],
+  ])('copies of %s end before they are more than the manager can hold', (_, patches) => {
+    expect(() => applyPatches({}, patches)).toThrow(/: would make more than 100000 values/)
+    expect(() => applyPatches({}, patches)).toThrow(PatchError)
+  })
+
+  test('so do copies of long texts', () => {
+    const patches = [
+      { op: 'add', path: '/a', value: ['x'.repeat(1000)] },
+      ...repeated(16, { op: 'copy', from: '/a', path: '/a/-' }),
+    ]
+    expect(() => applyPatches({}, patches)).toThrow(/: would make more than 3145728 characters/)
+  })
+
+  test('so do copies of the document to its own end', () => {
+    const patches = Array.from({ length: 12 }, (_, step) => ({ op: 'copy', from: '', path: '/a'.repeat(2 ** step) }))
+    expect(() => applyPatches({}, patches)).toThrow(/: would make more than 1000 levels/)
+  })
+
+  test('copies that fit are made, and moves make nothing', () => {
+    const value = Array.from({ length: 49_000 }, () => 0)
+    const moves = repeated(4, { op: 'move', from: '/a', path: '/c' }, { op: 'move', from: '/c', path: '/a' })
+    const { document } = applyPatches({ a: value }, [{ op: 'copy', from: '/a', path: '/b' }, ...moves])
+    expect(document).toEqual({ a: value, b: value })
+  })
+
+  test('whatever copies there are, no document is larger than the limits, or it is what the patch began with', () => {
+    const paths = fc.constantFrom('', '/a', '/a/-', '/a/0', '/b', '/b/c')
+    const copies = fc.array(fc.record({ op: fc.constant('copy'), from: paths, path: paths }), { maxLength: 40 })
+    fc.assert(
+      fc.property(copies, (patches) => {
+        try {
+          const { document } = applyPatches({ a: ['x'.repeat(100)], b: { c: ['y'] } }, patches)
+          expect(JSON.stringify(document).length).toBeLessThanOrEqual(2 * 3_145_728)
+        } catch (error) {
+          expect(error).toBeInstanceOf(PatchError)
+        }
+      }),
+    )
+  })
+})

@@ -6,6 +6,7 @@ import jsonPatch from 'fast-json-patch'
 import type { Json } from './json.ts'
 import { type Operation, PatchError, readOperation } from './operation.ts'
 import { formatPointer, isObject, parseIndex, parsePointer, resolvePointer } from './pointer.ts'
+import { findExcess } from './size.ts'
 
 export interface Patched {
   readonly document: Json
@@ -55,7 +56,11 @@ const findProblem = (document: Json, operation: Operation): string | undefined =
     case 'add':
       return invalidTarget(document, path)
     case 'copy':
-      return missingPath(document, parseTokens(operation.from)) ?? invalidTarget(document, path)
+      return (
+        missingPath(document, parseTokens(operation.from)) ??
+        invalidTarget(document, path) ??
+        excessiveCopy(document, operation.from)
+      )
     case 'move':
       return (
         missingPath(document, parseTokens(operation.from)) ??
@@ -90,6 +95,12 @@ const invalidTarget = (document: Json, path: readonly string[]): string | undefi
     return index > container.length ? `${place} has only ${container.length} elements` : undefined
   }
   return isObject(container) ? undefined : `${place} is neither an object nor an array`
+}
+
+/** Looked at before the copy is made: a copy is the one operation by which a document outgrows its patch (POOL-62). */
+const excessiveCopy = (document: Json, from: string): string | undefined => {
+  const found = resolvePointer(document, parseTokens(from))
+  return 'problem' in found ? found.problem : findExcess(document, found.value)
 }
 
 /** A move is a remove, then an add: the place is looked for in what the remove leaves. */

@@ -1,0 +1,107 @@
+/** What a ClusterDeployment is told of its own record, and of others', while Kubernetes and the API do not agree. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
+import { Namespace } from '#apis/kubernetes.ts'
+import { decide } from './decide.ts'
+import { REGISTRATION } from './labels.ts'
+import { observe } from './observe.ts'
+import { desiredLabels, desiredSpec } from './record/desired-record.ts'
+import { KubernetesName, originLabels } from './record/origin.ts'
+
+const NOW = new Date('2026-03-01T08:00:00Z')
+const KUBERNETES = 'uid-of-kube-system'
+
+const aDeployment = (name: string, uid: string, registration?: string): ClusterDeployment => ({
+  apiVersion: 'hive.openshift.io/v1',
+  kind: 'ClusterDeployment',
+  metadata: {
+    name,
+    namespace: name,
+    uid,
+    resourceVersion: '1',
+    ...(registration !== undefined && { annotations: { [REGISTRATION]: registration } }),
+  },
+  spec: {
+    baseDomain: 'example.com',
+    clusterName: name,
+    platform: { none: {} },
+    installed: false,
+    powerState: 'Running',
+    clusterPoolRef: { namespace: 'pools', poolName: 'small', clusterDeploymentCustomization: { name: 'leased' } },
+  },
+})
+
+const LEASE = (holder: string) => ({
+  metadata: { name: 'leased', namespace: 'pools' },
+  spec: {},
+  status: {
+    conditions: [{ type: 'Available', status: 'False' }],
+    clusterDeploymentRef: { name: holder, namespace: holder },
+  },
+})
+
+/** As a manager registered it. */
+const aRegistered = (deployment: ClusterDeployment, registration: string, labels: object = {}) => ({
+  id: `cluster-of-${registration}`,
+  href: '',
+  name: deployment.metadata.name,
+  generation: 1,
+  created_time: NOW.toISOString(),
+  labels: { ...desiredLabels(deployment, registration), ...originLabels(deployment, KUBERNETES), ...labels },
+  spec: desiredSpec(deployment, 1),
+  status: { conditions: [] },
+})
+
+type Item = ReturnType<typeof aRegistered>
+
+const observed = async (deployment: ClusterDeployment, items: readonly Item[]) => {
+  const objects = new Map<unknown, unknown>([
+    [ClusterDeployment, deployment],
+    [ClusterDeploymentCustomization, LEASE(deployment.metadata.name)],
+    [Namespace, { metadata: { uid: KUBERNETES } }],
+  ])
+  const hyperfleet = {
+    list: async (_: string, { labels = '' }: { readonly labels?: string }) => {
+      const [key = '', value] = labels.split('=')
+      return { items: items.filter((item) => (item.labels as Record<string, string>)[key] === value) }
+    },
+    get: async (_: string, id: string) => items.find((item) => item.id === id),
+  }
+  const found = await observe(deployment, {
+    api: { get: async (kind: unknown) => objects.get(kind) } as never,
+    hyperfleet: hyperfleet as never,
+    kubernetes: new KubernetesName(),
+    signal: new AbortController().signal,
+  })
+  if (found === undefined) throw new Error('not there')
+  return found
+}
+
+test('CLUSTER-13: its own record is no other user of its customization, also when a restored etcd forgot that it was marked', async () => {
+  const forgotten = aDeployment('one', 'uid-of-one')
+  const { step } = decide(await observed(forgotten, [aRegistered(forgotten, 'uid-of-one')]), NOW)
+  expect(step).toEqual({ do: 'Mark', registration: 'uid-of-one' })
+})
+
+test('CLUSTER-13: whatever is restored, a ClusterDeployment waits for another cluster and never for its own', async () => {
+  const uids = fc.constantFrom('uid-a', 'uid-b')
+  await fc.assert(
+    fc.asyncProperty(
+      uids,
+      fc.option(uids, { nil: undefined }),
+      fc.option(uids, { nil: undefined }),
+      async (...drawn) => {
+        const [uid, annotation, registered] = drawn
+        const deployment = aDeployment('one', uid, annotation)
+        const items = registered === undefined ? [] : [aRegistered(aDeployment('one', registered), registered)]
+        const { step, kstatus } = decide(await observed(deployment, items), NOW)
+        const own = annotation ?? uid
+        expect(kstatus.reason === 'CustomizationInUse').toBe(registered !== undefined && registered !== own)
+        // It is never registered a second time.
+        expect(step.do === 'Register').toBe(annotation !== undefined && registered === undefined)
+      },
+    ),
+  )
+})
