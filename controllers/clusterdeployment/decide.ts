@@ -6,7 +6,7 @@ import { countAttempts } from './install-attempts.ts'
 import { REGISTRATION } from './labels.ts'
 import { type CurrentPower, hibernateTime, powerStateOf } from './power.ts'
 import { desiredLabels, desiredSpec, recordName } from './record/desired-record.ts'
-import { withoutOrigin } from './record/origin.ts'
+import { foreignKubernetes, isOriginTrue, type KubernetesUids, withoutOrigin } from './record/origin.ts'
 import { type ClusterRecord, currentCondition, digestOf, isReady, type Owner, ownerOf } from './record/record.ts'
 
 /** What was read; from caches first, and again from the API servers when something is to be done. */
@@ -14,6 +14,7 @@ export interface Observed {
   readonly deployment: ClusterDeployment
   /** Records with its registration, and the one that its status names; the oldest first. */
   readonly records: readonly ClusterRecord[]
+  readonly kubernetes: KubernetesUids
   /** Why the cluster must not be made with its customization; undefined when it may, or when it was not read. */
   readonly readLeaseProblem?: string | undefined
   /** Another cluster that the API has with its customization; undefined when there is none, or when it was not read. */
@@ -68,16 +69,22 @@ const stalled = (reason: string, message: string): KstatusSummary => ({ type: 'S
 /** @param observed the oldest record counts */
 export const decide = (observed: Observed, now: Date): Decision => {
   const [record] = observed.records
-  const stranger = observed.records.find((one) => !isRecordOf(ownerOf(observed.deployment), one))
-  if (stranger !== undefined) return decideCopied(observed.deployment, stranger)
+  const { deployment, kubernetes } = observed
+  const stranger = observed.records.find((one) => !isRecordOf(ownerOf(deployment), one, kubernetes))
+  if (stranger !== undefined) return decideCopied(deployment, stranger, kubernetes)
   if (record === undefined) return decideUnregistered(observed)
-  if (record.deleting) return decideDeletedElsewhere(observed.deployment, record)
+  if (record.deleting) return decideDeletedElsewhere(deployment, record)
   return decideRegistered(observed, record, now)
 }
 
 /** Was the record made for this ClusterDeployment? One without an owner was: it had our registration once. */
-export const isRecordOf = ({ namespace, name }: Owner, { owner }: ClusterRecord): boolean =>
-  owner === undefined || (owner.name === name && owner.namespace === namespace)
+export const isRecordOf = (
+  { namespace, name }: Owner,
+  { owner, labels }: ClusterRecord,
+  kubernetes: KubernetesUids,
+): boolean =>
+  foreignKubernetes(labels, kubernetes) === undefined &&
+  (owner === undefined || (owner.name === name && owner.namespace === namespace))
 
 /** The id of its registration, once it is written down. */
 export const registrationOf = ({ metadata }: ClusterDeployment): string | undefined =>
@@ -100,14 +107,18 @@ const unchanged = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' |
 
 const NOTHING = { do: 'Nothing' } as const
 
-const decideCopied = (deployment: ClusterDeployment, { owner, id }: ClusterRecord): Decision => ({
-  ...unchanged(deployment),
-  step: NOTHING,
-  kstatus: stalled(
-    'RegistrationConflict',
-    `the annotation ${REGISTRATION} is that of ClusterDeployment ${owner?.namespace}/${owner?.name} (cluster ${id}): remove it here to get a cluster of its own`,
-  ),
-})
+const decideCopied = (
+  deployment: ClusterDeployment,
+  { owner, id, labels }: ClusterRecord,
+  kubernetes: KubernetesUids,
+): Decision => {
+  const other = foreignKubernetes(labels, kubernetes)
+  const message =
+    other === undefined
+      ? `the annotation ${REGISTRATION} is that of ClusterDeployment ${owner?.namespace}/${owner?.name} (cluster ${id}): remove it here to get a cluster of its own`
+      : `cluster ${id} was registered by another Kubernetes cluster (${other}): remove the annotation ${REGISTRATION} here to get a cluster of its own, or have the manager take it over with --former-kubernetes-uids when this one was restored from that`
+  return { ...unchanged(deployment), step: NOTHING, kstatus: stalled('RegistrationConflict', message) }
+}
 
 /** It was registered in an earlier life: a backup has no status, and an object that is made again has another uid (CLUSTER-11). */
 const isRestored = (deployment: ClusterDeployment): boolean =>
@@ -179,7 +190,7 @@ const decideDeletedElsewhere = (deployment: ClusterDeployment, record: ClusterRe
 }
 
 const decideRegistered = (
-  { deployment, records, installConfigProblem }: Observed,
+  { deployment, records, kubernetes, installConfigProblem }: Observed,
   record: ClusterRecord,
   now: Date,
 ): Decision => {
@@ -200,7 +211,7 @@ const decideRegistered = (
   const installed = spec.installed || isThere
   const asleepAt = hibernateTime(deployment)
   const isOver = asleepAt !== undefined && asleepAt <= now.getTime()
-  const next = nextStep(deployment, records, record, attempts)
+  const next = nextStep({ deployment, records, kubernetes }, record, attempts)
   const step = next.do === 'Nothing' && isOver ? hibernateStep(deployment) : next
   const inStep = step.do === 'Nothing' && spec.installed === installed
   const power = spec.installed ? powerStateOf(spec.powerState, status?.powerState, isThere && inStep) : undefined
@@ -223,8 +234,7 @@ const decideRegistered = (
 }
 
 const nextStep = (
-  deployment: ClusterDeployment,
-  records: readonly ClusterRecord[],
+  { deployment, records, kubernetes }: Observed,
   record: ClusterRecord,
   attempts: { readonly failed: number; readonly desired: number },
 ): Step => {
@@ -237,7 +247,8 @@ const nextStep = (
   const attempt = attempts.desired
   const isSame =
     digestOf(desiredSpec(deployment, attempt)) === record.specDigest &&
-    digestOf(withoutOrigin(labels)) === digestOf(withoutOrigin(record.labels))
+    digestOf(withoutOrigin(labels)) === digestOf(withoutOrigin(record.labels)) &&
+    isOriginTrue(deployment, record.labels, kubernetes)
   return isSame ? NOTHING : { do: 'Change', record, labels, attempt, anew: attempt > record.attempt }
 }
 

@@ -8,6 +8,7 @@ import { STOPPED } from './conditions.ts'
 import { isRecordOf, registrationOf } from './decide.ts'
 import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
+import type { KubernetesUids } from './record/origin.ts'
 import { type ClusterRecord, currentCondition, ownerOf } from './record/record.ts'
 import { buildSummaryStatus } from './status.ts'
 
@@ -38,11 +39,12 @@ export const deregister =
       writeSummary(context, 'APIUnreachable', `${deps.records.outage}; the cluster is deleted when it answers`)
       return { requeueAfter: RECHECK_INTERVAL }
     }
+    const kubernetes = await deps.kubernetes.read(context.api)
     const records = registration === undefined ? [] : deps.records.of(registration)
-    const known = records.filter((one) => isRecordOf(ownerOf(object), one))
+    const known = records.filter((one) => isRecordOf(ownerOf(object), one, kubernetes))
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
     try {
-      const left = await requestDeletion(deps, context)
+      const left = await requestDeletion(deps, context, kubernetes)
       if (left.length > 0) return reportProgress(context, left)
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
@@ -85,14 +87,17 @@ const lostUntil = ({ status }: ClusterDeployment): number => {
 const requestDeletion = async (
   { hyperfleet }: ReconcileDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
+  kubernetes: KubernetesUids,
 ): Promise<readonly ClusterRecord[]> => {
-  const records = (await readRecords(object, { hyperfleet, signal })).filter((record) =>
-    isRecordOf(ownerOf(object), record),
-  )
+  const read = async () =>
+    (await readRecords(object, kubernetes, { hyperfleet, signal })).filter((record) =>
+      isRecordOf(ownerOf(object), record, kubernetes),
+    )
+  const records = await read()
   const living = records.filter(({ deleting }) => !deleting)
   for (const { id } of living) await hyperfleet.remove('clusters', id, signal)
   // What no adapter worked on went with the request.
-  return living.length === 0 ? records : readRecords(object, { hyperfleet, signal })
+  return living.length === 0 ? records : read()
 }
 
 const reportProgress = (context: ChangeContext<ClusterDeployment>, left: readonly ClusterRecord[]): MayWait => {

@@ -1,8 +1,19 @@
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { flag } from '#operator/flags/flag.ts'
+import { names } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, EVENTS, LEADER_ELECTION, type Rights } from '#operator/rights.ts'
 import type { ClusterDeploymentDeps } from './index.ts'
+
+const flags = {
+  formerKubernetesUids: flag(
+    'UIDS',
+    'uids of namespace kube-system of the clusters that this one was restored from, whose registered clusters its ClusterDeployments take over; separated by commas',
+    names,
+    '',
+  ),
+}
 
 const rights: Rights = {
   account: 'hyperfleet-clusterdeployment',
@@ -35,7 +46,7 @@ const rights: Rights = {
 export const clusterDeploymentEntry = {
   name: 'clusterdeployment',
   kinds: [ClusterDeployment, ClusterDeploymentCustomization],
-  flags: {},
+  flags,
   rights,
   load: async (context: ClusterDeploymentDeps) => {
     const { clusterDeployment } = await import('./index.ts')

@@ -22,7 +22,7 @@ export const execute = async (
 ): Promise<ClusterRecord | undefined> => {
   const { patch, signal, events } = context
   const { deployment, installConfig, kubernetes } = observed
-  const origin = originLabels(deployment, kubernetes)
+  const origin = originLabels(deployment, kubernetes.own)
   switch (step.do) {
     case 'Nothing':
     // Written before: whether it could be decides about the rest.
@@ -43,7 +43,7 @@ export const execute = async (
       } catch (error) {
         if (!isConflict(error)) throw error
         // Another manager, or an answer that was lost, may have made it.
-        const [made] = await readRecords(deployment, { hyperfleet, signal })
+        const [made] = await readRecords(deployment, kubernetes, { hyperfleet, signal })
         if (made !== undefined) return made
         const name = fallbackName(deployment.metadata.name, step.registration)
         events.warning(

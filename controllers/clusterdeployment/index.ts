@@ -19,7 +19,7 @@ import { DEPROVISION_FINALIZER } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
 import { reconcile } from './reconcile.ts'
-import { KubernetesName } from './record/origin.ts'
+import { KubernetesIdentity } from './record/origin.ts'
 import { type Owner, ownerOf } from './record/record.ts'
 import { RecordCache } from './record/record-cache.ts'
 import { followRecords } from './record/record-stream.ts'
@@ -34,6 +34,8 @@ export interface ClusterDeploymentDeps {
   readonly hyperfleetApiUrl: string
   /** File with the bearer token for it, read for every request. */
   readonly hyperfleetApiTokenFile?: string | undefined
+  /** Of the Kubernetes clusters that this one was restored from: what they registered is this one's. */
+  readonly formerKubernetesUids?: readonly string[]
 }
 
 /** Of one request to the HyperFleet API, in milliseconds. */
@@ -60,9 +62,10 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
     tokenFile: deps.hyperfleetApiTokenFile,
     clock: deps.clock,
   })
+  const kubernetes = new KubernetesIdentity(deps.formerKubernetesUids ?? [])
   const deleted = new DeletedDeployments()
   const metrics = createMetrics(deps.registry, records, states)
-  const doing = { hyperfleet, records, kubernetes: new KubernetesName(), deleted, metrics }
+  const doing = { hyperfleet, records, kubernetes, deleted, metrics }
 
   deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
   // The id is in stored progress and in metrics, so it stays.
@@ -78,7 +81,7 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
     )
   })
   deployments.source('late-registrations', (context) =>
-    removeLateRegistrations({ deleted, records, hyperfleet }, context),
+    removeLateRegistrations({ deleted, records, hyperfleet, kubernetes }, context),
   )
 
   return deployments

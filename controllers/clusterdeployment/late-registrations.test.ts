@@ -2,13 +2,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { Namespace } from '#apis/kubernetes.ts'
 import { silent } from '#operator/model/log.ts'
-import { REGISTRATION } from './labels.ts'
+import { KUBERNETES as KUBERNETES_LABEL, REGISTRATION } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
+import { KubernetesIdentity } from './record/origin.ts'
 import type { ClusterRecord } from './record/record.ts'
 
 const NOW = new Date('2026-03-01T08:00:00Z')
 const DAY_MS = 24 * 3_600_000
+
+const KUBERNETES = 'uid-of-kube-system'
 
 const aDeployment = (name: string, registration: string): ClusterDeployment => ({
   apiVersion: 'hive.openshift.io/v1',
@@ -57,6 +61,7 @@ const sweep = async (
     {
       deleted,
       records: { of: (registration) => records.filter((record) => record.registration === registration) },
+      kubernetes: new KubernetesIdentity([]),
       hyperfleet: {
         remove: async (_, id) => {
           removed.push(id)
@@ -64,7 +69,10 @@ const sweep = async (
       },
     },
     {
-      api: { get: async (_: unknown, name: string) => there.get(name) } as never,
+      api: {
+        get: async (kind: unknown, name: string) =>
+          kind === Namespace ? { metadata: { uid: KUBERNETES } } : there.get(name),
+      } as never,
       clock: { now: () => now, sleep: async () => ended.abort() },
       log: silent,
       signal: ended.signal,
@@ -151,4 +159,11 @@ test('CLUSTER-12: after a day nothing of it is remembered', async () => {
   const late = [aRecord('one', 'a')]
   expect(await sweep(deleted, late, new Map(), new Date(NOW.getTime() + DAY_MS - 1))).toEqual(['cluster-of-a'])
   expect(await sweep(deleted, late, new Map(), new Date(NOW.getTime() + DAY_MS))).toEqual([])
+})
+
+test('CLUSTER-16: what another Kubernetes cluster registered by the same id stays', async () => {
+  const deleted = new DeletedDeployments()
+  deleted.add(aDeployment('one', 'a'), NOW)
+  const theirs = { ...aRecord('one', 'a'), labels: { [REGISTRATION]: 'a', [KUBERNETES_LABEL]: 'another' } }
+  expect(await sweep(deleted, [theirs], new Map())).toEqual([])
 })

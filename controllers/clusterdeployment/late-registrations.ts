@@ -7,6 +7,7 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import type { SourceContext } from '#operator/index.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { expectedRegistration, isRecordOf, registrationOf } from './decide.ts'
+import type { KubernetesIdentity } from './record/origin.ts'
 import { type ClusterRecord, type Owner, ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
 
@@ -55,6 +56,7 @@ export interface LateRegistrationSources {
   readonly deleted: DeletedDeployments
   readonly records: Pick<RecordCache, 'of'>
   readonly hyperfleet: Pick<HyperFleetClient, 'remove'>
+  readonly kubernetes: KubernetesIdentity
 }
 
 type SweepContext = Pick<SourceContext, 'clock' | 'log' | 'signal'> & {
@@ -71,9 +73,8 @@ export const removeLateRegistrations = async (
   while (!signal.aborted) {
     for (const one of deleted.all(clock.now()))
       for (const record of records.of(one.registration)) {
-        if (record.deleting || !isRecordOf(one, record)) continue
         try {
-          await removeRecord(one, record, sources, context)
+          if (!record.deleting) await removeRecord(one, record, sources, context)
         } catch (error) {
           if (signal.aborted) return
           log.warn(`cluster ${record.id}, whose ClusterDeployment was deleted, can't be deleted; tried again`, {
@@ -86,14 +87,17 @@ export const removeLateRegistrations = async (
 }
 
 const removeRecord = async (
-  { namespace, name, registration }: DeletedDeployment,
-  { id }: ClusterRecord,
-  { hyperfleet }: LateRegistrationSources,
+  one: DeletedDeployment,
+  record: ClusterRecord,
+  { hyperfleet, kubernetes }: LateRegistrationSources,
   { api, log, signal }: SweepContext,
 ): Promise<void> => {
+  if (!isRecordOf(one, record, await kubernetes.read(api))) return
   // A cache is no proof, and it may have been restored since.
-  const found = await api.get(ClusterDeployment, name, namespace)
-  if (found !== undefined && expectedRegistration(found) === registration) return
-  await hyperfleet.remove('clusters', id, signal)
-  log.info('deleted from the HyperFleet API: it was registered after its ClusterDeployment went', { cluster: id })
+  const found = await api.get(ClusterDeployment, one.name, one.namespace)
+  if (found !== undefined && expectedRegistration(found) === one.registration) return
+  await hyperfleet.remove('clusters', record.id, signal)
+  log.info('deleted from the HyperFleet API: it was registered after its ClusterDeployment went', {
+    cluster: record.id,
+  })
 }

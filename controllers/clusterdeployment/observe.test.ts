@@ -5,10 +5,10 @@ import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { Namespace } from '#apis/kubernetes.ts'
 import { decide } from './decide.ts'
-import { REGISTRATION } from './labels.ts'
+import { CUSTOMIZATION, KUBERNETES as KUBERNETES_LABEL, REGISTRATION } from './labels.ts'
 import { observe } from './observe.ts'
 import { desiredLabels, desiredSpec } from './record/desired-record.ts'
-import { KubernetesName, originLabels } from './record/origin.ts'
+import { KubernetesIdentity, originLabels } from './record/origin.ts'
 
 const NOW = new Date('2026-03-01T08:00:00Z')
 const KUBERNETES = 'uid-of-kube-system'
@@ -56,7 +56,7 @@ const aRegistered = (deployment: ClusterDeployment, registration: string, labels
 
 type Item = ReturnType<typeof aRegistered>
 
-const observed = async (deployment: ClusterDeployment, items: readonly Item[]) => {
+const observed = async (deployment: ClusterDeployment, items: readonly Item[], former: readonly string[] = []) => {
   const objects = new Map<unknown, unknown>([
     [ClusterDeployment, deployment],
     [ClusterDeploymentCustomization, LEASE(deployment.metadata.name)],
@@ -72,7 +72,7 @@ const observed = async (deployment: ClusterDeployment, items: readonly Item[]) =
   const found = await observe(deployment, {
     api: { get: async (kind: unknown) => objects.get(kind) } as never,
     hyperfleet: hyperfleet as never,
-    kubernetes: new KubernetesName(),
+    kubernetes: new KubernetesIdentity(former),
     signal: new AbortController().signal,
   })
   if (found === undefined) throw new Error('not there')
@@ -104,4 +104,41 @@ test('CLUSTER-13: whatever is restored, a ClusterDeployment waits for another cl
       },
     ),
   )
+})
+
+test('CLUSTER-16: the record of another Kubernetes cluster that shares the API is not this one’s, whatever the annotation says', async () => {
+  const taken = aDeployment('one', 'uid-here', 'uid-there')
+  const theirs = aRegistered(taken, 'uid-there', { [KUBERNETES_LABEL]: 'uid-of-theirs' })
+  const { step, kstatus, record } = decide(await observed(taken, [theirs]), NOW)
+  expect([step.do, kstatus.reason, record]).toEqual(['Nothing', 'RegistrationConflict', undefined])
+  expect(kstatus.message).toBe(
+    'cluster cluster-of-uid-there was registered by another Kubernetes cluster (uid-of-theirs): remove the annotation hyperfleet.redhat.com/registration here to get a cluster of its own, or have the manager take it over with --former-kubernetes-uids when this one was restored from that',
+  )
+})
+
+test('CLUSTER-16: after a restore into another Kubernetes cluster the manager takes over what the former one registered, when it is told so', async () => {
+  const former = 'uid-of-theirs'
+  const restored = aDeployment('one', 'uid-here', 'uid-there')
+  const items = [
+    {
+      ...aRegistered(restored, 'uid-there'),
+      labels: { ...desiredLabels(restored, 'uid-there'), ...originLabels(restored, former) },
+    },
+  ]
+  const { step, record } = decide(await observed(restored, items, [former]), NOW)
+  // Nothing is written: alone it would be a new generation.
+  expect([step.do, record?.id]).toEqual(['Nothing', 'cluster-of-uid-there'])
+
+  const other = aDeployment('two', 'uid-of-two')
+  const waiting = decide(await observed(other, items, [former]), NOW)
+  expect(waiting.kstatus.reason).toBe('CustomizationInUse')
+})
+
+test.each([
+  ['another customization', { [CUSTOMIZATION]: 'forged' }, 'Change'],
+  ['none, as of an older version', { [CUSTOMIZATION]: undefined, [KUBERNETES_LABEL]: undefined }, 'Nothing'],
+])('CLUSTER-15: a record that says %s is put right where that is false', async (_, labels, step) => {
+  const deployment = aDeployment('one', 'uid-of-one', 'uid-of-one')
+  const found = decide(await observed(deployment, [aRegistered(deployment, 'uid-of-one', labels)]), NOW)
+  expect(found.step.do).toBe(step)
 })

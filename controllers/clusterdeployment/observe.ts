@@ -9,7 +9,7 @@ import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts
 import { expectedRegistration, isRecordOf, type Observed, registrationOf } from './decide.ts'
 import { CUSTOMIZATION, REGISTRATION } from './labels.ts'
 import { findLeaseProblem } from './lease.ts'
-import { type KubernetesName, originLabels } from './record/origin.ts'
+import { type KubernetesIdentity, type KubernetesUids, originLabels } from './record/origin.ts'
 import { type ClusterRecord, ownerOf, recordOf } from './record/record.ts'
 import { byAge } from './record/record-cache.ts'
 
@@ -18,7 +18,7 @@ const INSTALL_CONFIG = 'install-config.yaml'
 export interface ObserveSources {
   readonly api: Api
   readonly hyperfleet: HyperFleetClient
-  readonly kubernetes: KubernetesName
+  readonly kubernetes: KubernetesIdentity
   readonly signal: AbortSignal
 }
 
@@ -27,8 +27,6 @@ export interface FreshObservation extends Observed {
   readonly installConfig: unknown
   /** What the cluster leases, as it was read for `readLeaseProblem`; undefined when it is not there, or none is named. */
   readonly customization: ClusterDeploymentCustomization | undefined
-  /** The uid of the Kubernetes cluster. */
-  readonly kubernetes: string
 }
 
 /**
@@ -44,10 +42,10 @@ export const observe = async (
   const deployment = await readers.api.get(ClusterDeployment, name, namespace)
   if (deployment === undefined || deployment.metadata.uid !== uid) return undefined
   if (deployment.metadata.deletionTimestamp !== undefined) return undefined
-  const records = await readRecords(deployment, readers)
+  const kubernetes = await readers.kubernetes.read(readers.api)
+  const records = await readRecords(deployment, kubernetes, readers)
   const config = await readInstallConfig(deployment, readers)
   const customization = await readCustomization(deployment, readers)
-  const kubernetes = await readers.kubernetes.read(readers.api)
   return {
     deployment,
     records,
@@ -64,6 +62,7 @@ export const observe = async (
 /** Its records as the API has them now, the oldest first. @throws HyperFleetError */
 export const readRecords = async (
   deployment: ClusterDeployment,
+  kubernetes: KubernetesUids,
   { hyperfleet, signal }: Pick<ObserveSources, 'hyperfleet' | 'signal'>,
 ): Promise<readonly ClusterRecord[]> => {
   const registration = registrationOf(deployment)
@@ -80,7 +79,7 @@ export const readRecords = async (
   if (known !== undefined && !records.has(known)) {
     // The label may have been taken off.
     const record = recordOf(await hyperfleet.get('clusters', known, signal))
-    if (record !== undefined && isRecordOf(ownerOf(deployment), record)) records.set(record.id, record)
+    if (record !== undefined && isRecordOf(ownerOf(deployment), record, kubernetes)) records.set(record.id, record)
   }
   return [...records.values()].toSorted(byAge)
 }
@@ -88,20 +87,20 @@ export const readRecords = async (
 /** Another cluster that the API has with its customization (CLUSTER-13): Kubernetes may have forgotten it. @throws HyperFleetError */
 const findOtherUser = async (
   deployment: ClusterDeployment,
-  kubernetes: string,
+  { own, former }: KubernetesUids,
   { hyperfleet, signal }: ObserveSources,
 ): Promise<ClusterRecord | undefined> => {
-  const { [CUSTOMIZATION]: customization } = originLabels(deployment, kubernetes)
-  if (customization === undefined) return undefined
-  const { items } = await hyperfleet.list(
-    'clusters',
-    { labels: `${CUSTOMIZATION}=${customization}`, size: '100' },
-    signal,
-  )
-  const records = items.flatMap((item) => recordOf(item) ?? [])
+  const records: ClusterRecord[] = []
+  for (const uid of [own, ...former]) {
+    const { [CUSTOMIZATION]: customization } = originLabels(deployment, uid)
+    if (customization === undefined) return undefined
+    const labels = `${CUSTOMIZATION}=${customization}`
+    const { items } = await hyperfleet.list('clusters', { labels, size: '100' }, signal)
+    records.push(...items.flatMap((item) => recordOf(item) ?? []))
+  }
   // A backup may be older than the annotation: what was registered by its uid is its own.
-  const own = expectedRegistration(deployment)
-  return records.toSorted(byAge).find(({ registration }) => registration !== own)
+  const expected = expectedRegistration(deployment)
+  return records.toSorted(byAge).find(({ registration }) => registration !== expected)
 }
 
 const readCustomization = async (

@@ -13,7 +13,7 @@ import type { DeletedDeployments } from './late-registrations.ts'
 import { recordRegistration } from './lease.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
-import type { KubernetesName } from './record/origin.ts'
+import type { KubernetesIdentity } from './record/origin.ts'
 import { ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
 import { buildStatus, buildSummaryStatus } from './status.ts'
@@ -21,7 +21,7 @@ import { buildStatus, buildSummaryStatus } from './status.ts'
 export interface ReconcileDeps {
   readonly hyperfleet: HyperFleetClient
   readonly records: RecordCache
-  readonly kubernetes: KubernetesName
+  readonly kubernetes: KubernetesIdentity
   readonly deleted: DeletedDeployments
   readonly metrics: Metrics
 }
@@ -36,7 +36,7 @@ const LEASE_RECHECK_INTERVAL = '1s'
 export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterDeployment>): Promise<MayWait> => {
-    const { records, deleted } = deps
+    const { records, deleted, kubernetes } = deps
     const { object, patch, clock } = context
     deleted.forget(object)
     if (records.outage !== undefined) {
@@ -49,7 +49,10 @@ export const reconcile =
     try {
       const registration = registrationOf(object)
       const known = registration === undefined ? [] : records.of(registration)
-      const first = decide({ deployment: object, records: known }, clock.now())
+      const first = decide(
+        { deployment: object, records: known, kubernetes: await kubernetes.read(context.api) },
+        clock.now(),
+      )
       const isEnough = known.length > 0 && first.step.do === 'Nothing'
       return isEnough ? report(deps, context, { object, decision: first }) : await observeAndAct(deps, context)
     } catch (error) {

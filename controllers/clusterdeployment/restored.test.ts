@@ -8,6 +8,8 @@ import { buildStatus, buildSummaryStatus } from './status.ts'
 
 const NOW = new Date('2026-03-01T08:00:00Z')
 
+const KUBERNETES = { own: 'uid-of-kube-system', former: [] }
+
 const aDeployment = (installed: boolean, registration?: string): ClusterDeployment => ({
   apiVersion: 'hive.openshift.io/v1',
   kind: 'ClusterDeployment',
@@ -22,7 +24,10 @@ const aDeployment = (installed: boolean, registration?: string): ClusterDeployme
 })
 
 test('CLUSTER-11: one that was installed in an earlier life and has no record is broken, and not registered again', () => {
-  const { step, stopped } = decide({ deployment: aDeployment(true, 'uid-before'), records: [] }, NOW)
+  const { step, stopped } = decide(
+    { deployment: aDeployment(true, 'uid-before'), records: [], kubernetes: KUBERNETES },
+    NOW,
+  )
   expect([step.do, stopped?.reason]).toEqual(['Nothing', 'RecordGone'])
 })
 
@@ -30,12 +35,12 @@ test.each([
   ['was not installed', aDeployment(false, 'uid-before')],
   ['is installed, and was registered in this life', aDeployment(true, 'uid-now')],
 ])('one that %s is registered', (_, deployment) => {
-  expect(decide({ deployment, records: [] }, NOW).step.do).toBe('Register')
+  expect(decide({ deployment, records: [], kubernetes: KUBERNETES }, NOW).step.do).toBe('Register')
 })
 
 test('since when the HyperFleet API answers again is told after an outage, and only then', () => {
   const deployment = aDeployment(false)
-  const decision = decide({ deployment, records: [] }, NOW)
+  const decision = decide({ deployment, records: [], kubernetes: KUBERNETES }, NOW)
   const reachable = (conditions: NonNullable<ClusterDeployment['status']>['conditions']) =>
     findCondition(conditions, 'APIReachable')
   const conditionsOf = (status: unknown) => (status as ClusterDeployment['status'])?.conditions

@@ -12,17 +12,49 @@ import { CUSTOMIZATION, KUBERNETES } from '../labels.ts'
 /** The namespace whose uid names a Kubernetes cluster, as it does elsewhere: it is there from the first moment, and is never made anew. */
 const NAMED_BY = 'kube-system'
 
-/** Reads once which Kubernetes cluster this is. */
-export class KubernetesName {
-  #uid: string | undefined
+/** The uids of Kubernetes clusters whose records are this one's. */
+export interface KubernetesUids {
+  readonly own: string
+  /** Of those that this one was restored from, as a person says. */
+  readonly former: readonly string[]
+}
 
-  /** @returns its uid @throws ApiError, NetworkError, TemporaryError */
-  async read(api: Api): Promise<string> {
-    this.#uid ??= (await api.get(Namespace, NAMED_BY))?.metadata.uid
-    if (this.#uid === undefined) throw new TemporaryError(`namespace ${NAMED_BY} is not there`)
-    return this.#uid
+/** Reads once which Kubernetes cluster this is. */
+export class KubernetesIdentity {
+  readonly #former: readonly string[]
+  #own: string | undefined
+
+  constructor(former: readonly string[]) {
+    this.#former = former
+  }
+
+  /** @throws ApiError, NetworkError, TemporaryError */
+  async read(api: Pick<Api, 'get'>): Promise<KubernetesUids> {
+    this.#own ??= (await api.get(Namespace, NAMED_BY))?.metadata.uid
+    if (this.#own === undefined) throw new TemporaryError(`namespace ${NAMED_BY} is not there`)
+    return { own: this.#own, former: this.#former }
   }
 }
+
+/** The Kubernetes cluster that registered a record, where that is another one; one without the label is of an older version. CLUSTER-16. */
+export const foreignKubernetes = (
+  labels: Readonly<Record<string, string>>,
+  { own, former }: KubernetesUids,
+): string | undefined => {
+  const uid = labels[KUBERNETES]
+  return uid === undefined || uid === own || former.includes(uid) ? undefined : uid
+}
+
+/** What a record tells of its origin is true; what it does not tell is written with its next change. CLUSTER-15. */
+export const isOriginTrue = (
+  deployment: ClusterDeployment,
+  labels: Readonly<Record<string, string>>,
+  { own, former }: KubernetesUids,
+): boolean =>
+  [own, ...former].some((uid) => {
+    const origin = originLabels(deployment, uid)
+    return [KUBERNETES, CUSTOMIZATION].every((key) => labels[key] === undefined || labels[key] === origin[key])
+  })
 
 /** @param kubernetes the uid of the Kubernetes cluster */
 export const originLabels = (
