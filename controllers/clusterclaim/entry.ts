@@ -23,7 +23,7 @@ const rights: Rights = {
       resource: 'secrets',
       verbs: ['get'],
       reason:
-        'No call of its own: Kubernetes lets no client grant what it may not do, and subjects of claims read their Secrets.',
+        'Subjects of claims read the Secrets of their clusters, and Kubernetes lets no client grant what it may not do; whether a pool put one beside the cluster its labels say.',
     },
   ],
   tests: ['test/integration/clusterpool'],

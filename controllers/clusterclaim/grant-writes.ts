@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { Role, RoleBinding } from '#apis/kubernetes.ts'
+import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { type Api, ApiError, isConflict, isNotFound, type KubeObject } from '#operator/index.ts'
-import { buildGrants, CLAIM_UID_LABEL, GRANT_NAME } from './grants.ts'
+import { buildGrants, CLAIM_UID_LABEL, clusterSecrets, GRANT_NAME, isPoolSecret } from './grants.ts'
 import type { ClaimIndexes } from './observe.ts'
 
 const FIELD_MANAGER = 'muster-clusterclaim'
@@ -36,9 +36,8 @@ const applyGrants = async (
   indexes: ClaimIndexes,
   api: Api,
 ): Promise<void> => {
-  const desired = buildGrants(claim, cluster)
-  if (desired === undefined) return revokeGrants(claim, indexes, api)
-  const { role, binding } = desired
+  if ((claim.spec.subjects ?? []).length === 0) return revokeGrants(claim, indexes, api)
+  const { role, binding } = buildGrants(claim, cluster, await readGrantable(cluster, api))
   const { namespace } = binding.metadata
   const options = { fieldManager: FIELD_MANAGER, force: true }
   const isThere = ({ metadata }: KubeObject) =>
@@ -50,6 +49,16 @@ const applyGrants = async (
     isDeepStrictEqual(writtenBinding?.subjects, binding.subjects) &&
     isDeepStrictEqual(writtenBinding?.roleRef, binding.roleRef)
   if (!isSame) await api.apply(RoleBinding, binding, options)
+}
+
+/** Read anew each time, for a name says nothing: what is not there yet is made by adapters, as pools make Secrets before their cluster. */
+const readGrantable = async (cluster: ClusterDeployment, api: Api): Promise<readonly string[]> => {
+  const grantable: string[] = []
+  for (const name of clusterSecrets(cluster)) {
+    const found = await api.get(Secret, name, cluster.metadata.namespace)
+    if (found === undefined || !isPoolSecret(found)) grantable.push(name)
+  }
+  return grantable
 }
 
 /** Only what was granted for this claim. */

@@ -1,7 +1,9 @@
-/** What the subjects of a claim may do in the namespace of its cluster: CLAIM-6. */
+/** What the subjects of a claim may do in the namespace of its cluster: CLAIM-6, CLAIM-9. */
+import { secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { Role, RoleBinding } from '#apis/kubernetes.ts'
+import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Role, RoleBinding, type Secret } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 
 /** Of the Role and of its binding; Hive's name. */
@@ -12,27 +14,32 @@ export const CLAIM_UID_LABEL = 'hive.openshift.io/clusterclaim-uid'
 /** The Secrets that a ClusterDeployment says its users need, where it says so at all. */
 const SECRET_REFS = ['adminKubeconfigSecretRef', 'adminPasswordSecretRef', 'metadataJSONSecretRef'] as const
 
-/** The names of the Secrets that come with a cluster: kubeconfig, password, metadata. Any of them may be missing. */
+/**
+ * The names of the Secrets that come with a cluster: kubeconfig, password, metadata. Any of them may be missing. What the cluster is made with,
+ * such as its pull secret, is none of them, also when it is named among them (CLAIM-9).
+ */
 export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] => {
-  const about = (spec as { readonly clusterMetadata?: unknown }).clusterMetadata
+  const { clusterMetadata: about, ...rest } = spec as { readonly clusterMetadata?: unknown }
   if (typeof about !== 'object' || about === null) return []
+  const installers = secretNamesIn(rest)
   return SECRET_REFS.flatMap((key) => {
     const reference = (about as Readonly<Record<string, unknown>>)[key]
     const { name } = (reference ?? {}) as { readonly name?: unknown }
-    return typeof name === 'string' && name !== '' ? [name] : []
+    return typeof name === 'string' && name !== '' && !installers.includes(name) ? [name] : []
   })
 }
 
-/** The Role and the binding as they should be; undefined when the claim names no subjects. */
-export const buildGrants = (claim: ClusterClaim, cluster: ClusterDeployment) => {
+/** Its pool put it beside the cluster, from its own namespace, for those who install (CLAIM-9). */
+export const isPoolSecret = ({ metadata }: Secret): boolean => metadata.labels?.[POOL_LABELS.uid] !== undefined
+
+/** The Role and the binding as they should be. @param secrets the names of the Secrets that the subjects may read */
+export const buildGrants = (claim: ClusterClaim, cluster: ClusterDeployment, secrets: readonly string[]) => {
   const { subjects = [] } = claim.spec
-  if (subjects.length === 0) return undefined
   const metadata = {
     name: GRANT_NAME,
     namespace: cluster.metadata.namespace ?? '',
     labels: { [CLAIM_UID_LABEL]: claim.metadata.uid },
   }
-  const secrets = clusterSecrets(cluster)
   const role = {
     apiVersion: apiVersionOf(Role),
     kind: Role.kind,

@@ -1,4 +1,4 @@
-/** The next cluster of a pool, as the documents it is made from: POOL-4, POOL-11. */
+/** The next cluster of a pool, as the documents it is made from: POOL-4, POOL-11, POOL-63. */
 import { isDeepStrictEqual } from 'node:util'
 import {
   type Customization,
@@ -7,6 +7,7 @@ import {
   customizeSpec,
 } from '#apis/hive.openshift.io/model/customization.ts'
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
+import { secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { NamespacedName } from '../model/observed.ts'
@@ -40,6 +41,7 @@ export const installConfigSecretName = (cluster: string): string => `${cluster}-
  */
 export const renderCluster = (recipe: RenderInput): ClusterDocuments => {
   const { poolSpec, template, name, shared, leased } = recipe
+  const author = leased?.name ?? shared?.name
   const customizations = [shared, leased].filter((customization) => customization !== undefined)
   const plain = template === undefined ? defaultInstallConfig(poolSpec, name) : fromTemplate(template, poolSpec, name)
   const config = customizeInstallConfig(plain, customizations)
@@ -48,8 +50,13 @@ export const renderCluster = (recipe: RenderInput): ClusterDocuments => {
   for (const field of POOL_OWNED_FIELDS)
     if (!isDeepStrictEqual(spec.document[field], before[field]))
       throw new CustomizationError(
-        `${leased?.name ?? shared?.name}: clusterDeploymentSpecPatches: ${field} is the pool's to write: leave it as it is`,
+        `${author}: clusterDeploymentSpecPatches: ${field} is the pool's to write: leave it as it is`,
       )
+  const own = ownSecretOf(recipe, spec.document)
+  if (own !== undefined)
+    throw new CustomizationError(
+      `${author}: clusterDeploymentSpecPatches: clusterMetadata names Secret ${own}, which the pool puts beside the cluster: name one that is made for the users of the cluster`,
+    )
   return {
     installConfig: config.document,
     spec: spec.document,
@@ -59,6 +66,13 @@ export const renderCluster = (recipe: RenderInput): ClusterDocuments => {
 
 /** By these fields a pool knows its clusters; a patch must not move a cluster to another pool or claim. */
 const POOL_OWNED_FIELDS = ['clusterPoolRef', 'installed', 'powerState'] as const
+
+/** The users of a cluster may read what its `clusterMetadata` names; what the pool puts beside it is for those who install. */
+const ownSecretOf = ({ poolSpec, name }: RenderInput, spec: ClusterDeploymentSpec): string | undefined => {
+  const { clusterMetadata, ...rest } = spec as { readonly clusterMetadata?: unknown }
+  const own = new Set([installConfigSecretName(name), ...secretNamesIn(poolSpec), ...secretNamesIn(rest)])
+  return secretNamesIn(clusterMetadata).find((named) => own.has(named))
+}
 
 const buildSpec = ({ pool, poolSpec, name, leased }: RenderInput, config: InstallConfig): ClusterDeploymentSpec => {
   const { platform, imageSetRef, installerEnv, pullSecretRef, hibernateAfter, installAttemptsLimit } = poolSpec

@@ -5,6 +5,7 @@ import {
   InstallConfigError,
   parseInstallConfig,
 } from '#apis/hive.openshift.io/model/install-config.ts'
+import { secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { Secret } from '#apis/kubernetes.ts'
 import { type Api, defineResource, isNotFound } from '#operator/index.ts'
@@ -80,14 +81,4 @@ const isImageSetMissing = async (api: Api, name: string): Promise<boolean> => {
     if (isNotFound(error)) return error.details.name !== undefined
     throw error
   }
-}
-
-/** The names of the Secrets that a cloud refers to, wherever below it: `credentialsSecretRef: {name}` and the like. */
-const secretNamesIn = (about: unknown): readonly string[] => {
-  if (typeof about !== 'object' || about === null) return []
-  const names = Object.entries(about).flatMap(([key, value]: [string, unknown]) => {
-    const { name } = (value ?? {}) as { readonly name?: unknown }
-    return key.endsWith('SecretRef') && typeof name === 'string' ? [name] : secretNamesIn(value)
-  })
-  return [...new Set(names)]
 }

@@ -211,6 +211,7 @@ spec:
       },
       { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-argocd', 'argocd') },
       { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-kube', 'kube-system') },
+      { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-team', 'team-b') },
     ]
     await refusesAll(declared('attack'), (file) => inDeclared('attack', file), forbidden)
   })

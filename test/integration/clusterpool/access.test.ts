@@ -1,6 +1,7 @@
 /** Which users are let into clusters, and what pools read for them: what the Roles grant for it, a real API server is asked for here. */
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
@@ -104,5 +105,41 @@ test('the pull secret is copied to the cluster, and the install-config is made f
     expect(await read(cluster?.spec.provisioning?.installConfigSecretRef?.name, 'install-config.yaml')).toContain(
       'fips',
     )
+  })
+})
+
+test('CLAIM-9: attack: the author of a pool has a Secret copied beside its cluster, and the cluster name it for its claim', async () => {
+  await using the = await poolWorld()
+  const { namespace } = the
+  await the.api.create(Secret, { metadata: { name: 'victim', namespace }, stringData: { kubeconfig: 'of others' } })
+  await the.start()
+  // Nothing in the cluster says any more where the Secret is from.
+  await the.customize(['hidden'], {
+    clusterDeploymentSpecPatches: [{ op: 'remove', path: '/platform/aws/credentialsSecretRef' }],
+  })
+  await the.pool('pool', {
+    runningCount: 1,
+    platform: { aws: { region: 'us-east-1', credentialsSecretRef: { name: 'victim' } } },
+    inventory: ['hidden'],
+  })
+  const cluster = await eventually(async () => {
+    const [found] = await the.clusters('pool')
+    expect(await the.api.get(Secret, 'victim', found?.metadata.namespace)).toBeDefined()
+    if (found === undefined) throw new Error('no cluster yet')
+    return found
+  })
+  const at = cluster.metadata.namespace ?? ''
+  await the.api.create(Secret, { metadata: { name: 'admin', namespace: at }, stringData: { kubeconfig: 'its own' } })
+  const clusterMetadata = {
+    adminKubeconfigSecretRef: { name: 'admin' },
+    adminPasswordSecretRef: { name: 'victim' },
+    metadataJSONSecretRef: { name: cluster.spec.provisioning?.installConfigSecretRef?.name },
+  }
+  const body = { spec: { clusterMetadata } }
+  await the.api.patch(ClusterDeployment, { name: cluster.metadata.name, namespace: at, type: 'merge', body })
+  await the.claim('mine', 'pool', { subjects: [ANN] })
+  await eventually(async () => {
+    const role = await the.api.get(Role, GRANT_NAME, at)
+    expect(role?.rules?.flatMap(({ resourceNames = [] }) => resourceNames)).toEqual(['admin'])
   })
 })
