@@ -221,6 +221,45 @@ test('CLUSTER-14: an installed cluster that the API lost keeps its lease while a
   await manager.stop()
 })
 
+test('CLUSTER-14: one whose record is removed by force while it is being deleted keeps its lease for as long', {
+  timeout: 120_000,
+}, async () => {
+  const clock = hurriedClock()
+  const manager = await the.manager({ clock })
+  const declared = await the.declare('forced')
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'True')
+  await the.until('forced', 'Provisioned')
+  await remove('forced')
+  await the.until('forced', 'Deprovisioning')
+  const before = clock.now().getTime()
+  await the.call('POST', `/clusters/${id}/force-delete`, { reason: 'the cloud account is closed' })
+  await gone('forced')
+  expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(90_000)
+  await manager.stop()
+})
+
+test('CLUSTER-14: so does one whose record a restored database does not have, installed or not', {
+  timeout: 120_000,
+}, async () => {
+  const clock = hurriedClock()
+  const manager = await the.manager({ clock })
+  const declared = await the.declare('restored')
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'False')
+  await the.until('restored', 'ProvisionFailing')
+  await remove('restored')
+  await the.until('restored', 'Deprovisioning')
+  await using earlier = await earlierApi(the)
+  onTestFinished(() => the.front.lead(the.url))
+  const before = clock.now().getTime()
+  the.front.lead(earlier.url)
+  the.front.cut()
+  await gone('restored')
+  expect(clock.now().getTime() - before).toBeGreaterThanOrEqual(90_000)
+  await manager.stop()
+})
+
 test('an API that was put back to an earlier state, and knows the version of the stream all the same, is read anew in ten minutes', {
   timeout: 120_000,
 }, async () => {
