@@ -1,10 +1,8 @@
 /** Takes a cluster down before its ClusterDeployment goes: DELETE, and waiting until the record is gone (CLUSTER-4). */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
-import { findCondition } from '#operator/model/conditions.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { STOPPED } from './conditions.ts'
 import { isRecordOf, registrationOf } from './decide.ts'
 import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
@@ -16,12 +14,6 @@ import { buildSummaryStatus } from './status.ts'
 const RECHECK_INTERVAL = '10m'
 /** A registration that was never confirmed may still arrive for this long: longer than any request lasts. Milliseconds. */
 const UNCONFIRMED_GRACE_MS = 15_000
-/**
- * How long a cluster that the API has lost keeps its lease, in milliseconds: what adapters applied for it they find by themselves, at one of
- * three looks, and take away. When they are done nothing says, because they report on the record. CLUSTER-14.
- */
-const LOST_GRACE_MS = 90_000
-
 export const deregister =
   (deps: ReconcileDeps) =>
   async (context: ChangeContext<ClusterDeployment>): Promise<MayWait> => {
@@ -43,9 +35,11 @@ export const deregister =
     const records = registration === undefined ? [] : deps.records.of(registration)
     const known = records.filter((one) => isRecordOf(ownerOf(object), one, kubernetes))
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
+    let lostUntil = 0
     try {
       const left = await requestDeletion(deps, context, kubernetes)
       if (left.length > 0) return reportProgress(context, left)
+      lostUntil = await deps.lost.waitUntil(object, deps.hyperfleet, clock.now(), context.signal)
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
       writeSummary(
@@ -66,22 +60,17 @@ export const deregister =
       )
       return { requeueAfter: landed }
     }
-    const lost = lostUntil(object) - clock.now().getTime()
+    const lost = lostUntil - clock.now().getTime()
     if (lost > 0) {
       const message =
         'the HyperFleet API has lost its cluster: adapters have a while to take away what they applied for it'
       writeSummary(context, 'Deprovisioning', message)
       return { requeueAfter: lost }
     }
+    deps.lost.forget(object)
     deps.metrics.deprovisioned(object, clock.now())
     events.normal('Deregistered', 'the HyperFleet API has its cluster no more')
   }
-
-/** Until when it stays because its record was gone before it; milliseconds since the epoch. */
-const lostUntil = ({ status }: ClusterDeployment): number => {
-  const stopped = findCondition(status?.conditions, STOPPED)
-  return stopped?.reason === 'RecordGone' ? Date.parse(stopped.lastTransitionTime) + LOST_GRACE_MS : 0
-}
 
 /** Asks for the deletion of what is not going yet. @returns what is left */
 const requestDeletion = async (

@@ -17,6 +17,7 @@ import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.t
 import { deregister } from './deregister.ts'
 import { DEPROVISION_FINALIZER } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
+import { LostClusters } from './lost-clusters.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
 import { reconcile } from './reconcile.ts'
 import { KubernetesIdentity } from './record/origin.ts'
@@ -65,7 +66,7 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const kubernetes = new KubernetesIdentity(deps.formerKubernetesUids ?? [])
   const deleted = new DeletedDeployments()
   const metrics = createMetrics(deps.registry, records, states)
-  const doing = { hyperfleet, records, kubernetes, deleted, metrics }
+  const doing = { hyperfleet, records, kubernetes, deleted, lost: new LostClusters(), metrics }
 
   deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
   // The id is in stored progress and in metrics, so it stays.

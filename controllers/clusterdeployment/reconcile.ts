@@ -11,6 +11,7 @@ import { hibernate } from './hibernate.ts'
 import { nextInstallWatch, WATCH_INTERVAL_MS } from './install-watch.ts'
 import type { DeletedDeployments } from './late-registrations.ts'
 import { recordRegistration } from './lease.ts'
+import type { LostClusters } from './lost-clusters.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
 import type { KubernetesIdentity } from './record/origin.ts'
@@ -23,6 +24,7 @@ export interface ReconcileDeps {
   readonly records: RecordCache
   readonly kubernetes: KubernetesIdentity
   readonly deleted: DeletedDeployments
+  readonly lost: LostClusters
   readonly metrics: Metrics
 }
 

@@ -60,6 +60,8 @@ export interface HyperFleetClient {
   createEvent(event: PulseEvent, traceparent: string, signal: AbortSignal): Promise<void>
   /** Undefined when there is none. Not checked. */
   get(resourceType: string, id: string, signal: AbortSignal): Promise<unknown>
+  /** How a resource went that is gone, as the archive has it; undefined when it has nothing of it. Not checked. */
+  getArchived(resourceType: string, id: string, signal: AbortSignal): Promise<unknown>
   /** The new resource, not checked. */
   create(resourceType: string, draft: ResourceDraft, signal: AbortSignal): Promise<unknown>
   /** What is given replaces what is there. The resource as it is then, not checked. */
@@ -135,6 +137,15 @@ export const createHyperFleetClient = (options: HyperFleetClientOptions): HyperF
           readJson,
         ),
       ),
+
+    getArchived: async (resourceType, id, signal) => {
+      const path = `/archive${collectionPath(resourceType)}${formatQuery({ id })}`
+      const page = await undefinedIfNotFound(
+        http.exchange({ method: 'GET', path, accept: 'application/json' }, signal, readJson),
+      )
+      const { items } = (page ?? {}) as { readonly items?: unknown }
+      return Array.isArray(items) ? items[0] : undefined
+    },
 
     create: (resourceType, draft, signal) =>
       http.exchange(writeRequest('POST', collectionPath(resourceType), draft), signal, readJson),
