@@ -112,9 +112,17 @@ export class DeletionBrake<D extends InferredDeletion = InferredDeletion> {
     }
   }
 
-  /** It was carried out: it counts for ten minutes, unless a person released it. */
-  deleted(deletion: D, now: number): void {
-    if (!this.#released.has(idOf(deletion))) this.#recent.push(now)
+  /**
+   * It was carried out, or is about to be: it counts for ten minutes, unless a person released it.
+   * @returns to be called when it was not carried out after all
+   */
+  deleted(deletion: D, now: number): () => void {
+    if (this.#released.has(idOf(deletion))) return () => undefined
+    this.#recent.push(now)
+    return () => {
+      const at = this.#recent.indexOf(now)
+      if (at >= 0) this.#recent.splice(at, 1)
+    }
   }
 
   /** When each deletion was carried out that counts. @param more Deletions that are about to be carried out. */

@@ -98,6 +98,15 @@ describe('RUNTIME-71: the count outlives the process', () => {
     expect(await mayDelete(['c3'])).toEqual(['c3'])
   })
 
+  test('what could not be written down, and so was not deleted, does not count', async () => {
+    const { gone, mayDelete, state } = world()
+    state.isStatusRefused = true
+    for (let attempt = 0; attempt < 25; attempt++) await expect(mayDelete(['c1'])).rejects.toThrow('403')
+    expect(gone.recent).toEqual([])
+    state.isStatusRefused = false
+    expect(await mayDelete(ids(20))).toEqual(ids(20))
+  })
+
   test('the next process lets through no more than what is left of it', async () => {
     const { mayDelete, gone } = world({ recent: Array(15).fill(0), isHolding: false })
     expect(await mayDelete(ids(30))).toEqual(ids(5))

@@ -106,12 +106,13 @@ export class InferredDeletions {
     // What holds goes on holding: the next review shows this one too.
     if (isNew && this.#held === undefined) this.#decide()
     if (!this.#free.has(key)) return false
-    this.#brake.deleted(deletion, this.#options.now())
+    const takeBack = this.#brake.deleted(deletion, this.#options.now())
     this.#inferred.delete(key)
     this.#begun.add(key)
     try {
       await this.#options.record()
     } catch (error) {
+      takeBack()
       this.#begun.delete(key)
       throw error
     }
