@@ -39,6 +39,8 @@ interface UsedNamespace {
 interface WatchedKind {
   /** One version of it is enough: an object is served in several, and changes in all of them. */
   readonly resource: Resource
+  /** The version in which runs use it since, while this one is watched. */
+  other?: Resource
   readonly end: AbortController
   /** Why it can't be watched everywhere. */
   refusal: Refusal
@@ -94,16 +96,22 @@ export class NamespaceWatches {
   #watchKind(resource: Resource): WatchedKind {
     const key = `${resource.group}/${resource.kind}`
     const known = this.#kinds.get(key)
-    if (known !== undefined && !isServedNoMore(known, resource)) return known
+    if (known !== undefined && !isServedNoMore(known, resource)) {
+      known.other = resource
+      return known
+    }
     known?.end.abort(new Error(`${apiVersionOf(known.resource)} is served no more`))
     const end = new AbortScope(this.#options.signal)
     const { isEverywhere = false } = known ?? {}
     const namespaces = new Map([...(known?.namespaces ?? [])].map(([name, { usedAt }]) => [name, { usedAt }]))
     const watched: WatchedKind = { resource, end, refusal: undefined, isEverywhere, namespaces }
     this.#kinds.set(key, watched)
+    // The problem of the one before is none any more, and a watch that never failed says nothing.
+    if (known !== undefined) this.#reportProblem(watched)
     this.#startReflector(resource, { signal: end.signal }, (refusal) => {
       if (end.signal.aborted) return
       watched.refusal = refusal
+      if (this.#watchOther(watched)) return
       if (refusal === undefined) this.#stopNamespaceWatches(watched)
       else if (isForbidden(refusal)) this.#watchEachNamespace(watched)
       this.#reportProblem(watched)
@@ -145,6 +153,7 @@ export class NamespaceWatches {
       const end = new AbortScope(watched.end.signal)
       const reflector = this.#startReflector(watched.resource, { namespace, signal: end.signal }, (refusal) => {
         if (place.watch !== undefined) place.watch.refusal = refusal
+        if (this.#watchOther(watched)) return
         this.#reportProblem(watched)
       })
       place.watch = { reflector, end, refusal: undefined }
@@ -157,6 +166,17 @@ export class NamespaceWatches {
       place.watch?.end.abort(new Error('it is watched everywhere'))
       delete place.watch
     }
+  }
+
+  /**
+   * Runs may have met another version before the watch of this one found that it is served no more, and no run may follow. ADAPTER-80.
+   * @returns whether that is watched now
+   */
+  #watchOther(watched: WatchedKind): boolean {
+    if (watched.end.signal.aborted || watched.other === undefined || !isServedNoMore(watched, watched.other))
+      return false
+    this.#watchKind(watched.other)
+    return true
   }
 
   #reportProblem(watched: WatchedKind): void {
