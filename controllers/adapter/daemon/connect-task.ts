@@ -45,7 +45,7 @@ export const connectTask = (
   return {
     runner: {
       task,
-      inventories: inventoriesOf(object, api.transport),
+      inventories: inventoriesOf(object, api.transport, clock),
       apiClient: caller,
       externalClient: new HttpClient({ roundTrip: external.roundTrip, clock, timeoutMs }),
       transport: impersonatedApi(context).transport,

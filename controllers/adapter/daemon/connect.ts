@@ -56,6 +56,7 @@ export const createEventSource = async (
 export const inventoriesOf = (
   { metadata: { name, namespace = 'default' }, spec }: AdapterTask,
   transport: Transport,
+  clock: Clock,
 ): InventoryStore =>
   new InventoryStore({
     transport,
@@ -64,4 +65,5 @@ export const inventoriesOf = (
     adapter: spec.adapter.name,
     serviceAccountName: spec.serviceAccountName,
     keepsEmpty: selectorOf(spec.selector ?? {}).length > 0,
+    clock,
   })

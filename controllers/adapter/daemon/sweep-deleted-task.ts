@@ -34,7 +34,7 @@ export const sweepDeletedTask = async ({ signal, isReplaced, ...options }: Sweep
   await inventories.load(signal)
   const runner = new TaskRunner(
     { ...options, selector: NOTHING, retention: {} },
-    { ensureWatched: () => {}, recordOwnWrite: () => {} },
+    { ensureWatched: () => {}, ensureSharedWatched: () => {}, recordOwnWrite: () => {} },
   )
   for (;;) {
     for (const { event: data } of inventories.owners) {

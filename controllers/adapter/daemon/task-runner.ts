@@ -15,11 +15,11 @@ import { ApiReader } from '../run/api-reader.ts'
 import { leftStateOf } from '../run/leave-resource.ts'
 import { Redactor } from '../run/redactor.ts'
 import { ReportDedup } from '../run/report-dedup.ts'
+import { metadataOf } from '../run/resources/object.ts'
 import { type RunResult, run } from '../run/run.ts'
 import type { JsonObject, Task } from '../task/task.ts'
 import { httpTransport } from '../transports/http.ts'
 import { kubernetesTransport } from '../transports/kubernetes.ts'
-import { fieldManagerOf } from '../transports/shared-objects.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { AppliedObjects } from '../watch/applied-objects.ts'
 import type { InferredDeletions } from './inferred-deletions.ts'
@@ -44,23 +44,27 @@ export interface TaskRunnerOptions {
   readonly log: Logger
 }
 
+/** What runs tell the watches of. */
+export type TaskWatches = Pick<AppliedObjects, 'ensureWatched' | 'ensureSharedWatched' | 'recordOwnWrite'>
+
 export class TaskRunner {
   readonly #options: TaskRunnerOptions
   readonly #transports: ResourceTransports
   readonly #reportDedup = new ReportDedup()
   readonly #released = new Map<string, string>()
 
-  constructor(options: TaskRunnerOptions, applied: Pick<AppliedObjects, 'ensureWatched' | 'recordOwnWrite'>) {
+  constructor(options: TaskRunnerOptions, applied: TaskWatches) {
     this.#options = options
     const { transport, kinds, task, externalClient, access, inventories } = options
     this.#transports = {
       kubernetes: kubernetesTransport({
         transport,
         kinds,
-        fieldManager: fieldManagerOf(task.adapter.name),
-        otherTask: (object, signal) => inventories.otherTask(object, signal),
+        adapter: task.adapter.name,
+        others: inventories.others,
         // Also for objects that are only deleted: a manager that takes a deletion over has to see it end.
         onUse: (resource, namespace) => applied.ensureWatched(resource, namespace),
+        onShared: (resource, namespace) => applied.ensureSharedWatched(resource, namespace),
         onApplied: (object) => applied.recordOwnWrite(object),
       }),
       http: httpTransport(externalClient, access.httpAllowlist),
@@ -106,7 +110,7 @@ export class TaskRunner {
           api: new ApiReader(tracedClient, hrefOf(event), id),
           transports: this.#transports,
           inventory,
-          isShared: (key) => inventories.isShared(key, id),
+          leave: (key, object) => inventories.leave(key, metadataOf(object).uid, id, signal),
           recordedHref: inventories.recordedHref(id),
           retention,
           ...(brake && { brake: brake.of(id, () => inventory.mark ?? '') }),

@@ -81,8 +81,8 @@ export interface Ownership {
 }
 
 /**
- * Whether the task has applied this very object for this resource: ADAPTER-64. Labels alone prove nothing, anyone may write them. An
- * object without a mark of an inventory may be from a release that had none; that one is known by its labels.
+ * Whether the task has applied this very object for this resource: ADAPTER-64. Labels alone prove nothing, anyone may write them. Only
+ * where nothing is known yet, of the resource or of what is at this place, they tell what a release without inventories has applied.
  */
 export const isOwn = (object: JsonObject, { entries, mark, adapter, resourceId }: Ownership): boolean => {
   const { uid, labels = {}, annotations = {} } = metadataOf(object)
@@ -92,7 +92,9 @@ export const isOwn = (object: JsonObject, { entries, mark, adapter, resourceId }
     if (entry.uid !== undefined && entry.uid === uid) return true
     if (mark !== undefined && objectMark === mark) return true
   }
+  const isKnown = mark !== undefined && (entry === undefined || entry.uid !== undefined)
   return (
+    !isKnown &&
     objectMark === undefined &&
     labels[ADAPTER_LABEL] === adapter &&
     (labels[RESOURCE_LABEL] === resourceId || idInEvent(annotations[EVENT_ANNOTATION]) === resourceId)

@@ -1,15 +1,16 @@
 /** The inventories of one task: AdapterInventory objects beside it, which its manager alone writes. docs/decisions/adapter-inventory.md. */
 import { createHash } from 'node:crypto'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
-import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
+import { isAlreadyExists, isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
+import type { Clock } from '#operator/model/clock.ts'
 import { consumerGroup } from '../events/consumer-group.ts'
 import type { EventData } from '../events/reconcile-event.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
-import { keyOfEntry, keyOfObject } from './entry.ts'
+import { keyOfObject } from './entry.ts'
+import { OtherHolders, recordUid } from './other-holders.ts'
 import { type InventoryStorage, ResourceInventory, type StoredInventory } from './resource-inventory.ts'
 
 /** By which the inventories of a task are listed. */
@@ -25,6 +26,7 @@ export interface InventoryStoreOptions {
   readonly serviceAccountName: string
   /** Inventories without objects are kept, because they say that the task has reported for the resource. */
   readonly keepsEmpty: boolean
+  readonly clock: Clock
 }
 
 /** A resource that has an inventory, and that. */
@@ -37,6 +39,8 @@ export interface InventoryOwner {
 export class InventoryStore {
   readonly #options: InventoryStoreOptions
   readonly #api: Api
+  /** Other tasks that have the same objects. */
+  readonly others: OtherHolders
   /** By id of the HyperFleet resource. */
   readonly #owners = new Map<string, InventoryOwner>()
   /** Ids of resources by the key of an object that they have. */
@@ -45,6 +49,7 @@ export class InventoryStore {
   constructor(options: InventoryStoreOptions) {
     this.#options = options
     this.#api = createApi(options.transport)
+    this.others = new OtherHolders({ ...options, api: this.#api })
   }
 
   /** Reads the inventories that are there. @throws what the API server failed with */
@@ -76,22 +81,34 @@ export class InventoryStore {
     return [...this.#owners.values()].filter(({ inventory }) => inventory.isRecorded)
   }
 
-  /** Whether it is written down that a resource other than this one has the object. */
-  isShared(key: string, id: string): boolean {
-    const others = [...(this.#byObject.get(key) ?? [])].filter((other) => other !== id)
-    return others.some((other) => this.#owners.get(other)?.inventory.wasSent(key) === true)
-  }
-
-  /** Name of another AdapterTask beside this one in whose inventories the object stands. @throws what the API server failed with */
-  async otherTask(object: JsonObject, signal: AbortSignal): Promise<string | undefined> {
+  /**
+   * Leaves an object to another resource of the task that has it in its inventory too, and has its uid there from then on: ADAPTER-86,
+   * ADAPTER-96. It is taken out of the inventory of this one without a pause after the last look, or two that go at once would leave it
+   * to each other. @param uid undefined of an object of an HTTP service. @returns whether there is such a resource
+   */
+  async leave(key: string, uid: string | undefined, id: string, signal: AbortSignal): Promise<boolean> {
     const { namespace, task } = this.#options
-    const key = keyOfObject(object)
-    const api = this.#api.withLimits({ signal })
-    const tasks = new Set<string>()
-    for await (const { spec } of api.list(AdapterInventory, { namespace }))
-      if (spec.task !== task && spec.objects.some((entry) => keyOfEntry(entry) === key)) tasks.add(spec.task)
-    for (const name of tasks) if ((await api.get(AdapterTask, name, namespace)) !== undefined) return name
-    return undefined
+    const without = new Set([id])
+    // One that has not sent it yet forgets it without a word, unless the uid was written there meanwhile.
+    const isHeld = (inventory: ResourceInventory) =>
+      uid === undefined ? inventory.wasSent(key) : inventory.entries.has(key)
+    const findHolder = () =>
+      [...(this.#byObject.get(key) ?? [])].find((other) => {
+        const inventory = this.#owners.get(other)?.inventory
+        return !without.has(other) && inventory !== undefined && isHeld(inventory)
+      })
+    for (;;) {
+      const other = findHolder()
+      if (other === undefined) return false
+      const name = inventoryName(namespace, task, other)
+      const record = () => recordUid(this.#api.withLimits({ signal }), { name, namespace }, key, uid ?? '')
+      const isKnown = uid === undefined || (await explained('written', name, signal, record))
+      if (!isKnown) without.add(other)
+      else if (findHolder() === other) {
+        this.#owners.get(id)?.inventory.drop([key])
+        return true
+      }
+    }
   }
 
   /** The resources for which this object was applied, as what an event about each would say. ADAPTER-65. */
@@ -150,7 +167,8 @@ export class InventoryStore {
             const object = { metadata: { ...metadata, resourceVersion, uid }, spec: { ...spec, objects: [...objects] } }
             return toStored(await bound.replace(AdapterInventory, object))
           } catch (error) {
-            if (isConflict(error) || (before !== undefined && isNotFound(error))) return undefined
+            if (isConflict(error) || isAlreadyExists(error) || (before !== undefined && isNotFound(error)))
+              return undefined
             throw error
           }
         }),

@@ -4,7 +4,7 @@ import type { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adap
 import { ApiError } from '#operator/client/errors.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/index.ts'
-import { nextToGo, pruneOrphans } from './orphans.ts'
+import { isProofOf, nextToGo, pruneOrphans } from './orphans.ts'
 
 const { signal } = new AbortController()
 const TASK = '/apis/hyperfleet.redhat.com/v1alpha1/namespaces/n/adaptertasks/dns'
@@ -23,7 +23,7 @@ const entry = {
   propagationPolicy: 'Background',
 } as const
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'n', uid: 'u' } }
-const orphan = { inventory, why: 'TaskGone', held: undefined, objects: [{ entry, object }] } as const
+const orphan = { inventory, why: 'TaskGone', held: undefined, objects: [{ entry, object }], isProof: false } as const
 
 const pruneWith = async (answers: Readonly<Record<string, object>>) => {
   const deleted: string[] = []
@@ -62,4 +62,12 @@ test('ADAPTER-74: what is pruned goes in the order of `after`; what comes after 
   expect(names([parent], child, other)).toEqual(['parent'])
   expect(names([named('a', 'b'), named('b', 'a')])).toEqual(['a', 'b'])
   expect(names([parent, { entry: child.entry, object: undefined } as never])).toEqual(['parent'])
+})
+
+test('ADAPTER-96: an inventory stays that alone proves whose an object is which a living one has too', () => {
+  const { uid, ...unproven } = { ...entry, uid: 'u' }
+  expect(isProofOf({ ...unproven, uid }, [unproven])).toBe(true)
+  expect(isProofOf({ ...unproven, uid }, [unproven, { ...unproven, uid }])).toBe(false)
+  expect(isProofOf({ ...unproven, uid }, undefined)).toBe(false)
+  expect(isProofOf(unproven, [unproven])).toBe(false)
 })

@@ -24,6 +24,8 @@ export interface Orphan {
   readonly held: string | undefined
   /** What is there of it. Objects of HTTP services are listed unseen. */
   readonly objects: readonly OrphanedObject[]
+  /** It alone proves of an object whose it is that another inventory has too: it stays until that one has applied it. ADAPTER-96. */
+  readonly isProof: boolean
 }
 
 export interface OrphanedObject {
@@ -67,14 +69,15 @@ export const listOrphans = async ({
   }
   // What is applied for a resource that is there is no orphan, whatever other resource has it too: ADAPTER-88.
   const living = judged.filter(({ why }) => why === undefined).flatMap(({ inventory }) => inventory.spec.objects)
-  const inUse = new Set(living.map(keyOfEntry))
+  const inUse = Map.groupBy(living, keyOfEntry)
   const orphans: Orphan[] = []
   for (const { inventory, why } of judged) {
     if (why === undefined) continue
     const entries = inventory.spec.objects.filter((entry) => !inUse.has(keyOfEntry(entry)))
     const found = await Promise.all(entries.map((entry) => findObject(api, kinds, inventory, entry, signal)))
     const held = why === 'ResourceGone' ? tasks.get(inventory.spec.task) : undefined
-    orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []) })
+    const isProof = inventory.spec.objects.some((entry) => isProofOf(entry, inUse.get(keyOfEntry(entry))))
+    orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []), isProof })
   }
   return orphans
 }
@@ -91,7 +94,7 @@ export const pruneOrphans = async (
   const api = createApi(transport, { signal })
   const kinds = new RestMapper(transport, clock)
   const result = { deleted: 0, waiting: 0 }
-  for (const { inventory, why, objects, held } of orphans) {
+  for (const { inventory, why, objects, held, isProof } of orphans) {
     if (held !== undefined) continue
     const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
     const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
@@ -115,7 +118,7 @@ export const pruneOrphans = async (
       left = found.flatMap((one) => one ?? [])
     }
     result.waiting += left.filter(({ entry, object }) => object !== undefined && !asked.has(entry)).length
-    if (left.length === 0) await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
+    if (left.length === 0 && !isProof) await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
   }
   return result
 }
@@ -135,6 +138,10 @@ export const nextToGo = (
   const free = seen.filter(isFree)
   return (free.length === 0 ? seen : free).filter(({ entry }) => !asked.has(entry))
 }
+
+/** @param living what inventories of resources that are there have under the key of the entry */
+export const isProofOf = ({ uid }: InventoryObject, living: readonly InventoryObject[] = []): boolean =>
+  uid !== undefined && living.length > 0 && living.every((other) => other.uid !== uid)
 
 const whyGone = async (
   { spec }: AdapterInventory,

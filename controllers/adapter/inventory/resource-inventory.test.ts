@@ -150,9 +150,9 @@ describe('ADAPTER-62: an inventory', () => {
 })
 
 describe('ADAPTER-64: an object is the one that was applied', () => {
-  const inventory = (...entries: InventoryObject[]) => ({
+  const inventory = (mark: string | undefined, ...entries: InventoryObject[]) => ({
     entries: new Map(entries.map((one) => [keyOfEntry(one), one])),
-    mark: 'mark',
+    mark,
     adapter: 'dns',
     resourceId: 'c1',
   })
@@ -169,7 +169,9 @@ describe('ADAPTER-64: an object is the one that was applied', () => {
       true,
     ],
     ['but not another one of the same name', object('a', 'other'), [entry('a', { uid: 'u' })], false],
-    ['of an earlier release, by its labels', object('a', 'u', labelled), [], true],
+    ['but not by labels that anyone may write', object('a', 'u', labelled), [entry('b', { uid: 'real' })], false],
+    ['but not by them at its own place', object('a', 'u', labelled), [entry('a', { uid: 'real' })], false],
+    ['of an earlier release, by its labels, until it is applied anew', object('a', 'u', labelled), [entry('a')], true],
     ['but not one with a mark and in no inventory', object('a', 'u', { ...marked, ...labelled }), [], false],
     [
       'but not one with another mark',
@@ -178,13 +180,16 @@ describe('ADAPTER-64: an object is the one that was applied', () => {
       false,
     ],
     ['but not one that copies the mark to another name', object('b', 'u', marked), [entry('a')], false],
-    [
-      'but not one of another resource',
-      object('a', 'u', { labels: { ...labelled.labels, 'muster.dev/resource-id': 'c2' } }),
-      [],
-      false,
-    ],
   ])('%s', (_, it, entries, expected) => {
-    expect(isOwn(it, inventory(...entries))).toBe(expected)
+    expect(isOwn(it, inventory('mark', ...entries))).toBe(expected)
+  })
+
+  const ofOther = { labels: { ...labelled.labels, 'muster.dev/resource-id': 'c2' } }
+  test.each([
+    ['of an earlier release, by its labels, where nothing is recorded', labelled, true],
+    ['but not one of another resource', ofOther, false],
+    ['but not one that an inventory has marked', { ...labelled, ...marked }, false],
+  ])('%s', (_, metadata, expected) => {
+    expect(isOwn(object('a', 'u', metadata), inventory(undefined))).toBe(expected)
   })
 })

@@ -54,6 +54,8 @@ export class ResourceInventory {
   /** Gone since the last write: it is not taken over again from what another writer has left of it. */
   readonly #dropped = new Set<string>()
   #dirty = false
+  /** It was created, as far as we know, and the answer did not come. */
+  #isUnsure = false
 
   constructor(options: ResourceInventoryOptions) {
     this.#options = options
@@ -65,8 +67,9 @@ export class ResourceInventory {
     return this.#stored?.uid
   }
 
+  /** Also when it is not known. */
   get isRecorded(): boolean {
-    return this.#stored !== undefined
+    return this.#stored !== undefined || this.#isUnsure
   }
 
   /** By key. */
@@ -84,6 +87,7 @@ export class ResourceInventory {
     const stored = await this.#options.storage.read(signal)
     if (stored?.resourceVersion !== this.#stored?.resourceVersion) this.#take(stored)
     this.#stored = stored
+    this.#isUnsure = false
   }
 
   /**
@@ -161,6 +165,7 @@ export class ResourceInventory {
 
   async #write(signal: AbortSignal): Promise<StoredInventory> {
     for (let attempt = 0; ; attempt++) {
+      this.#isUnsure ||= this.#stored === undefined
       const written = await this.#options.storage.write([...this.#entries.values()], this.#stored, signal)
       if (written !== undefined) {
         this.#stored = written
@@ -172,6 +177,7 @@ export class ResourceInventory {
   }
 
   #written(): void {
+    this.#isUnsure = false
     this.#dirty = false
     this.#dropped.clear()
   }

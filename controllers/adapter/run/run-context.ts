@@ -2,6 +2,7 @@ import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adapt
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { ResourceInventory } from '../inventory/resource-inventory.ts'
+import type { JsonObject } from '../task/task.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { ApiReader } from './api-reader.ts'
 import type { ReportDedup } from './report-dedup.ts'
@@ -20,8 +21,11 @@ export interface RunContext {
   readonly transports: ResourceTransports
   /** What the task has applied for the resource. */
   readonly inventory: ResourceInventory
-  /** Whether another resource has an object in its inventory too; none has when left out. ADAPTER-86. @param key of the object */
-  readonly isShared?: (key: string) => boolean
+  /**
+   * Leaves an object to another resource that has it in its inventory too, and takes it out of this one; none has when left out.
+   * ADAPTER-86. @returns whether it is left. @throws TaskError, or the signal's reason
+   */
+  readonly leave?: (key: string, object: JsonObject) => Promise<boolean>
   /** Where the API had the resource when the first object was written down: ADAPTER-68. */
   readonly recordedHref?: string | undefined
   /** What is found counts as applied by the task: in a dry run, which has no inventory from before. */

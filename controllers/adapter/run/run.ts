@@ -77,7 +77,8 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     state.isDeleted = state.mode === 'delete' && remaining.length === 0
     // A task may delete all of it while the resource lives, which has the task's report then: ADAPTER-79.
     const isFinal = state.isDeleted && (state.resource === undefined || isMarkedDeleted(state.resource))
-    if (context.selection !== undefined && !context.inventory.isRecorded && !isFinal) await recordReport(state, context)
+    if (context.selection !== undefined && context.inventory.mark === undefined && !isFinal)
+      await recordReport(state, context)
     context.released?.delete(event.data.id)
     const [{ isReported, report, absence }] = await Promise.all([
       reportOutcome(state, remaining, context),

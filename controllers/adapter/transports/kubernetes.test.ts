@@ -32,7 +32,7 @@ const serving = (answers: Readonly<Record<string, object>>) => {
     },
   } as unknown as Transport
   const kinds = new RestMapper(transport, systemClock)
-  return { asked, reach: kubernetesTransport({ transport, kinds, fieldManager: 'test' }) }
+  return { asked, reach: kubernetesTransport({ transport, kinds, adapter: 'test' }) }
 }
 
 describe('ADAPTER-80: the version in which an object was applied is served no longer', () => {

@@ -5,11 +5,12 @@ import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.
 import type { ApiRequest, Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
-import { apiVersionOf, describeObject, kindOf, metadataOf, withoutStamps } from '../run/resources/object.ts'
+import type { OtherHolders } from '../inventory/other-holders.ts'
+import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'
 import { explainErrors } from './explain-errors.ts'
-import { isAppliedByOthers, isHeldByAdapter } from './shared-objects.ts'
+import { fieldManagerOf, isAppliedByOthers, isHeldByAdapter, isWithAdapter } from './shared-objects.ts'
 import {
   type DeletionOutcome,
   formatLabelSelector,
@@ -22,12 +23,14 @@ export interface KubernetesOptions {
   /** In the name of the task's ServiceAccount. */
   readonly transport: ApiTransport
   readonly kinds: RestMapper
-  /** Owns the fields that are applied. */
-  readonly fieldManager: string
+  /** Its field manager owns the fields that are applied. */
+  readonly adapter: string
   /** Told where objects of which kind are applied or looked for, before it is done; undefined: everywhere, or the kind has no namespaces. */
   readonly onUse?: (resource: Resource, namespace: string | undefined) => void
-  /** Name of another task that applies the object too. @throws what the API server failed with */
-  readonly otherTask?: (object: JsonObject, signal: AbortSignal) => Promise<string | undefined>
+  /** Told of an object that is another adapter's, and that this one applies too. */
+  readonly onShared?: (resource: Resource, namespace: string | undefined) => void
+  /** Other tasks that apply the object too; there are none when left out. */
+  readonly others?: Pick<OtherHolders, 'find' | 'handOver'>
   /** Told what is applied, so that a watch can tell our own changes from others'. */
   readonly onApplied?: (object: JsonObject) => void
 }
@@ -35,11 +38,13 @@ export interface KubernetesOptions {
 export const kubernetesTransport = ({
   transport,
   kinds,
-  fieldManager,
+  adapter,
   onUse,
+  onShared,
   onApplied,
-  otherTask,
+  others,
 }: KubernetesOptions): ResourceTransport => {
+  const fieldManager = fieldManagerOf(adapter)
   const api = createApi(transport)
 
   const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
@@ -55,8 +60,14 @@ export const kubernetesTransport = ({
     requireNamespace(target, resource, namespace)
     onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
     const applied = await patchShared(resource, target.manifest, signal)
+    noteShared(resource, applied)
     onApplied?.(applied)
     return applied
+  }
+
+  const noteShared = (resource: Resource, object: JsonObject): void => {
+    const { namespace, labels = {} } = metadataOf(object)
+    if (labels[sharedLabel(adapter)] !== undefined) onShared?.(resource, namespace)
   }
 
   const patch = (resource: Resource, body: JsonObject, force: boolean, signal: AbortSignal): Promise<JsonObject> => {
@@ -73,20 +84,39 @@ export const kubernetesTransport = ({
 
   /**
    * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
-   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88.
+   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97.
    */
   const patchShared = async (resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
     try {
       return await patch(resource, manifest, false, signal)
     } catch (error) {
       if (!isConflict(error)) throw error
-      const holder = isHeldByAdapter(error) ? await otherTask?.(manifest, signal) : undefined
+      const read = () => readObject(resource, manifest, signal)
+      const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
       if (holder === undefined) return patch(resource, manifest, true, signal)
-      return patch(resource, withoutStamps(manifest), false, signal).catch((conflict) => {
+      const shared = asShared(manifest, adapter)
+      return patch(resource, shared, false, signal).catch((conflict) => {
         if (!isConflict(conflict)) throw conflict
+        if (!isWithAdapter(conflict)) return patch(resource, shared, true, signal)
         const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
         throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
       })
+    }
+  }
+
+  /** Undefined when it is not there, or may not be read. */
+  const readObject = async (
+    resource: Resource,
+    manifest: JsonObject,
+    signal: AbortSignal,
+  ): Promise<JsonObject | undefined> => {
+    const { name = '', namespace } = metadataOf(manifest)
+    try {
+      const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
+      return await transport.request<JsonObject>({ method: 'GET', path, signal })
+    } catch (error) {
+      if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return undefined
+      throw error
     }
   }
 
@@ -103,7 +133,9 @@ export const kubernetesTransport = ({
     if (match.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
     const resource = await servedResourceOf(identity, signal)
     try {
-      return await findIn(resource, match, signal)
+      const found = await findIn(resource, match, signal)
+      for (const object of found) noteShared(resource, object)
+      return found
     } catch (error) {
       if (!isNotFound(error)) throw error
       if (isObjectAbsent(error, match)) return []
@@ -152,19 +184,25 @@ export const kubernetesTransport = ({
     find: (lookup, signal) =>
       explained('DiscoveryFailed', `${lookup.name} can't be looked for`, signal, () => find(lookup, signal)),
     delete: (lookup, object, policy, signal) =>
-      explained('DeleteFailed', `${lookup.name} (${describeObject(object)}) can't be deleted`, signal, async () => {
-        const resource = await servedResourceOf(lookup.identity, signal)
-        const { name = '', namespace, uid } = metadataOf(object)
-        if (isAppliedByOthers(object, fieldManager) && (await otherTask?.(object, signal)) !== undefined)
-          return await leave(resource, object, signal)
-        try {
-          await api.withLimits({ signal }).delete(resource, name, namespace, { uid, propagation: policy })
-        } catch (error) {
-          // Another object of the same name by now: the one that was to go is gone.
-          if (!isConflict(error)) throw error
-        }
-        return 'asked' as const
-      }),
+      explained(
+        'DeleteFailed',
+        `${lookup.name} (${describeObject(object)}) can't be deleted`,
+        signal,
+        async (): Promise<DeletionOutcome> => {
+          const resource = await servedResourceOf(lookup.identity, signal)
+          const { name = '', namespace, uid, resourceVersion } = metadataOf(object)
+          try {
+            if (isAppliedByOthers(object, adapter) && (await others?.handOver(object, signal)) === true)
+              return await leave(resource, object, signal)
+            const preconditions = { uid, resourceVersion, propagation: policy }
+            await api.withLimits({ signal }).delete(resource, name, namespace, preconditions)
+          } catch (error) {
+            if (!isConflict(error)) throw error
+            return 'changed'
+          }
+          return 'asked'
+        },
+      ),
   }
 }
 

@@ -14,13 +14,22 @@ export const isHeldByAdapter = ({ details }: ApiError): boolean =>
     ({ message = '', field = '' }) => message.includes(`"${MANAGER_PREFIX}`) && field.includes(ADAPTER_LABEL),
   )
 
+/** A conflict of server-side apply: another adapter holds one of the fields. */
+export const isWithAdapter = ({ details }: ApiError): boolean =>
+  (details.causes ?? []).some(({ message = '' }) => message.includes(`"${MANAGER_PREFIX}`))
+
+/** The adapter has applied the object. */
+export const isAppliedBy = (object: JsonObject, adapter: string): boolean =>
+  managersOf(object).includes(fieldManagerOf(adapter))
+
 /** Another adapter applies the object too, or did. */
-export const isAppliedByOthers = (object: JsonObject, fieldManager: string): boolean => {
+export const isAppliedByOthers = (object: JsonObject, adapter: string): boolean =>
+  managersOf(object).some((manager) => manager.startsWith(MANAGER_PREFIX) && manager !== fieldManagerOf(adapter))
+
+/** Of server-side apply. */
+const managersOf = (object: JsonObject): readonly string[] => {
   const { managedFields = [] } = (object.metadata ?? {}) as {
     readonly managedFields?: readonly { readonly manager?: string; readonly operation?: string }[]
   }
-  return managedFields.some(
-    ({ manager = '', operation }) =>
-      operation === 'Apply' && manager.startsWith(MANAGER_PREFIX) && manager !== fieldManager,
-  )
+  return managedFields.flatMap(({ manager = '', operation }) => (operation === 'Apply' ? [manager] : []))
 }

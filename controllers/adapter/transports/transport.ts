@@ -61,7 +61,10 @@ export interface ResourceTransport {
   delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<DeletionOutcome>
 }
 
-/** `left`: another task applies it too, and it is that one's alone from now on. ADAPTER-88. */
-export type DeletionOutcome = 'asked' | 'left'
+/**
+ * `left`: another task applies it too, and it is that one's alone from now on, ADAPTER-88. `changed`: not in the state in which it was seen:
+ * another one may have it by now.
+ */
+export type DeletionOutcome = 'asked' | 'left' | 'changed'
 
 export type ResourceTransports = Readonly<Record<Lookup['transport']['kind'], ResourceTransport>>

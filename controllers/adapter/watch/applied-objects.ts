@@ -8,7 +8,7 @@ import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import type { EventData, ReconcileEvent } from '../events/reconcile-event.ts'
-import { ADAPTER_LABEL, metadataOf } from '../run/resources/object.ts'
+import { ADAPTER_LABEL, metadataOf, sharedLabel } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { NamespaceWatches } from './namespace-watches.ts'
 
@@ -45,6 +45,8 @@ interface PendingChange {
 export class AppliedObjects {
   readonly #options: AppliedObjectsOptions
   readonly #watches: NamespaceWatches
+  /** Of objects that are another adapter's, and carry its label. ADAPTER-97. */
+  readonly #sharedWatches: NamespaceWatches
   /** What we have made of objects ourselves: resourceVersion by uid. */
   readonly #ownWrites = new Map<string, string>()
   readonly #changes = new Map<string, PendingChange[]>()
@@ -52,15 +54,19 @@ export class AppliedObjects {
   constructor(options: AppliedObjectsOptions) {
     this.#options = options
     const { transport, adapter, onWatchProblem, clock, log, signal } = options
-    this.#watches = new NamespaceWatches({
+    const common = {
       transport,
-      labelSelector: `${ADAPTER_LABEL}=${adapter}`,
       transform: stripObject,
-      onEvent: (event) => this.#onWatchEvent(event),
-      onWatchProblem,
+      onEvent: (event: ReflectorEvent<KubeObject>) => this.#onWatchEvent(event),
       clock,
       log,
       signal,
+    }
+    this.#watches = new NamespaceWatches({ ...common, labelSelector: `${ADAPTER_LABEL}=${adapter}`, onWatchProblem })
+    this.#sharedWatches = new NamespaceWatches({
+      ...common,
+      labelSelector: sharedLabel(adapter),
+      onWatchProblem: (kind, problem) => onWatchProblem(`${kind} of other adapters`, problem),
     })
   }
 
@@ -75,14 +81,20 @@ export class AppliedObjects {
     this.#watches.ensureWatched(resource, namespace)
   }
 
+  /** An object of this kind is another adapter's, and ours too. */
+  ensureSharedWatched(resource: Resource, namespace: string | undefined): void {
+    this.#sharedWatches.ensureWatched(resource, namespace)
+  }
+
   /** Ends what is watched in vain. To be called now and then. */
   stopIdleWatches(): void {
     this.#watches.stopIdle()
+    this.#sharedWatches.stopIdle()
   }
 
   /** Resolves when no watch goes on any more. */
-  stopped(): Promise<void> {
-    return this.#watches.stopped()
+  async stopped(): Promise<void> {
+    await Promise.all([this.#watches.stopped(), this.#sharedWatches.stopped()])
   }
 
   #onWatchEvent(seen: ReflectorEvent<KubeObject>): void {

@@ -423,6 +423,42 @@ describe('ADAPTER-88: an object that two tasks apply', () => {
     await Promise.all(['left', 'right'].map(nothingRecorded))
   })
 
+  test('ADAPTER-97: what the second one adds is watched and put right, also when its objects have no fields of their own', async () => {
+    const paths = { bare: at('bare-with-two'), added: at('added-to') }
+    const manifest = (name: string, rest: object = {}) => ({
+      name: name.replaceAll('-', '_'),
+      manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: world.namespace }, ...rest },
+      discovery: { namespace: world.namespace, by_name: name },
+    })
+    const selector = (name: string) => ({ matchExpressions: [{ key: name, operator: 'Exists' as const }] })
+    const both = (rest?: object) => [manifest('bare-with-two'), manifest('added-to', rest)]
+    await declare('host', { selector: selector('host'), resources: both() })
+    await declare('guest', { selector: selector('guest'), resources: both({ data: { colour: 'red' } }) })
+    const id = await createFor('host')
+    await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+    await world.call('PATCH', `/clusters/${id}`, { labels: { host: 'yes', guest: 'yes' } })
+    const colour = async () => (await world.object(paths.added)) as { readonly data?: object } | undefined
+    await pulsedUntil(id, async () => {
+      expect((await world.cluster(id))?.status.phase).toBe('Ready')
+      expect(await colour()).toMatchObject({ data: { colour: 'red' } })
+      expect((await world.object(paths.bare))?.metadata.labels).toMatchObject({
+        'muster.dev/adapter': expect.stringMatching(/^host/),
+      })
+    })
+    // No event tells of it.
+    await world.plane.rest('PATCH', paths.added, { data: { colour: 'blue' } })
+    await vi.waitFor(async () => expect(await colour()).toMatchObject({ data: { colour: 'red' } }), SETTLED)
+
+    const uid = async () => (await world.object(paths.bare))?.metadata.uid
+    const applied = await uid()
+    await world.call('PATCH', `/clusters/${id}`, { labels: { guest: 'yes' } })
+    await pulsedUntil(id, async () => expect(await inventories('host')).toEqual([]))
+    expect(await uid()).toBe(applied)
+    await world.call('DELETE', `/clusters/${id}`)
+    await gone(id)
+    expect(await Promise.all(['bare-with-two', 'added-to'].map(isThere))).toEqual([false, false])
+  })
+
   test('with other fields is reported by the one that comes later, which says by whom it is applied', async () => {
     await declareBoth('agrees', 'differs', { colour: 'red', generation: 'none' })
     const id = await createFor('agrees', 'differs')

@@ -11,6 +11,7 @@ import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
 import { decideApply } from './decide-apply.ts'
 import { toOrderedResource } from './delete.ts'
+import { deleteObject } from './delete-object.ts'
 import { type DeletionOrder, decideDeletionOrder } from './deletion-order.ts'
 import { type LocatedObject, locate, preferOwn } from './deletion-unit.ts'
 import { describeObject, isTerminating } from './object.ts'
@@ -27,7 +28,7 @@ export const applyResources = async (state: RunState, context: RunContext): Prom
   const work: ApplyWork = { state, context, order: deletionOrderOf(resources), applied: new Map() }
   try {
     if (observesFirst) await observeAll(state, context)
-    if (!context.inventory.isRecorded) await intendAll(work)
+    if (context.inventory.mark === undefined) await intendAll(work)
   } catch (error) {
     return state.fail('resources', '', error)
   }
@@ -173,10 +174,10 @@ const deleteOwn = async (
 ): Promise<ApplyOutcome> => {
   const { transports, inventory, signal } = work.context
   if (own.length === 0) return { action: 'gone', objects: [] }
-  for (const { key, object, lookup: via } of own) {
-    if (isTerminating(object)) continue
-    const outcome = await transports[via.transport.kind].delete(via, object, resource.policy, signal)
-    if (outcome === 'left') inventory.drop([key])
+  for (const one of own) {
+    if (isTerminating(one.object)) continue
+    const outcome = await deleteObject(one, resource.policy, work.context)
+    if (outcome === 'left') inventory.drop([one.key])
   }
   const left = await locateOwn(resource, lookup, await transports[lookup.transport.kind].find(lookup, signal), work)
   const there = new Set(left.map(({ key }) => key))

@@ -5,7 +5,6 @@
  */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import type { TaskResource } from '../../task/task.ts'
 import type { DeletionOutcome } from '../../transports/transport.ts'
@@ -13,6 +12,7 @@ import { isTrue } from '../phases/preconditions.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
 import { TaskError } from '../task-error.ts'
+import { deleteObject } from './delete-object.ts'
 import {
   type DeletionOrder,
   decideDeletionOrder,
@@ -53,7 +53,7 @@ export const deleteResources = async (state: RunState, context: RunContext): Pro
     state.fail('resources', resource, new TaskError(reason, message))
     return resources.map(({ name }) => name)
   }
-  const units = await observeFresh(state, context, () => leaveShared(() => true, context))
+  const units = await observeFresh(state, context)
   if (units === undefined) return resources.map(({ name }) => name)
   recordUnits(units, state)
   return deleteUnits(
@@ -79,31 +79,14 @@ export const observeOnly = async (state: RunState, context: RunContext): Promise
 }
 
 /** With the inventory as it is kept now. Undefined when that can't be read, which is recorded as a failure. */
-const observeFresh = async (
-  state: RunState,
-  context: RunContext,
-  onRefreshed: () => void = () => undefined,
-): Promise<readonly DeletionUnit[] | undefined> => {
+const observeFresh = async (state: RunState, context: RunContext): Promise<readonly DeletionUnit[] | undefined> => {
   try {
     await context.inventory.refresh(context.signal)
-    onRefreshed()
   } catch (error) {
     state.fail('resources', '', error)
     return undefined
   }
   return observeAll(state, context)
-}
-
-/**
- * What another resource of the task has applied too is that one's from now on: the last that has it deletes it. ADAPTER-86. Looked at
- * and left without a pause between, or two that go at once would leave it to each other.
- */
-export const leaveShared = (
-  isMeant: (entry: InventoryObject, key: string) => boolean,
-  { inventory, isShared }: RunContext,
-): void => {
-  if (isShared === undefined) return
-  for (const [key, entry] of inventory.entries) if (isMeant(entry, key) && isShared(key)) inventory.drop([key])
 }
 
 /** Those that the task does not name any more wait for what they were applied to wait for. */
@@ -193,7 +176,7 @@ const closedGates = (units: readonly DeletionUnit[], { scope }: RunState): Reado
   return closed
 }
 
-/** Another task has it from now on: it is not waited for. ADAPTER-88. */
+/** Another resource or task has it from now on: it is not waited for. ADAPTER-86, ADAPTER-88. */
 const isLeft = (result: PromiseSettledResult<DeletionOutcome> | undefined): boolean =>
   result?.status === 'fulfilled' && result.value === 'left'
 
@@ -204,18 +187,16 @@ const deleteFound = async (
   state: RunState,
   context: RunContext,
 ): Promise<void> => {
-  const { transports, inventory, signal } = context
+  const { inventory, signal } = context
   unit.requested = true
   const living = unit.found.filter(({ object }) => !isTerminating(object))
-  const results = await Promise.allSettled(
-    living.map(({ object, lookup }) => transports[lookup.transport.kind].delete(lookup, object, unit.policy, signal)),
-  )
+  const results = await Promise.allSettled(living.map((one) => deleteObject(one, unit.policy, context)))
   signal.throwIfAborted()
-  const left = living.filter((_, at) => isLeft(results[at]))
-  inventory.drop(left.map(({ key }) => key))
+  const left = new Set(living.filter((_, at) => isLeft(results[at])).map(({ key }) => key))
+  inventory.drop(left)
   const refused = results.find((result) => result.status === 'rejected')
   try {
-    unit.found = await locate(unit, discovers, state, context)
+    unit.found = (await locate(unit, discovers, state, context)).filter(({ key }) => !left.has(key))
     if (refused !== undefined) unit.failure = requireTaskError(refused.reason)
   } catch (error) {
     unit.failure = requireTaskError(error)

@@ -17,6 +17,8 @@ export const GENERATION_ANNOTATION = 'hyperfleet.io/generation'
 
 /** Which task applied an object; watches select by it. The name of an adapter is its identity: tasks of one name would report over each other. */
 export const ADAPTER_LABEL = 'muster.dev/adapter'
+/** Ends in the name of an adapter that applies an object of another adapter too; its watches select by it. ADAPTER-88. */
+const SHARED_LABEL_PREFIX = 'shared.muster.dev/'
 /** For which HyperFleet resource, for people. */
 export const RESOURCE_LABEL = 'muster.dev/resource-id'
 /** Uid of the inventory that has the object: which other objects it could be taken for, the inventory decides. ADAPTER-64. */
@@ -41,13 +43,16 @@ export const generationOf = (object: JsonObject): number => {
   return Number.isFinite(generation) ? generation : 0
 }
 
-/** Without what says whose it is: another task's object, to which this one adds its fields. */
-export const withoutStamps = (object: JsonObject): JsonObject => {
+/** On another adapter's object: this adapter applies it too, also when it adds nothing else. */
+export const sharedLabel = (adapter: string): string => `${SHARED_LABEL_PREFIX}${adapter}`
+
+/** Without what says whose it is, with what says that the adapter has it too: another task's object, to which this one adds its fields. */
+export const asShared = (object: JsonObject, adapter: string): JsonObject => {
   const { labels = {}, annotations = {} } = metadataOf(object)
   const without = (entries: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(entries).filter(([key]) => !STAMPS.includes(key)))
-  const metadata = { ...(object.metadata as JsonObject), labels: without(labels), annotations: without(annotations) }
-  return { ...object, metadata }
+  const own = { labels: { ...without(labels), [sharedLabel(adapter)]: '' }, annotations: without(annotations) }
+  return { ...object, metadata: { ...(object.metadata as JsonObject), ...own } }
 }
 
 /** `ConfigMap default/c-1`, for people. */

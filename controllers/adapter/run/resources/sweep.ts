@@ -6,7 +6,7 @@ import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapt
 import { readParamsThatAreThere } from '../phases/params.ts'
 import type { RunContext } from '../run-context.ts'
 import type { RunState } from '../run-state.ts'
-import { deleteUnits, leaveShared, withUnnamed } from './delete.ts'
+import { deleteUnits, withUnnamed } from './delete.ts'
 import { decideDeletionOrder } from './deletion-order.ts'
 import { observeInventory, toOrderedUnit } from './deletion-unit.ts'
 
@@ -18,7 +18,6 @@ export const sweepInventory = async (state: RunState, context: RunContext): Prom
     state.fail('resources', '', error)
     return ['']
   }
-  leaveShared(() => true, context)
   // No phase has read them when the run ended with its resource. Kubernetes is reached without.
   const reachesServices = [...context.inventory.entries.values()].some(({ url }) => url !== undefined)
   if (reachesServices && state.params.length === 0) await readParamsThatAreThere(state, context)
@@ -36,7 +35,6 @@ export const pruneSuperseded = async (
   const isSuperseded = ({ resource }: InventoryObject, key: string) =>
     !applied.has(key) && (!named.has(resource) || renewed.has(resource))
   if (![...context.inventory.entries].some(([key, entry]) => isSuperseded(entry, key))) return
-  leaveShared(isSuperseded, context)
   await sweep(isSuperseded, state, context)
 }
 
