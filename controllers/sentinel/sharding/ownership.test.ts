@@ -71,7 +71,7 @@ describe('gap', () => {
   test('the sentence names an example and the mend', () => {
     expect(describeUnowned(3, 'cls-7', 'clusters')).toBe(
       '3 of the clusters are selected by no SentinelConfig and never pulsed, for example cls-7: ' +
-        'add a shard for them, or one with an empty shardSelector',
+        'add a shard for them, or let the shardSelector of one that is there take them in',
     )
     expect(describeUnowned(0, undefined, 'clusters')).toBeUndefined()
   })

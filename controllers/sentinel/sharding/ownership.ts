@@ -92,4 +92,4 @@ export const describeUnowned = (
   unowned === 0
     ? undefined
     : `${unowned} of the ${resourceType} are selected by no SentinelConfig and never pulsed, for example ${example}: ` +
-      'add a shard for them, or one with an empty shardSelector'
+      'add a shard for them, or let the shardSelector of one that is there take them in'

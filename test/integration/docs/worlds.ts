@@ -1,6 +1,7 @@
 /** Where the commands of the pages run; `<!-- world: NAME -->` on top of a page names one. */
 import { spawn } from 'node:child_process'
-import { cp, readdir, symlink, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { NODE } from '#hack/cluster/local/node.ts'
@@ -47,35 +48,66 @@ const cluster = async (): Promise<World & { readonly plane: ControlPlane }> => {
   return { ...nothing, plane, kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => plane.stop() }
 }
 
-/** A cluster, and a checkout whose sources may be changed. */
-const sources = async (): Promise<World> => {
+/** A checkout whose sources may be changed. */
+const ownSources = async (): Promise<string> => {
   const checkout = await temporaryFolder('sources')
   const entries = (await readdir(REPOSITORY)).filter((entry) => entry !== '.git' && entry !== 'dist')
   for (const entry of entries) {
     const [from, to] = [join(REPOSITORY, entry), join(checkout, entry)]
     await (entry === 'node_modules' ? symlink(from, to) : cp(from, to, { recursive: true }))
   }
-  return { ...(await cluster()), checkout }
+  return checkout
 }
 
-/** As docs/gitops.md leaves it: the stage overlay, with the API on PostgreSQL. Its node plays all pods but those of the API. */
+/** A cluster, and a checkout whose sources may be changed. */
+const sources = async (): Promise<World> => ({ ...(await cluster()), checkout: await ownSources() })
+
+/**
+ * As docs/gitops.md leaves it: the stage overlay, with the API on PostgreSQL and the webhook of the Sentinels, which has to answer.
+ * Its node plays all pods but those; the checkout says where they are here.
+ */
 const installed = async (): Promise<World> => {
   await using stack = new AsyncDisposableStack()
   const base = stack.use(await cluster())
   const plane = base.plane
   const database = stack.use(await startPostgres())
   const url = `http://127.0.0.1:${await freePort()}`
-  const overlay = await plane.kubectl('kustomize', join(REPOSITORY, 'kustomize/overlays/stage'))
-  const file = join(await temporaryFolder('stage'), 'stage.yaml')
-  await writeFile(file, overlay.replaceAll(/http:\/\/hyperfleet-api\.[\w.:-]+/g, url))
-  await plane.kubectl('apply', '--server-side', '--filename', file)
+  const webhook = `127.0.0.1:${await freePort()}`
+  const checkout = await ownSources()
+  for (const path of globSync('kustomize/**/*.yaml', { cwd: checkout }))
+    await rewrite(join(checkout, path), (text) => text.replaceAll(/http:\/\/hyperfleet-api\.[\w.:-]+/g, url))
+  await rewrite(join(checkout, 'kustomize/components/deny-overlap/webhook.yaml'), (text) =>
+    text
+      .replace(/clientConfig:\n(?: {6}.*\n)+/, `clientConfig: {url: "https://${webhook}/validate/sentinel"}\n`)
+      .replace('failurePolicy: Ignore', 'failurePolicy: Fail'),
+  )
+  await plane.kubectl('apply', '--server-side', '-k', join(checkout, 'kustomize/overlays/stage'))
   const secret = ['secret', 'generic', 'hyperfleet-api-database', `--from-literal=url=${database.url}`]
   await plane.kubectl('create', ...secret, '--namespace=hyperfleet-system')
   stack.use(apiOfReplicas(plane, [`--bind-address=${new URL(url).host}`, `--database-url=${database.url}`, ...QUIET]))
-  const manager = [`--kubeconfig=${plane.kubeconfig}`, '--namespace=', `--hyperfleet-api-url=${url}`, ...QUIET]
-  stack.use(await startMuster(['manager', '--controllers=sentinel,clusterdeployment', '--dashboard-bind=', ...manager]))
+  const manager = [`--kubeconfig=${plane.kubeconfig}`, `--hyperfleet-api-url=${url}`, '--dashboard-bind=', ...QUIET]
+  const serving = ['--deny-overlap', `--webhook-bind-address=${webhook}`, '--webhook-host=127.0.0.1']
+  const sentinel = ['--controllers=sentinel', '--namespace=hyperfleet-system', ...serving]
+  stack.use(await startMuster(['manager', ...sentinel, ...manager]))
+  stack.use(await startMuster(['manager', '--controllers=clusterdeployment', '--namespace=', ...manager]))
+  await overlapIsRefused(plane)
   const all = stack.move()
-  return { ...base, [Symbol.asyncDispose]: () => all.disposeAsync() }
+  return { ...base, checkout, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+const rewrite = async (path: string, change: (text: string) => string): Promise<void> =>
+  writeFile(path, change(await readFile(path, 'utf8')))
+
+/** The API server learns of the webhook's certificate by a watch of its own. */
+const overlapIsRefused = async (plane: ControlPlane): Promise<void> => {
+  const another = join(await temporaryFolder('overlap'), 'another.yaml')
+  const shard = join(REPOSITORY, 'kustomize/shards/us-east/config/sentinelconfig.yaml')
+  await writeFile(another, (await readFile(shard, 'utf8')).replace('name: cluster-sentinel-us-east', 'name: another'))
+  for (let said = ''; !said.includes('selects the same resources'); ) {
+    const dry = ['create', '--dry-run=server', '--namespace=hyperfleet-system', `--filename=${another}`]
+    said = await plane.kubectl(...dry).catch(String)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
 }
 
 const QUIET = ['--metrics-bind-address=0', '--health-probe-bind-address=0'] as const
