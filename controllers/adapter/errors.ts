@@ -23,8 +23,8 @@ export const ADAPTER_ERRORS = {
     remedy: 'correct the file at the place that the message names',
   },
   NotAnEventError: {
-    when: 'a message of the broker is no reconcile event; it goes to the dead letters',
-    remedy: 'find its sender; `muster adapter dead-letters` shows it',
+    when: 'a message is no reconcile event; it goes to the dead letters',
+    remedy: 'find its sender: the log has the message; `muster adapter dead-letters` shows those of NATS',
   },
   NothingToDoError: {
     when: 'the resource of an event is gone, its labels are not those that the task selects, or the event is about another one',

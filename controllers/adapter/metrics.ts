@@ -76,7 +76,7 @@ export const createMetrics = (registry: Registry) => {
     }),
     deadLetters: new Counter({
       name: 'hyperfleet_adapter_dead_letters_total',
-      help: 'Messages that were no event and were set aside.',
+      help: 'Messages that were set aside: no events, or events whose outcome could not be reported, delivery after delivery.',
       labelNames: ADAPTER_LABELS,
       registers,
     }),

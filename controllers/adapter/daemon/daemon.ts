@@ -248,7 +248,7 @@ class TaskDaemon {
 
   #recordDeadLetter(letter: DeadLetter): void {
     const { log, events, spec } = this.#context
-    log.warn('adapter: a message is not an event, it is kept as a dead letter', { ...letter })
+    log.warn('adapter: a message is set aside as a dead letter', { ...letter })
     events.warning('DeadLetter', letter.problem)
     this.#deps.metrics.deadLetters.inc({ adapter_name: spec.adapter.name })
     this.#stats.deadLetters++
