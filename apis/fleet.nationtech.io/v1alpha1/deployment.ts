@@ -89,7 +89,7 @@ const aggregate = () =>
       lastError: Type.Optional(Type.String({ description: 'The newest error of a device.', maxLength: 4_096 })),
       offenders: Type.Optional(
         Type.Array(offender(), {
-          description: 'The first ten devices that are not as wanted, the worst first.',
+          description: 'Ten devices that are not as wanted, the worst first; of each state at least one.',
           maxItems: 10,
           'x-kubernetes-list-type': 'atomic',
         }),

@@ -39,13 +39,24 @@ export const buildAggregate = (
     if (phase === 'failed' && revision > newest.revision)
       newest = { revision, message: truncateMessage(`${device}: ${message}`) }
   }
-  offenders.sort((a, b) => RANK[a.state] - RANK[b.state] || (a.device < b.device ? -1 : 1))
   return {
     matched: all,
     targeted,
     updated,
     ...counts,
     lastError: newest.message,
-    offenders: offenders.slice(0, MAX_OFFENDERS),
+    offenders: chooseOffenders(offenders),
   }
+}
+
+const worstFirst = (a: Offender, b: Offender): number =>
+  RANK[a.state] - RANK[b.state] || (a.device < b.device ? -1 : 1)
+
+/** The worst, but of each state one: devices that are offline, as some of a fleet always are, must not hide the one that a person holds. */
+export const chooseOffenders = (all: readonly Offender[]): Offender[] => {
+  const sorted = all.toSorted(worstFirst)
+  const isFirst = ({ state }: Offender, at: number): boolean => sorted[at - 1]?.state !== state
+  const firsts = sorted.filter(isFirst)
+  const others = sorted.filter((offender, at) => !isFirst(offender, at))
+  return [...firsts, ...others.slice(0, MAX_OFFENDERS - firsts.length)].sort(worstFirst)
 }

@@ -306,6 +306,25 @@ describe('states', () => {
       'n00 unreported',
     ])
   })
+
+  // FLEET-28
+  test('devices that are offline leave room for one that is held', () => {
+    const { world, operator } = running()
+    for (let i = 0; i < 12; i += 1) {
+      const device = deviceOf(`n${String(i).padStart(2, '0')}`, { region: 'eu' })
+      world.join(device)
+      operator.deviceSeen(device)
+      operator.stateSeen(world.say(device.name, 'web'))
+    }
+    const pinned = deviceOf('pinned', { region: 'eu' }, true)
+    world.join(pinned)
+    operator.deviceSeen(pinned)
+    operator.heartbeatSeen(world.beat(pinned.name))
+    const { offenders = [], offline } = countsOf(operator) ?? {}
+    expect(offline).toBe(12)
+    expect(offenders).toHaveLength(10)
+    expect(offenders.at(-1)).toEqual({ device: 'pinned', state: 'held', message: 'it is pinned' })
+  })
 })
 
 describe('under random events', () => {
