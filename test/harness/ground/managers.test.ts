@@ -17,13 +17,13 @@ test('Sentinels get one Deployment for every shard', () => {
 })
 
 test('an overlay that keeps its data in memory gets volumes, and the API a database', () => {
-  const overlay = `${OVERLAY}  - path: api-for-samples.yaml\n  - path: nats-on-memory.yaml\ncomponents:\n  - ../../components/argocd\n`
+  const overlay = `${OVERLAY}  - path: api-for-developers.yaml\n  - path: nats-on-memory.yaml\ncomponents:\n  - ../../components/argocd\n`
   expect(withVolumes(overlay)).toMatchInlineSnapshot(`
     "kind: Kustomization
     resources:
       - ../../base
     patches:
-      - path: api-for-samples.yaml
+      - path: api-for-developers.yaml
     components:
       - ../../components/postgres
       - ../../components/argocd

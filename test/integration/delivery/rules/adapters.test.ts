@@ -1,0 +1,63 @@
+import { basename } from 'node:path'
+import { dump, loadAll } from 'js-yaml'
+import { describe, expect, test } from 'vitest'
+import { kubectl, kustomizations } from '../kustomize.ts'
+import { requiredIsDone } from './adapters.ts'
+import type { Manifest } from './manifest.ts'
+
+const build = async (folder: string): Promise<readonly Manifest[]> =>
+  loadAll((await kubectl('kustomize', folder)).stdout) as Manifest[]
+
+const overlays = kustomizations().filter((folder) => folder.startsWith('kustomize/overlays/'))
+
+// GITOPS-22
+describe('required_adapters', () => {
+  test.each(overlays)('of %s are those that tasks of its environment do', async (overlay) => {
+    const tasks = kustomizations().filter((folder) => folder.startsWith(`kustomize/tasks/${basename(overlay)}/`))
+    const objects = (await Promise.all([overlay, ...tasks].map(build))).flat()
+    expect(requiredIsDone(objects)).toEqual([])
+  })
+
+  test('without kinds, or with kinds that the API does not read, are told', () => {
+    expect(requiredIsDone([])).toMatchInlineSnapshot()
+    expect(requiredIsDone([kinds('reporting')])).toMatchInlineSnapshot()
+  })
+
+  test('that no task does, and tasks that are not required, are told with what to write', () => {
+    expect(problems(['dns', 'gone'], [task('dns'), task('net')])).toMatchInlineSnapshot()
+    expect(problems('reporting', [task('dns'), task('net')])).toMatchInlineSnapshot()
+    expect(problems([], [task('dns', {}, 'machines')])).toMatchInlineSnapshot()
+  })
+
+  test('may differ where that is said', () => {
+    const optional = task('net', { 'muster.dev/not-required': 'it only counts' })
+    expect(problems(['dns'], [task('dns'), optional])).toEqual([])
+    expect(problems('reporting', [optional])).toEqual([])
+    const elsewhere = kinds(['dns', 'gone'], { 'muster.dev/adapters-elsewhere': 'gone,other' })
+    expect(requiredIsDone([elsewhere, API, task('dns')])).toEqual([])
+  })
+})
+
+const kinds = (required: 'reporting' | readonly string[], annotations = {}): Manifest & { readonly data: object } => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'hyperfleet-kinds-1', annotations },
+  data: { 'kinds.yaml': dump({ entities: [{ kind: 'Cluster', plural: 'clusters', required_adapters: required }] }) },
+})
+
+const API: Manifest = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'hyperfleet-api' },
+  spec: { template: { spec: { volumes: [{ configMap: { name: 'hyperfleet-kinds-1' } }] } } },
+}
+
+const task = (adapter: string, annotations = {}, resourceType = 'clusters'): Manifest => ({
+  apiVersion: 'hyperfleet.redhat.com/v1alpha1',
+  kind: 'AdapterTask',
+  metadata: { name: adapter, annotations },
+  spec: { adapter: { name: adapter }, resourceType },
+})
+
+const problems = (required: 'reporting' | readonly string[], tasks: readonly Manifest[]) =>
+  requiredIsDone([kinds(required), API, ...tasks])

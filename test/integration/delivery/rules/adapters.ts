@@ -1,0 +1,79 @@
+import { load } from 'js-yaml'
+import { type Manifest, nameOf, type Problem, type Rule } from './manifest.ts'
+
+interface Kinds extends Manifest {
+  readonly data: { readonly 'kinds.yaml': string }
+}
+
+/** A kind of the HyperFleet API, as far as it says what it waits for. */
+interface Entity {
+  readonly kind: string
+  readonly plural: string
+  readonly required_adapters?: 'reporting' | readonly string[]
+}
+
+interface Task extends Manifest {
+  readonly spec: { readonly adapter: { readonly name: string }; readonly resourceType: string }
+}
+
+interface Workload {
+  readonly template?: {
+    readonly spec: { readonly volumes?: readonly { readonly configMap?: { readonly name: string } }[] }
+  }
+}
+
+/** On a task: why no resource waits for its adapter before it is Ready. */
+const NOT_REQUIRED = 'muster.dev/not-required'
+/** On the ConfigMap of the kinds: adapters that no task of this environment does, separated by commas. */
+const ELSEWHERE = 'muster.dev/adapters-elsewhere'
+
+/**
+ * What a resource waits for before it is Ready, in the overlay, is what the tasks of the same environment do, in folders of their own:
+ * else a resource is Ready too early, or never. GITOPS-22.
+ */
+export const requiredIsDone: Rule = (objects) => {
+  const kinds = objects.find(isKinds)
+  if (kinds === undefined)
+    return [
+      'ConfigMap/hyperfleet-kinds: add components/kinds and a kinds.yaml that says which adapters each kind requires',
+    ]
+  const { entities } = load(kinds.data['kinds.yaml']) as { entities: readonly Entity[] }
+  const tasks = objects.filter((object): object is Task => object.kind === 'AdapterTask')
+  const strays = tasks.filter(({ spec }) => !entities.some(({ plural }) => plural === spec.resourceType))
+  return [
+    ...(objects.some((object) => reads(object, kinds))
+      ? []
+      : [`${nameOf(kinds)}: add components/kinds, so that the API reads it`]),
+    ...entities.flatMap((entity) => compare(entity, kinds, tasks)),
+    ...strays.map((task) => `${nameOf(task)}: kinds.yaml has no ${task.spec.resourceType}`),
+  ]
+}
+
+const isKinds = (object: Manifest): object is Kinds =>
+  object.kind === 'ConfigMap' && object.metadata.name.startsWith('hyperfleet-kinds')
+
+const reads = ({ spec }: Manifest, { metadata }: Kinds): boolean => {
+  const { volumes = [] } = (spec as Workload | undefined)?.template?.spec ?? {}
+  return volumes.some(({ configMap }) => configMap?.name === metadata.name)
+}
+
+const compare = (entity: Entity, kinds: Kinds, all: readonly Task[]): readonly Problem[] => {
+  const { kind, plural, required_adapters: required = [] } = entity
+  const tasks = all.filter(({ spec }) => spec.resourceType === plural)
+  const meant = tasks.filter(({ metadata }) => metadata.annotations?.[NOT_REQUIRED] === undefined)
+  if (required === 'reporting') {
+    const list = meant.map(adapterOf).join(', ')
+    return meant.length === 0 ? [] : [`${nameOf(kinds)}: ${kind}: write required_adapters: [${list}]`]
+  }
+  const done = [...tasks.map(adapterOf), ...(kinds.metadata.annotations?.[ELSEWHERE]?.split(',') ?? [])]
+  return [
+    ...required
+      .filter((adapter) => !done.includes(adapter))
+      .map((adapter) => `${nameOf(kinds)}: ${kind} requires ${adapter}: add its task, or say ${ELSEWHERE}`),
+    ...meant
+      .filter((task) => !required.includes(adapterOf(task)))
+      .map((task) => `${nameOf(task)}: add ${adapterOf(task)} to required_adapters of ${kind}, or say ${NOT_REQUIRED}`),
+  ]
+}
+
+const adapterOf = ({ spec }: Task): string => spec.adapter.name
