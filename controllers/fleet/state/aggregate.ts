@@ -49,8 +49,7 @@ export const buildAggregate = (
   }
 }
 
-const worstFirst = (a: Offender, b: Offender): number =>
-  RANK[a.state] - RANK[b.state] || (a.device < b.device ? -1 : 1)
+const worstFirst = (a: Offender, b: Offender): number => RANK[a.state] - RANK[b.state] || (a.device < b.device ? -1 : 1)
 
 /** The worst, but of each state one: devices that are offline, as some of a fleet always are, must not hide the one that a person holds. */
 export const chooseOffenders = (all: readonly Offender[]): Offender[] => {

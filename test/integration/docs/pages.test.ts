@@ -54,7 +54,7 @@ describe('commands', () => {
   test('that no test can run have a reason', () => {
     expect(unrun()).toMatchInlineSnapshot(`
       [
-        "docs/adapter-debugging.md: kubectl create rolebinding runs-readers --clusterrole=hyperfleet-adapter-runs-reader --serviceaccount=hyperfleet-system:hyperfleet-developer -n hyperfleet-system: pods run only in name on a local control plane; test/integration/adapter/runs.test.ts has the readers",
+        "docs/adapter-debugging.md: kubectl create serviceaccount runs-reader -n hyperfleet-system: pods run only in name on a local control plane; test/integration/adapter/runs.test.ts has the readers",
         "docs/api-events.md: nats --server=nats://host:4222 consumer next hyperfleet-events dns --wait=20s --ack: the nats command is no part of the checkout",
         "docs/benchmarks.md: npm run bench -- runtime-throughput            # one of them: each takes minutes of a quiet machine",
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
@@ -64,7 +64,6 @@ describe('commands', () => {
         "docs/image.md: git checkout v0.1.0: it needs an image built by others",
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
-        "docs/upgrade.md: npm run release:crds: it changes the checkout; its parts are tested in hack/compatibility",
       ]
     `)
   })
