@@ -13,7 +13,7 @@ interface Deployment {
   readonly strategy: object
   readonly template: {
     readonly spec: {
-      readonly volumes?: object[]
+      readonly volumes?: { readonly name: string }[]
       readonly topologySpreadConstraints?: { readonly topologyKey: string }[]
       readonly containers: {
         readonly env: { readonly name: string; readonly valueFrom?: object }[]
@@ -36,7 +36,7 @@ const apiOf = async (overlay: string): Promise<Map<string, Manifest>> => {
   return new Map(all.filter(({ metadata }) => metadata.name === 'hyperfleet-api').map((one) => [one.kind, one]))
 }
 
-test('stage runs several replicas on the PostgreSQL of a Secret, without a volume', async () => {
+test('stage runs several replicas on the PostgreSQL of a Secret, without a volume of its own', async () => {
   const api = await apiOf('stage')
   expect([...api.keys()].toSorted((a, b) => a.localeCompare(b))).toMatchInlineSnapshot(`
     [
@@ -53,7 +53,7 @@ test('stage runs several replicas on the PostgreSQL of a Secret, without a volum
   expect({
     replicas,
     strategy,
-    volumes: template.spec.volumes,
+    volumes: template.spec.volumes?.map(({ name }) => name),
     volumeMounts: container?.volumeMounts,
     database: container?.env.find(({ name }) => name === 'MUSTER_DATABASE_URL')?.valueFrom,
     spread: template.spec.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey),
@@ -77,8 +77,16 @@ test('stage runs several replicas on the PostgreSQL of a Secret, without a volum
         },
         "type": "RollingUpdate",
       },
-      "volumeMounts": [],
-      "volumes": [],
+      "volumeMounts": [
+        {
+          "mountPath": "/etc/hyperfleet",
+          "name": "kinds",
+          "readOnly": true,
+        },
+      ],
+      "volumes": [
+        "kinds",
+      ],
     }
   `)
   expect(api.get('HorizontalPodAutoscaler')?.spec).toMatchObject({

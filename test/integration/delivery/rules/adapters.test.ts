@@ -19,14 +19,35 @@ describe('required_adapters', () => {
   })
 
   test('without kinds, or with kinds that the API does not read, are told', () => {
-    expect(requiredIsDone([])).toMatchInlineSnapshot()
-    expect(requiredIsDone([kinds('reporting')])).toMatchInlineSnapshot()
+    expect(requiredIsDone([])).toMatchInlineSnapshot(`
+      [
+        "ConfigMap/hyperfleet-kinds: add components/kinds and a kinds.yaml that says which adapters each kind requires",
+      ]
+    `)
+    expect(requiredIsDone([kinds('reporting')])).toMatchInlineSnapshot(`
+      [
+        "ConfigMap/hyperfleet-kinds-1: add components/kinds, so that the API reads it",
+      ]
+    `)
   })
 
   test('that no task does, and tasks that are not required, are told with what to write', () => {
-    expect(problems(['dns', 'gone'], [task('dns'), task('net')])).toMatchInlineSnapshot()
-    expect(problems('reporting', [task('dns'), task('net')])).toMatchInlineSnapshot()
-    expect(problems([], [task('dns', {}, 'machines')])).toMatchInlineSnapshot()
+    expect(problems(['dns', 'gone'], [task('dns'), task('net')])).toMatchInlineSnapshot(`
+      [
+        "ConfigMap/hyperfleet-kinds-1: Cluster requires gone: add its task, or say muster.dev/adapters-elsewhere",
+        "AdapterTask/net: add net to required_adapters of Cluster, or say muster.dev/not-required",
+      ]
+    `)
+    expect(problems('reporting', [task('dns'), task('net')])).toMatchInlineSnapshot(`
+      [
+        "ConfigMap/hyperfleet-kinds-1: Cluster: write required_adapters: [dns, net]",
+      ]
+    `)
+    expect(problems([], [task('dns', {}, 'machines')])).toMatchInlineSnapshot(`
+      [
+        "AdapterTask/dns: kinds.yaml has no machines",
+      ]
+    `)
   })
 
   test('may differ where that is said', () => {
