@@ -90,7 +90,7 @@ const installed = async (): Promise<World> => {
   const sentinel = ['--controllers=sentinel', '--namespace=hyperfleet-system', ...serving]
   stack.use(await startMuster(['manager', ...sentinel, ...manager]))
   stack.use(await startMuster(['manager', '--controllers=clusterdeployment', '--namespace=', ...manager]))
-  await overlapIsRefused(plane)
+  await overlapIsRefused(plane, checkout)
   const all = stack.move()
   return { ...base, checkout, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }
@@ -99,9 +99,9 @@ const rewrite = async (path: string, change: (text: string) => string): Promise<
   writeFile(path, change(await readFile(path, 'utf8')))
 
 /** The API server learns of the webhook's certificate by a watch of its own. */
-const overlapIsRefused = async (plane: ControlPlane): Promise<void> => {
+const overlapIsRefused = async (plane: ControlPlane, checkout: string): Promise<void> => {
   const another = join(await temporaryFolder('overlap'), 'another.yaml')
-  const shard = join(REPOSITORY, 'kustomize/shards/us-east/config/sentinelconfig.yaml')
+  const shard = join(checkout, 'kustomize/shards/us-east/config/sentinelconfig.yaml')
   await writeFile(another, (await readFile(shard, 'utf8')).replace('name: cluster-sentinel-us-east', 'name: another'))
   for (let said = ''; !said.includes('selects the same resources'); ) {
     const dry = ['create', '--dry-run=server', '--namespace=hyperfleet-system', `--filename=${another}`]
