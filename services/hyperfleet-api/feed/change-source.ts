@@ -5,21 +5,17 @@ import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import { CHANGE_LOCK } from '../storage/resource-write.ts'
 import { type ChangeBatch, readNextChanges } from './changes.ts'
-import { readHistory } from './history.ts'
 
 /** What the feed reads. */
 export interface ChangeSource {
-  /** The next changes after a version, in order, up to another one where given. */
+  /** The next changes after a version, in order, up to another one where given: of the history that the database has now. */
   read(range: { readonly after: number; readonly upTo?: number }): Promise<ChangeBatch>
-  /** A reader at this position has lost nothing where the answer is not above it: what it has not read is there. */
-  floorFor(position: number): Promise<number>
   /** The newest version such that no version up to it can still appear. Waits for writers, and no writer waits for it. */
   stableVersion(): Promise<number>
 }
 
 export const databaseSource = (database: Database, clock: Pick<Clock, 'now'>): ChangeSource => ({
-  read: (range) => readNextChanges(database.kysely, range),
-  floorFor: (position) => readHistory(database, clock, position),
+  read: (range) => readNextChanges(database, clock, range),
   stableVersion: () => newestStableVersion(database),
 })
 

@@ -1,9 +1,11 @@
 import { type Selectable, sql } from 'kysely'
+import type { Clock } from '#operator/model/clock.ts'
 import type { Labels } from '#operator/model/selector.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Database } from '../storage/database.ts'
 import type { Reader } from '../storage/dialect.ts'
 import type { ChangeRow } from '../storage/schema.ts'
+import { type HistoryRow, historyColumns, readInHistory } from './history.ts'
 
 /** A change as it is handed out. */
 export interface Change {
@@ -36,22 +38,40 @@ export interface ChangeBatch {
   readonly changes: readonly Change[]
   /** There were no more when it was read. */
   readonly isLast: boolean
+  /** A reader at the position has lost nothing where this is not above it: what it has not read is there. */
+  readonly floor: number
 }
 
-/** The next changes of all kinds, as many as fit (API-96). One statement: what is too much is not sent by the database. */
+/** Without a change where there is none. */
+type BatchRow = HistoryRow &
+  ((Selectable<ChangeRow> & { readonly available: number }) | { readonly version: null; readonly available: null })
+
+/**
+ * The next changes of all kinds, as many as fit (API-96), and whose they are (API-98). One statement: what is too much is not
+ * sent by the database, and nothing can be restored between its parts.
+ */
 export const readNextChanges = async (
-  reader: Reader,
+  database: Database,
+  clock: Pick<Clock, 'now'>,
   { after, upTo }: { readonly after: number; readonly upTo?: number },
 ): Promise<ChangeBatch> => {
   const end = upTo === undefined ? sql`` : sql`and version <= ${upTo}`
-  const { rows } = await sql<Selectable<ChangeRow> & { readonly available: number }>`select * from (
+  const query = sql<BatchRow>`select * from (select ${historyColumns(database.dialect, after)} from change_floor) as history
+    left join (select * from (
       select next.*, count(*) over () as available,
         coalesce(sum(octet_length(document)) over (
           order by version rows between unbounded preceding and 1 preceding), 0) as bytes_before
       from (select * from changes where version > ${after} ${end} order by version limit ${BATCH_SIZE}) as next
-    ) as sized where bytes_before < ${BATCH_BYTES} order by version`.execute(reader)
+    ) as measured where bytes_before < ${BATCH_BYTES}) as sized on true order by version`
+  const { rows, floor } = await readInHistory(
+    database,
+    clock,
+    after,
+    async () => (await query.execute(database.kysely)).rows,
+  )
+  const changes = rows.filter((row) => row.version !== null)
   const available = Number(rows[0]?.available ?? 0)
-  return { changes: rows.map(parseChange), isLast: rows.length === available && available < BATCH_SIZE }
+  return { changes: changes.map(parseChange), isLast: changes.length === available && available < BATCH_SIZE, floor }
 }
 
 /** Where changes end and how long they are: what is needed to read them in portions. */

@@ -16,8 +16,10 @@ type Step =
   | { readonly type: 'trim'; readonly which: number }
   /** It goes on with the first that happened to it and no more: lost commits, a volume put back. */
   | { readonly type: 'put back'; readonly which: number }
-  /** Other tables are there, from a dump. */
-  | { readonly type: 'replace' }
+  /** Other tables are there, from a dump that has so many changes. */
+  | { readonly type: 'replace'; readonly which: number }
+  /** The sequence is put back to the dump's, as pg_restore does at its end, when a history has begun on the rows already. */
+  | { readonly type: 'rewind'; readonly which: number }
   /** The feed reads, until it has nothing to do, or waits for a writer. */
   | { readonly type: 'read' }
 
@@ -26,9 +28,17 @@ const HISTORY_STEP = 1_000
 const MAX_READ = 5
 const at = <T>(list: readonly T[], which: number): T | undefined => list[which % list.length]
 
-/** A database as PostgreSQL is one: versions are given out before commits, and gaps stay where writers undo. */
+/**
+ * A database as PostgreSQL is one: versions are given out before commits, and gaps stay where writers undo. After it was put
+ * back, restored or rewound its versions go on at any that were told, until a history begins: with the first connection to
+ * another run, or the next read.
+ */
 const scriptedDatabase = () => {
   let next = 1
+  /** The greatest version that any history has come to. */
+  let newest = 0
+  let origin: 'same' | 'another run' | 'other tables' = 'same'
+  let count = 0
   let floor = 0
   let writing: number[] = []
   let committed: Change[] = []
@@ -45,17 +55,18 @@ const scriptedDatabase = () => {
     ownerId: undefined,
     labelsBefore: {},
     labels: {},
-    document: `${version} of history ${Math.floor(version / HISTORY_STEP)}`,
+    document: `${version}, number ${count}`,
   })
   const source: ChangeSource = {
     read: async ({ after, upTo = Infinity }) => {
-      const next = committed
+      if (next <= Math.max(after, floor, ...committed.map(({ version }) => version))) origin = 'other tables'
+      beginHistory()
+      const found = committed
         .filter(({ version }) => version > after && version <= upTo)
         .toSorted((a, b) => a.version - b.version)
-      return { changes: next.slice(0, MAX_READ), isLast: next.length <= MAX_READ }
+      const ends = gaps.filter((gap) => gap.after < after && after < gap.upto).map(({ upto }) => upto)
+      return { changes: found.slice(0, MAX_READ), isLast: found.length <= MAX_READ, floor: Math.max(floor, ...ends) }
     },
-    floorFor: async (position) =>
-      Math.max(floor, ...gaps.filter(({ after, upto }) => after < position && position < upto).map(({ upto }) => upto)),
     stableVersion: async () => {
       const newest = Math.max(floor, ...committed.map(({ version }) => version))
       const awaited = new Set(writing)
@@ -99,9 +110,27 @@ const scriptedDatabase = () => {
     }
     return complete
   }
+  const beginHistory = (): void => {
+    if (origin === 'same') return
+    const begin = (Math.floor(Math.max(next, newest) / HISTORY_STEP) + 1) * HISTORY_STEP
+    if (origin === 'another run') gaps.push({ after: lastComplete(), upto: begin })
+    else {
+      // Versions of writers under way are waited for.
+      writing = []
+      gaps = []
+      trim(begin)
+    }
+    newest = begin
+    next = begin + 1
+    origin = 'same'
+  }
   const apply = (step: Step): void => {
     switch (step.type) {
       case 'begin':
+        if (origin === 'another run') beginHistory()
+        // A version that is there is refused by the table's key.
+        while (committed.some(({ version }) => version === next)) next += 1
+        newest = Math.max(newest, next)
         writing.push(next++)
         return
       case 'commit':
@@ -110,11 +139,14 @@ const scriptedDatabase = () => {
         if (version === undefined) return
         writing = writing.filter((other) => other !== version)
         if (step.type === 'undo') return
+        count += 1
         commit(change(version))
         return
       }
       case 'trim': {
-        trim(Math.max(floor, at(committed, step.which)?.version ?? 0))
+        // Hours later: no writer is under way for so long.
+        const old = committed.filter(({ version }) => writing.every((other) => version < other))
+        trim(Math.max(floor, at(old, step.which)?.version ?? 0))
         return
       }
       case 'put back': {
@@ -123,17 +155,20 @@ const scriptedDatabase = () => {
         for (const entry of kept)
           if ('floor' in entry) trim(entry.floor)
           else commit(entry)
-        const begin = (Math.floor(next / HISTORY_STEP) + 1) * HISTORY_STEP
-        gaps.push({ after: lastComplete(), upto: begin })
-        next = begin + 1
+        next = Math.max(floor, ...committed.map(({ version }) => version)) + 1
+        origin = 'another run'
         return
       }
       case 'replace':
         forget()
         gaps = []
-        floor = (Math.floor(next / HISTORY_STEP) + 1) * HISTORY_STEP
-        log = [{ floor }]
-        next = floor + 1
+        next = 1 + (step.which % (newest + 1))
+        origin = 'other tables'
+        return
+      case 'rewind':
+        if (floor < HISTORY_STEP) return
+        writing = []
+        next = 1 + step.which
         return
       case 'read':
         return
@@ -159,11 +194,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.constant<Step>({ type: 'read' }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('trim' as const), which: index }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('put back' as const), which: index }) },
-  { weight: 1, arbitrary: fc.constant<Step>({ type: 'replace' }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constantFrom('replace' as const, 'rewind' as const), which: index }),
+  },
 )
 
-// API-40, API-73
-test('however writers commit, undo and are lost: every change is told once and in order, or the subscriber is told that it missed some', async () => {
+// API-40, API-73, API-98
+test('however writers commit, undo and are lost, and whatever version they go on at: every change is told once and in order, or the subscriber is told that it missed some', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const database = scriptedDatabase()
@@ -202,14 +240,15 @@ test('however writers commit, undo and are lost: every change is told once and i
       expect(isOrdered).toBe(true)
       expect(heads).toEqual(heads.toSorted((a, b) => a - b))
       // Neither is a change missed, nor one believed that another history lost.
-      expect(versionsOf(told)).toEqual(versionsOf(database.ever()))
+      expect(documentsOf(told)).toEqual(documentsOf(database.ever()))
       expect(feed.head).toBeGreaterThanOrEqual(database.committed().at(-1)?.version ?? 0)
       stop()
       await feed.close()
     }),
+    { numRuns: 3_000 },
   )
 })
 
 /** Without repetitions: a watcher that begins anew may be told what it has. */
-const versionsOf = (changes: readonly Change[]): number[] =>
-  [...new Set(changes.map(({ version }) => version))].sort((a, b) => a - b)
+const documentsOf = (changes: readonly Change[]): string[] =>
+  [...new Set(changes.map(({ document }) => document))].sort((a, b) => (a < b ? -1 : 1))

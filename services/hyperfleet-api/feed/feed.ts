@@ -21,7 +21,8 @@ export interface Subscriber {
  *                                          └─ stable version: wait for those who write now; what is missing then never comes
  *
  * A database that goes on from an earlier state, after a failover that lost commits, has a floor above what was handed out
- * and is gone (feed/history.ts): `changesLost`.
+ * and is gone (feed/history.ts): `changesLost`. Each read brings it along, for versions may follow each other without a gap
+ * although they are another history's (API-98).
  */
 export interface Feed {
   /** The newest version that was handed out. */
@@ -53,9 +54,7 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
   /** Hands out what is next without a gap. @returns whether a gap stopped it */
   const publishNew = async (upTo?: number): Promise<'gap' | 'done'> => {
     for (;;) {
-      const { changes, isLast } = await source.read({ after: head, ...(upTo !== undefined && { upTo }) })
-      // Looked at after the read: what was forgotten meanwhile is missing from it. Where nothing is left, no gap would tell.
-      const floor = upTo !== undefined || changes.length === 0 ? await source.floorFor(head) : head
+      const { changes, isLast, floor } = await source.read({ after: head, ...(upTo !== undefined && { upTo }) })
       if (floor > head) {
         if (upTo === undefined) return 'gap'
         lostUpTo = floor
@@ -134,7 +133,8 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
 const readFirstHead = async (source: ChangeSource, log: Logger): Promise<number> => {
   for (;;) {
     try {
-      return Math.max(await source.floorFor(0), await source.stableVersion())
+      const { floor } = await source.read({ after: 0, upTo: 0 })
+      return Math.max(floor, await source.stableVersion())
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       log.warn('streams can’t begin yet, trying again', { error: error.message })

@@ -1,5 +1,6 @@
 import { Kysely, type LogEvent } from 'kysely'
 import type pg from 'pg'
+import { beginRunOfServer } from '../feed/history.ts'
 import type { DialectName, Writer } from './dialect.ts'
 import { migrate } from './migrations.ts'
 import type { ResourceWrite } from './resource-write.ts'
@@ -48,6 +49,7 @@ export const openDatabase = async (options: DatabaseOptions): Promise<Database> 
   const notifyCommitted = options.onCommitted ?? (() => {})
   try {
     await migrate(kysely as unknown as Kysely<unknown>, dialect)
+    if (dialect === 'postgres') await beginRunOfServer(kysely)
   } catch (error) {
     await kysely.destroy()
     throw error

@@ -1,5 +1,6 @@
 import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import { beginOnConnection } from './begin-on-connection.ts'
 import { followServers, type PostgresServers } from './postgres-servers.ts'
 import { createStatementNames } from './statement-names.ts'
 
@@ -25,7 +26,10 @@ export const openPostgres = (
   const pool = new pg.Pool({
     connectionString: url,
     // Its types know of no promise; it is waited for.
-    onConnect: servers.identify as (client: pg.ClientBase) => void,
+    onConnect: (async (client: pg.ClientBase) => {
+      await servers.identify(client)
+      await beginOnConnection(client)
+    }) as (client: pg.ClientBase) => void,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { systemClock } from '#operator/model/clock.ts'
-import { readHistory } from '#services/hyperfleet-api/feed/history.ts'
+import { beginRunOfServer, readFloorFor } from '#services/hyperfleet-api/feed/history.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { manualClock, postgresMissing } from '#test/harness/index.ts'
 import { follow } from './follower.ts'
@@ -117,10 +117,8 @@ describe.skipIf(programs === undefined)(`PostgreSQL restored into the same serve
     const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
     onTestFinished(() => database.close())
     const { kysely } = database
-    const begin = await readHistory(database, systemClock, 0).then(async () => {
-      const { rows } = await sql<{ upto: number }>`select upto from change_gaps`.execute(kysely)
-      return rows[0]?.upto ?? 0
-    })
+    const { rows } = await sql<{ upto: number }>`select upto from change_gaps`.execute(kysely)
+    const begin = rows[0]?.upto ?? 0
     await sql`insert into changes (type, resource_id, kind, labels_before, labels, document, time)
       select 'added', n::text, 'Cluster', '{}', '{}', '{}', '2026-01-01T00:00:00.000000Z'
       from generate_series(1, 9) as n`.execute(kysely)
@@ -129,9 +127,10 @@ describe.skipIf(programs === undefined)(`PostgreSQL restored into the same serve
     // Another run of the server on the same files.
     const anotherRun = async () => {
       await sql`update change_history set run = 'another', mark = pg_current_xact_id()::xid::text`.execute(kysely)
+      await beginRunOfServer(kysely)
     }
     await anotherRun()
-    const from = (version: number) => readHistory(database, systemClock, version)
+    const from = (version: number) => readFloorFor(kysely, version)
     expect(await from(begin + 5)).toBe(0)
     const next = await from(begin + 9)
     expect(next).toBeGreaterThan(begin + 9)

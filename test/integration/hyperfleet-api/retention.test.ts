@@ -57,10 +57,11 @@ onBothDatabases((fresh) => {
     const counts = async () =>
       [await count('changes'), await count('events'), await count('event_deliveries'), await count('resources')].join()
 
+    const { version } = await database.kysely.selectFrom('changes').select('version').executeTakeFirstOrThrow()
     await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.changes))
     expect([await counts(), await readFloor(database.kysely)]).toEqual(['1,1,1,1', 0])
     await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.changes + 1))
-    expect([await counts(), await readFloor(database.kysely)]).toEqual(['0,1,1,1', 1])
+    expect([await counts(), await readFloor(database.kysely)]).toEqual(['0,1,1,1', version])
     await deleteExpired(database, new Date(start.getTime() + RETENTION_MS.events + 1))
     expect(await counts()).toBe('0,0,0,1')
   })

@@ -309,8 +309,8 @@ describe.skipIf(findPostgres() === undefined)('two API processes on one PostgreS
   test('two replicas that trim at once never lower what is forgotten', async () => {
     const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
     onTestFinished(() => database.close())
-    await sql`insert into changes (type, resource_id, kind, labels_before, labels, document, time)
-      select 'added', n::text, 'Cluster', '{}', '{}', '{}', '2026-01-01T00:00:00.000000Z'
+    await sql`insert into changes (version, type, resource_id, kind, labels_before, labels, document, time)
+      select n, 'added', n::text, 'Cluster', '{}', '{}', '{}', '2026-01-01T00:00:00.000000Z'
       from generate_series(1, 100) as n`.execute(database.kysely)
     let slower: Promise<void> | undefined
     await database.kysely.transaction().execute(async (faster) => {
