@@ -24,7 +24,7 @@ export const PROBLEMS = {
     status: 400,
     slug: 'bad-request',
     title: 'Bad Request',
-    when: "`search`, `labels`, `order` or `fields` can't be understood, or a PATCH is empty",
+    when: "`search`, `labels`, `order` or `fields` can't be understood, a search takes too long, or a PATCH is empty",
     remedy: 'mend it at the place that `detail` names',
   },
   malformed: {
@@ -192,8 +192,8 @@ export const PROBLEMS = {
     status: 503,
     slug: 'service-unavailable',
     title: 'Service Unavailable',
-    when: 'the database does not answer',
-    remedy: 'try again later',
+    when: "the database does not answer in time, takes no writes or is being restored, NATS does not answer, or the keys that check a token can't be had",
+    remedy: 'try again later; `detail` names what is away',
   },
   full: {
     code: 'HYPERFLEET-SVC-002',

@@ -92,8 +92,16 @@ const parseText = (named: NamedOperand, token: Token): string => {
   return token.text
 }
 
+/** Longest pattern, in characters: what a pattern costs grows with its length times the text's (API-99). */
+const MAX_PATTERN_CHARS = 256
+
 const parsePattern = (named: NamedOperand, token: Token): string => {
   const pattern = parseText(named, token)
+  if (pattern.length > MAX_PATTERN_CHARS)
+    throw new Problem(
+      'badRequest',
+      `search: the pattern for ${named.name} has ${pattern.length} characters; write at most ${MAX_PATTERN_CHARS}, with % for the rest`,
+    )
   // A backslash takes the next character literally: at the end there is none.
   if (/(?<!\\)(?:\\\\)*\\$/.test(pattern))
     throw new Problem(

@@ -110,6 +110,11 @@ describe('refuses, saying where or what to write,', () => {
     ['('.repeat(60), 'nested deeper than 50 levels'],
     [Array(101).fill("id=''").join(' or '), 'more than 100 tests'],
     ['x'.repeat(5000), 'at most 4096 characters'],
+    [
+      `name like '${'%'.repeat(257)}'`,
+      'the pattern for name has 257 characters; write at most 256, with % for the rest',
+    ],
+    [`spec.a not ilike '${'a'.repeat(257)}'`, 'write at most 256'],
   ])('%j', (text, message) => {
     expect(() => parseSearch(text)).toThrow(message)
     expect(() => parseSearch(text)).toThrow(Problem)

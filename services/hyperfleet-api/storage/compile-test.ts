@@ -1,6 +1,7 @@
 import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Comparison, Test, Value } from '../search/search-tree.ts'
 import type { DialectName } from './dialect.ts'
+import { IN_TIME } from './search-time.ts'
 
 /** A condition of a query. */
 export type Clause = Expression<SqlBool>
@@ -30,6 +31,13 @@ export const textValue = (dialect: DialectName, value: RawBuilder<unknown>, isBy
 export const byBytes = (dialect: DialectName, value: RawBuilder<unknown>): RawBuilder<unknown> =>
   dialect === 'postgres' ? sql`${value} collate "C"` : value
 
+/**
+ * A clause whose cost for one row grows with what is stored there. SQLite runs in this process and is never interrupted, so it
+ * asks before each whether its time is over (API-99); PostgreSQL has its own limit of a statement.
+ */
+export const whileInTime = (dialect: DialectName, clause: Clause): Clause =>
+  dialect === 'postgres' ? clause : sql<SqlBool>`(${sql.raw(IN_TIME)}() and ${clause})`
+
 const OPPOSITE: Readonly<Record<Comparison, Comparison>> = {
   '=': '!=',
   '!=': '=',
@@ -50,11 +58,11 @@ export const compileTest = (dialect: DialectName, stored: StoredValue, test: Tes
     case 'like':
       return dialect === 'postgres'
         ? sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern}`
-        : sql<SqlBool>`${stored.ordered} ${not} glob ${globOf(test.pattern)}`
+        : whileInTime(dialect, sql<SqlBool>`${stored.ordered} ${not} glob ${globOf(test.pattern)}`)
     case 'ilike':
       return dialect === 'postgres'
         ? sql<SqlBool>`${stored.ordered} ${not} ilike ${test.pattern}`
-        : sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern} escape '\\'`
+        : whileInTime(dialect, sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern} escape '\\'`)
     default:
       return compareValue(stored, holds ? test.operator : OPPOSITE[test.operator], test.value)
   }

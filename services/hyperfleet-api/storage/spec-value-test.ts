@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Test, Value } from '../search/search-tree.ts'
-import { anyOf, byBytes, type Clause, compileTest, unordered } from './compile-test.ts'
+import { anyOf, byBytes, type Clause, compileTest, unordered, whileInTime } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
 
 /**
@@ -11,7 +11,10 @@ import type { DialectName } from './dialect.ts'
  *
  * What has another type fits neither way. Objects and lists are only there or not there.
  */
-export const specValueTest = (dialect: DialectName, path: readonly string[], test: Test, holds: boolean): Clause => {
+export const specValueTest = (dialect: DialectName, path: readonly string[], test: Test, holds: boolean): Clause =>
+  whileInTime(dialect, compileSpecTest(dialect, path, test, holds))
+
+const compileSpecTest = (dialect: DialectName, path: readonly string[], test: Test, holds: boolean): Clause => {
   switch (test.operator) {
     case '=':
     case '!=':
@@ -29,7 +32,7 @@ export const specValueTest = (dialect: DialectName, path: readonly string[], tes
 
 /** The value is there and is not JSON's null. */
 export const hasSpecValue = (dialect: DialectName, path: readonly string[]): Clause =>
-  sql<SqlBool>`${locateValue(dialect, path).type} <> 'null'`
+  whileInTime(dialect, sql<SqlBool>`${locateValue(dialect, path).type} <> 'null'`)
 
 /** Names of JSON types, of both databases. */
 const TEXTS = ['string', 'text']

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
+import { limitSearchTime } from './search-time.ts'
 
 const FILE = 'hyperfleet.sqlite'
 /** How many prepared statements are kept: the service has a few dozen texts, searches add more. */
@@ -34,12 +35,14 @@ const open = (dataDir: string | undefined): SqliteDatabase => {
 
 /** The shape of better-sqlite3, which Kysely expects, over node:sqlite, keeping recently used statements prepared. */
 const adapt = (database: DatabaseSync): SqliteDatabase => {
+  const beginTime = limitSearchTime(database)
   const prepared = new Map<string, SqliteStatement>()
   return {
     close: () => database.close(),
     prepare: (sql) => {
       const statement =
-        prepared.get(sql) ?? (sql === 'rollback' ? rollback(database) : adaptStatement(database.prepare(sql)))
+        prepared.get(sql) ??
+        (sql === 'rollback' ? rollback(database) : adaptStatement(database.prepare(sql), beginTime))
       prepared.delete(sql)
       prepared.set(sql, statement)
       if (prepared.size > MAX_PREPARED_STATEMENTS) prepared.delete(prepared.keys().next().value ?? sql)
@@ -50,14 +53,20 @@ const adapt = (database: DatabaseSync): SqliteDatabase => {
 
 /** SQLite has ended the transaction itself when its disk is full. A rollback that fails then would hide why. */
 const rollback = (database: DatabaseSync): SqliteStatement => {
-  const statement = adaptStatement(database.prepare('rollback'))
+  const statement = adaptStatement(database.prepare('rollback'), () => {})
   const nothing = { changes: 0, lastInsertRowid: 0 }
   return { ...statement, run: (parameters) => (database.isTransaction ? statement.run(parameters) : nothing) }
 }
 
-const adaptStatement = (statement: StatementSync): SqliteStatement => ({
-  reader: statement.columns().length > 0,
-  all: (parameters) => statement.all(...(parameters as SQLInputValue[])),
-  run: (parameters) => statement.run(...(parameters as SQLInputValue[])),
-  iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
-})
+const adaptStatement = (statement: StatementSync, beginTime: () => void): SqliteStatement => {
+  const begin = (parameters: readonly unknown[]): SQLInputValue[] => {
+    beginTime()
+    return parameters as SQLInputValue[]
+  }
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...begin(parameters)),
+    run: (parameters) => statement.run(...begin(parameters)),
+    iterate: (parameters) => statement.iterate(...begin(parameters)),
+  }
+}
