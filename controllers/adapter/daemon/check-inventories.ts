@@ -55,6 +55,7 @@ export const checkInventories = async (options: CheckOptions): Promise<void> => 
   const { clock, signal, log } = options
   /** What the last check could not do. */
   let problem: string | undefined
+  let isComplete = false
   while (!signal.aborted) {
     try {
       await checkOnce(options)
@@ -69,6 +70,22 @@ export const checkInventories = async (options: CheckOptions): Promise<void> => 
       problem = error.message
     }
     await clock.sleep(CHECK_INTERVAL_MS, signal)
+    if (!isComplete && !signal.aborted) isComplete = await readLate(options)
+  }
+}
+
+/**
+ * A request of the manager or of the task's spec before, cut off in the middle, may have created an inventory after they were read: no event
+ * needs to tell of its resource again. ADAPTER-98. @returns whether they were read
+ */
+const readLate = async ({ inventories, signal, log }: CheckOptions): Promise<boolean> => {
+  try {
+    await inventories.load(signal)
+    return true
+  } catch (error) {
+    const problem = messageOf(error)
+    if (!signal.aborted) log.warn('adapter: inventories could not be read, trying again in 30 s', { problem })
+    return false
   }
 }
 

@@ -52,12 +52,13 @@ export class InventoryStore {
     this.others = new OtherHolders({ ...options, api: this.#api })
   }
 
-  /** Reads the inventories that are there. @throws what the API server failed with */
+  /** Reads the inventories that are there and not known. @throws what the API server failed with */
   async load(signal: AbortSignal): Promise<void> {
     const { namespace, task } = this.#options
     const labelSelector = `${TASK_LABEL}=${consumerGroup(namespace, task)}`
     for await (const found of this.#api.withLimits({ signal }).list(AdapterInventory, { namespace, labelSelector }))
-      if (found.spec.task === task) this.#add(found.spec.event as EventData, found.spec.resourceId, toStored(found))
+      if (found.spec.task === task && !this.#owners.has(found.spec.resourceId))
+        this.#add(found.spec.event as EventData, found.spec.resourceId, toStored(found))
   }
 
   /** Of one resource; an empty one when there is none yet. */

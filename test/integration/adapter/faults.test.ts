@@ -54,16 +54,20 @@ const untilPhase = (id: string, phase: 'Ready' | undefined) =>
 type Rule = (request: ProxiedRequest) => Fate | undefined
 const rules = new Set<Rule>()
 
-/** Meets the first request of a cluster's objects that fits with a fate; tells how many were met so. */
-const meetOnce = (id: string, fits: (request: ProxiedRequest) => boolean, fate: Fate) => {
+/** Meets the first request that fits with a fate; tells how many were met so. */
+const meetFirst = (fits: (request: ProxiedRequest) => boolean, fate: Fate) => {
   let met = 0
   rules.add((request) => {
-    if (met > 0 || !request.path.includes(`c-${id}`) || !fits(request)) return undefined
+    if (met > 0 || !fits(request)) return undefined
     met++
     return fate
   })
   return () => met
 }
+
+/** Of those of a cluster's objects. */
+const meetOnce = (id: string, fits: (request: ProxiedRequest) => boolean, fate: Fate) =>
+  meetFirst((request) => request.path.includes(`c-${id}`) && fits(request), fate)
 
 const isNamespace = ({ path }: ProxiedRequest) => /\/namespaces\/[^/?]+(\?|$)/.test(path)
 const isConfig = ({ path }: ProxiedRequest) => /\/configmaps\//.test(path)
@@ -79,6 +83,13 @@ const FATES: readonly (readonly [string, Fate])[] = [
 
 // Side by side, because Kubernetes takes its time for a namespace.
 describe.concurrent.each(FATES)('%s from the API server', (_, fate) => {
+  test('ADAPTER-98: when creating an inventory: the cluster is Ready in the end', async () => {
+    const met = meetFirst(({ method, path }) => method === 'POST' && path.includes('/adapterinventories'), fate)
+    const { id } = await world.create(nameOf('creating an inventory'))
+    await untilPhase(id, 'Ready')
+    expect(met()).toBe(1)
+  })
+
   test.each([
     ['applying the namespace', (request: ProxiedRequest) => request.method === 'PATCH' && isNamespace(request)],
     ['applying what is in it', (request: ProxiedRequest) => request.method === 'PATCH' && isConfig(request)],

@@ -47,7 +47,7 @@ export const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       does: fc.constant('fail' as const),
-      where: fc.constantFrom('Kubernetes' as const, 'HyperFleet' as const),
+      where: fc.constantFrom('Kubernetes' as const, 'HyperFleet' as const, 'answers of Kubernetes' as const),
       requests: fc.integer({ min: 1, max: 4 }),
     }),
   },

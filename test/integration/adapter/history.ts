@@ -45,7 +45,7 @@ export class Histories {
   async begin(): Promise<void> {
     this.#histories++
     for (const name of TASKS) await this.#declare(name, { shapes: ['plain', 'numbered'], paces: ['slow'] })
-    this.#manager ??= await this.#startManager()
+    if (this.#manager === undefined) await this.#startManager()
   }
 
   async act(one: Step): Promise<void> {
@@ -112,7 +112,9 @@ export class Histories {
   }
 
   async stop(): Promise<void> {
-    await this.#manager?.stop()
+    const manager = this.#manager
+    this.#manager = undefined
+    await manager?.stop()
   }
 
   async #change(one: { readonly does: string; readonly slot: number; readonly pace?: string }): Promise<void> {
@@ -209,10 +211,11 @@ export class Histories {
     return `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${this.#options.world.namespace}/adaptertasks/${name}`
   }
 
-  async #startManager(): Promise<MusterProcess> {
+  /** As the kubelet does: one that ends by itself, because the server could not serve when it started, is started again. */
+  async #startManager(): Promise<void> {
     const { world, proxy, front } = this.#options
     const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server)
-    return startMuster([
+    const manager = await startMuster([
       'manager',
       '--controllers=adapter',
       `--namespace=${world.namespace}`,
@@ -221,6 +224,12 @@ export class Histories {
       '--health-probe-bind-address=0',
       `--hyperfleet-api-url=${front.url}`,
     ])
+    this.#manager = manager
+    void manager.exited.then(async ({ code }) => {
+      if (code === 0 || this.#manager !== manager) return
+      await delay(500)
+      if (this.#manager === manager) await this.#startManager()
+    })
   }
 
   /** SIGKILL at one of its next requests to a server, which is done and not answered, or never comes there. */
@@ -238,23 +247,27 @@ export class Histories {
     })
     await this.#pulse()
     await Promise.race([reached, delay(2_000)])
-    this.#manager?.signal('SIGKILL')
-    await this.#manager?.exited
+    const manager = this.#manager
+    this.#manager = undefined
+    manager?.signal('SIGKILL')
+    await manager?.exited
     proxy.decide(() => 'pass')
     front.decide(() => 'pass')
     // What 15 s would do: the next one need not wait for the Lease to run out.
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${world.namespace}/leases`
     await world.plane.rest('DELETE', leases)
-    this.#manager = await this.#startManager()
+    await this.#startManager()
   }
 
-  /** So many of the next requests are refused. */
-  async #fail(where: 'Kubernetes' | 'HyperFleet', requests: number): Promise<void> {
+  /** So many of the next requests are refused, or done without an answer. */
+  async #fail(where: Extract<Step, { does: 'fail' }>['where'], requests: number): Promise<void> {
     const { proxy, front } = this.#options
     let left = requests
-    const fate = () => (left-- > 0 ? ({ status: 500 } as const) : 'pass')
-    if (where === 'Kubernetes') proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : fate()))
-    else front.decide(() => fate())
+    const next = <F>(fate: F) => (left-- > 0 ? fate : 'pass')
+    const refused = { status: 500 } as const
+    const fate = where === 'Kubernetes' ? refused : 'lose'
+    if (where === 'HyperFleet') front.decide(() => next(refused))
+    else proxy.decide(({ path }) => (/watch=|leases/.test(path) ? 'pass' : next(fate)))
     await this.#pulse()
     await delay(300)
   }
