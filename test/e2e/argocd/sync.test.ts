@@ -166,6 +166,7 @@ spec:
   test('attack: a committer of a declared folder asks for rights, pods, Secrets, a task, a project, and for namespaces that are not the platform’s to give', {
     timeout: 400_000,
   }, async () => {
+    await world.cluster.kubectl('create', 'namespace', 'team-b')
     const meta = (name: string, namespace = NAMESPACE) => ({ name, namespace })
     const forbidden = [
       {
@@ -211,7 +212,12 @@ spec:
       },
       { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-argocd', 'argocd') },
       { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-kube', 'kube-system') },
-      { apiVersion: 'hive.openshift.io/v1', kind: 'ClusterClaim', metadata: meta('attack-team', 'team-b') },
+      {
+        apiVersion: 'hive.openshift.io/v1',
+        kind: 'ClusterClaim',
+        metadata: meta('attack-team', 'team-b'),
+        spec: { clusterPoolName: 'theirs' },
+      },
     ]
     await refusesAll(declared('attack'), (file) => inDeclared('attack', file), forbidden)
   })
