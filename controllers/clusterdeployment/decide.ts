@@ -78,13 +78,12 @@ export const decide = (observed: Observed, now: Date): Decision => {
 }
 
 /** Was the record made for this ClusterDeployment? One without an owner was: it had our registration once. */
-export const isRecordOf = (
-  { namespace, name }: Owner,
-  { owner, labels }: ClusterRecord,
-  kubernetes: KubernetesUids,
-): boolean =>
-  foreignKubernetes(labels, kubernetes) === undefined &&
-  (owner === undefined || (owner.name === name && owner.namespace === namespace))
+export const isRecordOf = (object: Owner, record: ClusterRecord, kubernetes: KubernetesUids): boolean =>
+  foreignKubernetes(record.labels, kubernetes) === undefined && isNamedBy(object, record)
+
+/** Was it made for a ClusterDeployment of this name, in whichever Kubernetes cluster? */
+export const isNamedBy = ({ namespace, name }: Owner, { owner }: ClusterRecord): boolean =>
+  owner === undefined || (owner.name === name && owner.namespace === namespace)
 
 /** The id of its registration, once it is written down. */
 export const registrationOf = ({ metadata }: ClusterDeployment): string | undefined =>

@@ -1,12 +1,17 @@
-/** Takes a cluster down before its ClusterDeployment goes: DELETE, and waiting until the record is gone (CLUSTER-4). */
+/**
+ * Takes a cluster down before its ClusterDeployment goes: DELETE, and waiting until the record is gone (CLUSTER-4). What another Kubernetes
+ * cluster registered can't be deleted from here, and keeps its ClusterDeployment until a person has decided about it (CLUSTER-17).
+ */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ChangeContext, MayWait } from '#operator/engine/context.ts'
+import { findCondition } from '#operator/model/conditions.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
-import { isRecordOf, registrationOf } from './decide.ts'
+import { type Decision, isNamedBy, isRecordOf, registrationOf } from './decide.ts'
+import { REGISTRATION } from './labels.ts'
 import { readRecords } from './observe.ts'
 import type { ReconcileDeps } from './reconcile.ts'
-import type { KubernetesUids } from './record/origin.ts'
+import { foreignKubernetes, type KubernetesUids } from './record/origin.ts'
 import { type ClusterRecord, currentCondition, ownerOf } from './record/record.ts'
 import { buildSummaryStatus } from './status.ts'
 
@@ -25,7 +30,6 @@ export const deregister =
       events.normal('Preserved', `cluster ${object.status?.hyperfleet?.id ?? ''} stays in the HyperFleet API as it is`)
       return
     }
-    deps.deleted.add(object, clock.now())
     if (deps.records.outage !== undefined) {
       deps.records.addWaiting(ownerOf(object))
       writeSummary(context, 'APIUnreachable', `${deps.records.outage}; the cluster is deleted when it answers`)
@@ -37,8 +41,9 @@ export const deregister =
     if (known.length > 0 && known.every(({ deleting }) => deleting)) return reportProgress(context, known)
     let lostUntil = 0
     try {
-      const left = await requestDeletion(deps, context, kubernetes)
+      const { left, foreign } = await requestDeletion(deps, context, kubernetes)
       if (left.length > 0) return reportProgress(context, left)
+      if (foreign !== undefined) return hold(context, foreign, kubernetes)
       lostUntil = await deps.lost.waitUntil(object, deps.hyperfleet, clock.now(), context.signal)
     } catch (error) {
       if (!(error instanceof HyperFleetError)) throw error
@@ -69,24 +74,42 @@ export const deregister =
     }
     deps.lost.forget(object)
     deps.metrics.deprovisioned(object, clock.now())
-    events.normal('Deregistered', 'the HyperFleet API has its cluster no more')
+    // What follows on a lost lease this manager does not see.
+    if (!context.signal.aborted) deps.deleted.add(object, clock.now())
+    events.normal('Deregistered', 'the HyperFleet API has no cluster of it')
   }
 
-/** Asks for the deletion of what is not going yet. @returns what is left */
+/** Asks for the deletion of what is not going yet. @returns what is left of it, and what another Kubernetes cluster registered */
 const requestDeletion = async (
   { hyperfleet }: ReconcileDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
   kubernetes: KubernetesUids,
-): Promise<readonly ClusterRecord[]> => {
-  const read = async () =>
-    (await readRecords(object, kubernetes, { hyperfleet, signal })).filter((record) =>
-      isRecordOf(ownerOf(object), record, kubernetes),
+): Promise<{ readonly left: readonly ClusterRecord[]; readonly foreign: ClusterRecord | undefined }> => {
+  const read = async () => {
+    const records = (await readRecords(object, kubernetes, { hyperfleet, signal })).filter((record) =>
+      isNamedBy(ownerOf(object), record),
     )
-  const records = await read()
-  const living = records.filter(({ deleting }) => !deleting)
+    const left = records.filter((record) => isRecordOf(ownerOf(object), record, kubernetes))
+    return { left, foreign: records.find((record) => !left.includes(record)) }
+  }
+  const found = await read()
+  const living = found.left.filter(({ deleting }) => !deleting)
   for (const { id } of living) await hyperfleet.remove('clusters', id, signal)
   // What no adapter worked on went with the request.
-  return living.length === 0 ? records : read()
+  return living.length === 0 ? found : read()
+}
+
+/** The cluster lives on, so its ClusterDeployment keeps what is leased to it. */
+const hold = (
+  context: ChangeContext<ClusterDeployment>,
+  { id, labels }: ClusterRecord,
+  kubernetes: KubernetesUids,
+): MayWait => {
+  const message = `cluster ${id} was registered by another Kubernetes cluster (${foreignKubernetes(labels, kubernetes)}), and lives: when this one was restored from that, tell the manager with --former-kubernetes-uids, and the cluster is deleted. Set preserveOnDelete, or remove the annotation ${REGISTRATION}, to let go of it: what it has is leased to others then`
+  if (findCondition(context.object.status?.conditions, 'Stalled')?.message !== message)
+    context.events.warning('RegistrationConflict', message)
+  writeSummary(context, 'RegistrationConflict', message, 'Stalled')
+  return { requeueAfter: RECHECK_INTERVAL }
 }
 
 const reportProgress = (context: ChangeContext<ClusterDeployment>, left: readonly ClusterRecord[]): MayWait => {
@@ -100,6 +123,7 @@ const writeSummary = (
   { object, patch, clock }: ChangeContext<ClusterDeployment>,
   reason: string,
   message: string,
+  type: Decision['kstatus']['type'] = 'Reconciling',
 ): void => {
-  patch.status(buildSummaryStatus(object, { type: 'Reconciling', reason, message }, clock.now()))
+  patch.status(buildSummaryStatus(object, { type, reason, message }, clock.now()))
 }

@@ -54,9 +54,11 @@ const sweep = async (
   records: readonly ClusterRecord[],
   there: ReadonlyMap<string, ClusterDeployment>,
   now = NOW,
+  lease = new AbortController(),
 ): Promise<readonly string[]> => {
   const removed: string[] = []
-  const ended = new AbortController()
+  const swept = new Error('swept')
+  const { signal } = lease
   await removeLateRegistrations(
     {
       deleted,
@@ -73,65 +75,78 @@ const sweep = async (
         get: async (kind: unknown, name: string) =>
           kind === Namespace ? { metadata: { uid: KUBERNETES } } : there.get(name),
       } as never,
-      clock: { now: () => now, sleep: async () => ended.abort() },
+      clock: {
+        now: () => now,
+        sleep: async () => {
+          if (!signal.aborted) throw swept
+        },
+      },
       log: silent,
-      signal: ended.signal,
+      signal,
     },
-  )
+  ).catch((error: unknown) => {
+    if (error !== swept) throw error
+  })
   return removed
 }
 
 const NAMES = ['one', 'two'] as const
-type Step = readonly [
-  'declare' | 'delete' | 'preserve' | 'finish' | 'restoreKubernetes' | 'deliver' | 'copy' | 'deleteCopy',
-  (typeof NAMES)[number],
-]
+const STEPS = [
+  'declare',
+  'delete',
+  'preserve',
+  'finish',
+  'restoreKubernetes',
+  'deliver',
+  'copy',
+  'deleteCopy',
+  'changeLeader',
+] as const
 
-test('CLUSTER-12: no history of restores, copies and clusters that are preserved has a cluster deleted that was not to go', async () => {
-  const steps = fc.array(
-    fc.tuple(
-      fc.constantFrom<Step[0]>(
-        'declare',
-        'delete',
-        'preserve',
-        'finish',
-        'restoreKubernetes',
-        'deliver',
-        'copy',
-        'deleteCopy',
-      ),
-      fc.constantFrom(...NAMES),
-    ),
-    { maxLength: 30 },
-  )
+/** A lost lease ends what removes late registrations. */
+const loseLease = async (deleted: DeletedDeployments): Promise<void> => {
+  const lease = new AbortController()
+  lease.abort()
+  await sweep(deleted, [], new Map(), NOW, lease)
+}
+
+test('CLUSTER-12: no history of restores, copies, two managers and clusters that are preserved has a cluster deleted that was not to go', async () => {
+  const steps = fc.array(fc.tuple(fc.constantFrom(...STEPS), fc.constantFrom(...NAMES)), {
+    minLength: 100,
+    maxLength: 200,
+  })
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
-      const deleted = new DeletedDeployments()
+      // The one that leads is the first.
+      const managers = [new DeletedDeployments(), new DeletedDeployments()] as const
+      let [leader, other] = managers
       const there = new Map<string, ClusterDeployment>()
       const records = new Map<string, ClusterRecord>()
-      /** What people asked for last: with their clusters. */
+      /** What is to go with its ClusterDeployment, as people said last. */
       const isUnwanted = new Set<string>()
+      /** Of those, what the one that leads let go itself. */
+      const isKnown = new Set<string>()
       for (const [step, name] of history) {
         const registration = `registration-of-${name}`
         const deployment = aDeployment(name, registration)
         if (step === 'declare') {
           // As its reconcile.
           there.set(name, deployment)
-          deleted.forget(deployment)
+          leader.forget(deployment)
           isUnwanted.delete(registration)
+          isKnown.delete(registration)
           records.set(registration, aRecord(name, registration))
         }
-        if (step === 'delete' && there.has(name)) {
-          deleted.add(deployment, NOW)
-          isUnwanted.add(registration)
-        }
+        if (step === 'delete' && there.has(name)) isUnwanted.add(registration)
         if (step === 'preserve' && there.has(name)) {
-          deleted.forget(deployment)
+          leader.forget(deployment)
           isUnwanted.delete(registration)
+          isKnown.delete(registration)
         }
-        if (step === 'finish') {
-          there.delete(name)
-          if (isUnwanted.has(registration)) records.delete(registration)
+        if (step === 'finish' && there.delete(name) && isUnwanted.has(registration)) {
+          leader.add(deployment, NOW)
+          isKnown.add(registration)
+          records.delete(registration)
         }
         // Nothing tells the manager of it: its next list shows less.
         if (step === 'restoreKubernetes') there.delete(name)
@@ -139,14 +154,19 @@ test('CLUSTER-12: no history of restores, copies and clusters that are preserved
         const copy = aDeployment('copy', registration)
         if (step === 'copy') there.set('copy', copy)
         if (step === 'deleteCopy') {
-          deleted.add(copy, NOW)
+          leader.add(copy, NOW)
           there.delete('copy')
         }
-        const removed = await sweep(deleted, [...records.values()], there)
+        if (step === 'changeLeader') {
+          await loseLease(leader)
+          ;[leader, other] = [other, leader]
+          isKnown.clear()
+        }
+        const removed = await sweep(leader, [...records.values()], there)
         expect(removed.filter((id) => !isUnwanted.has(id.replace('cluster-of-', '')))).toEqual([])
         // And what was deleted for good does not stay.
         for (const record of records.values())
-          if (isUnwanted.has(record.registration ?? '') && !there.has(record.name)) expect(removed).toContain(record.id)
+          if (isKnown.has(record.registration ?? '') && !there.has(record.name)) expect(removed).toContain(record.id)
       }
     }),
     { numRuns: 300 },

@@ -1,7 +1,8 @@
 /**
- * Registrations that arrive after their ClusterDeployment went: a proxy gave a request on late, or a process slept before it. Each process
- * remembers which ClusterDeployments it saw being deleted, and deletes what is registered for them all the same (CLUSTER-12). Nothing is
- * deleted merely because its ClusterDeployment is not there: a restored Kubernetes does not know what was made after its backup.
+ * Registrations that arrive after their ClusterDeployment went: a proxy gave a request on late, or a process slept before it. The manager
+ * that let ClusterDeployments go remembers them, and deletes what is registered for them all the same (CLUSTER-12), until it loses its lease:
+ * what became of them since, such as that one was restored and preserved, it did not see. Nothing is deleted merely because its
+ * ClusterDeployment is not there: a restored Kubernetes does not know what was made after its backup.
  */
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { SourceContext } from '#operator/index.ts'
@@ -20,12 +21,12 @@ interface DeletedDeployment extends Owner {
   readonly at: number
 }
 
-/** ClusterDeployments that were registered, and that this process saw being deleted together with their clusters. */
+/** ClusterDeployments that were registered, and that this manager let go when their clusters were gone. */
 export class DeletedDeployments {
   /** The oldest first. */
   readonly #deleted = new Map<string, DeletedDeployment>()
 
-  /** Its deletion takes its cluster along. */
+  /** It goes, and its cluster is gone. */
   add(deployment: ClusterDeployment, now: Date): void {
     this.forget(deployment)
     const registration = registrationOf(deployment)
@@ -36,6 +37,11 @@ export class DeletedDeployments {
   /** It lives, as after a restore, or its cluster is to be preserved: what is registered for it stays. */
   forget(deployment: ClusterDeployment): void {
     this.#deleted.delete(keyOf(deployment))
+  }
+
+  /** Another manager may lead from now on. */
+  clear(): void {
+    this.#deleted.clear()
   }
 
   /** Those of the last day. */
@@ -63,26 +69,30 @@ type SweepContext = Pick<SourceContext, 'clock' | 'log' | 'signal'> & {
   readonly api: Pick<SourceContext['api'], 'get'>
 }
 
-/** Deletes them until the signal aborts. */
+/** Deletes them until the signal aborts, as when the lease is lost; then all is forgotten. */
 export const removeLateRegistrations = async (
   sources: LateRegistrationSources,
   context: SweepContext,
 ): Promise<void> => {
   const { deleted, records } = sources
   const { clock, log, signal } = context
-  while (!signal.aborted) {
-    for (const one of deleted.all(clock.now()))
-      for (const record of records.of(one.registration)) {
-        try {
-          if (!record.deleting) await removeRecord(one, record, sources, context)
-        } catch (error) {
-          if (signal.aborted) return
-          log.warn(`cluster ${record.id}, whose ClusterDeployment was deleted, can't be deleted; tried again`, {
-            err: error,
-          })
+  try {
+    while (!signal.aborted) {
+      for (const one of deleted.all(clock.now()))
+        for (const record of records.of(one.registration)) {
+          try {
+            if (!record.deleting) await removeRecord(one, record, sources, context)
+          } catch (error) {
+            if (signal.aborted) return
+            log.warn(`cluster ${record.id}, whose ClusterDeployment was deleted, can't be deleted; tried again`, {
+              err: error,
+            })
+          }
         }
-      }
-    await clock.sleep(SWEEP_INTERVAL, signal)
+      await clock.sleep(SWEEP_INTERVAL, signal)
+    }
+  } finally {
+    if (signal.aborted) deleted.clear()
   }
 }
 

@@ -6,7 +6,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { Secret } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/client/api.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
-import { expectedRegistration, isRecordOf, type Observed, registrationOf } from './decide.ts'
+import { expectedRegistration, isNamedBy, isRecordOf, type Observed, registrationOf } from './decide.ts'
 import { CUSTOMIZATION, REGISTRATION } from './labels.ts'
 import { findLeaseProblem } from './lease.ts'
 import { type KubernetesIdentity, type KubernetesUids, originLabels } from './record/origin.ts'
@@ -79,7 +79,11 @@ export const readRecords = async (
   if (known !== undefined && !records.has(known)) {
     // The label may have been taken off.
     const record = recordOf(await hyperfleet.get('clusters', known, signal))
-    if (record !== undefined && isRecordOf(ownerOf(deployment), record, kubernetes)) records.set(record.id, record)
+    const owner = ownerOf(deployment)
+    // Without the annotation it has let go of what another Kubernetes cluster registered (CLUSTER-17).
+    const isClaimed = (one: ClusterRecord): boolean =>
+      registration === undefined ? isRecordOf(owner, one, kubernetes) : isNamedBy(owner, one)
+    if (record !== undefined && isClaimed(record)) records.set(record.id, record)
   }
   return [...records.values()].toSorted(byAge)
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
-import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
+import { KUBERNETES, REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { withoutOrigin } from '#controllers/clusterdeployment/record/origin.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { type Manager, type World, world } from './world.ts'
@@ -278,6 +278,26 @@ describe('names', () => {
     await remove('copy')
     await gone('copy')
     expect((await the.cluster(original)).deleted_time).toBeUndefined()
+  })
+
+  test('CLUSTER-17: one whose cluster another Kubernetes cluster registered stays when it is deleted, until its annotation goes', async () => {
+    const registration = 'uid-in-another-life'
+    await the.call('POST', '/clusters', {
+      kind: 'Cluster',
+      name: 'foreign',
+      labels: { [REGISTRATION]: registration, [KUBERNETES]: 'another' },
+      spec: { clusterDeployment: { namespace: the.namespace, name: 'foreign' } },
+    })
+    await the.declare('foreign', {}, { annotations: { [REGISTRATION]: registration } })
+    await the.until('foreign', 'RegistrationConflict')
+    await remove('foreign')
+    await the.eventually(async () => {
+      const held = await the.until('foreign', 'RegistrationConflict')
+      expect(findCondition(held.status?.conditions, 'Ready')?.message).toContain('Set preserveOnDelete, or remove')
+    })
+    await the.change('foreign', { metadata: { annotations: { [REGISTRATION]: null } } })
+    await gone('foreign')
+    expect((await the.clusters(registration)).map(({ deleted_time }) => deleted_time)).toEqual([undefined])
   })
 
   test('a ClusterDeployment that was restored from a backup finds its cluster again', async () => {
