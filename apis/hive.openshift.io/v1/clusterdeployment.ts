@@ -129,11 +129,16 @@ const spec = () =>
       preserveOnDelete: Type.Optional(
         Type.Boolean({ description: 'Leave the cluster as it is when this object is deleted.' }),
       ),
+      clusterMetadata: Type.Optional(
+        free({
+          description:
+            'The Secrets for the users of the cluster: who claims it may read adminKubeconfigSecretRef, adminPasswordSecretRef and metadataJSONSecretRef, and a fleet applies to it with the first. The rest is kept as it is written.',
+        }),
+      ),
       ...kept(
         'boundServiceAccountSigningKeySecretRef',
         'certificateBundles',
         'clusterInstallRef',
-        'clusterMetadata',
         'controlPlaneConfig',
         'ingress',
         'machineManagement',
