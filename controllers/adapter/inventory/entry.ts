@@ -75,31 +75,47 @@ export interface Ownership {
   readonly entries: ReadonlyMap<string, InventoryObject>
   /** Uid of the inventory, which its objects carry. Undefined when nothing is recorded. */
   readonly mark: string | undefined
+  /** When the inventory was created, as its API server says. */
+  readonly recordedAt?: string | undefined
   readonly adapter: string
   /** Id of the HyperFleet resource. */
   readonly resourceId: string
 }
 
-/**
- * Whether the task has applied this very object for this resource: ADAPTER-64. Labels alone prove nothing, anyone may write them. Only
- * where nothing is known yet, of the resource or of what is at this place, they tell what a release without inventories has applied.
- */
-export const isOwn = (object: JsonObject, { entries, mark, adapter, resourceId }: Ownership): boolean => {
-  const { uid, labels = {}, annotations = {} } = metadataOf(object)
+/** The inventory shows that the task has applied this very object for this resource: ADAPTER-64. */
+export const isProven = (object: JsonObject, { entries, mark }: Ownership): boolean => {
+  const { uid, annotations = {} } = metadataOf(object)
   const entry = entries.get(keyOfObject(object))
-  const objectMark = annotations[INVENTORY_ANNOTATION]
-  if (entry !== undefined) {
-    if (entry.uid !== undefined && entry.uid === uid) return true
-    if (mark !== undefined && objectMark === mark) return true
-  }
-  const isKnown = mark !== undefined && (entry === undefined || entry.uid !== undefined)
+  if (entry === undefined) return false
+  if (entry.uid !== undefined && entry.uid === uid) return true
+  return mark !== undefined && annotations[INVENTORY_ANNOTATION] === mark
+}
+
+/** Whether the task has applied it, as far as can be told: ADAPTER-64. */
+export const isOwn = (object: JsonObject, ownership: Ownership): boolean =>
+  isProven(object, ownership) || isFromEarlierRelease(object, ownership)
+
+/**
+ * A release without inventories has applied it, as its labels say. Anyone may write labels, but not when an object was created: what
+ * is newer than the inventory was applied with its mark. What is older may have been there before, and was perhaps never applied since.
+ */
+const isFromEarlierRelease = (
+  object: JsonObject,
+  { entries, mark, recordedAt, adapter, resourceId }: Ownership,
+): boolean => {
+  const { labels = {}, annotations = {}, creationTimestamp } = metadataOf(object)
   return (
-    !isKnown &&
-    objectMark === undefined &&
+    annotations[INVENTORY_ANNOTATION] === undefined &&
+    entries.get(keyOfObject(object))?.uid === undefined &&
+    (mark === undefined || isNotAfter(creationTimestamp, recordedAt)) &&
     labels[ADAPTER_LABEL] === adapter &&
     (labels[RESOURCE_LABEL] === resourceId || idInEvent(annotations[EVENT_ANNOTATION]) === resourceId)
   )
 }
+
+/** In whole seconds, as API servers say it. False when one of them is not said. */
+const isNotAfter = (time: string | undefined, other: string | undefined): boolean =>
+  Date.parse(time ?? '') <= Date.parse(other ?? '')
 
 const idInEvent = (text: string | undefined): string | undefined => {
   try {

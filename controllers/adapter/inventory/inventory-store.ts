@@ -195,9 +195,10 @@ export const inventoryName = (namespace: string, task: string, resourceId: strin
 const stableEvent = ({ id, kind, href, owner_references }: EventData): EventData =>
   JSON.parse(JSON.stringify({ id, kind, href, owner_references })) as EventData
 
-const toStored = ({ metadata: { uid, resourceVersion }, spec: { objects } }: AdapterInventory): StoredInventory => ({
-  uid,
-  resourceVersion,
+const toStored = ({ metadata, spec: { objects } }: AdapterInventory): StoredInventory => ({
+  uid: metadata.uid,
+  resourceVersion: metadata.resourceVersion,
+  recordedAt: metadata.creationTimestamp,
   objects,
 })
 

@@ -173,6 +173,7 @@ const findObject = async (
     const ownership = {
       entries: new Map([[keyOfEntry(entry), entry]]),
       mark: metadata.uid,
+      recordedAt: metadata.creationTimestamp,
       adapter: spec.adapter,
       resourceId: spec.resourceId,
     }

@@ -153,11 +153,14 @@ describe('ADAPTER-64: an object is the one that was applied', () => {
   const inventory = (mark: string | undefined, ...entries: InventoryObject[]) => ({
     entries: new Map(entries.map((one) => [keyOfEntry(one), one])),
     mark,
+    recordedAt: mark && '2026-01-31T12:00:00Z',
     adapter: 'dns',
     resourceId: 'c1',
   })
   const marked = { annotations: { 'muster.dev/inventory': 'mark' } }
   const labelled = { labels: { 'muster.dev/adapter': 'dns', 'muster.dev/resource-id': 'c1' } }
+  const before = { ...labelled, creationTimestamp: '2026-01-31T12:00:00Z' }
+  const after = { ...labelled, creationTimestamp: '2026-01-31T12:00:01Z' }
   test.each([
     ['with the uid that is written down', object('a', 'u'), [entry('a', { uid: 'u' })], true],
     ['whatever was taken off it', object('a', 'u', { labels: {} }), [entry('a', { uid: 'u' })], true],
@@ -169,10 +172,13 @@ describe('ADAPTER-64: an object is the one that was applied', () => {
       true,
     ],
     ['but not another one of the same name', object('a', 'other'), [entry('a', { uid: 'u' })], false],
-    ['but not by labels that anyone may write', object('a', 'u', labelled), [entry('b', { uid: 'real' })], false],
-    ['but not by them at its own place', object('a', 'u', labelled), [entry('a', { uid: 'real' })], false],
-    ['of an earlier release, by its labels, until it is applied anew', object('a', 'u', labelled), [entry('a')], true],
-    ['but not one with a mark and in no inventory', object('a', 'u', { ...marked, ...labelled }), [], false],
+    ['but not by labels that anyone may write', object('a', 'u', after), [entry('b', { uid: 'real' })], false],
+    ['but not by them at its own place', object('a', 'u', before), [entry('a', { uid: 'real' })], false],
+    ['of an earlier release, by its labels, until it is applied anew', object('a', 'u', before), [entry('a')], true],
+    ['also when nothing of it is written down', object('a', 'u', before), [entry('b', { uid: 'real' })], true],
+    ['but not where it was only meant to be applied', object('a', 'u', after), [entry('a')], false],
+    ['but not one that does not say when it was created', object('a', 'u', labelled), [], false],
+    ['but not one with a mark and in no inventory', object('a', 'u', { ...marked, ...before }), [], false],
     [
       'but not one with another mark',
       object('a', 'u', { annotations: { 'muster.dev/inventory': 'x' } }),

@@ -16,6 +16,8 @@ export interface StoredInventory {
   /** Of the inventory itself: the mark of its objects. */
   readonly uid: string
   readonly resourceVersion: string
+  /** When it was created, as its API server says. */
+  readonly recordedAt?: string | undefined
   readonly objects: readonly InventoryObject[]
 }
 
@@ -65,6 +67,11 @@ export class ResourceInventory {
   /** Undefined when nothing is recorded. */
   get mark(): string | undefined {
     return this.#stored?.uid
+  }
+
+  /** When it was created, as its API server says. Undefined when nothing is recorded. */
+  get recordedAt(): string | undefined {
+    return this.#stored?.recordedAt
   }
 
   /** Also when it is not known. */

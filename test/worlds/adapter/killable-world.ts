@@ -13,7 +13,7 @@ import { run } from '#controllers/adapter/run/run.ts'
 import { TaskError } from '#controllers/adapter/run/task-error.ts'
 import { loadTask } from '#controllers/adapter/task/load-task.ts'
 import type { JsonObject, Task } from '#controllers/adapter/task/task.ts'
-import type { ResourceTransport } from '#controllers/adapter/transports/transport.ts'
+import type { Lookup, ResourceTransport } from '#controllers/adapter/transports/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { configMap } from './run-world.ts'
 
@@ -33,12 +33,18 @@ export interface KillableWorld {
   hold(isHeld: boolean): void
   /** The next object is not applied. */
   refuse(): void
-  /** The task has these resources from now on. */
-  declare(shapes: readonly string[]): void
+  /** The task has these resources from now on. @param rest of the task */
+  declare(shapes: readonly string[], rest?: object): void
+  /** A release that had no inventories has applied what the task names now: all, or these. */
+  applyAsBefore(names?: readonly string[]): void
+  /** Another one has an object with the labels of the task's; it is a second newer than everything else, or of the same second. */
+  forge(name: string, isNewer?: boolean): void
   /** Names of what is there. */
   objects(): string[]
   /** Names of what is there and the task would not apply now. */
   superseded(): string[]
+  /** Something is written down of the resource. */
+  readonly isRecorded: boolean
   /** The record is there, selected and not being deleted. */
   readonly isServed: boolean
   /** The record is there and is being deleted. */
@@ -49,6 +55,8 @@ interface Report {
   readonly observed_generation: number
   readonly conditions: readonly { readonly type: string; readonly status: string; readonly reason: string }[]
 }
+
+const APP = { app: 'x' }
 
 const shape = (name: string): object[] => {
   const key = name.replaceAll(' ', '_')
@@ -63,6 +71,27 @@ const shape = (name: string): object[] => {
       ]
     case 'ordered':
       return [configMap('first', { delete_options: { after: ['second'] } }), configMap('second')]
+    case 'selected':
+      return [
+        configMap(key, {
+          manifest: {
+            apiVersion: 'v1',
+            kind: 'ConfigMap',
+            metadata: { name: 'selected', namespace: 'n', labels: APP },
+          },
+          discovery: { namespace: 'n', by_selectors: { label_selector: APP } },
+          recreate_on_change: true,
+        }),
+      ]
+    case 'conditional':
+      return [
+        configMap(key, {
+          lifecycle: {
+            create: { when: { expression: 'resource.generation < 1' } },
+            delete: { when: { expression: 'resource.generation > 2 || has(resource.deleted_time)' } },
+          },
+        }),
+      ]
     default:
       return [configMap(key, { recreate_on_change: name === 'created anew' })]
   }
@@ -71,7 +100,9 @@ const shape = (name: string): object[] => {
 export const killableWorld = (): KillableWorld => {
   const clock = instantClock(new Date('2026-01-31T12:00:00Z'))
   const cluster = new Map<string, JsonObject>()
-  const kept = memoryStorage('mark')
+  let seconds = 0
+  const now = () => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+  const kept = memoryStorage('mark', now)
   let task: Task
   let record: JsonObject | undefined = { id: 'c1', name: 'east', generation: 1 }
   let isSelected = true
@@ -115,7 +146,12 @@ export const killableWorld = (): KillableWorld => {
         }
         const key = keyOfObject(target.manifest)
         const before = cluster.get(key)?.metadata as JsonObject | undefined
-        const metadata = { uid: `uid-${++uid}`, ...before, ...(target.manifest.metadata as JsonObject) }
+        const metadata = {
+          uid: `uid-${++uid}`,
+          creationTimestamp: now(),
+          ...before,
+          ...(target.manifest.metadata as JsonObject),
+        }
         const object = { ...target.manifest, metadata } as JsonObject
         cluster.set(key, object)
         return object
@@ -123,8 +159,7 @@ export const killableWorld = (): KillableWorld => {
     find: ({ identity, match }) =>
       request(() =>
         [...cluster.values()].filter(
-          ({ kind, metadata }) =>
-            kind === identity.kind && match.kind === 'name' && (metadata as JsonObject).name === match.name,
+          ({ kind, metadata }) => kind === identity.kind && isMatched(metadata as unknown as Labelled, match),
         ),
       ),
     delete: (_, object) =>
@@ -150,6 +185,15 @@ export const killableWorld = (): KillableWorld => {
   })
 
   let inventory: ResourceInventory | undefined
+
+  const rendered = () => {
+    const scope = { event: { id: 'c1', generation: record?.generation }, resource: record }
+    return task.resources.map(({ manifest }) => manifest.build(scope) as JsonObject)
+  }
+  const create = (object: JsonObject) => {
+    const metadata = { ...(object.metadata as JsonObject), uid: `uid-${++uid}`, creationTimestamp: now() }
+    cluster.set(keyOfObject(object), { ...object, metadata })
+  }
 
   const world: KillableWorld = {
     async pulse(killAt) {
@@ -221,17 +265,39 @@ export const killableWorld = (): KillableWorld => {
     refuse() {
       isRefused = true
     },
-    declare(shapes) {
+    declare(shapes, rest = {}) {
       task = loadTask(
-        { resources: shapes.flatMap(shape) },
+        { resources: shapes.flatMap(shape), ...rest },
         { languages: taskLanguages(() => clock.now()), adapter: { name: 'under-test', version: '1' } },
       )
     },
+    applyAsBefore(names) {
+      row = {
+        observed_generation: Number(record?.generation),
+        conditions: [{ type: 'Applied', status: 'True', reason: 'Applied' }],
+      }
+      for (const object of rendered()) {
+        const { name, labels } = object.metadata as unknown as Labelled
+        if (names?.includes(name) !== false)
+          create({ ...object, metadata: { name, namespace: 'n', labels: { ...labels, ...LABELS } } })
+      }
+    },
+    forge(name, isNewer = true) {
+      if (isNewer) seconds++
+      const annotations = { 'hyperfleet.io/generation': '999' }
+      create({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name, namespace: 'n', labels: { ...APP, ...LABELS }, annotations },
+      })
+    },
     objects: () => [...cluster.values()].map(({ metadata }) => String((metadata as { readonly name: string }).name)),
     superseded() {
-      const scope = { event: { id: 'c1', generation: record?.generation }, resource: record }
-      const current = task.resources.map(({ manifest }) => keyOfObject(manifest.build(scope) as JsonObject))
+      const current = rendered().map(keyOfObject)
       return [...cluster.keys()].filter((key) => !current.includes(key))
+    },
+    get isRecorded() {
+      return kept.stored !== undefined
     },
     get isServed() {
       return record !== undefined && isSelected && !isDeleted()
@@ -241,4 +307,16 @@ export const killableWorld = (): KillableWorld => {
     },
   }
   return world
+}
+
+interface Labelled {
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+const LABELS = { 'muster.dev/adapter': 'under-test', 'muster.dev/resource-id': 'c1' }
+
+const isMatched = ({ name, labels = {} }: Labelled, match: Lookup['match']): boolean => {
+  if (match.kind === 'labels') return Object.entries(match.labels).every(([key, value]) => labels[key] === value)
+  return match.kind === 'name' && name === match.name
 }

@@ -155,7 +155,7 @@ const renderOwnedTarget = (lookup: Lookup, resource: TaskResource, state: RunSta
   return target
 }
 
-/** What the task has applied as this resource and is there. */
+/** What the task has applied as this resource and is there. Labels count as long as nothing of it is recorded with its uid. */
 const locateOwn = (
   resource: TaskResource,
   lookup: Lookup,
@@ -163,7 +163,8 @@ const locateOwn = (
   { state, context }: ApplyWork,
 ): Promise<readonly LocatedObject[]> => {
   const entries = [...context.inventory.entries.values()].filter((entry) => entry.resource === resource.name)
-  return locate({ resource, lookup, entries }, found, state, context)
+  const believesLabels = entries.every(({ uid }) => uid === undefined)
+  return locate({ resource, lookup, entries }, found, state, context, believesLabels)
 }
 
 const deleteOwn = async (

@@ -24,6 +24,7 @@ import {
   type DeletionUnit,
   locate,
   observeAll,
+  preferOwn,
   presenceOf,
   presences,
   requireTaskError,
@@ -55,7 +56,7 @@ export const deleteResources = async (state: RunState, context: RunContext): Pro
   }
   const units = await observeFresh(state, context)
   if (units === undefined) return resources.map(({ name }) => name)
-  recordUnits(units, state)
+  recordUnits(units, state, context)
   return deleteUnits(
     units,
     { waitsFor: withUnnamed(verdict.waitsFor, units), isGated: true, discovers: true },
@@ -68,7 +69,7 @@ export const deleteResources = async (state: RunState, context: RunContext): Pro
 export const observeOnly = async (state: RunState, context: RunContext): Promise<readonly string[]> => {
   const units = await observeFresh(state, context)
   if (units === undefined) return state.task.resources.map(({ name }) => name)
-  recordUnits(units, state)
+  recordUnits(units, state, context)
   for (const { name, lookup, found, failure } of units) {
     if (failure !== undefined) state.fail('resources', name, failure)
     recordStep(state, name, found.length === 0 ? 'gone' : 'kept', lookup ?? found[0]?.lookup, undefined)
@@ -122,14 +123,11 @@ export const deleteUnits = async (
 }
 
 /** Lets expressions read what is there of each resource. */
-const recordUnits = (units: readonly DeletionUnit[], state: RunState): void => {
-  for (const { resource, found } of units)
-    if (resource !== undefined)
-      recordFound(
-        state,
-        resource,
-        found.map(({ object }) => object),
-      )
+const recordUnits = (units: readonly DeletionUnit[], state: RunState, context: RunContext): void => {
+  for (const { resource, found } of units) {
+    const objects = found.map(({ object }) => object)
+    if (resource !== undefined) recordFound(state, resource, preferOwn(objects, state, context))
+  }
 }
 
 /** Of the inventory what is not there, and what is orphaned: nothing waits for that. */
@@ -156,7 +154,7 @@ const deleteOnce = async (
   const steps = decideDeletions(ordered, waitsFor, presences(units), closed)
   const chosen = units.filter((unit) => steps.get(unit.name)?.action === 'delete' && unit.failure === undefined)
   await Promise.all(chosen.map((unit) => deleteFound(unit, discovers, state, context)))
-  recordUnits(chosen, state)
+  recordUnits(chosen, state, context)
   return chosen.some(({ found, failure }) => found.length === 0 && failure === undefined)
 }
 

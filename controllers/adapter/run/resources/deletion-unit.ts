@@ -4,7 +4,7 @@
  */
 import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { UnknownKindError } from '#operator/client/rest-mapper.ts'
-import { isOwn, keyOfEntry, keyOfObject, lookupOfEntry, type Ownership } from '../../inventory/entry.ts'
+import { isOwn, isProven, keyOfEntry, keyOfObject, lookupOfEntry, type Ownership } from '../../inventory/entry.ts'
 import type { JsonObject, PropagationPolicy, TaskResource } from '../../task/task.ts'
 import type { Lookup } from '../../transports/transport.ts'
 import type { RunContext } from '../run-context.ts'
@@ -122,6 +122,7 @@ const observe = async (
 /**
  * The objects of the unit that are there.
  * @param discovers whether its discovery is looked at; or what that has found
+ * @param believesLabels whether the labels of what an earlier release has applied count
  * @throws TaskError, or the signal's reason
  */
 export const locate = async (
@@ -129,14 +130,16 @@ export const locate = async (
   discovers: boolean | readonly JsonObject[],
   state: RunState,
   context: RunContext,
+  believesLabels = true,
 ): Promise<readonly LocatedObject[]> => {
   const { transports, inventory, signal } = context
   const ownership = ownershipOf(state, context)
+  const isMeant = believesLabels ? isOwn : isProven
   const owns = (object: JsonObject, { transport }: Lookup) =>
     context.ownsWhatItFinds === true ||
     resource?.adopt === true ||
     // Nothing is written on an object of an HTTP service that could say whose it is.
-    (transport.kind === 'http' ? inventory.wasSent(`http ${transport.url}`) : isOwn(object, ownership))
+    (transport.kind === 'http' ? inventory.wasSent(`http ${transport.url}`) : isMeant(object, ownership))
   const found = new Map<string, LocatedObject>()
   const add = (via: Lookup, objects: readonly JsonObject[]) => {
     for (const object of objects) {
@@ -165,13 +168,14 @@ export const locate = async (
 const ownershipOf = ({ task, event }: RunState, { inventory }: RunContext): Ownership => ({
   entries: inventory.entries,
   mark: inventory.mark,
+  recordedAt: inventory.recordedAt,
   adapter: task.adapter.name,
   resourceId: event.data.id,
 })
 
 /**
  * What expressions may read of what a discovery has found: what the task has applied, where some of it is. With a right to write the labels
- * alone another object could be put beside it, which says that a Job is complete. ADAPTER-30.
+ * alone another object could be put beside it, which says that a Job is complete. What is proven goes before labels. ADAPTER-30.
  */
 export const preferOwn = (
   found: readonly JsonObject[],
@@ -180,6 +184,8 @@ export const preferOwn = (
 ): readonly JsonObject[] => {
   if (found.length < 2) return found
   const ownership = ownershipOf(state, context)
+  const proven = found.filter((object) => isProven(object, ownership))
+  if (proven.length > 0) return proven
   const own = found.filter((object) => isOwn(object, ownership))
   return own.length > 0 ? own : found
 }

@@ -6,6 +6,7 @@ interface Metadata {
   readonly namespace?: string
   readonly uid?: string
   readonly resourceVersion?: string
+  readonly creationTimestamp?: string
   readonly deletionTimestamp?: string
   readonly finalizers?: readonly string[]
   readonly labels?: Readonly<Record<string, string>>
