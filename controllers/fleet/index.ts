@@ -37,6 +37,7 @@ export interface FleetDeps {
 /** Others may take over sooner than from other controllers: a fleet without a leader shows old numbers. */
 const LEASE_TIMES = { leaseDuration: '8s', renewDeadline: '5s', retryPeriod: '1s' } as const
 const MAX_CONCURRENT_DEPLOYMENTS = 8
+const RETRY_INTERVAL = '1s'
 /** How often a Deployment that is being deleted is looked at while no event says that its keys are gone. */
 const KEYS_RECHECK_INTERVAL = '2s'
 
@@ -76,7 +77,13 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
     }
   })
 
-  deployments.reconcile(({ object }) => running?.reconcile(keyOf(object.metadata)), { backoff: '1s' })
+  // A source that failed begins again, and windows open meanwhile.
+  deployments.reconcile(
+    ({ object }) => running?.reconcile(keyOf(object.metadata)) ?? { requeueAfter: RETRY_INTERVAL },
+    {
+      backoff: '1s',
+    },
+  )
   deployments.on.delete('keys', ({ object }) =>
     running?.areKeysDeleted(keyOf(object.metadata)) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL },
   )

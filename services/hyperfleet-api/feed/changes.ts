@@ -30,8 +30,11 @@ export const readChanges = async (
   return (await query.execute()).map(parseChange)
 }
 
-/** Changes that are read at a time: so many, and no more than come to so many bytes of documents with the last of them. */
-const BATCH_SIZE = 500
+/**
+ * Changes that are read at a time: so many, and no more than come to so many bytes of documents with the last of them. More would
+ * have PostgreSQL plan the statement each time, which takes it longer than to read: that it reads few is not in a plan for all positions.
+ */
+const BATCH_SIZE = 100
 const BATCH_BYTES = 1024 * 1024
 
 export interface ChangeBatch {
@@ -61,8 +64,8 @@ export const readNextChanges = async (
       select next.*, count(*) over () as available,
         coalesce(sum(octet_length(document)) over (
           order by version rows between unbounded preceding and 1 preceding), 0) as bytes_before
-      from (select * from changes where version > ${after} ${end} order by version limit ${BATCH_SIZE}) as next
-    ) as measured where bytes_before < ${BATCH_BYTES}) as sized on true order by version`
+      from (select * from changes where version > ${after} ${end} order by version limit ${sql.lit(BATCH_SIZE)}) as next
+    ) as measured where bytes_before < ${sql.lit(BATCH_BYTES)}) as sized on true order by version`
   const { rows, floor } = await readInHistory(
     database,
     clock,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
@@ -7,6 +8,7 @@ import { silent } from '#operator/model/log.ts'
 import { databaseQueue } from '#services/hyperfleet-api/events/database-queue.ts'
 import { parseReceipt } from '#services/hyperfleet-api/events/deliveries.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
+import { readNextChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { createWakeup, type WakeTopic } from '#services/hyperfleet-api/feed/wakeup.ts'
 import { defineEntities } from '#services/hyperfleet-api/model/entity.ts'
 import { createIdGenerator } from '#services/hyperfleet-api/model/id-generator.ts'
@@ -140,6 +142,24 @@ describe.skipIf(findPostgres() === undefined)(
       expect(await costOf(() => create('two'))).toBe(3)
       expect(await costOf(() => patch({ a: 1 }))).toBe(5)
       expect(await costOf(() => patch({ a: 1 }))).toBe(3)
+    })
+
+    // API-94
+    test('reading what is new is planned some times, however often it is read', async () => {
+      const { database } = await begin()
+      const { kysely } = database
+      const read = (after: number) => readNextChanges(database, systemClock, { after })
+      await read(0)
+      const document = sql`repeat('{"spec":{}}', 300)`
+      await sql`insert into changes (type, resource_id, kind, labels_before, labels, document, time)
+        select 'modified', 'a', 'Cluster', '{}', '{}', ${document}, '' from generate_series(1, 20000)`.execute(kysely)
+      await sql`vacuum analyze changes`.execute(kysely)
+      const { rows } = await sql<{ newest: number }>`select max(version) as newest from changes`.execute(kysely)
+      for (let n = 0; n < 20; n += 1) expect((await read((rows[0]?.newest ?? 0) - 1)).changes).toHaveLength(1)
+      const plans = await sql<{ custom_plans: number; generic_plans: number }>`select custom_plans, generic_plans
+        from pg_prepared_statements where statement like '%from change_floor) as history%'`.execute(kysely)
+      expect(plans.rows).toEqual([{ custom_plans: 5, generic_plans: expect.any(Number) }])
+      expect(plans.rows[0]?.generic_plans).toBeGreaterThan(5)
     })
 
     // API-52
