@@ -249,6 +249,33 @@ test('ADAPTER-65: an object that claims to be about another resource starts no r
   expect(await world.cluster(victim)).toMatchObject({ generation: cluster?.generation })
 })
 
+test('ADAPTER-64: what a release without inventories has applied goes also when a run was written down that applied nothing; what is newer stays', async () => {
+  const labels = { app: 'upgraded' }
+  await declare('upgraded', {
+    preconditions: [{ name: 'open', expression: 'has(resource.deleted_time)' }],
+    resources: [
+      configMap('a', 'upgraded-{{ .clusterId }}', {
+        discovery: { namespace: world.namespace, by_selectors: { label_selector: labels } },
+      }),
+    ],
+  })
+  const id = await create('upgraded')
+  const adapter = `upgraded-${world.namespace.slice(-8)}`
+  const put = (name: string) =>
+    world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+      metadata: { name, labels: { ...labels, 'muster.dev/adapter': adapter, 'muster.dev/resource-id': id } },
+    })
+  await put(`upgraded-${id}`)
+  await pulsedUntil(id, async () => expect(await inventories('upgraded')).toMatchObject([{ spec: { objects: [] } }]))
+  const recordedAt = Date.parse((await inventories('upgraded'))[0]?.metadata.creationTimestamp ?? '')
+  await vi.waitFor(() => expect(Date.now()).toBeGreaterThanOrEqual(recordedAt + 1_000), SETTLED)
+  await put('newer')
+  await world.call('DELETE', `/clusters/${id}`)
+  await gone(id)
+  expect([await isThere(`upgraded-${id}`), await isThere('newer')]).toEqual([false, true])
+  await nothingRecorded('upgraded')
+})
+
 test('ADAPTER-73: what a deleted task has applied stays, and goes when the task says so', async () => {
   await declare('staying-on', { resources: [configMap('a', 'staying-on-{{ .clusterId }}')] })
   await declare('going', {
