@@ -29,17 +29,18 @@ const NOWHERE = ['--bind-address=127.0.0.1:0', '--metrics-bind-address=0', '--he
 
 /** What `muster api` does by itself, told by the first statement of each transaction. */
 const BACKGROUND = [
-  // a new connection: which server it leads to
+  // a new connection: which server it leads to, and whether it is another run of it
   'select pg_is_in_recovery\\(',
+  'select num_nulls\\(to_regclass',
+  'select run <> ',
   // what time it is
   'select\\s+extract\\(epoch from clock_timestamp',
-  // feed: which history the database has, where it begins, and the newest version that nothing before can follow
-  'select\\s+bool_and\\(',
-  'select version as floor,',
+  // feed: which history the database has, where it begins, what is new, and the newest version that nothing before can follow
+  'select\\s+\\(select bool_and\\(',
+  '(select \\* from \\()?select max\\(version\\) as floor',
   'select coalesce\\(\\(select max\\(version',
   'select max\\("version"\\)',
   'select "version" from "change_floor"',
-  'select \\* from \\(\\s+select next',
   // deletions that may have nothing left to wait for, every minute
   'select "id", "kind" from "resources" where "deleted_time" is not null',
   'select "awaited_groups" from "resources" where "id" = ',

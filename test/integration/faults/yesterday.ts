@@ -1,6 +1,8 @@
 /** An etcd that is put back to an earlier moment, below the whole suite. */
 import { cp, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { layoutOf } from '#hack/cluster/local/layout.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { ALL_WORK, type Fault } from './fault.ts'
@@ -15,6 +17,31 @@ const whileStopped = async ({ cluster }: FaultWorld, copy: () => Promise<void>):
   await cluster.restart('kube-apiserver')
 }
 
+/**
+ * What a person does who reads the status: a device whose revision the operator has not seen waits for that (FLEET-50). Whether it has
+ * depends on which kind it listed first after the restore.
+ */
+const overruleAsTold = async ({ cluster }: FaultWorld): Promise<void> => {
+  const text = await cluster.kubectl('get', 'deployments.fleet.nationtech.io', '--all-namespaces', '--output=json')
+  const { items } = JSON.parse(text) as { readonly items: readonly Deployment[] }
+  for (const { metadata, status } of items) {
+    const told = status?.aggregate?.offenders?.map(
+      ({ message }) => /annotate the Deployment with (\S+=\d+)/.exec(message ?? '')?.[1],
+    )
+    const annotation = told?.find((one) => one !== undefined)
+    const { name, namespace = '' } = metadata
+    if (annotation !== undefined)
+      await cluster.kubectl(
+        'annotate',
+        '--overwrite',
+        `deployments.fleet.nationtech.io/${name}`,
+        '-n',
+        namespace,
+        annotation,
+      )
+  }
+}
+
 /** Yesterday: a rollout, its revisions and all statuses of it are forgotten. Clusters that came and went since: test/e2e/disaster. */
 export const etcdOfYesterday: Fault = {
   begin: async (world) => {
@@ -27,7 +54,19 @@ export const etcdOfYesterday: Fault = {
       await rm(data, { recursive: true })
       await cp(backup, data, { recursive: true })
     })
-    return { async [Symbol.asyncDispose]() {} }
+    const stop = new AbortController()
+    const person = (async () => {
+      while (!stop.signal.aborted) {
+        await overruleAsTold(world).catch(() => undefined)
+        await setTimeout(1_000, undefined, { signal: stop.signal }).catch(() => undefined)
+      }
+    })()
+    return {
+      async [Symbol.asyncDispose]() {
+        stop.abort()
+        await person
+      },
+    }
   },
   meanwhile: ALL_WORK,
 }
