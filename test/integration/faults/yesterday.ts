@@ -18,7 +18,7 @@ const whileStopped = async ({ cluster }: FaultWorld, copy: () => Promise<void>):
 }
 
 /**
- * What a person does who reads the status: a device whose revision the operator has not seen waits for that (FLEET-50). Whether it has
+ * What the status tells a person to do: a device whose revision the operator has not seen waits for that (FLEET-50). Whether it has
  * depends on which kind it listed first after the restore.
  */
 const overruleAsTold = async ({ cluster }: FaultWorld): Promise<void> => {
