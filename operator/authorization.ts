@@ -1,5 +1,5 @@
 /** Authenticates and authorizes callers by the API server, so that Kubernetes' accounts and roles are all there is to manage. */
-import { ApiError } from './client/errors.ts'
+import { isForbidden } from './client/errors.ts'
 import type { Transport } from './client/transport.ts'
 
 /** What a caller wants to do. */
@@ -72,7 +72,7 @@ export const authorize = async (
     return { kind: allowed ? 'allowed' : 'forbidden', user }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    if (error instanceof ApiError && error.status === 403)
+    if (isForbidden(error))
       return { kind: 'unavailable', reason: `${reason}: bind our account to the ClusterRole system:auth-delegator` }
     return { kind: 'unavailable', reason }
   }

@@ -81,7 +81,7 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   deployments.reconcile(
     ({ object }) => running?.reconcile(keyOf(object.metadata)) ?? { requeueAfter: RETRY_INTERVAL },
     {
-      backoff: '1s',
+      backoff: RETRY_INTERVAL,
     },
   )
   deployments.on.delete('keys', ({ object }) =>

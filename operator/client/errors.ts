@@ -89,6 +89,9 @@ export const messageOf = (cause: unknown): string => (cause instanceof Error ? c
 /** Is this the answer that an object (or its kind) does not exist? */
 export const isNotFound = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 404
 
+/** Does the caller lack the right to it? (403) */
+export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403
+
 /** Was the object written since it was read? (409 Conflict, as opposed to 409 AlreadyExists) */
 export const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 409 && error.reason !== 'AlreadyExists'

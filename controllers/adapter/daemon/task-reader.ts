@@ -1,7 +1,7 @@
 /** Reads the task of an AdapterTask: out of its spec, or out of the ConfigMap that it refers to. */
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { createApi } from '#operator/client/api.ts'
-import { ApiError } from '#operator/client/errors.ts'
+import { isForbidden } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { defineResource, type KubeObject } from '#operator/model/resource.ts'
 import { SelectorError, selectorOf } from '#operator/model/selector.ts'
@@ -129,7 +129,7 @@ const readConfigMapData = async (
     if (found === undefined) throw refused(`there is no ConfigMap ${name} in the namespace ${namespace}`)
     return found.data ?? {}
   } catch (error) {
-    if (error instanceof ApiError && error.status === 403)
+    if (isForbidden(error))
       throw refused(`the task's ServiceAccount may not get the ConfigMap ${name}: ${error.message}`)
     throw error
   }

@@ -12,9 +12,12 @@ import { INVENTORY_ANNOTATION, metadataOf } from '../run/resources/object.ts'
 import type { JsonObject } from '../task/task.ts'
 import { isAppliedBy } from '../transports/shared-objects.ts'
 import { keyOfEntry, keyOfObject } from './entry.ts'
+import { MAX_CONFLICTS } from './resource-inventory.ts'
 
 /** An inventory of another task in which an object stands. */
 interface Candidate {
+  /** Of the object. */
+  readonly key: string
   readonly inventory: string
   /** Of the inventory. */
   readonly mark: string
@@ -35,8 +38,6 @@ export interface OtherHoldersOptions {
 
 /** For how long one reading of all inventories serves: a field manager that is forged on many objects must not have them read each time. */
 const LISTING_TTL_MS = 1_000
-/** Writes that lose against another writer, at most in a row. */
-const MAX_CONFLICTS = 10
 
 export class OtherHolders {
   readonly #options: OtherHoldersOptions
@@ -55,8 +56,8 @@ export class OtherHolders {
     if (candidates.length === 0) return undefined
     const isAnswered = candidates.some(({ uid }) => uid !== undefined)
     const mark = isAnswered ? undefined : metadataOf((await read()) ?? {}).annotations?.[INVENTORY_ANNOTATION]
-    for (const { task, uid, mark: own } of candidates)
-      if ((uid !== undefined || own === mark) && (await this.#isThere(task, signal))) return task
+    const holders = candidates.filter(({ uid, mark: own }) => uid !== undefined || own === mark)
+    for (const task of new Set(holders.map((one) => one.task))) if (await this.#isThere(task, signal)) return task
     return undefined
   }
 
@@ -69,10 +70,12 @@ export class OtherHolders {
     const key = keyOfObject(object)
     const { uid } = metadataOf(object)
     if (uid === undefined) return false
-    for (const one of (await this.#list(signal)).get(key) ?? []) {
-      if (one.uid !== uid && !isAppliedBy(object, one.adapter)) continue
-      if (!(await this.#isThere(one.task, signal))) continue
-      if (await recordUid(api.withLimits({ signal }), { name: one.inventory, namespace }, key, uid)) return true
+    const candidates = (await this.#list(signal)).get(key) ?? []
+    const holders = candidates.filter((one) => one.uid === uid || isAppliedBy(object, one.adapter))
+    for (const [task, held] of Map.groupBy(holders, (one) => one.task)) {
+      if (!(await this.#isThere(task, signal))) continue
+      for (const { inventory: name } of held)
+        if (await recordUid(api.withLimits({ signal }), { name, namespace }, key, uid)) return true
     }
     return false
   }
@@ -99,17 +102,13 @@ export class OtherHolders {
   /** By key of the object. */
   async #list(signal: AbortSignal): Promise<ReadonlyMap<string, readonly Candidate[]>> {
     const { api, namespace, task } = this.#options
-    const candidates = new Map<string, Candidate[]>()
+    const candidates: Candidate[] = []
     for await (const { metadata, spec } of api.withLimits({ signal }).list(AdapterInventory, { namespace })) {
       if (spec.task === task) continue
-      for (const entry of spec.objects) {
-        const { name: inventory, uid: mark } = metadata
-        const one = { inventory, mark, task: spec.task, adapter: spec.adapter, uid: entry.uid }
-        const key = keyOfEntry(entry)
-        candidates.set(key, [...(candidates.get(key) ?? []), one])
-      }
+      const common = { inventory: metadata.name, mark: metadata.uid, task: spec.task, adapter: spec.adapter }
+      for (const entry of spec.objects) candidates.push({ ...common, key: keyOfEntry(entry), uid: entry.uid })
     }
-    return candidates
+    return Map.groupBy(candidates, ({ key }) => key)
   }
 }
 

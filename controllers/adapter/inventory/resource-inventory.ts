@@ -45,7 +45,7 @@ export interface ResourceInventoryOptions {
 }
 
 /** Writes that lose against another writer, at most in a row. */
-const MAX_CONFLICTS = 10
+export const MAX_CONFLICTS = 10
 
 export class ResourceInventory {
   readonly #options: ResourceInventoryOptions

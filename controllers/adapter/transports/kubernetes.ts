@@ -1,6 +1,6 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
 import { createApi } from '#operator/client/api.ts'
-import { ApiError, isConflict, isNotFound, NetworkError } from '#operator/client/errors.ts'
+import { ApiError, isConflict, isForbidden, isNotFound, NetworkError } from '#operator/client/errors.ts'
 import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { ApiRequest, Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
@@ -104,6 +104,17 @@ export const kubernetesTransport = ({
     }
   }
 
+  /** @throws ApiError, also when it is not there */
+  const get = (
+    resource: Resource,
+    name: string,
+    namespace: string | undefined,
+    signal: AbortSignal,
+  ): Promise<JsonObject> => {
+    const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
+    return transport.request<JsonObject>({ method: 'GET', path, signal })
+  }
+
   /** Undefined when it is not there, or may not be read. */
   const readObject = async (
     resource: Resource,
@@ -112,10 +123,9 @@ export const kubernetesTransport = ({
   ): Promise<JsonObject | undefined> => {
     const { name = '', namespace } = metadataOf(manifest)
     try {
-      const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
-      return await transport.request<JsonObject>({ method: 'GET', path, signal })
+      return await get(resource, name, namespace, signal)
     } catch (error) {
-      if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return undefined
+      if (isNotFound(error) || isForbidden(error)) return undefined
       throw error
     }
   }
@@ -162,8 +172,7 @@ export const kubernetesTransport = ({
     if (resource.scope === 'Namespaced' && namespace === undefined)
       return collect(bound.list(resource, { fieldSelector: `metadata.name=${match.name}` }))
     if (match.name === '') throw new TypeError('an empty name would be all objects of the kind')
-    const path = pathOf(resource, { name: match.name, ...(namespace !== undefined && { namespace }) })
-    return [await transport.request<JsonObject>({ method: 'GET', path, signal })]
+    return [await get(resource, match.name, namespace, signal)]
   }
 
   /** Where the path is not there, what was known of the kind is asked for again by the next run. */

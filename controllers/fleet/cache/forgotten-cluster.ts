@@ -6,7 +6,7 @@ import { clusterOfDevice } from '#apis/fleet.nationtech.io/cluster-device.ts'
 import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { Api } from '#operator/client/api.ts'
-import { ApiError } from '#operator/client/errors.ts'
+import { isForbidden } from '#operator/client/errors.ts'
 
 /** @throws ApiError, NetworkError */
 export const isForgottenCluster = async (api: Pick<Api, 'get'>, { inventory }: Info): Promise<boolean> => {
@@ -16,7 +16,7 @@ export const isForgottenCluster = async (api: Pick<Api, 'get'>, { inventory }: I
     return (await api.get(ClusterDeployment, cluster.name, cluster.namespace)) === undefined
   } catch (error) {
     // An operator of one namespace can't know it of others.
-    if (error instanceof ApiError && error.status === 403) return false
+    if (isForbidden(error)) return false
     throw error
   }
 }
