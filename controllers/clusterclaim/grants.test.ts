@@ -3,23 +3,12 @@ import { expect, test } from 'vitest'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { grantSubjects } from './grant-writes.ts'
 import { type buildGrants, clusterSecrets } from './grants.ts'
 
-const cluster = (clusterMetadata?: object, spec: object = {}): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: { name: 'one', namespace: 'one', uid: 'uid-one', resourceVersion: '1' },
-  spec: {
-    baseDomain: 'example.com',
-    clusterName: 'one',
-    platform: { none: {} },
-    installed: true,
-    powerState: 'Running',
-    ...(clusterMetadata && { clusterMetadata }),
-    ...spec,
-  },
-})
+const cluster = (clusterMetadata?: object, spec: object = {}): ClusterDeployment =>
+  aClusterDeployment({ uid: 'uid-one' }, { ...(clusterMetadata && { clusterMetadata }), ...spec })
 
 const claim: ClusterClaim = {
   apiVersion: 'hive.openshift.io/v1',

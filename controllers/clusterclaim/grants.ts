@@ -19,7 +19,7 @@ const SECRET_REFS = ['adminKubeconfigSecretRef', 'adminPasswordSecretRef', 'meta
  * such as its pull secret, is none of them, also when it is named among them (CLAIM-9).
  */
 export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] => {
-  const { clusterMetadata: about, ...rest } = spec as { readonly clusterMetadata?: unknown }
+  const { clusterMetadata: about, ...rest } = spec
   if (typeof about !== 'object' || about === null) return []
   const installers = secretNamesIn(rest)
   return SECRET_REFS.flatMap((key) => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { ClusterDeployment, type ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { Namespace } from '#apis/kubernetes.ts'
 import { silent } from '#operator/model/log.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { deregister } from './deregister.ts'
 import { KUBERNETES as KUBERNETES_LABEL, REGISTRATION } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
@@ -18,26 +19,7 @@ const KUBERNETES = 'uid-of-kube-system'
 const aDeployment = (
   spec: Partial<ClusterDeploymentSpec> = {},
   annotations: Readonly<Record<string, string>> = { [REGISTRATION]: 'uid-there' },
-): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: {
-    name: 'one',
-    namespace: 'one',
-    uid: 'uid-here',
-    resourceVersion: '1',
-    deletionTimestamp: DELETED_AT,
-    annotations,
-  },
-  spec: {
-    baseDomain: 'example.com',
-    clusterName: 'one',
-    platform: { none: {} },
-    installed: true,
-    powerState: 'Running',
-    ...spec,
-  },
-})
+): ClusterDeployment => aClusterDeployment({ uid: 'uid-here', deletionTimestamp: DELETED_AT, annotations }, spec)
 
 const aCluster = (kubernetes: string, owner = 'one') => ({
   id: 'cluster-of-one',

@@ -19,6 +19,7 @@ import { buildSummaryStatus } from './status.ts'
 const RECHECK_INTERVAL = '10m'
 /** A registration that was never confirmed may still arrive for this long: longer than any request lasts. Milliseconds. */
 const UNCONFIRMED_GRACE_MS = 15_000
+
 export const deregister =
   (deps: ReconcileDeps) =>
   async (context: ChangeContext<ClusterDeployment>): Promise<MayWait> => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { Namespace } from '#apis/kubernetes.ts'
 import { silent } from '#operator/model/log.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { KUBERNETES as KUBERNETES_LABEL, REGISTRATION } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
 import { KubernetesIdentity } from './record/origin.ts'
@@ -14,24 +15,8 @@ const DAY_MS = 24 * 3_600_000
 
 const KUBERNETES = 'uid-of-kube-system'
 
-const aDeployment = (name: string, registration: string): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: {
-    name,
-    namespace: name,
-    uid: `uid-of-${name}`,
-    resourceVersion: '1',
-    annotations: { [REGISTRATION]: registration },
-  },
-  spec: {
-    baseDomain: 'example.com',
-    clusterName: name,
-    platform: { none: {} },
-    installed: true,
-    powerState: 'Running',
-  },
-})
+const aDeployment = (name: string, registration: string): ClusterDeployment =>
+  aClusterDeployment({ name, annotations: { [REGISTRATION]: registration } })
 
 const aRecord = (name: string, registration: string): ClusterRecord => ({
   id: `cluster-of-${registration}`,

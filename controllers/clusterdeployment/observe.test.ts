@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { Namespace } from '#apis/kubernetes.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { decide } from './decide.ts'
 import { CUSTOMIZATION, KUBERNETES as KUBERNETES_LABEL, REGISTRATION } from './labels.ts'
 import { observe } from './observe.ts'
@@ -13,25 +14,14 @@ import { KubernetesIdentity, originLabels } from './record/origin.ts'
 const NOW = new Date('2026-03-01T08:00:00Z')
 const KUBERNETES = 'uid-of-kube-system'
 
-const aDeployment = (name: string, uid: string, registration?: string): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: {
-    name,
-    namespace: name,
-    uid,
-    resourceVersion: '1',
-    ...(registration !== undefined && { annotations: { [REGISTRATION]: registration } }),
-  },
-  spec: {
-    baseDomain: 'example.com',
-    clusterName: name,
-    platform: { none: {} },
-    installed: false,
-    powerState: 'Running',
-    clusterPoolRef: { namespace: 'pools', poolName: 'small', clusterDeploymentCustomization: { name: 'leased' } },
-  },
-})
+const aDeployment = (name: string, uid: string, registration?: string): ClusterDeployment =>
+  aClusterDeployment(
+    { name, uid, ...(registration !== undefined && { annotations: { [REGISTRATION]: registration } }) },
+    {
+      installed: false,
+      clusterPoolRef: { namespace: 'pools', poolName: 'small', clusterDeploymentCustomization: { name: 'leased' } },
+    },
+  )
 
 const LEASE = (holder: string) => ({
   metadata: { name: 'leased', namespace: 'pools' },

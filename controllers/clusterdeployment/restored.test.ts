@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
 import { decide } from './decide.ts'
 import { REGISTRATION } from './labels.ts'
 import { buildStatus, buildSummaryStatus } from './status.ts'
@@ -10,18 +11,11 @@ const NOW = new Date('2026-03-01T08:00:00Z')
 
 const KUBERNETES = { own: 'uid-of-kube-system', former: [] }
 
-const aDeployment = (installed: boolean, registration?: string): ClusterDeployment => ({
-  apiVersion: 'hive.openshift.io/v1',
-  kind: 'ClusterDeployment',
-  metadata: {
-    name: 'one',
-    namespace: 'one',
-    uid: 'uid-now',
-    resourceVersion: '1',
-    ...(registration !== undefined && { annotations: { [REGISTRATION]: registration } }),
-  },
-  spec: { baseDomain: 'example.com', clusterName: 'one', platform: { none: {} }, installed, powerState: 'Running' },
-})
+const aDeployment = (installed: boolean, registration?: string): ClusterDeployment =>
+  aClusterDeployment(
+    { uid: 'uid-now', ...(registration !== undefined && { annotations: { [REGISTRATION]: registration } }) },
+    { installed },
+  )
 
 test('CLUSTER-11: one that was installed in an earlier life and has no record is broken, and not registered again', () => {
   const { step, stopped } = decide(

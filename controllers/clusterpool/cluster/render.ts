@@ -69,7 +69,7 @@ const POOL_OWNED_FIELDS = ['clusterPoolRef', 'installed', 'powerState'] as const
 
 /** The users of a cluster may read what its `clusterMetadata` names; what the pool puts beside it is for those who install. */
 const ownSecretOf = ({ poolSpec, name }: RenderInput, spec: ClusterDeploymentSpec): string | undefined => {
-  const { clusterMetadata, ...rest } = spec as { readonly clusterMetadata?: unknown }
+  const { clusterMetadata, ...rest } = spec
   const own = new Set([installConfigSecretName(name), ...secretNamesIn(poolSpec), ...secretNamesIn(rest)])
   return secretNamesIn(clusterMetadata).find((named) => own.has(named))
 }
