@@ -137,6 +137,23 @@ describe('backoff', () => {
     expect(api.pulses[0]?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
   })
 
+  // SENTINEL-13
+  test('a pulse says when the next is meant to come, and the API tells who asks why nothing happens', async () => {
+    const later = (milliseconds: number) => clock.now().getTime() + milliseconds
+    const id = await api.create('one')
+    await vi.waitFor(() => expect(api.pulses).toHaveLength(1), PATIENCE)
+    expect(api.pulses[0]?.nextTime).toBe(new Date(later(10_000)).toISOString())
+    await api.expect('one New')
+    expect(Date.parse((await api.explainedPulses(id)).next?.time ?? '')).toBe(later(10_000))
+    // What is ready is looked at more rarely, and the pulse that finds it so says so.
+    await api.report(id, 'True')
+    await counted('all', { ready: 1 })
+    await quiet()
+    await clock.advance(30 * 60_000)
+    await api.expect('one ReadyBackoffExpired')
+    expect(Date.parse((await api.explainedPulses(id)).next?.time ?? '')).toBe(later(30 * 60_000))
+  })
+
   // SENTINEL-11
   test('a resource with a backoff of its own follows it; a bad one is ignored and said', async () => {
     await api.create('slow', { 'sentinel.hyperfleet.io/backoff-not-ready': '45s' })

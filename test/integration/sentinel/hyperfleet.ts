@@ -14,6 +14,8 @@ export interface Pulse {
   readonly reason: string
   readonly source: string | undefined
   readonly traceparent: string | undefined
+  /** When the next one is meant to come. */
+  readonly nextTime: string | undefined
   /** When it came, by the clock of the API. */
   readonly at: Date
 }
@@ -48,6 +50,8 @@ export interface HyperFleetApi extends AsyncDisposable {
   delete(id: string): Promise<void>
   /** An adapter's report at the current generation. */
   report(id: string, available: 'True' | 'False'): Promise<void>
+  /** What the API says about its pulses. */
+  explainedPulses(id: string): Promise<{ readonly last?: object; readonly next?: { readonly time: string } }>
   /** Pulses as `name reason`, sorted. */
   told(): string[]
   /** Resolves when exactly these pulses have come since the last call; forgets them. */
@@ -90,9 +94,9 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
     }
     const forwarded = httpRequest(real.url + url, { method, headers: incoming.headers }, (answer) => {
       if (method === 'POST' && url.endsWith('/events') && (answer.statusCode ?? 500) < 300) {
-        const { resourceId, reason, source } = JSON.parse(body)
+        const { resourceId, reason, source, nextTime } = JSON.parse(body)
         const traceparent = incoming.headers.traceparent?.toString()
-        const pulse = { id: resourceId, reason, source, traceparent, at: clock.now() }
+        const pulse = { id: resourceId, reason, source, traceparent, nextTime, at: clock.now() }
         outgoing.on('close', () => pulses.push(pulse))
       }
       if (api.plain) delete answer.headers['muster-features']
@@ -151,6 +155,10 @@ export const startHyperFleet = async (clock: Clock, entities?: readonly EntityCo
         observed_time: clock.now().toISOString(),
         conditions: [condition('Applied', 'True'), condition('Available', available), condition('Health', 'True')],
       })
+    },
+    async explainedPulses(id) {
+      const answer = await fetch(`${real.url}${BASE}${pathOf(id)}/explain`)
+      return ((await answer.json()) as { readonly pulses: object }).pulses
     },
     told: () => pulses.map(({ id, reason }) => `${names.get(id)} ${reason}`).toSorted(),
     async expect(...wanted) {
