@@ -14,6 +14,10 @@ export const APIS_ERRORS = {
     when: "an install-config can't be read",
     remedy: 'correct the Secret at the place that the message names',
   },
+  AdminKubeconfigError: {
+    when: "a cluster can't be reached with what its Secret holds",
+    remedy: 'correct the Secret that the message names',
+  },
   SchemaError: {
     when: "a kind's schema is not structural, found when manifests are generated",
     remedy: "correct the kind's file in apis/",

@@ -13,8 +13,9 @@ export const variableOf = (name: string): string => `MUSTER_${dashed(name).repla
 
 /** Teaches a command its flags. Values stay texts here; `readFlags` reads them, knowing where each came from. */
 export const addFlags = (command: Command, flags: Flags): Command => {
-  for (const [name, { value, help, default: text, alone }] of Object.entries(flags)) {
-    const option = new Option(`${spelled(name)} ${alone === undefined ? `<${value}>` : `[${value}]`}`, help)
+  for (const [name, { value, help, short, default: text, alone }] of Object.entries(flags)) {
+    const letter = short === undefined ? '' : `-${short}, `
+    const option = new Option(`${letter}${spelled(name)} ${alone === undefined ? `<${value}>` : `[${value}]`}`, help)
     option.env(variableOf(name))
     if (text !== undefined) option.default(text, text === '' ? 'none' : text)
     if (alone !== undefined) option.preset(alone)

@@ -2,6 +2,7 @@ import { Command, CommanderError, type Option } from 'commander'
 import { adapterCommand } from './adapter/command.ts'
 import { agentCommand } from './agent/command.ts'
 import { apiCommand } from './api/command.ts'
+import { claimCommand } from './claim/command.ts'
 import { crdsCommand } from './crds/command.ts'
 import { fleetCommand } from './fleet/command.ts'
 import { managerCommand } from './manager/command.ts'
@@ -26,6 +27,7 @@ export const program = (): Command => {
     apiCommand(),
     adapterCommand(),
     poolCommand(),
+    claimCommand(),
     sentinelCommand(),
     agentCommand(),
     fleetCommand(),

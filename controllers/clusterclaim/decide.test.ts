@@ -11,6 +11,7 @@ const cluster = (says: Partial<ClaimedCluster> = {}): ClaimedCluster => ({
   marked: false,
   power: 'Running',
   hibernationDesired: false,
+  apiURL: 'https://one.example:6443',
   ...says,
 })
 
@@ -29,6 +30,13 @@ const decided = (says: Partial<Observed>): string => {
 }
 
 const WAITS = { spec: { clusterPoolName: 'pool' }, cluster: undefined }
+
+test('CLAIM-11: a claim has the URL of its own cluster, and of no other', () => {
+  expect(decide(claim(), NOW).apiURL).toBe('https://one.example:6443')
+  expect(decide(claim({ cluster: cluster({ apiURL: undefined }) }), NOW).apiURL).toBeUndefined()
+  for (const other of [{ claim: 'other' }, { claim: undefined }])
+    expect(decide(claim({ cluster: cluster(other) }), NOW).apiURL).toBeUndefined()
+})
 
 test('CLAIM-3: a claim on a pool that does not exist says so', () => {
   const [said] = decide(claim({ ...WAITS, pool: undefined }), NOW).conditions

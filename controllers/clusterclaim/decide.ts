@@ -27,6 +27,8 @@ export interface ClaimedCluster {
   readonly power: string | undefined
   /** A user, or its `hibernateAfter`, wants it to sleep. */
   readonly hibernationDesired: boolean
+  /** Of its API server, as far as it is known. */
+  readonly apiURL: string | undefined
 }
 
 /** How the claim stands: it is Ready when its cluster can be used, or sleeps because that is wanted. */
@@ -50,6 +52,8 @@ export interface Decision {
   /** The lifetime that holds; undefined: it lives until it is deleted. */
   readonly lifetime: ClusterClaimSpec['lifetime']
   readonly action: ClaimAction
+  /** Of the cluster that the claim has; undefined while it has none, or none is known. */
+  readonly apiURL: string | undefined
   /** When time alone changes the decision. */
   readonly recheckAt: Date | undefined
 }
@@ -62,9 +66,10 @@ export const decide = (claim: Observed, now: Date): Decision => {
     kstatus: KstatusSummary | undefined,
     conditions: readonly ConditionInput[],
     recheckAt?: Date,
-  ): Decision => ({ kstatus, conditions, lifetime, action, recheckAt })
+  ): Decision => ({ kstatus, conditions, lifetime, action, apiURL, recheckAt })
   const { cluster } = claim
   const isOurs = cluster?.claim === claim.name
+  const apiURL = isOurs ? cluster.apiURL : undefined
   if (claim.deleting) {
     if (cluster === undefined || !isOurs) return decide('LetGo', undefined, [])
     const action = cluster.marked || cluster.deleting ? 'None' : 'MarkCluster'

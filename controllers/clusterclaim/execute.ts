@@ -22,20 +22,22 @@ export const addFinalizer = async ({ object, api }: Context<ClusterClaim>): Prom
 /** Writes the status when it is a new one. A claim that waits has its condition Pending from its pool (QueueClaim there). */
 export const writeStatus = async (
   { metadata, spec, status }: ClusterClaim,
-  { kstatus, conditions, lifetime }: Decision,
+  { kstatus, conditions, lifetime, apiURL }: Decision,
   { api, clock }: Context<ClusterClaim>,
 ): Promise<void> => {
   if (kstatus === undefined) return
   const claims = [...kstatusConditions({ ...kstatus, observedGeneration: metadata.generation }), ...conditions]
+  const { apiURL: _, ...before } = status ?? {}
   const next: ClusterClaimStatus = {
-    ...status,
+    ...before,
     ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
     conditions: [...withConditions(status?.conditions, claims, clock.now())],
     ...(spec.namespace !== undefined && { queuePosition: 0 }),
     ...(lifetime !== undefined && { lifetime: String(lifetime) }),
+    ...(apiURL !== undefined && { apiURL }),
   }
   if (isDeepStrictEqual(next, status)) return
-  await api.patchIfUnchanged(ClusterClaim, { metadata }, { status: { lifetime: null, ...next } }, 'status')
+  await api.patchIfUnchanged(ClusterClaim, { metadata }, { status: { lifetime: null, apiURL: null, ...next } }, 'status')
 }
 
 /** Carries out what was decided about a claim. @throws ApiError, with 409 when an object was written since, NetworkError, TemporaryError */

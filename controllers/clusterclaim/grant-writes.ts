@@ -1,10 +1,11 @@
 /** Lets the subjects of a claim into the namespace of its cluster, and out again: CLAIM-6. */
 import { isDeepStrictEqual } from 'node:util'
+import { isPoolSecret } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { type Api, ApiError, isConflict, isNotFound, type KubeObject } from '#operator/index.ts'
-import { buildGrants, CLAIM_UID_LABEL, clusterSecrets, GRANT_NAME, isPoolSecret } from './grants.ts'
+import { buildGrants, CLAIM_UID_LABEL, clusterSecrets, GRANT_NAME } from './grants.ts'
 import type { ClaimIndexes } from './observe.ts'
 
 const FIELD_MANAGER = 'muster-clusterclaim'

@@ -1,9 +1,8 @@
 /** What the subjects of a claim may do in the namespace of its cluster: CLAIM-6, CLAIM-9. */
-import { secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
+import { installerSecretNames } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
-import { Role, RoleBinding, type Secret } from '#apis/kubernetes.ts'
+import { Role, RoleBinding } from '#apis/kubernetes.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 
 /** Of the Role and of its binding; Hive's name. */
@@ -19,18 +18,15 @@ const SECRET_REFS = ['adminKubeconfigSecretRef', 'adminPasswordSecretRef', 'meta
  * such as its pull secret, is none of them, also when it is named among them (CLAIM-9).
  */
 export const clusterSecrets = ({ spec }: ClusterDeployment): readonly string[] => {
-  const { clusterMetadata: about, ...rest } = spec
+  const { clusterMetadata: about } = spec
   if (typeof about !== 'object' || about === null) return []
-  const installers = secretNamesIn(rest)
+  const installers = installerSecretNames(spec)
   return SECRET_REFS.flatMap((key) => {
     const reference = (about as Readonly<Record<string, unknown>>)[key]
     const { name } = (reference ?? {}) as { readonly name?: unknown }
     return typeof name === 'string' && name !== '' && !installers.includes(name) ? [name] : []
   })
 }
-
-/** Its pool put it beside the cluster, from its own namespace, for those who install (CLAIM-9). */
-export const isPoolSecret = ({ metadata }: Secret): boolean => metadata.labels?.[POOL_LABELS.uid] !== undefined
 
 /** The Role and the binding as they should be. @param secrets the names of the Secrets that the subjects may read */
 export const buildGrants = (claim: ClusterClaim, cluster: ClusterDeployment, secrets: readonly string[]) => {

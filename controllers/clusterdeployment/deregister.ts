@@ -20,8 +20,10 @@ const RECHECK_INTERVAL = '10m'
 /** A registration that was never confirmed may still arrive for this long: longer than any request lasts. Milliseconds. */
 const UNCONFIRMED_GRACE_MS = 15_000
 
+type DeregisterDeps = Omit<ReconcileDeps, 'findings'>
+
 export const deregister =
-  (deps: ReconcileDeps) =>
+  (deps: DeregisterDeps) =>
   async (context: ChangeContext<ClusterDeployment>): Promise<MayWait> => {
     const { object, events, clock } = context
     const registration = registrationOf(object)
@@ -82,7 +84,7 @@ export const deregister =
 
 /** Asks for the deletion of what is not going yet. @returns what is left of it, and what another Kubernetes cluster registered */
 const requestDeletion = async (
-  { hyperfleet }: ReconcileDeps,
+  { hyperfleet }: DeregisterDeps,
   { object, signal }: ChangeContext<ClusterDeployment>,
   kubernetes: KubernetesUids,
 ): Promise<{ readonly left: readonly ClusterRecord[]; readonly foreign: ClusterRecord | undefined }> => {

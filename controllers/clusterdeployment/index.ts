@@ -3,7 +3,8 @@
  *
  *   ClusterDeployment ─► reconcile: observe ─► decide ─► execute: POST, PATCH /clusters      the pool holds the lease meanwhile
  *        ▲    └─ deleted ─► remove ─► DELETE, until the record is gone
- *        └─ status, installed ◄── stream of /clusters (outside)      seen being deleted, and registered all the same ─► late-registrations.ts deletes it
+ *        ├─ status, installed ◄── stream of /clusters (outside)      seen being deleted, and registered all the same ─► late-registrations.ts deletes it
+ *        └─ apiURL, Unreachable ◄── reachability/: which kubeconfig its adapters made, and whether its API server answers
  *
  * What it promises: docs/clusterpools.md. Why it is so: docs/decisions/cluster-registration.md.
  */
@@ -19,6 +20,10 @@ import { DEPROVISION_FINALIZER } from './labels.ts'
 import { DeletedDeployments, removeLateRegistrations } from './late-registrations.ts'
 import { LostClusters } from './lost-clusters.ts'
 import { createMetrics, type State, stateOf } from './metrics.ts'
+import { isProbed, needsKubeconfig } from './reachability/condition.ts'
+import { findAdminKubeconfig } from './reachability/find-kubeconfig.ts'
+import { Findings } from './reachability/findings.ts'
+import { watchReachability } from './reachability/watch-reachability.ts'
 import { reconcile } from './reconcile.ts'
 import { KubernetesIdentity } from './record/origin.ts'
 import { type Owner, ownerOf } from './record/record.ts'
@@ -66,7 +71,8 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   const kubernetes = new KubernetesIdentity(deps.formerKubernetesUids ?? [])
   const deleted = new DeletedDeployments()
   const metrics = createMetrics(deps.registry, records, states)
-  const doing = { hyperfleet, records, kubernetes, deleted, lost: new LostClusters(), metrics }
+  const findings = new Findings()
+  const doing = { hyperfleet, records, kubernetes, deleted, lost: new LostClusters(), metrics, findings }
 
   deployments.reconcile(reconcile(doing), { backoff: BACKOFF })
   // The id is in stored progress and in metrics, so it stays.
@@ -74,6 +80,9 @@ export const clusterDeployment = (deps: ClusterDeploymentDeps): Controller<Clust
   deployments.watches(ClusterDeploymentCustomization, ({ status }) =>
     status?.clusterDeploymentRef === undefined ? [] : [status.clusterDeploymentRef],
   )
+  deployments.daemon('kubeconfig', findAdminKubeconfig(findings), { when: needsKubeconfig, backoff: BACKOFF })
+  deployments.daemon('reachability', watchReachability(findings, deps.version), { when: isProbed, backoff: BACKOFF })
+  deployments.source('findings', ({ wake, signal }) => findings.follow(wake, signal))
   deployments.source('stream', ({ wake, log, signal }) => {
     const onAvailabilityChange = () => [...records.takeWaiting(), ...unsettled.get(true)].forEach(wake)
     return followRecords(

@@ -14,6 +14,7 @@ import { recordRegistration } from './lease.ts'
 import type { LostClusters } from './lost-clusters.ts'
 import type { Metrics } from './metrics.ts'
 import { type FreshObservation, observe } from './observe.ts'
+import type { Findings } from './reachability/findings.ts'
 import type { KubernetesIdentity } from './record/origin.ts'
 import { ownerOf } from './record/record.ts'
 import type { RecordCache } from './record/record-cache.ts'
@@ -26,6 +27,7 @@ export interface ReconcileDeps {
   readonly deleted: DeletedDeployments
   readonly lost: LostClusters
   readonly metrics: Metrics
+  readonly findings: Findings
 }
 
 /** How often an install-config is looked for that is not there: Secrets are not watched. */
@@ -38,14 +40,15 @@ const LEASE_RECHECK_INTERVAL = '1s'
 export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterDeployment>): Promise<MayWait> => {
-    const { records, deleted, kubernetes } = deps
+    const { records, deleted, kubernetes, findings } = deps
     const { object, patch, clock } = context
     deleted.forget(object)
     if (records.outage !== undefined) {
       // The stream wakes it as soon as it shows what is true.
       records.addWaiting(ownerOf(object))
       const message = `${records.outage}; all goes on when it answers`
-      patch.status(buildSummaryStatus(object, { type: 'Reconciling', reason: 'APIUnreachable', message }, clock.now()))
+      const written = { type: 'Reconciling', reason: 'APIUnreachable', message } as const
+      patch.status(buildSummaryStatus(object, written, clock.now(), findings.of(object)))
       return
     }
     try {
@@ -58,7 +61,7 @@ export const reconcile =
       const isEnough = known.length > 0 && first.step.do === 'Nothing'
       return isEnough ? report(deps, context, { object, decision: first }) : await observeAndAct(deps, context)
     } catch (error) {
-      throw reportApiFailure(error, context)
+      throw reportApiFailure(deps, error, context)
     }
   }
 
@@ -85,13 +88,13 @@ const mayRegister = async (
 
 /** Says what was decided: in the status, on the object, and to people. */
 const report = (
-  { metrics }: ReconcileDeps,
+  { metrics, findings }: ReconcileDeps,
   { patch, clock, events }: Context<ClusterDeployment>,
   { object, decision }: { readonly object: ClusterDeployment; readonly decision: Decision },
 ): MayWait => {
   const now = clock.now()
   for (const { type, reason, message } of buildEvents(object, decision)) events[type](reason, message)
-  patch.status(buildStatus(object, decision, now))
+  patch.status(buildStatus(object, decision, now, findings.of(object)))
   if (decision.installed && !object.spec.installed) {
     patch.merge({ spec: { installed: true } })
     metrics.installed(object, now)
@@ -110,11 +113,15 @@ const nextWatchWrite = (object: ClusterDeployment, { installed, stopped }: Decis
 }
 
 /** Writes down what the API says against it. @returns what makes the runtime try again: later and later, or when the API wants */
-const reportApiFailure = (error: unknown, { object, patch, clock }: Context<ClusterDeployment>): unknown => {
+const reportApiFailure = (
+  { findings }: ReconcileDeps,
+  error: unknown,
+  { object, patch, clock }: Context<ClusterDeployment>,
+): unknown => {
   if (!(error instanceof HyperFleetError)) return error
   const { reason, message, retryAfter } = error
   const type = reason === 'APIUnreachable' ? 'Reconciling' : 'Stalled'
   const written = { type, reason, message: `${message}; tried again` } as const
-  patch.status(buildSummaryStatus(object, written, clock.now()))
+  patch.status(buildSummaryStatus(object, written, clock.now(), findings.of(object)))
   return new TemporaryError(message, { cause: error, ...(retryAfter !== undefined && { delay: retryAfter }) })
 }

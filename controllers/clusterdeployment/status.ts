@@ -15,22 +15,30 @@ import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
 import { formatSeconds, nextInstallWatch } from './install-watch.ts'
+import { unreachableConditions } from './reachability/condition.ts'
+import type { Finding } from './reachability/findings.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
-/** A merge patch of the status; null removes. */
+/** A merge patch of the status; null removes. @param finding what is known of the cluster's API server */
 export const buildStatus = (
   deployment: ClusterDeployment,
   decision: Decision,
   now: Date,
+  finding?: Finding,
 ): DeepPartial<ClusterDeploymentStatus> => {
   const { metadata, spec, status } = deployment
   const { record, installed, power, failed } = decision
-  const claims = [...buildConditions(decision, metadata.generation), ...reachableAgain(status?.conditions)]
+  const claims = [
+    ...buildConditions(decision, metadata.generation),
+    ...reachableAgain(status?.conditions),
+    ...unreachableConditions(deployment, decision, finding),
+  ]
   return {
     observedGeneration: metadata.generation ?? null,
     conditions: mergeConditions(status?.conditions, claims, record, now),
     installAttempts: failed,
     powerState: power ?? null,
+    ...(finding?.apiURL !== undefined && { apiURL: finding.apiURL }),
     installWatch: nextInstallWatch({ spec: { ...spec, installed }, status }, now) ?? null,
     ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
     ...(record !== undefined && {
@@ -41,16 +49,21 @@ export const buildStatus = (
 
 /** A status that only says how it stands: what else was known stays. */
 export const buildSummaryStatus = (
-  { metadata, spec, status }: ClusterDeployment,
+  deployment: ClusterDeployment,
   written: Decision['kstatus'],
   now: Date,
+  finding?: Finding,
 ): DeepPartial<ClusterDeploymentStatus> => {
+  const { metadata, spec, status } = deployment
+  const state = { installed: spec.installed && metadata.deletionTimestamp === undefined, power: status?.powerState }
   const isOutage = written.reason === 'APIUnreachable'
   const claims = [
     ...kstatusConditions({ ...written, observedGeneration: metadata.generation }),
     ...(isOutage ? [reachability('False', written.reason, written.message)] : []),
+    ...unreachableConditions(deployment, state, finding),
   ]
   return {
+    ...(finding?.apiURL !== undefined && { apiURL: finding.apiURL }),
     // Of an installation that nothing is told of nothing is watched.
     ...(!isOutage && { installWatch: nextInstallWatch({ spec, status }, now) ?? null }),
     observedGeneration: metadata.generation ?? null,

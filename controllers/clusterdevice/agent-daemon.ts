@@ -2,13 +2,14 @@
 import { join } from 'node:path'
 import { isDeviceOf } from '#apis/fleet.nationtech.io/cluster-device.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { parseAdminKubeconfig, readAdminKubeconfig } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import type { Api } from '#operator/client/api.ts'
 import { createTransport } from '#operator/client/transport.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { runAgent } from '#services/agent/index.ts'
-import { parseAdminKubeconfig, readAdminKubeconfig } from './admin-kubeconfig.ts'
 import { deviceName, inventoryOf, labelsOf } from './decide.ts'
 import { CLUSTERDEVICE_ERRORS } from './errors.ts'
 import { readClusterAuthenticator } from './nats-credentials.ts'
@@ -55,7 +56,10 @@ const runAgentFor = async (deps: ClusterDeviceOptions, context: DaemonContext<Cl
   const cluster = await createRenewingTransport({
     read: () => readAdminKubeconfig(api, context.object),
     open: (kubeconfig) =>
-      createTransport(parseAdminKubeconfig(kubeconfig), { userAgent: `muster-clusterdevice/${deps.version}` }),
+      createTransport(parseAdminKubeconfig(kubeconfig), {
+        userAgent: `muster-clusterdevice/${deps.version}`,
+        lookup: guardedLookup,
+      }),
     log,
   })
   try {

@@ -2,10 +2,6 @@ import type { ErrorCatalogue } from '#lib/errors/error-of.ts'
 
 /** The errors of clusters as devices: what has happened, and what to do. */
 export const CLUSTERDEVICE_ERRORS = {
-  AdminKubeconfigError: {
-    when: "a cluster can't be reached with what its Secret holds",
-    remedy: 'correct the Secret that the message names',
-  },
   DeviceNameTakenError: {
     when: 'the fleet has a device of the name that the cluster would have, and it is not this cluster',
     remedy: 'rename the cluster, or delete the Device when nothing is behind it any more',

@@ -1,6 +1,7 @@
 import { deadLettersFlags, dryRunFlags, orphansFlags } from '#cmd/adapter/command.ts'
 import { agentFlags } from '#cmd/agent/command.ts'
 import { apiFlags } from '#cmd/api/command.ts'
+import { kubeconfigFlags } from '#cmd/claim/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
 import { spelled, variableOf } from '#cmd/flag.ts'
 import { credentialsFlags } from '#cmd/fleet/command.ts'
@@ -27,6 +28,7 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   },
   'pool plan': { does: 'Prints what the controller would do next with a pool, and why.', flags: planFlags },
   'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
+  'claim kubeconfig': { does: 'Prints the kubeconfig of the cluster that a claim has.', flags: kubeconfigFlags },
   agent: { does: 'Runs what the fleet’s Deployments want on this device.', flags: agentFlags },
   'fleet preview': {
     does: 'Prints which devices a Deployment would come to, and what each would get.',
@@ -45,8 +47,8 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },
 }
 
-const line = ([name, { value, help, default: text }]: readonly [string, Flag<unknown>]): string =>
-  row(`\`${spelled(name)}=${value}\``, `\`${variableOf(name)}\``, text ? `\`${text}\`` : '', cell(help))
+const line = ([name, { value, help, short, default: text }]: readonly [string, Flag<unknown>]): string =>
+  row(`${short === undefined ? '' : `\`-${short}\`, `}\`${spelled(name)}=${value}\``, `\`${variableOf(name)}\``, text ? `\`${text}\`` : '', cell(help))
 
 const section = (command: string): string[] => {
   const { does, flags } = COMMANDS[command] ?? { does: '', flags: {} }

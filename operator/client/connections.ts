@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import type { TlsMaterial } from './credentials.ts'
 
@@ -12,14 +13,17 @@ const REQUEST_CONNECTIONS = 64
 /** Shorter than the 90 s after which the API server closes an idle connection, so that we never write to a closing one. */
 const KEEP_ALIVE_MS = 60_000
 
-/** The connections that fit the TLS material in use. When a certificate changes new ones are made, and old streams may end. */
-export const connectionsTo = (proxyUrl: string | undefined) => {
+/**
+ * The connections that fit the TLS material in use. When a certificate changes new ones are made, and old streams may end.
+ * @param lookup resolves the server's name; Node.js' own when undefined
+ */
+export const connectionsTo = (proxyUrl: string | undefined, lookup: LookupFunction | undefined) => {
   let current: (Connections & { readonly tls: TlsMaterial }) | undefined
 
   const pool = (tls: TlsMaterial, options: Agent.Options): Dispatcher => {
     // HTTP/2 stays off: undici would choose it with Go servers, and long watches over it leaked memory in pepr's soak.
     const common = { ...options, allowH2: false, keepAliveTimeout: KEEP_ALIVE_MS }
-    const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000 }
+    const connect = { ...tls, keepAlive: true, keepAliveInitialDelay: 30_000, ...(lookup && { lookup }) }
     return proxyUrl === undefined
       ? new Agent({ ...common, connect })
       : new ProxyAgent({ ...common, uri: proxyUrl, requestTls: connect })

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import type { Dispatcher } from 'undici'
 import { type Clock, monotonic, systemClock } from '../model/clock.ts'
@@ -68,6 +69,8 @@ export interface TransportOptions {
   readonly clock?: Clock
   readonly metrics?: RequestMetrics
   readonly userAgent?: string
+  /** Resolves the server's name where an author chose it; Node.js' own when undefined. */
+  readonly lookup?: LookupFunction
 }
 
 /** A transport to the cluster that the source names. @throws KubeConfigError */
@@ -81,13 +84,13 @@ const MIN_RETRY_DELAY_MS = 100
 const INACTIVITY_TIMEOUT = '70s'
 
 export const createTransport = (config: KubeConfig, options: TransportOptions = {}): Transport => {
-  const { clock = systemClock, metrics, userAgent = 'muster' } = options
+  const { clock = systemClock, metrics, userAgent = 'muster', lookup } = options
   const cluster = config.getCurrentCluster()
   if (cluster === null) throw new KubeConfigError('the kubeconfig has no current cluster: set its current-context')
   const server = new URL(cluster.server)
   const basePath = server.pathname.replace(/\/$/, '')
   const credentials = credentialsOf(config, clock)
-  const connections = connectionsTo(cluster.proxyUrl)
+  const connections = connectionsTo(cluster.proxyUrl, lookup)
   const closed = new AbortController()
 
   /** One exchange. Asks once more with new credentials when the server rejects the ones we had cached. */

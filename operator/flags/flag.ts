@@ -5,6 +5,8 @@ export interface Flag<T> {
   /** What stands for the value in `--help`, e.g. `NAME`. */
   readonly value: string
   readonly help: string
+  /** One letter, for flags that people know by it: `n` is `-n`. */
+  readonly short?: string
   readonly default: string | undefined
   /** What the flag means when written without a value; undefined when it needs one. */
   readonly alone: string | undefined

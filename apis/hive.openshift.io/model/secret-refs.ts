@@ -1,3 +1,8 @@
+/** Which Secrets a cluster is made with: those are for who installs it, not for its users (CLAIM-9). */
+import type { Secret } from '../../kubernetes.ts'
+import type { ClusterDeploymentSpec } from '../v1/clusterdeployment.ts'
+import { POOL_LABELS } from '../v1/labels.ts'
+
 /** The names of the Secrets that a spec refers to, wherever in it: `pullSecretRef: {name}`, `platform.aws.credentialsSecretRef` and the like. */
 export const secretNamesIn = (about: unknown): readonly string[] => {
   if (typeof about !== 'object' || about === null) return []
@@ -7,3 +12,10 @@ export const secretNamesIn = (about: unknown): readonly string[] => {
   })
   return [...new Set(names)]
 }
+
+/** What a cluster is made with, such as its pull secret: all that its spec names but for its users. */
+export const installerSecretNames = ({ clusterMetadata: _, ...rest }: ClusterDeploymentSpec): readonly string[] =>
+  secretNamesIn(rest)
+
+/** Its pool put it beside the cluster, from its own namespace, for who installs. */
+export const isPoolSecret = ({ metadata }: Secret): boolean => metadata.labels?.[POOL_LABELS.uid] !== undefined

@@ -64,6 +64,11 @@ const status = () =>
     {
       ...standardStatus({ isProbed: true }),
       lifetime: Type.Optional(Type.String({ description: 'The lifetime that holds, pool limits included.' })),
+      apiURL: Type.Optional(
+        Type.String({
+          description: 'The URL of the claimed cluster’s API server; `muster claim kubeconfig` prints how to reach it.',
+        }),
+      ),
       queuePosition: count({
         description: 'How many claims of the pool are before this one, plus one; 0 once assigned.',
       }),
@@ -108,6 +113,7 @@ export const clusterClaimKind = (): CustomKind => ({
       path: '.status.conditions[?(@.type=="ClusterRunning")].reason',
       description: 'Whether the cluster runs.',
     },
+    { name: 'API', type: 'string', path: '.status.apiURL', description: 'The URL of the cluster’s API server.' },
     { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', description: 'Since when the object exists.' },
   ],
   selectableFields: ['.spec.clusterPoolName'],

@@ -15,6 +15,10 @@ import { platform } from './platform.ts'
 
 /** A condition of a ClusterDeployment: whether the HyperFleet API answers. It is there from the first outage on. */
 export const API_REACHABLE = 'APIReachable'
+/** A condition of a ClusterDeployment, as Hive's: whether the API server of its cluster, which was reached before, can't be reached. */
+export const UNREACHABLE = 'Unreachable'
+/** Its reason once it was so for half an hour while a manager looked: a pool replaces the cluster unless it is claimed. */
+export const UNREACHABLE_FOR_LONG = 'UnreachableForLong'
 
 const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
 
@@ -132,7 +136,7 @@ const spec = () =>
       clusterMetadata: Type.Optional(
         free({
           description:
-            'The Secrets for the users of the cluster: who claims it may read adminKubeconfigSecretRef, adminPasswordSecretRef and metadataJSONSecretRef, and a fleet applies to it with the first. The rest is kept as it is written.',
+            'The Secrets for the users of the cluster: who claims it may read adminKubeconfigSecretRef, adminPasswordSecretRef and metadataJSONSecretRef, and a fleet applies to it with the first, which becomes the Secret <name>-admin-kubeconfig when adapters make one. The rest is kept as it is written.',
         }),
       ),
       ...kept(
@@ -196,8 +200,10 @@ const status = () =>
       installAttempts: count({ description: 'How often the installation has failed.' }),
       installWatch: Type.Optional(installWatch()),
       hyperfleet: Type.Optional(hyperfleet()),
+      apiURL: Type.Optional(
+        Type.String({ description: 'The URL of the cluster’s API server, from its admin kubeconfig.' }),
+      ),
       ...kept(
-        'apiURL',
         'certificateBundles',
         'cliImage',
         'clusterVersionStatus',
@@ -251,6 +257,7 @@ export const clusterDeploymentKind = (): CustomKind => ({
       path: '.status.conditions[?(@.type=="Ready")].status',
       description: 'Whether it is as wanted.',
     },
+    { name: 'API', type: 'string', path: '.status.apiURL', description: 'The URL of the cluster’s API server.' },
     { name: 'Age', type: 'date', path: '.metadata.creationTimestamp', description: 'Since when the object exists.' },
   ],
   selectableFields: ['.spec.clusterPoolRef.poolName', '.spec.clusterPoolRef.claimName'],

@@ -1,4 +1,5 @@
 /** One object of an inventory: which one it is, how it is found again, and whether an object that is there is that one. Pure. */
+import { RESOURCE_LABEL } from '#apis/hyperfleet.redhat.com/applied-objects.ts'
 import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import {
   ADAPTER_LABEL,
@@ -7,7 +8,6 @@ import {
   INVENTORY_ANNOTATION,
   kindOf,
   metadataOf,
-  RESOURCE_LABEL,
 } from '../run/resources/object.ts'
 import type { JsonObject, TaskResource } from '../task/task.ts'
 import type { Lookup, Target } from '../transports/transport.ts'

@@ -7,7 +7,7 @@ import {
   customizeSpec,
 } from '#apis/hive.openshift.io/model/customization.ts'
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
-import { secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
+import { installerSecretNames, secretNamesIn } from '#apis/hive.openshift.io/model/secret-refs.ts'
 import type { ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import type { NamespacedName } from '../model/observed.ts'
@@ -69,9 +69,8 @@ const POOL_OWNED_FIELDS = ['clusterPoolRef', 'installed', 'powerState'] as const
 
 /** The users of a cluster may read what its `clusterMetadata` names; what the pool puts beside it is for those who install. */
 const ownSecretOf = ({ poolSpec, name }: RenderInput, spec: ClusterDeploymentSpec): string | undefined => {
-  const { clusterMetadata, ...rest } = spec
-  const own = new Set([installConfigSecretName(name), ...secretNamesIn(poolSpec), ...secretNamesIn(rest)])
-  return secretNamesIn(clusterMetadata).find((named) => own.has(named))
+  const own = new Set([installConfigSecretName(name), ...secretNamesIn(poolSpec), ...installerSecretNames(spec)])
+  return secretNamesIn(spec.clusterMetadata).find((named) => own.has(named))
 }
 
 const buildSpec = ({ pool, poolSpec, name, leased }: RenderInput, config: InstallConfig): ClusterDeploymentSpec => {

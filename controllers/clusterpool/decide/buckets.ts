@@ -1,4 +1,4 @@
-/** The state of each cluster of a pool: POOL-32, CLAIM-7. */
+/** The state of each cluster of a pool: POOL-32, POOL-64, CLAIM-7. */
 import { type ClusterPoolSpec, PROVISION_DEADLINE } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'
 import { LEASE_GRACE_MS } from '../lease/lease.ts'
@@ -12,9 +12,9 @@ export interface Buckets {
   readonly claimed: readonly Cluster[]
   /** Unclaimed, and it will never be usable. */
   readonly broken: readonly Cluster[]
-  /** Installed and running. */
+  /** Installed and running, and reached as far as is known. */
   readonly assignable: readonly Cluster[]
-  /** Installed and not running. */
+  /** Installed, and not running or not reached. */
   readonly standby: readonly Cluster[]
   readonly installing: readonly Cluster[]
 }
@@ -48,7 +48,7 @@ const bucketOf = (
   if (cluster.claim !== undefined) return isClaimGone(cluster, absentClaims, now) ? 'marked' : 'claimed'
   if (brokenReason(cluster, spec, now) !== undefined) return 'broken'
   if (!cluster.installed) return 'installing'
-  return cluster.power === 'Running' ? 'assignable' : 'standby'
+  return cluster.power === 'Running' && cluster.unreachable === undefined ? 'assignable' : 'standby'
 }
 
 /** When a claim that is not there counts as gone: whatever restores it may be at it. Milliseconds since the epoch. CLAIM-7. */
@@ -71,6 +71,7 @@ export const brokenReason = (cluster: Cluster, spec: ClusterPoolSpec, now: Date)
     const last = cluster.progress === undefined ? '' : `; at last: ${cluster.progress}`
     return `was not installed within ${spec.provisionDeadline ?? PROVISION_DEADLINE} (provisionDeadline)${last}`
   }
+  if (cluster.unreachable?.isForLong) return `its API server has not answered since ${cluster.unreachable.since}`
   const until = resumeDeadline(cluster, spec)
   if (until === undefined || until >= now.getTime()) return undefined
   return `did not resume within ${spec.hibernationConfig?.resumeTimeout}`

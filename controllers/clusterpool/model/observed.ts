@@ -3,7 +3,11 @@
 import type { Customization } from '#apis/hive.openshift.io/model/customization.ts'
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import {
+  type ClusterDeployment,
+  UNREACHABLE,
+  UNREACHABLE_FOR_LONG,
+} from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
@@ -55,6 +59,8 @@ export interface Cluster extends NamespacedName {
   readonly progress: string | undefined
   /** Since when it wakes up; undefined when it doesn't. */
   readonly resumingSince: number | undefined
+  /** Its API server, which was reached before, can't be reached: since when, in words, and whether that is for long. POOL-64 */
+  readonly unreachable: { readonly since: string; readonly isForLong: boolean } | undefined
 }
 
 export type PowerState = ClusterDeployment['spec']['powerState']
@@ -239,7 +245,14 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     progress: findCondition(status?.conditions, 'Ready')?.message,
     resumingSince:
       hibernating?.reason === 'ResumingOrRunning' ? millisecondsOf(hibernating.lastTransitionTime) : undefined,
+    unreachable: unreachableIn(status),
   }
+}
+
+const unreachableIn = (status: ClusterDeployment['status']): Cluster['unreachable'] => {
+  const found = findCondition(status?.conditions, UNREACHABLE)
+  if (found?.status !== 'True') return undefined
+  return { since: found.lastTransitionTime, isForLong: found.reason === UNREACHABLE_FOR_LONG }
 }
 
 const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({

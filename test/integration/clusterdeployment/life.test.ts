@@ -101,6 +101,7 @@ test('kubectl get shows how it stands', async () => {
     'INSTALLED',
     'POWERSTATE',
     'READY',
+    'API',
     'AGE',
   ])
   expect(table).toMatch(/in-columns +true +Running +True/)

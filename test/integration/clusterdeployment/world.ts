@@ -241,10 +241,9 @@ export const earlierApi = async (the: World): Promise<AsyncDisposable & { readon
   return { url: api.url, [Symbol.asyncDispose]: () => api.stop() }
 }
 
-/** A clock on which a minute passes in a second. */
-export const hurriedClock = (): Clock => {
+/** A clock on which a minute passes in a second. @param pace how many seconds pass in one */
+export const hurriedClock = (pace = 60): Clock => {
   const began = Date.now()
-  const pace = 60
   return {
     now: () => new Date(began + (Date.now() - began) * pace),
     sleep: (duration, signal) => systemClock.sleep(Math.ceil(toMilliseconds(duration) / pace), signal),

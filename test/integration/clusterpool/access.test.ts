@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
-import { Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
+import { Namespace, Role, RoleBinding, Secret } from '#apis/kubernetes.ts'
 import { GRANT_NAME } from '#controllers/clusterclaim/grants.ts'
 import { ADMIN_BINDING } from '#controllers/clusterpool/decide/admin-bindings.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
@@ -105,6 +105,45 @@ test('the pull secret is copied to the cluster, and the install-config is made f
     expect(await read(cluster?.spec.provisioning?.installConfigSecretRef?.name, 'install-config.yaml')).toContain(
       'fips',
     )
+  })
+})
+
+test('CLAIM-6, CLAIM-11: the subjects of a claim read the admin kubeconfig of its cluster and nothing else; it goes with the claim', async () => {
+  await using the = await poolWorld()
+  await the.start({ clock: hurriedClock() })
+  await the.pool('pool', { runningCount: 1 })
+  const cluster = await eventually(async () => {
+    const [found] = await the.clusters('pool')
+    if (found?.status?.powerState !== 'Running') throw new Error('no cluster runs yet')
+    return found
+  })
+  const { name, namespace: at = '' } = cluster.metadata
+  const admin = `${name}-admin-kubeconfig`
+  const stringData = { kubeconfig: 'its own' }
+  for (const made of [admin, 'certificates']) await the.api.create(Secret, { metadata: { name: made, namespace: at }, stringData })
+  // As the controller of ClusterDeployments does.
+  const clusterMetadata = { adminKubeconfigSecretRef: { name: admin } }
+  const where = { name, namespace: at, type: 'merge' } as const
+  await the.api.patch(ClusterDeployment, { ...where, body: { spec: { clusterMetadata } } })
+  const apiURL = 'https://one.example:6443'
+  await the.api.patch(ClusterDeployment, { ...where, subresource: 'status', body: { status: { apiURL } } })
+  await the.claim('mine', 'pool', { subjects: [ANN] })
+  await eventually(async () => expect((await the.get.claim('mine')).status?.apiURL).toBe(apiURL))
+  expect(await the.plane.kubectl('get', 'clusterclaim', 'mine', '-n', the.namespace)).toContain(apiURL)
+
+  const can = async (...asked: readonly string[]): Promise<string> =>
+    (await the.plane.kubectl('auth', 'can-i', ...asked, '-n', at, '--as=ann').catch(() => 'no')).trim()
+  await eventually(async () => expect(await can('get', `secret/${admin}`)).toBe('yes'))
+  const installConfig = cluster.spec.provisioning?.installConfigSecretRef?.name
+  for (const other of ['certificates', installConfig]) expect(await can('get', `secret/${other}`)).toBe('no')
+  for (const verb of ['list', 'watch', 'create']) expect(await can(verb, 'secrets')).toBe('no')
+  for (const verb of ['patch', 'update', 'delete']) expect(await can(verb, `secret/${admin}`)).toBe('no')
+  expect(await the.plane.kubectl('get', 'secret', admin, '-n', at, '--as=ann')).toContain(admin)
+
+  await the.api.delete(ClusterClaim, 'mine', the.namespace)
+  await eventually(async () => {
+    expect(await the.api.get(Secret, admin, at)).toBeUndefined()
+    expect(await the.api.get(Namespace, at)).toBeUndefined()
   })
 })
 

@@ -102,6 +102,14 @@ interface ClusterOptions {
   readonly resumingSince?: number
   /** For how long its installation was watched, in minutes. */
   readonly watched?: number
+  /** What is known of its API server, which answered until minute 0; it answers when absent. */
+  readonly unreachable?: keyof typeof UNREACHABLE_CONDITIONS
+}
+
+const UNREACHABLE_CONDITIONS = {
+  now: condition('Unreachable', 'True', 'ErrorConnectingToCluster'),
+  'for long': condition('Unreachable', 'True', 'UnreachableForLong'),
+  never: condition('Unreachable', 'Unknown', 'NotReachedYet'),
 }
 
 /** A cluster of the pool, running unless something else is said. */
@@ -147,6 +155,7 @@ export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeploy
         ...(says.resumingSince === undefined
           ? []
           : [condition('Hibernating', 'False', 'ResumingOrRunning', says.resumingSince)]),
+        ...(says.unreachable === undefined ? [] : [UNREACHABLE_CONDITIONS[says.unreachable]]),
       ],
       ...(isInstalled && { powerState: state === 'running' ? 'Running' : 'Hibernating' }),
       ...(says.resumingSince !== undefined && { powerState: 'Resuming' }),

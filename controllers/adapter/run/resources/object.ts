@@ -1,4 +1,5 @@
 /** Reads Kubernetes objects that come as plain JSON. */
+import { RESOURCE_LABEL } from '#apis/hyperfleet.redhat.com/applied-objects.ts'
 import type { JsonObject } from '../../task/task.ts'
 
 interface Metadata {
@@ -20,8 +21,6 @@ export const GENERATION_ANNOTATION = 'hyperfleet.io/generation'
 export const ADAPTER_LABEL = 'muster.dev/adapter'
 /** Ends in the name of an adapter that applies an object of another adapter too; its watches select by it. ADAPTER-88. */
 const SHARED_LABEL_PREFIX = 'shared.muster.dev/'
-/** For which HyperFleet resource, for people. */
-export const RESOURCE_LABEL = 'muster.dev/resource-id'
 /** Uid of the inventory that has the object: which other objects it could be taken for, the inventory decides. ADAPTER-64. */
 export const INVENTORY_ANNOTATION = 'muster.dev/inventory'
 /** What earlier releases wrote in the place of an inventory: the resource, as an event about it would say. Read only where there is no inventory. */

@@ -1,9 +1,10 @@
 /** Renders a task's resource for one HyperFleet resource: what is applied, with our labels, and how it is found again: ADAPTER-25. */
+import { RESOURCE_LABEL } from '#apis/hyperfleet.redhat.com/applied-objects.ts'
 import type { EventData } from '../../events/reconcile-event.ts'
 import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
 import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
 import { TaskError } from '../task-error.ts'
-import { ADAPTER_LABEL, GENERATION_ANNOTATION, INVENTORY_ANNOTATION, metadataOf, RESOURCE_LABEL } from './object.ts'
+import { ADAPTER_LABEL, GENERATION_ANNOTATION, INVENTORY_ANNOTATION, metadataOf } from './object.ts'
 
 /** What our labels and annotations say. */
 export interface OwnerLabels {

@@ -40,6 +40,11 @@ test.each([
   ['hello', 'has no current-context with a cluster and a user'],
   [kubeconfig({}, {}, { 'current-context': 'b' }), 'has no current-context with a cluster and a user'],
   [kubeconfig({ server: 'here' }, {}), 'has the server "here", which is no URL'],
+  [kubeconfig({ server: 'file:///etc/passwd' }, {}), 'which is no URL'],
+  [kubeconfig({ server: 'https://a:b@cluster.example' }, {}), 'which is written with credentials'],
+  [kubeconfig({ server: `https://cluster.example/${'x'.repeat(3_000)}` }, {}), 'which is longer than 2048 characters'],
+  [kubeconfig({ server: 'https://169.254.169.254' }, {}), 'a link-local address'],
+  [kubeconfig({ server: 'https://[fe80::1]:6443' }, {}), 'a link-local address'],
   [kubeconfig({}, {}, { users: 'none' }), 'in the Secret n/admin'],
 ])('%s is refused with the reason', (text, reason) => {
   expect(() => read(text)).toThrow(reason)

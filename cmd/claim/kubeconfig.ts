@@ -1,0 +1,118 @@
+import { writeFile } from 'node:fs/promises'
+import {
+  AdminKubeconfigError,
+  adminKubeconfigName,
+  parseAdminKubeconfig,
+  readAdminKubeconfig,
+} from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
+import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
+import { ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
+import { isForbidden } from '#operator/client/errors.ts'
+import { loadTransport } from '#operator/client/transport.ts'
+import { ApiError, NetworkError, systemClock } from '#operator/index.ts'
+import { findCondition } from '#operator/model/conditions.ts'
+import { Failure } from '../failure.ts'
+import type { ClaimKubeconfigOptions } from './command.ts'
+
+/**
+ * Prints the kubeconfig of the cluster that a claim has, or writes it into a file.
+ * @throws Failure that says what the claim waits for, or what can't be read
+ */
+export const printKubeconfig = async (
+  name: string,
+  { namespace, write, kubeconfig, context }: ClaimKubeconfigOptions,
+): Promise<void> => {
+  const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
+  try {
+    const { text, notice } = await readKubeconfig(createApi(transport), name, namespace)
+    if (write === undefined) process.stdout.write(text)
+    else await writeNew(write, text)
+    if (notice !== undefined) process.stderr.write(`${notice}\n`)
+  } catch (error) {
+    if (error instanceof NetworkError || error instanceof ApiError)
+      throw new Failure(`${transport.server}: ${error.message}`, { cause: error })
+    if (error instanceof AdminKubeconfigError) throw new Failure(error.message, { cause: error })
+    throw error
+  } finally {
+    await transport.close()
+  }
+}
+
+/** Nothing is overwritten: the file may have other clusters in it. */
+const writeNew = async (file: string, text: string): Promise<void> => {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'EEXIST' ? 'is there already: remove it, or name another file' : message
+    throw new Failure(`--write: ${file} ${why}`, { cause: error })
+  }
+}
+
+interface Found {
+  readonly text: string
+  /** What its user should know. */
+  readonly notice: string | undefined
+}
+
+const readKubeconfig = async (api: Api, name: string, namespace: string): Promise<Found> => {
+  const claim = await orExplain(
+    api.get(ClusterClaim, name, namespace),
+    `you may not read ClusterClaims in namespace ${namespace}`,
+  )
+  if (claim === undefined)
+    throw new Failure(
+      `there is no ClusterClaim ${name} in namespace ${namespace}: name another one, or its namespace with --namespace`,
+    )
+  const cluster = await readCluster(api, claim)
+  if (adminKubeconfigName(cluster) === undefined) {
+    const { conditions } = cluster.status ?? {}
+    const why = findCondition(conditions, UNREACHABLE) ?? findCondition(conditions, 'Ready')
+    throw new Failure(`cluster ${cluster.metadata.name} has no kubeconfig yet: ${why?.message ?? 'try again soon'}`)
+  }
+  const kubeconfig = await orExplain(
+    readAdminKubeconfig(api, cluster),
+    `you may not read the Secret ${adminKubeconfigName(cluster)} of cluster ${cluster.metadata.name}: the subjects of the claim may (spec.subjects), a moment after they got it`,
+  )
+  // Whoever wrote it, kubectl would run the programs that it names.
+  parseAdminKubeconfig(kubeconfig)
+  return { text: kubeconfig.text, notice: noticeOf(cluster) }
+}
+
+/** The claim's cluster, which has the name of its namespace. */
+const readCluster = async (api: Api, { metadata, spec, status }: ClusterClaim): Promise<ClusterDeployment> => {
+  if (metadata.deletionTimestamp !== undefined) throw new Failure(`claim ${metadata.name} is being deleted`)
+  if (spec.namespace === undefined) {
+    const pending = findCondition(status?.conditions, 'Pending') ?? findCondition(status?.conditions, 'Ready')
+    const why = pending === undefined ? 'no controller has looked at it yet' : `${pending.reason}: ${pending.message}`
+    throw new Failure(`claim ${metadata.name} has no cluster yet: ${why}`)
+  }
+  const cluster = await orExplain(
+    api.get(ClusterDeployment, spec.namespace, spec.namespace),
+    `you may not read the cluster ${spec.namespace} of claim ${metadata.name}: its subjects may (spec.subjects), a moment after they got it`,
+  )
+  const { claimName, namespace } = cluster?.spec.clusterPoolRef ?? {}
+  if (cluster === undefined || claimName !== metadata.name || namespace !== metadata.namespace)
+    throw new Failure(`claim ${metadata.name} has no cluster any more: delete the claim, and claim again`)
+  return cluster
+}
+
+/** @throws Failure for a right that is missing */
+const orExplain = async <T>(asked: Promise<T>, what: string): Promise<T> => {
+  try {
+    return await asked
+  } catch (error) {
+    if (isForbidden(error)) throw new Failure(`${what} (${error.message})`, { cause: error })
+    throw error
+  }
+}
+
+const noticeOf = ({ metadata: { name }, spec, status }: ClusterDeployment): string | undefined => {
+  const unreachable = findCondition(status?.conditions, UNREACHABLE)
+  if (unreachable?.status === 'True')
+    return `cluster ${name} is unreachable since ${unreachable.lastTransitionTime}: ${unreachable.message}`
+  if (status?.powerState === 'Running') return undefined
+  const wake = `kubectl patch clusterdeployment ${name} -n ${name} --type=merge --patch='{"spec":{"powerState":"Running"}}'`
+  return spec.powerState === 'Running' ? `cluster ${name} is not running yet` : `cluster ${name} sleeps; wake it: ${wake}`
+}
