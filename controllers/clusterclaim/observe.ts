@@ -57,7 +57,7 @@ const describeCluster = ({ metadata, spec, status }: ClusterDeployment): Claimed
     marked: isMarked(metadata.annotations),
     power: status?.powerState,
     hibernationDesired: spec.powerState === 'Hibernating',
-    apiURL: status?.apiURL,
+    apiURL: typeof status?.apiURL === 'string' ? status.apiURL : undefined,
   }
 }
 

@@ -1,12 +1,12 @@
 /** The metrics of ClusterDeployments. Durations as Hive's: from the object's creation, and from its deletion. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { Index } from '#operator/client/store.ts'
 import { isTrue } from '#operator/model/conditions.ts'
 import { STOPPED } from './conditions.ts'
 import type { RecordCache } from './record/record-cache.ts'
 
-const STATES = ['installing', 'installed', 'stopped', 'deleting'] as const
+const STATES = ['installing', 'installed', 'unreachable', 'stopped', 'deleting'] as const
 export type State = (typeof STATES)[number]
 
 export interface Metrics {
@@ -40,7 +40,7 @@ export const createMetrics = (registry: Registry, records: RecordCache, states: 
   })
   new Gauge({
     name: 'muster_clusterdeployments',
-    help: 'ClusterDeployments by state: installing, installed, stopped (will not be installed), deleting.',
+    help: 'ClusterDeployments by state: installing, installed, unreachable (installed, and its API server does not answer any more), stopped (will not be installed), deleting.',
     labelNames: ['state'],
     registers,
     collect() {
@@ -65,7 +65,8 @@ export const createMetrics = (registry: Registry, records: RecordCache, states: 
 export const stateOf = ({ metadata, spec, status }: ClusterDeployment): State => {
   if (metadata.deletionTimestamp !== undefined) return 'deleting'
   if (isTrue(status?.conditions, STOPPED)) return 'stopped'
-  return spec.installed ? 'installed' : 'installing'
+  if (!spec.installed) return 'installing'
+  return isTrue(status?.conditions, UNREACHABLE) ? 'unreachable' : 'installed'
 }
 
 const secondsSince = (text: string | undefined, now: Date): number =>

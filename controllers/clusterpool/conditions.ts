@@ -152,12 +152,20 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
   const running =
     neverHibernatesOn(spec) === undefined ? spec.runningCount + waiting : standby.length + assignable.length
   if (assignable.length < running)
-    return onTheWay('Resuming', `running clusters: ${assignable.length} of ${running} that should`)
+    return onTheWay(
+      'Resuming',
+      `running clusters: ${assignable.length} of ${running} that should${unreachableNote(standby)}`,
+    )
   return {
     type: 'Ready',
     reason: 'Filled',
     message: `${desired}; running: ${assignable.length}${hibernationNote(spec)}`,
   }
+}
+
+const unreachableNote = (standby: readonly Cluster[]): string => {
+  const unreachable = standby.filter((cluster) => cluster.unreachable !== undefined)
+  return unreachable.length === 0 ? '' : `; unreachable: ${joinNames(unreachable)}`
 }
 
 const hibernationNote = (spec: ClusterPoolSpec): string => {

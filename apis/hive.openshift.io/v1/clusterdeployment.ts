@@ -201,7 +201,8 @@ const status = () =>
       installWatch: Type.Optional(installWatch()),
       hyperfleet: Type.Optional(hyperfleet()),
       apiURL: Type.Optional(
-        Type.String({ description: 'The URL of the cluster’s API server, from its admin kubeconfig.' }),
+        // As free as it was in the first release, when it was only kept.
+        free<string>({ description: 'The URL of the cluster’s API server, from its admin kubeconfig.' }),
       ),
       ...kept(
         'certificateBundles',

@@ -39,25 +39,30 @@ export const findAdminKubeconfig =
   }
 
 /** @returns undefined when the ClusterDeployment was written meanwhile: it is looked at anew */
-const look = async (api: Api, cached: ClusterDeployment): Promise<Finding | undefined> => {
-  const { name, namespace, uid } = cached.metadata
-  const cluster = await api.get(ClusterDeployment, name, namespace)
-  if (cluster === undefined || cluster.metadata.uid !== uid) return undefined
+const look = async (api: Api, cluster: ClusterDeployment): Promise<Finding | undefined> => {
+  const { name, namespace } = cluster.metadata
   try {
     if (adminKubeconfigName(cluster) !== undefined) return toFinding(await readAdminKubeconfig(api, cluster))
     const secret = await api.get(Secret, defaultSecretName(name), namespace)
-    if (secret === undefined) return { unreachable: missingKubeconfig(cluster) }
-    const foreign = findForeignSecret(cluster, secret)
-    if (foreign !== undefined) return unusable(foreign)
-    const finding = toFinding(kubeconfigIn(secret))
-    const clusterMetadata = { adminKubeconfigSecretRef: { name: secret.metadata.name } }
-    await api.patchIfUnchanged(ClusterDeployment, cluster, { spec: { clusterMetadata } })
-    return finding
+    return secret === undefined ? { unreachable: missingKubeconfig(cluster) } : await adopt(api, cluster, secret)
   } catch (error) {
     if (error instanceof AdminKubeconfigError) return unusable(error.message)
     if (isConflict(error)) return undefined
     throw error
   }
+}
+
+/** Has the ClusterDeployment name the Secret, as it is now: a person may have named another one. @throws AdminKubeconfigError, ApiError */
+const adopt = async (api: Api, cached: ClusterDeployment, secret: Secret): Promise<Finding | undefined> => {
+  const { name, namespace, uid } = cached.metadata
+  const cluster = await api.get(ClusterDeployment, name, namespace)
+  if (cluster?.metadata.uid !== uid || adminKubeconfigName(cluster) !== undefined) return undefined
+  const foreign = findForeignSecret(cluster, secret)
+  if (foreign !== undefined) return unusable(foreign)
+  const finding = toFinding(kubeconfigIn(secret))
+  const clusterMetadata = { adminKubeconfigSecretRef: { name: secret.metadata.name } }
+  await api.patchIfUnchanged(ClusterDeployment, cluster, { spec: { clusterMetadata } })
+  return finding
 }
 
 const unusable = (message: string): Finding => ({

@@ -9,16 +9,17 @@ import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import type { DeepPartial } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
-import { hurriedClock, type World, world } from './world.ts'
+import { hurriedClock, type Manager, type World, world } from './world.ts'
 
 let the: World
 let cluster: OwnControlPlane
+let manager: Manager
 
 beforeAll(async () => {
   const parts = ['etcd', 'kube-apiserver'] as const
   ;[the, cluster] = await Promise.all([world(), startControlPlane({ parts, crds: false })])
   // Two minutes pass in a second.
-  await the.manager({ clock: hurriedClock(120) })
+  manager = await the.manager({ clock: hurriedClock(120) })
 })
 
 afterAll(async () => {
@@ -143,6 +144,7 @@ test('CLUSTER-20, CLUSTER-21: a cluster whose API server dies is unreachable sin
   await until('mortal', REACHABLE)
   await cluster.kill('kube-apiserver')
   const dead = await until('mortal', { status: 'True', reason: 'ErrorConnectingToCluster' })
+  expect(await manager.registry.metrics()).toMatch(/^muster_clusterdeployments\{state="unreachable"\} [1-9]/m)
   const since = findCondition(dead.status?.conditions, UNREACHABLE)?.lastTransitionTime
   expect(findCondition(dead.status?.conditions, 'Ready')).toMatchObject({ status: 'True' })
   const lost = await until('mortal', { status: 'True', reason: 'UnreachableForLong', lastTransitionTime: since })
