@@ -75,7 +75,7 @@ const readKubeconfig = async (api: Api, name: string, namespace: string): Promis
     readAdminKubeconfig(api, cluster),
     `you may not read the Secret ${adminKubeconfigName(cluster)} of cluster ${cluster.metadata.name}: the subjects of the claim may (spec.subjects), a moment after they got it`,
   )
-  // Whoever wrote it, kubectl would run the programs that it names.
+  // kubectl would run the programs that it names.
   parseAdminKubeconfig(kubeconfig)
   return { text: kubeconfig.text, notice: noticeOf(cluster) }
 }
@@ -114,5 +114,7 @@ const noticeOf = ({ metadata: { name }, spec, status }: ClusterDeployment): stri
     return `cluster ${name} is unreachable since ${unreachable.lastTransitionTime}: ${unreachable.message}`
   if (status?.powerState === 'Running') return undefined
   const wake = `kubectl patch clusterdeployment ${name} -n ${name} --type=merge --patch='{"spec":{"powerState":"Running"}}'`
-  return spec.powerState === 'Running' ? `cluster ${name} is not running yet` : `cluster ${name} sleeps; wake it: ${wake}`
+  return spec.powerState === 'Running'
+    ? `cluster ${name} is not running yet`
+    : `cluster ${name} sleeps; wake it: ${wake}`
 }

@@ -37,7 +37,12 @@ export const writeStatus = async (
     ...(apiURL !== undefined && { apiURL }),
   }
   if (isDeepStrictEqual(next, status)) return
-  await api.patchIfUnchanged(ClusterClaim, { metadata }, { status: { lifetime: null, apiURL: null, ...next } }, 'status')
+  await api.patchIfUnchanged(
+    ClusterClaim,
+    { metadata },
+    { status: { lifetime: null, apiURL: null, ...next } },
+    'status',
+  )
 }
 
 /** Carries out what was decided about a claim. @throws ApiError, with 409 when an object was written since, NetworkError, TemporaryError */

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { AdminKubeconfigError, parseAdminKubeconfig } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import { createTransport, type Transport } from '#operator/client/transport.ts'
 import { silent } from '#operator/model/log.ts'
 import { json, refuse, scriptedServer } from '#test/harness/scripted-server.ts'
-import { AdminKubeconfigError, parseAdminKubeconfig } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
 import { createRenewingTransport } from './renewing-transport.ts'
 
 /** A cluster that takes one token, and the Secret with the token that is in it. */

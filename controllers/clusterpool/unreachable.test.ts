@@ -9,7 +9,9 @@ const pool = aPool({ size: 1, runningCount: 1 })
 
 describe('POOL-64: an unclaimed cluster that can’t be reached', () => {
   test('stays for a while, and is replaced when that is for long', () => {
-    expect(targetsOf(planPass({ pool, clusters: [aCluster('a', { unreachable: 'now' })] }), 'DeleteCluster')).toEqual([])
+    expect(targetsOf(planPass({ pool, clusters: [aCluster('a', { unreachable: 'now' })] }), 'DeleteCluster')).toEqual(
+      [],
+    )
     const plan = planPass({ pool, clusters: [aCluster('a', { unreachable: 'for long' })] })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual(['a'])
   })
@@ -38,6 +40,6 @@ test('CLAIM-10: a cluster that can’t be reached is given to no claim; one that
   expect(targetsOf(given('now'), 'AssignClaim')).toEqual([])
   const alone = planPass({ pool, clusters: [aCluster('a', { unreachable: 'now' })] })
   expect(conditionIn(alone, 'Ready')).toBe('False/Resuming: running clusters: 0 of 1 that should; unreachable: a')
-  expect(targetsOf(given('now', [aCluster('b', { at: 1 })]), 'AssignClaim')).toEqual(['mine'])
-  expect(targetsOf(given('never'), 'AssignClaim')).toEqual(['mine'])
+  expect(targetsOf(given('now', [aCluster('b', { at: 1 })]), 'AssignClaim')).toEqual(['mine and b'])
+  expect(targetsOf(given('never'), 'AssignClaim')).toEqual(['mine and a'])
 })

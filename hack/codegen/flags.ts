@@ -48,7 +48,12 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
 }
 
 const line = ([name, { value, help, short, default: text }]: readonly [string, Flag<unknown>]): string =>
-  row(`${short === undefined ? '' : `\`-${short}\`, `}\`${spelled(name)}=${value}\``, `\`${variableOf(name)}\``, text ? `\`${text}\`` : '', cell(help))
+  row(
+    `${short === undefined ? '' : `\`-${short}\`, `}\`${spelled(name)}=${value}\``,
+    `\`${variableOf(name)}\``,
+    text ? `\`${text}\`` : '',
+    cell(help),
+  )
 
 const section = (command: string): string[] => {
   const { does, flags } = COMMANDS[command] ?? { does: '', flags: {} }

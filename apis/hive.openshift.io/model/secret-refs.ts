@@ -1,4 +1,4 @@
-/** Which Secrets a cluster is made with: those are for who installs it, not for its users (CLAIM-9). */
+/** Which Secrets a cluster is made with: those are for its installation, not for its users (CLAIM-9). */
 import type { Secret } from '../../kubernetes.ts'
 import type { ClusterDeploymentSpec } from '../v1/clusterdeployment.ts'
 import { POOL_LABELS } from '../v1/labels.ts'
@@ -14,8 +14,10 @@ export const secretNamesIn = (about: unknown): readonly string[] => {
 }
 
 /** What a cluster is made with, such as its pull secret: all that its spec names but for its users. */
-export const installerSecretNames = ({ clusterMetadata: _, ...rest }: ClusterDeploymentSpec): readonly string[] =>
-  secretNamesIn(rest)
+export const installerSecretNames = (spec: ClusterDeploymentSpec): readonly string[] => {
+  const { clusterMetadata: _, ...rest } = spec
+  return secretNamesIn(rest)
+}
 
-/** Its pool put it beside the cluster, from its own namespace, for who installs. */
+/** Its pool put it beside the cluster, from its own namespace, for the installation. */
 export const isPoolSecret = ({ metadata }: Secret): boolean => metadata.labels?.[POOL_LABELS.uid] !== undefined

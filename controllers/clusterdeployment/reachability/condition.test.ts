@@ -90,26 +90,28 @@ describe('CLUSTER-19: of a ClusterDeployment', () => {
   const named = { clusterMetadata: { adminKubeconfigSecretRef: { name: 'admin' } } }
   const finding = { unreachable: { status: 'False', reason: 'ClusterReachable', message: '' } } as const
   const running = { installed: true, power: 'Running' }
-  const say = (cluster: ClusterDeployment, state = running, found: typeof finding | undefined = finding) =>
+  const say = (cluster: ClusterDeployment, state: typeof running, found?: typeof finding) =>
     unreachableConditions(cluster, state, found).map(short)
 
   test('that is not installed nothing is said', () => {
-    expect(say(aClusterDeployment({}, named), { installed: false, power: 'Running' })).toEqual([])
+    expect(say(aClusterDeployment({}, named), { installed: false, power: 'Running' }, finding)).toEqual([])
   })
 
   test('without a kubeconfig it is said that there is none', () => {
-    expect(say(aClusterDeployment(), running, undefined)).toEqual(['Unknown NoKubeconfig'])
+    expect(say(aClusterDeployment(), running)).toEqual(['Unknown NoKubeconfig'])
   })
 
   test.each(['Hibernating', 'Resuming', 'Stopping', undefined])('that is %s nothing is known', (power) => {
-    expect(say(aClusterDeployment({}, named), { installed: true, power: power as string })).toEqual(['Unknown NotRunning'])
+    expect(say(aClusterDeployment({}, named), { installed: true, power: power as string }, finding)).toEqual([
+      'Unknown NotRunning',
+    ])
   })
 
   test('what is known stays when a process begins, until it has looked', () => {
     const cluster = aClusterDeployment({}, named)
-    expect(say(cluster, running, undefined)).toEqual(['Unknown NotReachedYet'])
+    expect(say(cluster, running)).toEqual(['Unknown NotReachedYet'])
     const conditions = [...withConditions([], [{ type: UNREACHABLE, ...finding.unreachable }], new Date(0))]
-    expect(say({ ...cluster, status: { conditions } }, running, undefined)).toEqual([])
+    expect(say({ ...cluster, status: { conditions } }, running)).toEqual([])
   })
 
   test('the API server is looked at while it runs and its kubeconfig is named; else its kubeconfig is looked for until all is known', () => {

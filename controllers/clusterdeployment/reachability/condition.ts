@@ -27,7 +27,10 @@ export const LONG_MS = 30 * 60_000
 
 /** No Secret of the name is there yet. */
 export const missingKubeconfig = ({ metadata: { name } }: ClusterDeployment): Reachability =>
-  unknown('NoKubeconfig', `there is no Secret ${defaultSecretName(name)} yet, which its adapters make: looked for again`)
+  unknown(
+    'NoKubeconfig',
+    `there is no Secret ${defaultSecretName(name)} yet, which its adapters make: looked for again`,
+  )
 
 const unknown = (reason: string, message: string): Reachability => ({ status: 'Unknown', reason, message })
 
@@ -78,7 +81,7 @@ export const unreachableConditions = (
   { installed, power }: State,
   finding: Finding | undefined,
 ): readonly ConditionInput[] => {
-  const input = (said: Reachability): readonly ConditionInput[] => [{ type: UNREACHABLE, ...said }]
+  const input = (condition: Reachability): readonly ConditionInput[] => [{ type: UNREACHABLE, ...condition }]
   if (!installed) return []
   if (adminKubeconfigName(cluster) === undefined) return input(finding?.unreachable ?? missingKubeconfig(cluster))
   if (!isRunning(cluster, power)) return input(unknown('NotRunning', 'is not looked at while the cluster does not run'))

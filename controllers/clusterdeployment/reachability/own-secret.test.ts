@@ -40,7 +40,12 @@ test('attack: what the cluster is made with is not, wherever in its spec it is n
     minLength: 1,
     maxLength: 4,
   })
-  const key = fc.constantFrom('pullSecretRef', 'installConfigSecretRef', 'credentialsSecretRef', 'sshPrivateKeySecretRef')
+  const key = fc.constantFrom(
+    'pullSecretRef',
+    'installConfigSecretRef',
+    'credentialsSecretRef',
+    'sshPrivateKeySecretRef',
+  )
   fc.assert(
     fc.property(path, key, fc.boolean(), (within, reference, isListed) => {
       let part: unknown = { [reference]: { name: NAME } }

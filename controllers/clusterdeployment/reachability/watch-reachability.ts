@@ -33,7 +33,7 @@ export const watchReachability = (
   const slots = new Slots(MAX_LOOKS)
   return async (context) => {
     const { object, clock, signal } = context
-    let said: Reachability | undefined = findCondition(object.status?.conditions, UNREACHABLE)
+    let latest: Reachability | undefined = findCondition(object.status?.conditions, UNREACHABLE)
     let failures = 0
     let failingSince = 0
     try {
@@ -41,10 +41,10 @@ export const watchReachability = (
         const look = await slots.run(() => lookAt(context, `muster-clusterdeployment/${version}`))
         failures = look.kind === 'Answers' ? 0 : failures + 1
         if (failures <= 1) failingSince = monotonic(clock)
-        const { status, reason, message } = judge(said, look, { failures, ms: monotonic(clock) - failingSince })
-        said = { status, reason, message }
+        const { status, reason, message } = judge(latest, look, { failures, ms: monotonic(clock) - failingSince })
+        latest = { status, reason, message }
         const apiURL = look.kind === 'NoKubeconfig' ? {} : { apiURL: look.apiURL }
-        findings.record(object, 'probe', { ...apiURL, unreachable: said })
+        findings.record(object, 'probe', { ...apiURL, unreachable: latest })
         await clock.sleep(nextLook(failures, Math.random()), signal)
       }
     } finally {

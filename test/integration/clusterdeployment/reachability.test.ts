@@ -1,7 +1,11 @@
 /** Real API servers as the clusters: which kubeconfig a ClusterDeployment names, and whether it is known that it works. CLUSTER-18 to CLUSTER-21. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { adminKubeconfigName } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
-import { ClusterDeployment, type ClusterDeploymentSpec, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import {
+  type ClusterDeployment,
+  type ClusterDeploymentSpec,
+  UNREACHABLE,
+} from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import { RESOURCE_LABEL } from '#apis/hyperfleet.redhat.com/applied-objects.ts'
 import { Secret } from '#apis/kubernetes.ts'
@@ -39,7 +43,11 @@ const kubeconfig = async (entry: object = {}, user?: object): Promise<string> =>
 
 const writeSecret = async (name: string, text: string, labels: Readonly<Record<string, string>> = {}) => {
   const secret = { metadata: { name, namespace: the.namespace, labels }, stringData: { kubeconfig: text } }
-  await the.kube.apply(Secret, { apiVersion: 'v1', kind: 'Secret', ...secret }, { fieldManager: 'adapter', force: true })
+  await the.kube.apply(
+    Secret,
+    { apiVersion: 'v1', kind: 'Secret', ...secret },
+    { fieldManager: 'adapter', force: true },
+  )
 }
 
 /** Its adapters have installed it. @returns the id of its record */
@@ -116,10 +124,17 @@ describe('CLUSTER-18: attack: a Secret of the name', () => {
 test('CLUSTER-20: a server that the kubeconfig does not trust, and one that never answered, are not called unreachable', async () => {
   await writeSecret('untrusted-admin-kubeconfig', await kubeconfig({ 'certificate-authority-data': undefined }))
   await install('untrusted')
-  await until('untrusted', { status: 'Unknown', reason: 'NotReachedYet', message: expect.stringContaining('certificate') })
+  await until('untrusted', {
+    status: 'Unknown',
+    reason: 'NotReachedYet',
+    message: expect.stringContaining('certificate'),
+  })
   await writeSecret('nowhere-admin-kubeconfig', await kubeconfig({ server: 'https://127.0.0.1:1' }))
   await install('nowhere')
-  const found = await until('nowhere', { reason: 'NotReachedYet', message: expect.stringContaining('connection refused') })
+  const found = await until('nowhere', {
+    reason: 'NotReachedYet',
+    message: expect.stringContaining('connection refused'),
+  })
   expect(found.status?.apiURL).toBe('https://127.0.0.1:1')
 })
 

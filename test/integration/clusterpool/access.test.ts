@@ -120,7 +120,8 @@ test('CLAIM-6, CLAIM-11: the subjects of a claim read the admin kubeconfig of it
   const { name, namespace: at = '' } = cluster.metadata
   const admin = `${name}-admin-kubeconfig`
   const stringData = { kubeconfig: 'its own' }
-  for (const made of [admin, 'certificates']) await the.api.create(Secret, { metadata: { name: made, namespace: at }, stringData })
+  for (const made of [admin, 'certificates'])
+    await the.api.create(Secret, { metadata: { name: made, namespace: at }, stringData })
   // As the controller of ClusterDeployments does.
   const clusterMetadata = { adminKubeconfigSecretRef: { name: admin } }
   const where = { name, namespace: at, type: 'merge' } as const

@@ -13,7 +13,7 @@ import { muster } from './run.ts'
 let plane: ControlPlane
 /** Of the claims. */
 let pools: string
-/** Of a person who may read claims, and what subjects of a claim may read. */
+/** The kubeconfig of a ServiceAccount with the right to read claims, and what the subjects of some may read. */
 let person: string
 let folder: string
 
@@ -56,7 +56,15 @@ const RUNNING = { powerState: 'Running' }
 
 const letIn = async (namespace: string, ...rules: readonly string[]) => {
   await plane.kubectl('create', 'role', 'owner', ...rules, '-n', namespace)
-  await plane.kubectl('create', 'rolebinding', 'owner', '--role=owner', `--serviceaccount=${pools}:person`, '-n', namespace)
+  await plane.kubectl(
+    'create',
+    'rolebinding',
+    'owner',
+    '--role=owner',
+    `--serviceaccount=${pools}:person`,
+    '-n',
+    namespace,
+  )
 }
 
 const secret = (namespace: string, text: string) =>
@@ -100,10 +108,20 @@ describe('CLAIM-11: a claim with a cluster', () => {
   })
 
   test('says what the cluster lacks, and that it sleeps', async () => {
-    const condition = { type: 'Unreachable', status: 'Unknown', reason: 'NoKubeconfig', message: 'there is no Secret yet' }
+    const condition = {
+      type: 'Unreachable',
+      status: 'Unknown',
+      reason: 'NoKubeconfig',
+      message: 'there is no Secret yet',
+    }
     const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }]
     await letIn(await claimed('early', {}, { ...RUNNING, conditions }), '--verb=get', '--resource=clusterdeployments')
-    expect(await ask('early')).toMatchInlineSnapshot()
+    expect(await ask('early')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: cluster claimed has no kubeconfig yet: there is no Secret yet",
+      }
+    `)
     const asleep = await claimed('asleep', { ...ADMIN, powerState: 'Hibernating' }, { powerState: 'Hibernating' })
     await letIn(asleep, '--verb=get', '--resource=clusterdeployments,secrets')
     await secret(asleep, await readFile(plane.kubeconfig, 'utf8'))
@@ -114,41 +132,86 @@ describe('CLAIM-11: a claim with a cluster', () => {
 
   test('says which right is missing', async () => {
     const namespace = await claimed('closed', ADMIN, RUNNING)
-    expect(await ask('closed')).toMatchInlineSnapshot()
+    expect(await ask('closed')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: you may not read the cluster claimed of claim closed: its subjects may (spec.subjects), a moment after they got it (clusterdeployments.hive.openshift.io "claimed" is forbidden: User "system:serviceaccount:claims:person" cannot get resource "clusterdeployments" in API group "hive.openshift.io" in the namespace "claimed")",
+      }
+    `)
     await letIn(namespace, '--verb=get', '--resource=clusterdeployments')
-    expect(await ask('closed')).toMatchInlineSnapshot()
+    expect(await ask('closed')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: you may not read the Secret admin of cluster claimed: the subjects of the claim may (spec.subjects), a moment after they got it (secrets "admin" is forbidden: User "system:serviceaccount:claims:person" cannot get resource "secrets" in API group "" in the namespace "claimed")",
+      }
+    `)
   })
 
   test('prints no kubeconfig that would have kubectl run programs, and none that is not there', async () => {
     const namespace = await claimed('strange', ADMIN, RUNNING)
     await letIn(namespace, '--verb=get', '--resource=clusterdeployments,secrets')
-    expect(await ask('strange')).toMatchInlineSnapshot()
+    expect(await ask('strange')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: the Secret claimed/admin is not there",
+      }
+    `)
     const config = await readKubeconfig(plane.kubeconfig)
     const users = config.users.map((one) => ({ ...one, user: { exec: { command: 'sh' } } }))
     await secret(namespace, JSON.stringify({ ...config, users }))
-    expect(await ask('strange')).toMatchInlineSnapshot()
+    expect(await ask('strange')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: the kubeconfig in the Secret claimed/admin has exec: write in what it needs, as a token or as …-data",
+      }
+    `)
   })
 })
 
 describe('CLAIM-11: a claim without a cluster', () => {
   test('says what it waits for', async () => {
-    const pending = { type: 'Pending', status: 'True', reason: 'NoClusters', message: 'no cluster is ready: place 2' } as const
+    const pending = {
+      type: 'Pending',
+      status: 'True',
+      reason: 'NoClusters',
+      message: 'no cluster is ready: place 2',
+    } as const
     const conditions = [{ ...pending, lastTransitionTime: '2026-01-01T00:00:00Z' }]
     await claim('waiting', { status: { conditions } })
-    expect(await ask('waiting')).toMatchInlineSnapshot()
+    expect(await ask('waiting')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: claim waiting has no cluster yet: NoClusters: no cluster is ready: place 2",
+      }
+    `)
     await claim('new', {})
-    expect(await ask('new')).toMatchInlineSnapshot()
+    expect(await ask('new')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: claim new has no cluster yet: no controller has looked at it yet",
+      }
+    `)
   })
 
   test('says that its cluster is another claim’s, or gone', async () => {
     const namespace = await claimed('theirs', ADMIN, RUNNING)
     await letIn(namespace, '--verb=get', '--resource=clusterdeployments,secrets')
     await claim('robbed', { namespace })
-    expect(await ask('robbed')).toMatchInlineSnapshot()
+    expect(await ask('robbed')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: claim robbed has no cluster any more: delete the claim, and claim again",
+      }
+    `)
   })
 
   test('is told from one that is not there, or must not be read', async () => {
-    expect(await ask('nothing')).toMatchInlineSnapshot()
+    expect(await ask('nothing')).toMatchInlineSnapshot(`
+      {
+        "code": 1,
+        "output": "muster: there is no ClusterClaim nothing in namespace claims: name another one, or its namespace with --namespace",
+      }
+    `)
     const other = await muster(['claim', 'kubeconfig', 'mine', '--namespace=default', `--kubeconfig=${person}`])
     expect(other.output).toContain('muster: you may not read ClusterClaims in namespace default (')
     expect(await muster(['claim', 'kubeconfig', 'No_Name'])).toMatchObject({ code: 2 })
