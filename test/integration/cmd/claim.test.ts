@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import type { ClusterDeploymentSpec } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { printKubeconfig } from '#cmd/claim/kubeconfig.ts'
+import { Failure } from '#cmd/failure.ts'
 import { readKubeconfig } from '#hack/cluster/kubeconfig.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import type { DeepPartial } from '#operator/index.ts'
@@ -78,6 +80,17 @@ const ask = async (name: string, ...args: readonly string[]) => {
   return { code, output: output.replaceAll(/(claimed|claims)-[0-9a-f]{8}/g, '$1') }
 }
 
+/** Why there is none for the person, as the command says it. */
+const refusal = async (name: string, namespace = pools): Promise<string> => {
+  const options = { namespace, write: undefined, kubeconfig: person, context: undefined }
+  const failure = await printKubeconfig(name, options).then(
+    () => new Error('it was printed'),
+    (error: unknown) => error,
+  )
+  expect(failure).toBeInstanceOf(Failure)
+  return (failure as Failure).message.replaceAll(/(claimed|claims)-[0-9a-f]{8}/g, '$1')
+}
+
 beforeAll(async () => {
   plane = await sharedControlPlane()
   pools = await plane.namespace('claims')
@@ -116,12 +129,9 @@ describe('CLAIM-11: a claim with a cluster', () => {
     }
     const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }]
     await letIn(await claimed('early', {}, { ...RUNNING, conditions }), '--verb=get', '--resource=clusterdeployments')
-    expect(await ask('early')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: cluster claimed has no kubeconfig yet: there is no Secret yet",
-      }
-    `)
+    expect(await refusal('early')).toMatchInlineSnapshot(
+      `"cluster claimed has no kubeconfig yet: there is no Secret yet"`,
+    )
     const asleep = await claimed('asleep', { ...ADMIN, powerState: 'Hibernating' }, { powerState: 'Hibernating' })
     await letIn(asleep, '--verb=get', '--resource=clusterdeployments,secrets')
     await secret(asleep, await readFile(plane.kubeconfig, 'utf8'))
@@ -132,39 +142,25 @@ describe('CLAIM-11: a claim with a cluster', () => {
 
   test('says which right is missing', async () => {
     const namespace = await claimed('closed', ADMIN, RUNNING)
-    expect(await ask('closed')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: you may not read the cluster claimed of claim closed: its subjects may (spec.subjects), a moment after they got it (clusterdeployments.hive.openshift.io "claimed" is forbidden: User "system:serviceaccount:claims:person" cannot get resource "clusterdeployments" in API group "hive.openshift.io" in the namespace "claimed")",
-      }
-    `)
+    expect(await refusal('closed')).toMatchInlineSnapshot(
+      `"you may not read the cluster claimed of claim closed: its subjects may (spec.subjects), a moment after they got it (clusterdeployments.hive.openshift.io "claimed" is forbidden: User "system:serviceaccount:claims:person" cannot get resource "clusterdeployments" in API group "hive.openshift.io" in the namespace "claimed")"`,
+    )
     await letIn(namespace, '--verb=get', '--resource=clusterdeployments')
-    expect(await ask('closed')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: you may not read the Secret admin of cluster claimed: the subjects of the claim may (spec.subjects), a moment after they got it (secrets "admin" is forbidden: User "system:serviceaccount:claims:person" cannot get resource "secrets" in API group "" in the namespace "claimed")",
-      }
-    `)
+    expect(await refusal('closed')).toMatchInlineSnapshot(
+      `"you may not read the Secret admin of cluster claimed: the subjects of the claim may (spec.subjects), a moment after they got it (secrets "admin" is forbidden: User "system:serviceaccount:claims:person" cannot get resource "secrets" in API group "" in the namespace "claimed")"`,
+    )
   })
 
   test('prints no kubeconfig that would have kubectl run programs, and none that is not there', async () => {
     const namespace = await claimed('strange', ADMIN, RUNNING)
     await letIn(namespace, '--verb=get', '--resource=clusterdeployments,secrets')
-    expect(await ask('strange')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: the Secret claimed/admin is not there",
-      }
-    `)
+    expect(await refusal('strange')).toMatchInlineSnapshot(`"the Secret claimed/admin is not there"`)
     const config = await readKubeconfig(plane.kubeconfig)
     const users = config.users.map((one) => ({ ...one, user: { exec: { command: 'sh' } } }))
     await secret(namespace, JSON.stringify({ ...config, users }))
-    expect(await ask('strange')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: the kubeconfig in the Secret claimed/admin has exec: write in what it needs, as a token or as …-data",
-      }
-    `)
+    expect(await refusal('strange')).toMatchInlineSnapshot(
+      `"the kubeconfig in the Secret claimed/admin has exec: write in what it needs, as a token or as …-data"`,
+    )
   })
 })
 
@@ -178,42 +174,29 @@ describe('CLAIM-11: a claim without a cluster', () => {
     } as const
     const conditions = [{ ...pending, lastTransitionTime: '2026-01-01T00:00:00Z' }]
     await claim('waiting', { status: { conditions } })
-    expect(await ask('waiting')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: claim waiting has no cluster yet: NoClusters: no cluster is ready: place 2",
-      }
-    `)
+    expect(await refusal('waiting')).toMatchInlineSnapshot(
+      `"claim waiting has no cluster yet: NoClusters: no cluster is ready: place 2"`,
+    )
     await claim('new', {})
-    expect(await ask('new')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: claim new has no cluster yet: no controller has looked at it yet",
-      }
-    `)
+    expect(await refusal('new')).toMatchInlineSnapshot(
+      `"claim new has no cluster yet: no controller has looked at it yet"`,
+    )
   })
 
   test('says that its cluster is another claim’s, or gone', async () => {
     const namespace = await claimed('theirs', ADMIN, RUNNING)
     await letIn(namespace, '--verb=get', '--resource=clusterdeployments,secrets')
     await claim('robbed', { namespace })
-    expect(await ask('robbed')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: claim robbed has no cluster any more: delete the claim, and claim again",
-      }
-    `)
+    expect(await refusal('robbed')).toMatchInlineSnapshot(
+      `"claim robbed has no cluster any more: delete the claim, and claim again"`,
+    )
   })
 
   test('is told from one that is not there, or must not be read', async () => {
-    expect(await ask('nothing')).toMatchInlineSnapshot(`
-      {
-        "code": 1,
-        "output": "muster: there is no ClusterClaim nothing in namespace claims: name another one, or its namespace with --namespace",
-      }
-    `)
-    const other = await muster(['claim', 'kubeconfig', 'mine', '--namespace=default', `--kubeconfig=${person}`])
-    expect(other.output).toContain('muster: you may not read ClusterClaims in namespace default (')
+    expect(await refusal('nothing')).toMatchInlineSnapshot(
+      `"there is no ClusterClaim nothing in namespace claims: name another one, or its namespace with --namespace"`,
+    )
+    expect(await refusal('mine', 'default')).toContain('you may not read ClusterClaims in namespace default (')
     expect(await muster(['claim', 'kubeconfig', 'No_Name'])).toMatchObject({ code: 2 })
   })
 })
