@@ -9,6 +9,7 @@
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment, type DeploymentStatus } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { rollbackStrategy } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import type { Api } from '#operator/client/api.ts'
 import { isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
 import type { Events } from '#operator/client/events.ts'
@@ -131,7 +132,8 @@ export class DeploymentReconciler {
     const back = buildRestoration(history, advanced.goBackTo, object.metadata.generation ?? target.generation)
     if (back !== undefined && !isRestoring) {
       await deployments.storeRevision(object, back.revision)
-      const message = `revision ${target.revision} is taken back: revision ${back.revision.revision} has the workload of ${advanced.goBackTo}`
+      const way = rollbackStrategy(object.spec.rollout) === 'Batches' ? 'in batches' : 'to all devices at once'
+      const message = `revision ${target.revision} is taken back: revision ${back.revision.revision} has the workload of ${advanced.goBackTo} and comes ${way}`
       events.about(object).warning('RolledBack', message)
     }
     return { advanced, fault }

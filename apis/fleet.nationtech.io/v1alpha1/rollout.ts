@@ -1,4 +1,4 @@
-/** How a change of a Deployment reaches its devices, and where it stands. FLEET-37 to FLEET-47. */
+/** How a change of a Deployment reaches its devices, and where it stands. FLEET-37 to FLEET-47, FLEET-74. */
 import Type, { type Static } from 'typebox'
 import { amountOrShare } from '#apis/schema/amount-or-share.ts'
 import { duration, span } from '#apis/schema/duration.ts'
@@ -48,6 +48,20 @@ const disruptionBudget = () =>
 /** What a change does when a batch fails. */
 const ON_FAILURE = ['Suspend', 'Rollback'] as const
 
+const rollback = () =>
+  Type.Object(
+    {
+      strategy: Type.Enum(['Immediate', 'Batches'], {
+        description:
+          'Immediate: to all devices at once, outside of windows too. Batches: as the revision that is taken back came, with its batches, soak, windows and approval; a device that says that what it was given does not run goes back at once.',
+      }),
+    },
+    {
+      description:
+        'How devices go back to an older workload. When absent: a rollout in batches goes back in batches, any other at once.',
+    },
+  )
+
 export const rollout = () =>
   Type.Object(
     {
@@ -96,20 +110,27 @@ export const rollout = () =>
         description: 'Whether a batch below the threshold holds the rollout, or takes it back.',
         default: 'Suspend',
       }),
+      rollback: Type.Optional(rollback()),
       disruptionBudget: Type.Optional(disruptionBudget()),
       windows: windows({
         description:
-          'Changes begin only while one of these is open; at any time when absent. Going back does not wait.',
+          'Changes begin only while one of these is open; at any time when absent. Going back waits for one only in batches: see rollback.',
       }),
       paused: Type.Boolean({ description: 'While true, no further device gets a change.', default: false }),
     },
     {
       description: 'How a change reaches the matched devices.',
       default: {},
-      ...rules({
-        rule: "has(self.batches) == (has(self.strategy) && self.strategy == 'Batches')",
-        message: 'batches must be given for the strategy Batches, and only for it',
-      }),
+      ...rules(
+        {
+          rule: "has(self.batches) == (has(self.strategy) && self.strategy == 'Batches')",
+          message: 'batches must be given for the strategy Batches, and only for it',
+        },
+        {
+          rule: "!has(self.rollback) || self.rollback.strategy != 'Batches' || has(self.batches)",
+          message: 'rollback.strategy Batches needs the strategy Batches, and batches',
+        },
+      ),
     },
   )
 
@@ -166,6 +187,13 @@ export const rolloutStatus = () =>
 
 export type RolloutSpec = Static<ReturnType<typeof rollout>>
 export type RolloutStatus = Static<ReturnType<typeof rolloutStatus>>
+
+/** How a revision is taken back. A default of the schema would change what is stored, so it is here. FLEET-74. */
+export const rollbackStrategy = ({
+  strategy,
+  rollback,
+}: Pick<RolloutSpec, 'strategy' | 'rollback'>): 'Immediate' | 'Batches' =>
+  rollback?.strategy ?? (strategy === 'Batches' ? 'Batches' : 'Immediate')
 
 /** A batch is good and the next one waits for an approval. What waits for a window has no good batch yet. */
 export const awaitsApproval = ({ phase, goodSince }: RolloutStatus): boolean =>

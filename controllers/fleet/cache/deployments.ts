@@ -8,7 +8,6 @@
  * FLEET-26, FLEET-48.
  */
 
-import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Api } from '#operator/client/api.ts'
 import { messageOf } from '#operator/client/errors.ts'
@@ -30,8 +29,9 @@ export interface DeploymentRevisions {
   readonly object: Deployment
   readonly history: readonly Revision[]
   readonly target: Revision
-  /** The revision before it; undefined for the first one. */
+  /** The revision before it, or the one whose workload it brings again; undefined for the first one. */
   readonly from: number | undefined
+  /** It takes the revision before it back. */
   readonly isRestoring: boolean
 }
 
@@ -193,14 +193,20 @@ export class DeploymentCache {
     const history = this.#stored.history(object)
     const target = newestRevision(history)
     if (target === undefined) return undefined
-    const before = newestRevision(history.filter(({ revision }) => revision < target.revision))
+    const isRestoring = target.refused !== undefined
+    // A device that has nothing yet never gets what was refused. FLEET-75.
+    const before = newestRevision(
+      history.filter(
+        ({ revision, digest }) => revision < target.revision && (!isRestoring || digest === target.digest),
+      ),
+    )
     const rollout = object.status?.rollout
     return {
       object,
       history,
       target,
       from: rollout?.revision === target.revision ? rollout.from : before?.revision,
-      isRestoring: target.refused !== undefined && target.refused === digestOf(object.spec.score),
+      isRestoring,
     }
   }
 

@@ -1,105 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RolloutSpec, RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
-import { admittedDevices, advanceRollout, type RolloutInput } from './advance.ts'
+import { memberOf, Rollout, SPEC, STORES } from '#test/worlds/fleet/rollout.ts'
+import { admittedDevices } from './advance.ts'
 import { parseControls } from './annotations.ts'
-import type { RolloutDevice } from './member.ts'
-
-const SPEC: RolloutSpec = {
-  strategy: 'Batches',
-  batches: [{ selector: { matchLabels: { ring: 'canary' } } }, { limit: '50%' }],
-  approval: 'Automatic',
-  successThreshold: 90,
-  updateTimeout: '10m',
-  offlineGrace: '5m',
-  onFailure: 'Suspend',
-  paused: false,
-}
-const MINUTE = 60_000
-
-const device = (name: string, labels: Record<string, string> = {}): RolloutDevice => ({
-  name,
-  labels,
-  joinedAt: 0,
-  stage: 'Waiting',
-  assignedAt: undefined,
-  isAlive: true,
-  offlineSince: undefined,
-  isHeld: false,
-  isHealthy: true,
-})
-
-/** Two canaries and eight others. */
-const FLEET = [
-  ...['c1', 'c2'].map((name) => device(name, { ring: 'canary', store: 's1' })),
-  ...['d1', 'd2', 'd3', 'd4', 'd5', 'd6', 'd7', 'd8'].map((name, i) => device(name, { store: `s${1 + (i % 2)}` })),
-]
-
-/** A rollout of revision 2 over devices that do as the test says, with a clock that the test sets. */
-class Rollout {
-  readonly devices: Map<string, RolloutDevice>
-  spec: RolloutSpec
-  status: RolloutStatus | undefined
-  minutes = 0
-  annotations: Record<string, string> = {}
-  goBackTo: number | undefined
-  isLate = false
-
-  constructor(spec: Partial<RolloutSpec> = {}, devices: readonly RolloutDevice[] = FLEET) {
-    this.spec = { ...SPEC, ...spec }
-    this.devices = new Map(devices.map((one) => [one.name, one]))
-  }
-
-  get input(): RolloutInput {
-    return {
-      spec: this.spec,
-      id: { uid: 'u', revision: 2 },
-      from: 1,
-      isRestoring: false,
-      before: this.status,
-      members: [...this.devices.values()],
-      controls: parseControls(this.annotations),
-      now: new Date(Date.UTC(2026, 0, 1) + this.minutes * MINUTE),
-    }
-  }
-
-  /** One step, after which every device that may have the revision has it. @returns those that got it */
-  run(): string[] {
-    const { status, goBackTo, isLate } = advanceRollout(this.input)
-    // What is stored is JSON.
-    this.status = JSON.parse(JSON.stringify(status)) as RolloutStatus
-    this.goBackTo = goBackTo
-    this.isLate = isLate
-    const names = [...admittedDevices(this.input, this.status)].filter(
-      (name) => this.devices.get(name)?.stage === 'Waiting',
-    )
-    this.set(names, { stage: 'Working', isHealthy: false, assignedAt: this.input.now.getTime() })
-    return names.toSorted()
-  }
-
-  set(names: readonly string[], change: Partial<RolloutDevice>): void {
-    for (const name of names) {
-      const before = this.devices.get(name)
-      if (before !== undefined) this.devices.set(name, { ...before, ...change })
-    }
-  }
-
-  succeed(...names: readonly string[]): void {
-    this.set(names, { stage: 'Succeeded', isHealthy: true })
-  }
-
-  fail(...names: readonly string[]): void {
-    this.set(names, { stage: 'Failed', isHealthy: false })
-  }
-
-  leave(...names: readonly string[]): void {
-    this.set(names, { isAlive: false, offlineSince: this.input.now.getTime() })
-  }
-
-  get stands(): string {
-    return `${this.status?.phase} ${this.status?.batch}/${this.status?.batches.length}`
-  }
-}
 
 describe('batches', () => {
   // FLEET-37
@@ -144,7 +48,7 @@ describe('batches', () => {
   test('who joins while the rollout is under way comes last, and changes no count', () => {
     const rollout = new Rollout()
     rollout.run()
-    const late = { ...device('late', { ring: 'canary' }), joinedAt: rollout.input.now.getTime() + 1 }
+    const late = { ...memberOf('late', { ring: 'canary' }), joinedAt: rollout.input.now.getTime() + 1 }
     rollout.devices.set('late', late)
     rollout.succeed('c1', 'c2')
     expect(rollout.run()).not.toContain('late')
@@ -231,12 +135,13 @@ describe('a batch that fails', () => {
     expect([rollout.run(), rollout.goBackTo]).toEqual([[], 1])
   })
 
-  test('a revision that goes back comes to all at once, and is not taken back itself', () => {
+  // FLEET-74
+  test('a revision that goes back is not taken back itself', () => {
     const rollout = new Rollout({ onFailure: 'Rollback' })
+    rollout.goBack()
     rollout.fail('c1')
-    const { status, goBackTo } = advanceRollout({ ...rollout.input, isRestoring: true })
-    expect([status.batches.length, goBackTo]).toEqual([1, undefined])
-    expect(admittedDevices({ ...rollout.input, isRestoring: true }, status).size).toBe(10)
+    rollout.run()
+    expect([rollout.goBackTo, rollout.stands]).toEqual([undefined, 'Suspended 1/3'])
   })
 })
 
@@ -387,13 +292,6 @@ describe('windows', () => {
       expect([minutes, rollout.isLate]).toEqual([minutes, isLate])
     }
   })
-
-  // FLEET-45
-  test('going back does not wait for one', () => {
-    const rollout = new Rollout({ windows })
-    const restoring = { ...rollout.input, isRestoring: true }
-    expect(admittedDevices(restoring, advanceRollout(restoring).status).size).toBe(10)
-  })
 })
 
 describe('held devices', () => {
@@ -413,7 +311,7 @@ describe('held devices', () => {
 
   // FLEET-60
   test('behind the last batch nothing waits for them', () => {
-    const rollout = new Rollout({ batches: [{ limit: '100%' }] }, [{ ...device('p'), isHeld: true }, device('d')])
+    const rollout = new Rollout({ batches: [{ limit: '100%' }] }, [{ ...memberOf('p'), isHeld: true }, memberOf('d')])
     expect(rollout.run()).toEqual(['d'])
     rollout.succeed('d')
     rollout.run()
@@ -458,7 +356,7 @@ describe('offline devices', () => {
 
 // FLEET-47
 test('never_more_than_k_updating_per_store, whatever devices do', () => {
-  const name = fc.constantFrom(...FLEET.map((one) => one.name))
+  const name = fc.constantFrom(...STORES.map((one) => one.name))
   const event = fc.oneof(
     name.map((one) => (rollout: Rollout) => {
       if (rollout.devices.get(one)?.stage === 'Working') rollout.succeed(one)
@@ -486,4 +384,19 @@ test('never_more_than_k_updating_per_store, whatever devices do', () => {
       }
     }),
   )
+})
+
+// FLEET-76
+test('with lost reports, of which nothing is known but that devices are unavailable, the budget lets none of them change', () => {
+  const rollout = new Rollout({
+    batches: [{ limit: '100%' }],
+    disruptionBudget: { groupBy: ['store'], maxUnavailable: 1 },
+  })
+  const all = [...rollout.devices.keys()]
+  rollout.set(all, { isHealthy: false })
+  expect(rollout.run()).toEqual([])
+  // One that never reported is in the way of no one, itself included.
+  rollout.set(all, { isHealthy: true })
+  rollout.set(['c1'], { isHealthy: false })
+  expect(rollout.run()).toContain('c1')
 })

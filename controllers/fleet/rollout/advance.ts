@@ -6,14 +6,19 @@
  *     │ └─── next needs approval ──► Waiting ── approved ──► Active
  *     ├── all windows closed ──────► Waiting ── one opens ──► Active
  *     ├── below the threshold ─────► Suspended ── resumed, or good again ──► Active
- *     │                                  └── onFailure: Rollback, or aborted ──► the revision before, as a new one
+ *     │                                  └── onFailure: Rollback, or aborted ──► the workload before, as a new revision
  *     └── spec.rollout.paused ─────► Paused ── no longer ──► Active
  *
- * FLEET-37, FLEET-39, FLEET-40, FLEET-42, FLEET-44, FLEET-45. Pure.
+ * FLEET-37, FLEET-39, FLEET-40, FLEET-42, FLEET-44, FLEET-45, FLEET-74. Pure.
  */
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
-import { approvalOf, type RolloutSpec, type RolloutStatus } from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
+import {
+  approvalOf,
+  type RolloutSpec,
+  type RolloutStatus,
+  rollbackStrategy,
+} from '#apis/fleet.nationtech.io/v1alpha1/rollout.ts'
 import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { APPROVE_ANNOTATION, type Controls } from './annotations.ts'
 import { type BatchCounts, countBatch, judgeBatch } from './batch-counts.ts'
@@ -28,7 +33,7 @@ export interface RolloutInput {
   readonly id: RolloutId
   /** The revision before, which devices keep until their turn comes; undefined for the first one. */
   readonly from: number | undefined
-  /** The revision brings back an older workload, because the one in the spec is refused: all at once, within the budget. */
+  /** The revision takes the one before it back, by bringing an older workload again. */
   readonly isRestoring: boolean
   readonly before: RolloutStatus | undefined
   readonly members: readonly RolloutDevice[]
@@ -50,15 +55,28 @@ export interface RolloutStep {
 /** What holds for a revision that brings back an older workload. It is never taken back itself: that would go to and fro. */
 export const effectiveSpec = ({ spec, isRestoring }: Pick<RolloutInput, 'spec' | 'isRestoring'>): RolloutSpec => {
   if (!isRestoring) return spec
+  if (rollbackStrategy(spec) === 'Batches') return { ...spec, onFailure: 'Suspend' }
   const { batches: _, soak: __, windows: ___, ...rest } = spec
   return { ...rest, strategy: 'AllAtOnce', approval: 'Automatic', onFailure: 'Suspend' }
 }
 
-const beginRollout = (
-  { id, from, before, members, now, isRestoring }: RolloutInput,
-  spec: RolloutSpec,
-  policy: string,
-): RolloutStatus => {
+/**
+ * By which devices are drawn into batches. A revision that takes another back has the draw of that one, whose number is the one
+ * before: devices go back in the order in which they got it, and the first batch is where it was seen to fail.
+ */
+const drawOf = ({ id, isRestoring }: Pick<RolloutInput, 'id' | 'isRestoring'>): RolloutId =>
+  isRestoring ? { ...id, revision: id.revision - 1 } : id
+
+/** Once no device waits to go back, all have the older workload: there is nothing to approve, and nothing to soak for. */
+const specWhileDevicesWait = (input: RolloutInput): RolloutSpec => {
+  const spec = effectiveSpec(input)
+  if (!input.isRestoring || input.members.some(({ stage }) => stage === 'Waiting')) return spec
+  const { soak: _, ...rest } = spec
+  return { ...rest, approval: 'Automatic' }
+}
+
+const beginRollout = (input: RolloutInput, spec: RolloutSpec, policy: string): RolloutStatus => {
+  const { id, from, before, members, now, isRestoring } = input
   const at = now.toISOString()
   const drawn = countDraws(id, before)
   return {
@@ -67,7 +85,7 @@ const beginRollout = (
     ...(from !== undefined && { from }),
     startedAt: at,
     batch: 1,
-    batches: freezeBatches(spec.batches ?? [], id, members),
+    batches: freezeBatches(spec.batches ?? [], drawOf(input), members),
     policy,
     ...(drawn > 1 && { drawn }),
     batchStartedAt: at,
@@ -88,8 +106,15 @@ const countDraws = ({ revision }: RolloutId, before: RolloutStatus | undefined):
 }
 
 /** The batch of a device, counted from 1, in a rollout that has begun. @throws SelectorError */
-export const findBatch = (spec: RolloutSpec, id: RolloutId, { startedAt, batches }: RolloutStatus) =>
-  createBatchFinder(spec.batches ?? [], { ...id, startedAt: Date.parse(startedAt), batches })
+export const findBatch = (
+  input: Pick<RolloutInput, 'spec' | 'id' | 'isRestoring'>,
+  { startedAt, batches }: RolloutStatus,
+) =>
+  createBatchFinder(effectiveSpec(input).batches ?? [], {
+    ...drawOf(input),
+    startedAt: Date.parse(startedAt),
+    batches,
+  })
 
 /** Names the batches of a spec: with others a rollout begins anew. @param spec What is `effective`. */
 export const batchesDigest = ({ batches = [] }: RolloutSpec): string => digestOf(batches)
@@ -97,7 +122,7 @@ export const batchesDigest = ({ batches = [] }: RolloutSpec): string => digestOf
 /** Where the rollout stands now. @throws SelectorError */
 export const advanceRollout = (input: RolloutInput): RolloutStep => {
   const { id, before, members, controls, now } = input
-  const spec = effectiveSpec(input)
+  const spec = specWhileDevicesWait(input)
   const policy = batchesDigest(spec)
   const isSame = before?.revision === id.revision && before.policy === policy
   let status = isSame ? before : beginRollout(input, spec, policy)
@@ -107,7 +132,7 @@ export const advanceRollout = (input: RolloutInput): RolloutStep => {
   if (spec.paused)
     return { status: withPhase(status, 'Paused', 'spec.rollout.paused is true'), goBackTo: undefined, isLate: false }
 
-  const batchOf = findBatch(spec, id, status)
+  const batchOf = findBatch(input, status)
   for (;;) {
     const { batch } = status
     const next = advanceBatch(
@@ -236,7 +261,8 @@ const isApproved = (batch: number, { revision, drawn = 1 }: RolloutStatus, { app
   approved?.revision === revision && approved.drawn === drawn && approved.batch >= batch
 
 /**
- * The devices that may have the revision now. A device that has it keeps it. With a budget, a device that is offline waits until it is back: else all
+ * The devices that may have the revision now. A device that has it keeps it. One that is down goes back at once: waiting for its
+ * batch, a window or an approval would spare it nothing. With a budget, a device that is offline waits until it is back: else all
  * that come back together would change together. @throws SelectorError
  */
 export const admittedDevices = (
@@ -244,24 +270,26 @@ export const admittedDevices = (
   status: RolloutStatus,
 ): ReadonlySet<string> => {
   const spec = effectiveSpec(input)
-  const { id, members } = input
+  const { members, isRestoring } = input
   const having = members.filter(({ stage }) => stage !== 'Waiting')
   if (status.phase === 'Paused' || status.phase === 'Suspended') return namesOf(having)
-  if (!rolloutOpening(spec, input.now).isOpen) return namesOf(having)
-  const batchOf = findBatch(spec, id, status)
+  const { isOpen } = rolloutOpening(spec, input.now)
+  const batchOf = findBatch(input, status)
+  const draw = drawOf(input)
   const budget = spec.disruptionBudget
   const waiting = members
     .filter((member) => member.stage === 'Waiting' && !member.isHeld && (budget === undefined || member.isAlive))
-    .map((member) => ({ ...budgeted(member), batch: batchOf(member), place: orderKey(id, member.name) }))
-    .filter(({ batch }) => batch <= status.batch)
+    .map((member) => ({ ...budgeted(member), batch: batchOf(member), place: orderKey(draw, member.name) }))
+    .filter(({ batch, isDown }) => (isRestoring && isDown) || (isOpen && batch <= status.batch))
     .toSorted((a, b) => a.batch - b.batch || (a.place < b.place ? -1 : 1))
   return namesOf([...having, ...admitWithinBudget(budget, members.map(budgeted), waiting)])
 }
 
-const budgeted = ({ name, labels, isAlive, isHealthy }: RolloutDevice) => ({
+const budgeted = ({ name, labels, isAlive, isHealthy, isDown }: RolloutDevice) => ({
   name,
   labels,
   isUnavailable: !isAlive || !isHealthy,
+  isDown,
 })
 
 const namesOf = (members: readonly { readonly name: string }[]): ReadonlySet<string> =>

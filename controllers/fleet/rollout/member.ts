@@ -2,6 +2,7 @@
 import {
   findBlockedReason,
   findRenderProblem,
+  isDown,
   type PlacementFacts,
   placementPhase,
   rolloutProgress,
@@ -21,6 +22,8 @@ export interface RolloutDevice extends Candidate {
   readonly isHeld: boolean
   /** Nothing was assigned to it, or what was assigned runs. */
   readonly isHealthy: boolean
+  /** It says that what it was given does not run. Not so while it says nothing of it. */
+  readonly isDown: boolean
 }
 
 const stageOf = (
@@ -58,5 +61,6 @@ export const buildRolloutDevice = (
     offlineSince: isAlive ? undefined : offlineSince,
     isHeld: (hold !== undefined && hold !== 'NotItsTurn') || holdsItself,
     isHealthy: assigned === undefined || runs,
+    isDown: isDown(known),
   }
 }

@@ -19,7 +19,7 @@ export interface RolloutPlanInput {
   readonly stored: RolloutStatus | undefined
   /** With a budget: the devices that have a place in it. Empty for a replica that does not lead. */
   readonly admitted: ReadonlySet<string>
-  /** Its windows are open, or it has none: see `isOpen`. */
+  /** Its windows are open, or none holds it: see `isOpen`. */
   readonly isOpen: boolean
 }
 
@@ -36,17 +36,20 @@ export const belongsToRollout = (
 
 /** @throws SelectorError */
 export const planRollout = (input: RolloutPlanInput): RolloutPlan => {
-  const { id, from, isRestoring, stored, admitted } = input
+  const { from, isRestoring, stored, admitted, isOpen } = input
   const spec = effectiveSpec(input)
   const keeps = from === undefined ? {} : { from }
-  if (!input.isOpen) return { ...keeps, admits: () => false }
-  if (spec.disruptionBudget !== undefined) return { ...keeps, admits: ({ name }) => admitted.has(name) }
-  if (belongsToRollout(stored, { ...input, isRestoring })) {
+  if (spec.disruptionBudget !== undefined)
+    return { ...keeps, admits: ({ name }, isDown) => admitted.has(name) && (isOpen || (isRestoring && isDown)) }
+  if (belongsToRollout(stored, input)) {
     if (stored.phase === 'Paused' || stored.phase === 'Suspended') return { ...keeps, admits: () => false }
-    const batchOf = findBatch(spec, id, stored)
-    return { ...keeps, admits: (device) => batchOf(device) <= stored.batch }
+    const batchOf = findBatch(input, stored)
+    return {
+      ...keeps,
+      admits: (device, isDown) => (isRestoring && isDown) || (isOpen && batchOf(device) <= stored.batch),
+    }
   }
   // All at once needs no batches, so it does not wait for a leader. Everything else begins with what the leader froze.
-  const begins = spec.strategy === 'AllAtOnce' && !spec.paused
+  const begins = isOpen && spec.strategy === 'AllAtOnce' && !spec.paused
   return { ...keeps, admits: () => begins }
 }

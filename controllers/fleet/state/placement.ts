@@ -109,13 +109,17 @@ export const findUnknownRevision = (deployment: DeploymentView, known: Placement
 }
 
 /** What keeps changes off the device, whichever Deployment has its slot. */
-const findObstacle = (deployment: DeploymentView, device: DeviceView): BlockedReason | undefined => {
+const findObstacle = (
+  deployment: DeploymentView,
+  device: DeviceView,
+  known: PlacementFacts,
+): BlockedReason | undefined => {
   if (deployment.selects(device).is === 'Unknown') return 'SelectionUnknown'
   if (device.isPinned) return 'Pinned'
   if (device.holdReason !== undefined) return 'OnHold'
   if (findUntoleratedTaint(deployment, device) !== undefined) return 'Tainted'
   if (device.opens !== undefined) return 'WindowClosed'
-  return deployment.admits(device) ? undefined : 'NotItsTurn'
+  return deployment.admits(device, isDown(known)) ? undefined : 'NotItsTurn'
 }
 
 /** The taint that keeps the Deployment from changing the device; undefined when all are borne. */
@@ -137,7 +141,7 @@ export const findBlockedReason = (
   if (known.entry?.isOfLaterRelease === true) return 'LaterRelease'
   if (findUnknownRevision(deployment, known) !== undefined) return 'ConflictPaused'
   if (known.slotOwner !== undefined) return 'SlotTaken'
-  return isCurrent(deployment, device, known) ? undefined : findObstacle(deployment, device)
+  return isCurrent(deployment, device, known) ? undefined : findObstacle(deployment, device, known)
 }
 
 export type SlotDemand =
@@ -155,7 +159,8 @@ export const slotDemand = (deployment: DeploymentView, device: DeviceView, known
   const isPaused = findUnknownRevision(deployment, known) !== undefined
   if (ownDesired(deployment, known) !== undefined) return isPaused ? 'Stays' : 'IsThere'
   if (isPaused) return 'None'
-  const coming = findObstacle(deployment, device) === undefined ? deployment.target : revisionToKeep(deployment, known)
+  const coming =
+    findObstacle(deployment, device, known) === undefined ? deployment.target : revisionToKeep(deployment, known)
   return coming !== undefined && 'digest' in deployment.desiredWorkload(coming, device) ? 'Comes' : 'None'
 }
 
@@ -238,6 +243,12 @@ const PHASE = { Running: 'succeeded', Failed: 'failed', Pending: 'pending' } as 
 const answered = (known: PlacementFacts): State | undefined => {
   const state = ownReport(known)
   return state !== undefined && state.revision === known.entry?.desired?.payload.revision ? state : undefined
+}
+
+/** The device says that what it was given does not run: a change can't interrupt it. Not so while it says nothing of it. */
+export const isDown = (known: PlacementFacts): boolean => {
+  const state = answered(known)
+  return state !== undefined && state.phase !== 'Running'
 }
 
 /** What a matched device counts as. Exactly one, so that the counts sum up to all that match. */

@@ -48,8 +48,8 @@ export interface DeploymentView {
   readonly overruled: number
   /** Whether it is for the device. */
   selects(device: DeviceView): Selection
-  /** The rollout has come to the device. */
-  admits(device: DeviceView): boolean
+  /** The rollout has come to the device. @param isDown It says that what it was given does not run. */
+  admits(device: DeviceView, isDown: boolean): boolean
   /** Names what a device is to run under a revision, or says why that can't be filled in for it. */
   desiredWorkload(revision: Revision, device: DeviceView): DesiredWorkload
   /** Beside what is rendered: where it came from; undefined when it is the same for every device. */
@@ -84,7 +84,8 @@ export type DesiredWorkload = { readonly digest: string } | { readonly problem: 
 /** What the rollout says; without one, every device may have the target. */
 export interface RolloutPlan {
   readonly from?: number
-  admits(device: DeviceView): boolean
+  /** @param isDown The device says that what it was given does not run. */
+  admits(device: DeviceView, isDown: boolean): boolean
 }
 
 const ADMIT_ALL: RolloutPlan = { admits: () => true }
@@ -141,7 +142,7 @@ export const deploymentView = (
       if (isDeleting) return { is: 'NotSelected', why: 'the Deployment is being deleted' }
       return select(device)
     },
-    admits: (device) => plan.admits(device),
+    admits: (device, isDown) => plan.admits(device, isDown),
     desiredWorkload(of, device) {
       const { isTemplated, digest } = workloadIn(of)
       if (!isTemplated) return { digest }
