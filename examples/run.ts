@@ -11,7 +11,7 @@ export const run = async (controller: AnyController): Promise<void> => {
     transport,
     ...(namespace !== undefined && { namespaces: [namespace] }),
   })
-  void running.ready.then(() => console.log('ready'))
+  running.ready.then(() => console.log('ready'), console.error)
   await running.start(stop.signal)
   await transport.close()
 }

@@ -3,6 +3,7 @@ import { setTimeout as realDelay } from 'node:timers/promises'
 import dotI, { type ResourceEvent, ResourceEventType, type ResourceMeta, ResourceMetaImpl } from '@dot-i/k8s-operator'
 import { load } from 'js-yaml'
 import { createLogger } from '#lib/log/logger.ts'
+import { detach } from '#lib/process/detach.ts'
 import { type Api, createApi } from './client/api.ts'
 import { isAlreadyExists, isNotFound } from './client/errors.ts'
 import { type KubeConfigSource, loadKubeConfig } from './client/kubeconfig.ts'
@@ -287,7 +288,7 @@ export const hostedOperator = (options: OperatorOptions): Operator => {
     cache: (resource) => host.cache(resource),
     stop: () => host.stop(),
     async start(signal) {
-      const stop = () => void host.stop()
+      const stop = () => detach('stopping the controllers', host.stop())
       signal?.addEventListener('abort', stop, { once: true })
       if (signal?.aborted) stop()
       await host.start()

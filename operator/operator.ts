@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Admission, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
 import { runWithLease } from './client/lease.ts'
@@ -177,7 +178,7 @@ export const operator = (options: OperatorOptions): Operator => {
       log,
       stopTimeoutMs: toMilliseconds(settings.execution.stopTimeout),
     })
-    const stop = () => void admission.stop()
+    const stop = () => detach('stopping the webhooks', admission.stop())
     stopping.signal.addEventListener('abort', stop, { once: true })
     try {
       await admission.serving

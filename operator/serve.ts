@@ -1,5 +1,6 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
+import { detach } from '#lib/process/detach.ts'
 import { type Binding, listen } from './binding.ts'
 
 /** A small HTTP server in the operator's process: for Prometheus, the kubelet, people. */
@@ -53,7 +54,8 @@ export const serve = async (routes: Routes, binding: Binding, flag: string, tls?
     response.end(request.method === 'HEAD' ? undefined : body)
   }
 
-  const listener = (request: IncomingMessage, response: ServerResponse) => void respond(request, response)
+  const listener = (request: IncomingMessage, response: ServerResponse) =>
+    detach('answering a request', respond(request, response))
   return listenWith(listener, binding, flag, tls)
 }
 

@@ -4,6 +4,7 @@ import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { SentinelConfig } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { RunHistory } from '#controllers/adapter/runs/run-history.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { detach } from '#lib/process/detach.ts'
 import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { createHealth, serveHealth } from '#operator/health.ts'
@@ -107,7 +108,8 @@ const manage = async (options: ManagerOptions, signal: AbortSignal): Promise<voi
     const server = await openDashboard({ options, manager, fleet, runs, transport, clock, log, version })
     running.defer(() => server?.stop())
   }
-  void manager.ready.then((isReady) => isReady && log.info('caches are filled', { controllers: options.controllers }))
+  const logReady = (isReady: boolean) => isReady && log.info('caches are filled', { controllers: options.controllers })
+  detach('waiting until caches are filled', manager.ready.then(logReady))
   await manager.start(signal)
   log.info('stopped', { signal: signal.reason })
 }

@@ -4,14 +4,24 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { UNHANDLED_REJECTION } from './unhandled-rejections.ts'
 
+const LOST = `Promise.reject(new Error('lost'))`
+
 // RUNTIME-70
-test('a rejection that nothing handles is logged and counted, and the process goes on', async () => {
+test.each([
+  ['a rejection that nothing handles', LOST, /^Error: lost/],
+  [
+    'work that no code waits for and that fails',
+    `detach('counting', ${LOST})`,
+    /^Error: counting has failed[\s\S]*caused by Error: lost/,
+  ],
+])('%s is logged and counted, and the process goes on', async (_, work, error) => {
   const program = `
     import { createLogger } from ${JSON.stringify(join(import.meta.dirname, '../log/logger.ts'))}
     import { logUnhandledRejections, unhandledRejections } from ${JSON.stringify(join(import.meta.dirname, 'unhandled-rejections.ts'))}
+    import { detach } from ${JSON.stringify(join(import.meta.dirname, 'detach.ts'))}
     import { setImmediate as turn } from 'node:timers/promises'
     logUnhandledRejections(createLogger())
-    Promise.reject(new Error('lost'))
+    ${work}
     await turn()
     console.log(unhandledRejections())`
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module']
@@ -22,6 +32,6 @@ test('a rejection that nothing handles is logged and counted, and the process go
   expect(JSON.parse(stderr)).toMatchObject({
     level: 'error',
     msg: UNHANDLED_REJECTION,
-    error: expect.stringMatching(/^Error: lost/),
+    error: expect.stringMatching(error),
   })
 })

@@ -15,6 +15,13 @@ export const unhandledRejections = (): number => count
 export const logUnhandledRejections = (log: Logger): void => {
   process.on('unhandledRejection', (reason) => {
     count += 1
-    log.error(UNHANDLED_REJECTION, { error: reason instanceof Error ? reason.stack : String(reason) })
+    log.error(UNHANDLED_REJECTION, { error: describe(reason) })
   })
+}
+
+/** Where it was thrown, and where what caused it. */
+const describe = (reason: unknown): string => {
+  if (!(reason instanceof Error)) return String(reason)
+  const stack = reason.stack ?? reason.message
+  return reason.cause === undefined ? stack : `${stack}\ncaused by ${describe(reason.cause)}`
 }

@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
+import { detach } from '#lib/process/detach.ts'
 import type { TlsMaterial } from './credentials.ts'
 
 /** Pooled connections to one server, watches apart from requests, so that neither starves the other. */
@@ -32,8 +33,11 @@ export const connectionsTo = (proxyUrl: string | undefined, lookup: LookupFuncti
   return {
     over(tls: TlsMaterial): Connections {
       if (current?.tls === tls) return current
-      void current?.requests.close()
-      void current?.streams.close()
+      if (current !== undefined)
+        detach(
+          'closing connections with older credentials',
+          Promise.all([current.requests.close(), current.streams.close()]),
+        )
       current = { tls, requests: pool(tls, { connections: REQUEST_CONNECTIONS }), streams: pool(tls, {}) }
       return current
     },

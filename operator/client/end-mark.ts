@@ -1,4 +1,5 @@
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
 import { END_MARK_TIMEOUT_MS, EndMarkMissingError } from './watch.ts'
 
@@ -24,7 +25,7 @@ export class EndMarkTimer implements Disposable {
   /** The server has begun to answer. */
   opened(): void {
     this.objectCame()
-    void this.#run()
+    detach('waiting for the end of a list', this.#run())
   }
 
   /** A new object, or more of one that is on its way. */

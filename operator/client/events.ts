@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
@@ -126,7 +127,7 @@ export const createEvents = (options: EventsOptions): Events => {
       book.forget(clock.now().getTime())
     }
   }
-  void refresh()
+  detach('counting repeated events', refresh())
 
   const record = (type: 'Normal' | 'Warning', object: KubeObject, reason: string, note: string): void => {
     if (closing.signal.aborted) return
@@ -142,7 +143,10 @@ export const createEvents = (options: EventsOptions): Events => {
     async close(within) {
       closing.abort()
       for (const series of book.unsent()) enqueue(series)
-      void clock.sleep(within, givenUp.signal).then(() => givenUp.abort())
+      detach(
+        'waiting for the last events',
+        clock.sleep(within, givenUp.signal).then(() => givenUp.abort()),
+      )
       await sending
       givenUp.abort()
     },

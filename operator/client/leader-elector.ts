@@ -1,5 +1,6 @@
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import { monotonic } from '../model/clock.ts'
 
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
@@ -79,7 +80,8 @@ export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
   /** Runs one attempt, which fails when it takes longer than `limit` ms or the signal aborts. */
   const within = async <T>(limit: number, until: AbortSignal, attempt: (bounded: Api) => Promise<T>): Promise<T> => {
     using scope = new AbortScope(until)
-    void clock.sleep(limit, scope.signal).then(() => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`)))
+    const giveUp = () => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`))
+    detach('waiting for an answer about a lease', clock.sleep(limit, scope.signal).then(giveUp))
     isUnanswered = true
     const answer = await attempt(api.withLimits({ signal: scope.signal }))
     isUnanswered = false

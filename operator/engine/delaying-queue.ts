@@ -1,4 +1,5 @@
 import { Heap, type HeapItem } from '#lib/heap/heap.ts'
+import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
 
 /** Longer sleeps are made of shorter ones: Node's timers overflow after 24.8 days. */
@@ -39,11 +40,12 @@ export const createDelayingQueue = (clock: Clock, onDue: (key: string) => void):
     const now = monotonic(clock)
     const sleep = { until: Math.min(next.at, now + MAX_SLEEP_MS), abort: new AbortController() }
     sleeping = sleep
-    void clock.sleep(Math.max(0, sleep.until - now), sleep.abort.signal).then(() => {
+    const wake = () => {
       if (sleeping !== sleep) return
       sleeping = undefined
       fire()
-    })
+    }
+    detach('waiting for what is due next', clock.sleep(Math.max(0, sleep.until - now), sleep.abort.signal).then(wake))
   }
 
   const fire = () => {

@@ -1,3 +1,4 @@
+import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
 import { createDelayingQueue } from './delaying-queue.ts'
 
@@ -90,7 +91,7 @@ export const createKeyedQueue = ({
     while (!stopped && active.size < concurrency) {
       const key = waiting.shift()
       if (key === undefined) return
-      void take(key)
+      detach('working on an object', take(key))
     }
   }
 

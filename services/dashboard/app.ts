@@ -75,7 +75,7 @@ export const createApp = async (options: AppOptions): Promise<FastifyInstance> =
         'a % in the address must be followed by two digits of a UTF-8 byte',
       )
       const answer = (reply as unknown as FastifyReply).headers(SECURITY_HEADERS).header('cache-control', 'no-store')
-      return void sendError(request as FastifyRequest, answer, error, frameOf({ viewer: undefined }), log)
+      sendError(request as FastifyRequest, answer, error, frameOf({ viewer: undefined }), log)
     },
     rewriteUrl: (request) => {
       const url = request.url ?? '/'

@@ -10,6 +10,7 @@
 
 import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { EventSource } from '../events/source.ts'
 import type { InventoryOwner } from '../inventory/inventory-store.ts'
@@ -216,7 +217,7 @@ export class Worker {
       if (this.#runner === undefined) throw new Error('the worker is not running')
       const result = await this.#runner.run(event, this.#signal)
       this.#recordRun(id, result)
-      if (this.#needsPolling(result)) void this.#pollLater(event)
+      if (this.#needsPolling(result)) detach('waiting to look at a deletion again', this.#pollLater(event))
       await Promise.all(
         deliveries.map((delivery) =>
           result.isReported ? delivery.acknowledge() : delivery.giveBack(GIVE_BACK_DELAY_MS),

@@ -2,6 +2,7 @@
  * Watches the objects that the task has applied, so that a change of one starts a run at once (ADAPTER-26): a Job that completes, a
  * namespace that is gone, a ConfigMap that another client edited. The task's own writes are known by the resourceVersion that they got.
  */
+import { detach } from '#lib/process/detach.ts'
 import type { ReflectorEvent } from '#operator/client/reflector.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -117,7 +118,7 @@ export class AppliedObjects {
     if (waiting !== undefined) waiting.push(change)
     else {
       this.#changes.set(id, [change])
-      void this.#flush(id)
+      detach('waiting for more changes of what is applied', this.#flush(id))
     }
   }
 

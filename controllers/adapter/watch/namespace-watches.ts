@@ -6,7 +6,9 @@
  *                                ▲                      │
  *                                └──(allowed again)─────┘
  */
+
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import { type Reflector, type ReflectorEvent, type ReflectorOptions, reflect } from '#operator/client/reflector.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { monotonic } from '#operator/model/clock.ts'
@@ -140,7 +142,10 @@ export class NamespaceWatches {
       ...where,
     })
     this.#running.add(reflector.stopped)
-    void reflector.stopped.then(() => this.#running.delete(reflector.stopped))
+    detach(
+      'watching what is applied',
+      reflector.stopped.then(() => this.#running.delete(reflector.stopped)),
+    )
     return reflector
   }
 

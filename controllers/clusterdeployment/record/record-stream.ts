@@ -7,6 +7,7 @@
  */
 
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
@@ -70,7 +71,10 @@ class Stream {
     }
     using turn = new AbortScope(signal)
     const rest = Math.max(0, this.#sweptAt + SWEEP_INTERVAL_MS - monotonic(clock))
-    void clock.sleep(rest, turn.signal).then(() => turn.abort())
+    detach(
+      'waiting for the next look at everything',
+      clock.sleep(rest, turn.signal).then(() => turn.abort()),
+    )
     const query = { labels: REGISTRATION, fields: RECORD_FIELDS, resourceVersion: this.#version }
     try {
       for await (const message of api.watch('clusters', query, turn.signal)) {

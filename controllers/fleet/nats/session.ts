@@ -8,6 +8,7 @@ import { type KV, Kvm } from '@nats-io/kv'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { type Connected, type NatsAccess, openConnection, toNatsProblem } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
+import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { BucketWatch, type WatchedBucket } from './bucket-watch.ts'
@@ -70,7 +71,7 @@ const runSession = async <Name extends string>(
   const { connection } = connected
   using ending = new AbortScope(signal)
   // What waits for an answer of this connection ends with it.
-  const close = () => void connection.close()
+  const close = () => detach('closing the connection to NATS', connection.close())
   signal.addEventListener('abort', close, { once: true })
   let parts: readonly Promise<void>[] = []
   try {

@@ -3,6 +3,7 @@
  * Each resource keeps its order, because the schedule hands out a resource's next pulse only when the one before has landed.
  */
 
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import type { DuePulse } from '../decision/schedule.ts'
@@ -37,7 +38,8 @@ export const createPublisher = (handlers: PublisherHandlers, clock: Clock, signa
     } catch (error) {
       if (signal.aborted) return
       handlers.failed(due, error)
-      if (error instanceof HyperFleetError && error.retryAfter !== undefined) void pause(error.retryAfter)
+      if (error instanceof HyperFleetError && error.retryAfter !== undefined)
+        detach('waiting as long as the API asked for', pause(error.retryAfter))
     } finally {
       inFlight--
       handlers.capacityFreed()
@@ -59,7 +61,7 @@ export const createPublisher = (handlers: PublisherHandlers, clock: Clock, signa
     },
     send(due) {
       inFlight++
-      void publish(due)
+      detach('sending a pulse', publish(due))
     },
   }
 }

@@ -1,5 +1,7 @@
 /** Reads a shard from the API for as long as it runs: connects, follows the source, and begins again after a failure. */
+
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
@@ -10,6 +12,8 @@ import type { SourceChange } from '../source/source.ts'
 
 /** How long to wait before the spec is read again while none can be run, in milliseconds (SENTINEL-6). */
 export const SPEC_RETRY_DELAY_MS = 30_000
+
+const CLOSING = 'closing the connection to the HyperFleet API'
 
 export interface ResourceReaderOptions extends ConnectionOptions {
   /** What to read; undefined while there is nothing to read: no valid spec, or no slot yet. */
@@ -58,7 +62,7 @@ export class ResourceReader {
   restart(): void {
     const reading = this.#reading
     this.#reading = new AbortController()
-    void this.disconnect()
+    detach(CLOSING, this.disconnect())
     reading.abort()
   }
 
@@ -104,6 +108,6 @@ export class ResourceReader {
     this.#options.failed()
     // A stream goes on where it broke off; anything else asks anew what the API can do.
     const resumes = this.#connection?.source.kind === 'Watch' && error.status === undefined
-    if (!resumes) void this.disconnect()
+    if (!resumes) detach(CLOSING, this.disconnect())
   }
 }

@@ -2,7 +2,9 @@
  * `autoShard: {replicas: N}`: every replica claims one of N slots by a Lease, and the claimed slots divide the resources
  * (rendezvous.ts). A slot that comes or goes moves its own share and nothing else (SENTINEL-34).
  */
+
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Api } from '#operator/client/api.ts'
 import { runWithLease } from '#operator/client/lease.ts'
 import { isFree, LEASES, type Observation, observe } from '#operator/client/lease-record.ts'
@@ -33,7 +35,7 @@ export const acquireSlot = async (options: SlotOptions, signal: AbortSignal): Pr
   while (!signal.aborted) {
     const slots = slotNumbers(options.slots())
     using round = new AbortScope(signal)
-    void abortWhenResized(options, slots.length, round)
+    detach('looking for another number of slots', abortWhenResized(options, slots.length, round))
     await holdFirstFree(slots, round.signal, (slot, until, work) =>
       runWithLease({ ...options, name: slotLeaseName(options.name, slot), signal: until }, work),
     )((slot, held) => followMembers(options, slots, slot, held))

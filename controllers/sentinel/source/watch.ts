@@ -8,6 +8,7 @@
  */
 
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { WatchMessage } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
@@ -49,7 +50,10 @@ export const watchSource = ({ listing, clock }: { readonly listing: Listing; rea
     const begun = clock.now().getTime()
     const rest = version === undefined ? SWEEP_INTERVAL_MS : sweptAt + SWEEP_INTERVAL_MS - begun
     using untilSweep = new AbortScope(signal)
-    void clock.sleep(rest, untilSweep.signal).then(() => untilSweep.abort())
+    detach(
+      'waiting for the next look at everything',
+      clock.sleep(rest, untilSweep.signal).then(() => untilSweep.abort()),
+    )
     try {
       yield* stream(untilSweep.signal)
     } catch (error) {

@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Guard } from '../access/guard.ts'
@@ -45,7 +46,11 @@ export const createOpenStreams = ({ guard, sessions, clock, log, stopping }: Ope
       'x-accel-buffering': 'no',
     })
     const { 'muster-live': seen } = request.headers
-    if (guard !== undefined) void waitUntilForbidden(request, guard, sessions, clock, signal).then(() => open.abort())
+    if (guard !== undefined)
+      detach(
+        'looking whether a viewer may still see a page',
+        waitUntilForbidden(request, guard, sessions, clock, signal).then(() => open.abort()),
+      )
     streams++
     try {
       await streamPage({

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { POLL_INTERVAL_MS, type Wakeup } from '../feed/wakeup.ts'
 import { momentOf } from '../model/timestamp.ts'
@@ -76,7 +77,7 @@ export const createWaitingClaims = ({ database, wakeup, clock, time }: WaitingCl
   const requestLook = () => {
     isRequested = true
     pause?.abort()
-    if (!isRunning && groups.size > 0) void run()
+    if (!isRunning && groups.size > 0) detach('looking for events for claims that wait', run())
   }
   wakeup.onWake('events', requestLook)
   return {

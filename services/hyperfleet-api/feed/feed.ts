@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { detach } from '#lib/process/detach.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../problems/problem.ts'
 import type { ChangeSource } from './change-source.ts'
@@ -98,13 +99,15 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
     isRequested = true
     running ??= run().finally(() => {
       running = undefined
-      if (isRequested && !isClosed) void requestRun()
+      if (isRequested && !isClosed) lookForChanges()
     })
     return running
   }
 
-  const stopListening = wakeup.onWake('changes', () => void requestRun())
-  const poll = setInterval(() => void requestRun(), POLL_INTERVAL_MS)
+  const lookForChanges = () => detach('reading changes', requestRun())
+
+  const stopListening = wakeup.onWake('changes', lookForChanges)
+  const poll = setInterval(lookForChanges, POLL_INTERVAL_MS)
   return {
     get head() {
       return head
@@ -117,7 +120,7 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
       // The pass under way may have read before the caller's commit: the one after it has not.
       const pass = Promise.withResolvers<void>()
       waiting.push(pass)
-      void requestRun()
+      lookForChanges()
       return pass.promise
     },
     close: async () => {

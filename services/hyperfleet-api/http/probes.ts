@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
+import { detach } from '#lib/process/detach.ts'
 import type { EventQueue } from '../events/queue.ts'
 import { type Database, isReadOnly, READ_ONLY_REASON } from '../storage/database.ts'
 
@@ -51,12 +52,13 @@ const servePages = (pages: Readonly<Record<string, () => Promise<ProbeResponse>>
     const path = request.url?.split('?', 1)[0] ?? ''
     const page = Object.hasOwn(pages, path) ? pages[path] : undefined
     const answer = page?.() ?? Promise.resolve<ProbeResponse>({ status: 404, body: { status: 'not found' } })
-    void answer
+    const sent = answer
       .catch((): ProbeResponse => ({ status: 500, body: { status: 'error' } }))
       .then(({ status, type = 'application/json', body }) => {
         response.writeHead(status, { 'Content-Type': type })
         response.end(typeof body === 'string' ? body : JSON.stringify(body))
       })
+    detach('answering a probe', sent)
   })
 
 type DatabaseState = 'writable' | 'read-only' | 'standby' | 'away'

@@ -57,12 +57,13 @@ const createApp = ({ newId, now, requestTimeouts, tls }: ServerOptions, refuse: 
     // Longer parts of a path are for the operations to refuse, in their own words.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_URL_CHARS },
     // What the router refuses before there is a route: Fastify types the reply for a server that isn't there yet.
-    frameworkErrors: (_error, request, reply) =>
-      void refuse(
+    frameworkErrors: (_error, request, reply) => {
+      refuse(
         request as FastifyRequest,
         reply as unknown as FastifyReply,
         new Problem('malformed', 'the URL can’t be read: a % in it must be followed by two digits of a UTF-8 byte'),
-      ),
+      )
+    },
     serverFactory: (handler) => createTransport(handler, requestTimeouts, tls),
     clientErrorHandler: (error, socket) => rejectInvalidRequest(error, socket, timestampOf(now())),
     forceCloseConnections: 'idle',

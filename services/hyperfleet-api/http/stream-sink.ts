@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Sink } from '../feed/watch.ts'
 
@@ -49,7 +50,7 @@ export const createSink = (response: ServerResponse, { signal, clock, begin, onS
       unfinished += 1
       response.write(bytes, finishOne)
       written += Buffer.byteLength(bytes)
-      if (response.writableLength > 0 && !isWatched) void watchReader()
+      if (response.writableLength > 0 && !isWatched) detach('watching the reader of a stream', watchReader())
       return response.writableLength
     },
     drained: async () => {

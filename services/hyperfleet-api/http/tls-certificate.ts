@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
+import { detach } from '#lib/process/detach.ts'
 import type { Logger } from '#operator/model/log.ts'
 
 /** The API's certificate, and which clients may connect. */
@@ -58,6 +59,9 @@ export const watchCertificate = (
       })
     }
   }
-  const timer = setInterval(() => void reload(), files.reloadInterval ?? RELOAD_INTERVAL_MS)
+  const timer = setInterval(
+    () => detach('reading the certificate', reload()),
+    files.reloadInterval ?? RELOAD_INTERVAL_MS,
+  )
   return async () => clearInterval(timer)
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { detach } from '#lib/process/detach.ts'
 
 /**
  * Which server each connection leads to. A failover moves an address to another server. Connections to the one before may
@@ -63,7 +64,7 @@ export const followServers = (url: string): PostgresServers => {
     try {
       await client.connect()
       const { server } = await readIdentity(client)
-      void client.end().catch(() => {})
+      client.end().catch(() => {})
       return server
     } catch (error) {
       breakConnection(client)
@@ -87,7 +88,7 @@ export const followServers = (url: string): PostgresServers => {
     isProbing = false
   }
   const check = setInterval(() => {
-    if (!isProbing && isAnySilent()) void probeWhileSilent()
+    if (!isProbing && isAnySilent()) detach('asking which server PostgreSQL’s address leads to', probeWhileSilent())
   }, SILENCE_MS / 2).unref()
   return {
     identify: async (client) => {

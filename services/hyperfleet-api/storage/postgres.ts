@@ -46,7 +46,9 @@ export const openPostgres = (
   // An idle connection that breaks is replaced by the pool; unheard, its error would end the process.
   pool.on('error', onError)
   // One that breaks between two statements of a transaction has no caller to tell: the next statement fails, which is enough.
-  pool.on('connect', (client) => void client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+  })
   return { pool, dialect: new PostgresDialect({ pool: adaptPool(pool, servers) }) }
 }
 

@@ -47,7 +47,10 @@ export const createTracer = (endpoint: string, version: string, log: Logger): Tr
       const { traceId, spanId, traceFlags } = span.spanContext()
       const traceparent = formatTraceparent({ traceId, spanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 })
       try {
-        const handle = { traceparent, set: (more: typeof attributes) => void span.setAttributes(more) }
+        const set = (more: typeof attributes) => {
+          span.setAttributes(more)
+        }
+        const handle = { traceparent, set }
         return await running.run(trace.setSpan(context, span), () => work(handle))
       } catch (error) {
         span.setStatus({ code: SpanStatusCode.ERROR })

@@ -1,3 +1,4 @@
+import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Wakeup } from '../../feed/wakeup.ts'
@@ -127,11 +128,12 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
   }
   const now = () => clock.now()
   const stopRelay = startRelay({ broker, database, entities, wakeup, checkStream: syncProgress, now, log })
-  broker.onConnected(() => void syncProgress())
+  const lookAtProgress = () => detach('looking at what was taken at NATS', syncProgress())
+  broker.onConnected(lookAtProgress)
   const followAdvisories = followTerminations(broker, { database, now, log })
   const progress = setInterval(() => {
     followAdvisories()
-    void syncProgress()
+    lookAtProgress()
   }, PROGRESS_INTERVAL_MS)
 
   return {
