@@ -22,6 +22,12 @@ const flags = {
     httpPrefixes,
     '',
   ),
+  adaptersElsewhere: flag(
+    'NAMES',
+    'adapters that the HyperFleet API requires and that no task of this manager does, because they run elsewhere, separated by commas',
+    names,
+    '',
+  ),
 }
 
 type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
@@ -54,7 +60,9 @@ export const adapterEntry = {
   kinds: [AdapterTask, AdapterInventory],
   flags,
   rights,
-  load: async ({ adapterEnv, adapterFiles, adapterHttpTargets, denyInvalidTasks, runs, ...context }: Context) => {
+  load: async (options: Context) => {
+    const { adapterEnv, adapterFiles, adapterHttpTargets, adaptersElsewhere, denyInvalidTasks, runs, ...context } =
+      options
     const { adapter } = await import('./index.ts')
     return adapter({
       ...context,
@@ -62,6 +70,7 @@ export const adapterEntry = {
       variables: adapterEnv,
       files: adapterFiles,
       httpTargets: adapterHttpTargets,
+      elsewhere: adaptersElsewhere,
       denyInvalid: denyInvalidTasks,
     })
   },

@@ -4,6 +4,7 @@
  *   AdapterTask ─► task (daemon) ─► events: queue | JetStream ─► RunQueue ─► run: params, preconditions, apply | delete, report
  *                      │                                             ▲
  *                      └─► status                    applied objects change (watch)
+ *   required (source): the adapters that the API requires, beside the tasks that there are ─► status, metrics, log
  *
  * The rules: docs/spec/adapter.md. How to write a task: docs/adapter-tasks.md. How deletion works: docs/adapters.md.
  */
@@ -17,6 +18,7 @@ import { type Access, grantAccess } from './access.ts'
 import { refuseInvalidTask } from './admission.ts'
 import { taskDaemon } from './daemon/daemon.ts'
 import { createMetrics } from './metrics.ts'
+import { RequiredAdapters } from './required/required-adapters.ts'
 import { RunHistory } from './runs/run-history.ts'
 
 export interface AdapterDeps {
@@ -34,6 +36,8 @@ export interface AdapterDeps {
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API, read for every request; tasks can't read it. */
   readonly hyperfleetApiTokenFile?: string | undefined
+  /** Adapters that that API requires and that no task of this manager does. */
+  readonly elsewhere?: readonly string[]
   /** Where runs are noted for others to read; only for the tasks' own status when left out. */
   readonly history?: RunHistory
   /** Refuse tasks that can't be run, by admission. */
@@ -49,6 +53,7 @@ export const adapter = ({
   httpTargets = [],
   hyperfleetApiUrl: url,
   hyperfleetApiTokenFile: tokenFile,
+  elsewhere = [],
   history = new RunHistory(),
   denyInvalid = false,
 }: AdapterDeps): Controller<AdapterTask> => {
@@ -61,19 +66,40 @@ export const adapter = ({
     env: process.env,
   })
   const reloadSignals = new Map<string, WakeSignal>()
+  const metrics = createMetrics(registry)
+  const present = tasks.index('present', (task) =>
+    task.metadata.deletionTimestamp === undefined ? [['all', task]] : [],
+  )
+  const wakeAll = () => {
+    for (const signal of reloadSignals.values()) signal.wake()
+  }
+  const required =
+    url === undefined
+      ? undefined
+      : new RequiredAdapters({
+          url,
+          tokenFile,
+          version,
+          elsewhere,
+          metrics,
+          tasks: () => present.get('all'),
+          onChange: wakeAll,
+        })
 
   tasks.daemon(
     'task',
     taskDaemon({
-      metrics: createMetrics(registry),
+      metrics,
       version,
       access,
       reloadSignals,
       history,
+      required: (task) => required?.judge(task),
       kinds: ({ api }) => new RestMapper(api.transport, clock),
     }),
     { lease: leaseOf },
   )
+  if (required !== undefined) tasks.source('required', (context) => required.run(context))
   tasks.on.field('spec', 'reload', ({ object }) => reloadSignals.get(object.metadata.uid)?.wake())
   if (denyInvalid) tasks.on.validate('invalid', refuseInvalidTask({ access, clock }))
 

@@ -1,7 +1,8 @@
-/** The metrics of adapter tasks: the Go adapter's names, so that its dashboards show ours too, and more. ADAPTER-47, ADAPTER-48. */
+/** The metrics of adapter tasks: the Go adapter's names, so that its dashboards show ours too, and more. ADAPTER-47, ADAPTER-48, ADAPTER-99, ADAPTER-100. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Trace } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { StuckDeletion } from './daemon/stuck-deletions.ts'
+import type { Requirements } from './required/compare-required.ts'
 
 const ADAPTER_LABELS = ['adapter_name'] as const
 
@@ -22,8 +23,33 @@ export const createMetrics = (registry: Registry) => {
           this.set({ adapter_name, resource_type: resource, cause }, count)
     },
   })
+  /** Read at every scrape, so that a task counts as soon as it is there. */
+  const requirements = new Set<() => Requirements>()
+  new Gauge({
+    name: 'hyperfleet_adapter_required_adapters_without_task',
+    help: '1 for an adapter that the HyperFleet API requires for resources of the type and that no AdapterTask of this manager does, 0 for one with a task. No resource of the type is Ready without it.',
+    labelNames: ['resource_type', ...ADAPTER_LABELS],
+    registers,
+    collect() {
+      this.reset()
+      for (const { resourceType, adapter, hasTask } of [...requirements].flatMap((read) => read().adapters))
+        this.set({ resource_type: resourceType, adapter_name: adapter }, hasTask ? 0 : 1)
+    },
+  })
+  new Gauge({
+    name: 'hyperfleet_adapter_tasks_not_required',
+    help: 'AdapterTasks whose adapter the HyperFleet API does not require, though no annotation says that this is meant: resources are Ready before their work is done.',
+    labelNames: ['resource_type', ...ADAPTER_LABELS],
+    registers,
+    collect() {
+      this.reset()
+      for (const { resourceType, adapter, isForgotten } of [...requirements].flatMap((read) => read().tasks))
+        this.inc({ resource_type: resourceType, adapter_name: adapter }, isForgotten ? 1 : 0)
+    },
+  })
   return {
     stuck,
+    requirements,
     eventsProcessed: new Counter({
       name: 'hyperfleet_adapter_events_processed_total',
       help: 'Runs that ended, by status: success, failed, skipped.',

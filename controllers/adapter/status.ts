@@ -11,6 +11,7 @@ import {
 } from '#operator/model/conditions.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import type { StatsSummary } from './daemon/task-stats.ts'
+import type { RequiredCondition } from './required/compare-required.ts'
 
 export interface StatusInput {
   /** metadata.generation of the spec that was looked at last. */
@@ -28,6 +29,8 @@ export interface StatusInput {
   readonly unwatchedKinds: ReadonlyMap<string, string>
   /** Deletions that no person asked for, and what releases them; undefined when there are none. */
   readonly held: string | undefined
+  /** Whether the HyperFleet API waits for its adapter; undefined where that is not looked at. */
+  readonly required: RequiredCondition | undefined
   /** What the brake let through within its window, as text; '' when nothing. */
   readonly recentDeletions: string
   readonly inFlight: number
@@ -85,6 +88,7 @@ export const buildStatus = (
   const conditions = [
     ...kstatusConditions({ ...decideState(input), observedGeneration: generation }),
     heldCondition(input),
+    ...requiredConditions(input),
   ]
   return {
     observedGeneration: generation ?? null,
@@ -104,6 +108,11 @@ const heldCondition = ({ held, generation }: StatusInput): ConditionInput => ({
   message: held ?? '',
   ...(generation !== undefined && { observedGeneration: generation }),
 })
+
+const requiredConditions = ({ required, generation }: StatusInput): readonly ConditionInput[] =>
+  required === undefined
+    ? []
+    : [{ type: 'Required', ...required, ...(generation !== undefined && { observedGeneration: generation }) }]
 
 /** Characters of a message: `kubectl describe` shows it, and the trace has all of it. */
 const MAX_MESSAGE_CHARS = 256

@@ -14,6 +14,7 @@ import { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { DeadLetter } from '../events/source.ts'
 import { taskLanguages } from '../language/task-languages.ts'
 import type { Metrics } from '../metrics.ts'
+import type { RequiredCondition } from '../required/compare-required.ts'
 import type { RunHistory } from '../runs/run-history.ts'
 import type { StatusInput } from '../status.ts'
 import type { Task } from '../task/task.ts'
@@ -33,6 +34,8 @@ export interface TaskDaemonDeps extends ConnectionDeps {
   readonly history: RunHistory
   /** Woken when the spec of a task has changed, by uid. */
   readonly reloadSignals: Map<string, WakeSignal>
+  /** Whether the HyperFleet API requires the adapter of a task; undefined where that is not looked at. */
+  required(task: AdapterTask): RequiredCondition | undefined
 }
 
 /** A task to run, and everything that decides how, as text. */
@@ -275,6 +278,7 @@ class TaskDaemon {
       sourceProblem: worker?.sourceProblem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
       held: this.#brake.held && describeHeld(this.#brake.held),
+      required: this.#deps.required(this.#context.object),
       recentDeletions: formatBrakeRecord(this.#brake.recent, monotonicTimes(this.#context.clock)),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#stats.summary(this.#context.clock.now().getTime()),

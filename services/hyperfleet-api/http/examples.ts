@@ -85,6 +85,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   ArchivedResource: { archived_time: TIME, resource, statuses: [status] },
   ArchivePurge: { before: TIME, kind: 'Cluster' },
   Purged: { purged: 3 },
+  Kind: { kind: 'NodePool', plural: 'nodepools', parent_kind: 'Cluster', required_adapters: ['nodepool-config'] },
   Explanation: {
     id: ID,
     kind: 'Cluster',

@@ -5,6 +5,7 @@ import { type Collection, collectionsOf, withAncestorCheck } from './routes/coll
 import { eventOperations } from './routes/events.ts'
 import { explainOperations } from './routes/explain.ts'
 import { forceDeleteOperations } from './routes/force-delete.ts'
+import { kindOperations } from './routes/kinds.ts'
 import { resourceOperations } from './routes/resources.ts'
 import { statusOperations } from './routes/statuses.ts'
 import type { Service } from './service.ts'
@@ -17,6 +18,7 @@ export const buildOperations = (service: Service): Operation[] => [
   ...anyKindOperations(service, (place) => operationsAt(service, place)),
   ...archiveOperations(service),
   ...eventOperations(service),
+  ...kindOperations(service),
 ]
 
 /** What every kind has, wherever it is served. */

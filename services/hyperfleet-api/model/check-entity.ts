@@ -13,6 +13,7 @@ const RESERVED_PLURALS = new Set([
   'events',
   'archive',
   'resources',
+  'kinds',
   'openapi',
   'openapi.html',
   'statuses',

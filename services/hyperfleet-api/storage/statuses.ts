@@ -14,6 +14,19 @@ export const readStatuses = async (reader: Reader, resourceId: string): Promise<
   return rows.map(({ document }) => JSON.parse(document) as AdapterStatus)
 }
 
+/** Whether an adapter has a report about any resource of a kind. */
+export const hasReportedOnKind = async (reader: Reader, kind: string, adapter: string): Promise<boolean> => {
+  const found = await reader
+    .selectFrom('adapter_statuses')
+    .innerJoin('resources', 'resources.id', 'adapter_statuses.resource_id')
+    .select('adapter_statuses.adapter')
+    .where('resources.kind', '=', kind)
+    .where('adapter_statuses.adapter', '=', adapter)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
 export const putStatus = async (writer: Writer, resourceId: string, status: AdapterStatus): Promise<void> => {
   const document = JSON.stringify(status)
   await writer

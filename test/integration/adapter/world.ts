@@ -7,6 +7,7 @@ import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
 import { type DeepPartial, type KubeObject, operator, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
+import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
 
@@ -69,17 +70,25 @@ export interface AdapterWorldOptions {
   readonly plane?: ControlPlane
   /** Where the API relays its events to. */
   readonly natsUrl?: string
+  /** The kinds of the API; Cluster and NodePool when absent. */
+  readonly entities?: readonly EntityConfig[]
 }
 
 export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<AdapterWorld> => {
-  const { plane = await sharedControlPlane(), natsUrl } = options
+  const { plane = await sharedControlPlane(), natsUrl, entities } = options
   const namespace = await plane.namespace('adapter')
   const account = await accountOf(plane, 'adapter', namespace)
   await grantEverything(plane, namespace)
   const kubeconfig = await account.kubeconfig()
   const transport = await plane.transport()
   const kube = createApi(transport)
-  const api = await start({ listen: { host: '127.0.0.1', port: 0 }, clock: systemClock, log: silent, natsUrl })
+  const api = await start({
+    listen: { host: '127.0.0.1', port: 0 },
+    clock: systemClock,
+    log: silent,
+    natsUrl,
+    ...(entities && { entities }),
+  })
   const running: Manager[] = []
 
   const call = async <T>(method: string, path: string, body?: object): Promise<T | undefined> => {

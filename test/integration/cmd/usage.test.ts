@@ -250,6 +250,7 @@ describe('what is asked for is printed', () => {
         --adapter-env <NAMES>                   environment variables that adapter tasks may read, separated by commas (default: none; MUSTER_ADAPTER_ENV)
         --adapter-files <PATHS>                 folders and files that adapter tasks may read, separated by commas; never the folder of --hyperfleet-api-token-file (default: none; MUSTER_ADAPTER_FILES)
         --adapter-http-targets <URLS>           prefixes of the URLs that http resources of adapter tasks, and HyperFleet APIs other than the manager’s, may have, separated by commas (default: none; MUSTER_ADAPTER_HTTP_TARGETS)
+        --adapters-elsewhere <NAMES>            adapters that the HyperFleet API requires and that no task of this manager does, because they run elsewhere, separated by commas (default: none; MUSTER_ADAPTERS_ELSEWHERE)
         --former-kubernetes-uids <UIDS>         uids of namespace kube-system of the clusters that this one was restored from, whose registered clusters its ClusterDeployments take over; separated by commas (default: none; MUSTER_FORMER_KUBERNETES_UIDS)
         --cluster-device-labels <KEYS>          which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas (default: device.fleet.nationtech.io/; MUSTER_CLUSTER_DEVICE_LABELS)
         --cluster-device-state-dir <DIRECTORY>  where is noted what was applied to clusters that are devices; it must outlive the manager (default: ./muster-cluster-devices; MUSTER_CLUSTER_DEVICE_STATE_DIR)

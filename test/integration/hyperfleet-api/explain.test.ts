@@ -61,6 +61,11 @@ onBothDatabases((fresh) => {
 
     test('of a living resource says who has yet to agree, and of a ready one nothing', async () => {
       const { api, cluster } = await raiseFamily(await fresh())
+      expect((await explain(api, cluster)).waits_for).toEqual([
+        'adapter dns: it has never reported, on no Cluster at all: is there a task for it?',
+      ])
+      const { body: other } = await api.call('POST', '/clusters', { kind: 'Cluster', name: 'other', spec: {} })
+      await api.report(`/clusters/${other.id}`, { adapter: 'dns' })
       expect((await explain(api, cluster)).waits_for).toEqual(['adapter dns: it has never reported'])
       await api.report(cluster, { adapter: 'dns', available: 'False' })
       expect((await explain(api, cluster)).waits_for).toEqual(['adapter dns: it says Available=False'])

@@ -26,6 +26,23 @@ const codesOf = (answers: readonly Json[]) => answers.map(({ status, body }) => 
 onBothDatabases((fresh) => {
   const start = async () => serve({ ...(await fresh()), entities })
 
+  // API-100
+  test('are listed with the adapters that each requires', async () => {
+    const { status, body } = await (await start()).call('GET', '/kinds')
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        items: [
+          { kind: 'Cluster', plural: 'clusters', required_adapters: ['dns'] },
+          { kind: 'Channel', plural: 'channels', required_adapters: [] },
+          { kind: 'Version', plural: 'versions', parent_kind: 'Channel', required_adapters: [] },
+          { kind: 'Build', plural: 'builds', parent_kind: 'Version', required_adapters: [] },
+          { kind: 'Artifact', plural: 'arti-facts', parent_kind: 'Build', required_adapters: [] },
+        ],
+      },
+    })
+  })
+
   describe('a family of four generations', () => {
     const family = async () => {
       const api = await start()

@@ -171,6 +171,7 @@ test('every operation answers what the document says, when it succeeds and when 
   const about = await fetch(`${api.url}/api/hyperfleet`)
   check('/api/hyperfleet', 'get', { status: about.status, headers: about.headers, body: await about.json() })
   await call(`${BASE_PATH}/openapi`, 'get', [])
+  await call(`${BASE_PATH}/kinds`, 'get', [])
 
   const all = Object.values<Json>(document.paths).flatMap((item) =>
     Object.values<Json>(item).map(({ operationId }) => operationId),

@@ -10,6 +10,7 @@ import {
   ReceiptPatch,
 } from './event.ts'
 import { DeletionPreview, Explanation } from './explanation.ts'
+import { Kind } from './kind.ts'
 import { Problem } from './problem.ts'
 import { AdapterReport, AdapterStatus, LoggedReport } from './report.ts'
 import { AnyResourceDraft, Condition, Resource, ResourceDraft, ResourcePatch } from './resource.ts'
@@ -38,5 +39,6 @@ export const NAMED_SCHEMAS = [
   Purged,
   Explanation,
   DeletionPreview,
+  Kind,
   Problem,
 ] as const

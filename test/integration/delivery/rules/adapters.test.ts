@@ -34,7 +34,7 @@ describe('required_adapters', () => {
   test('that no task does, and tasks that are not required, are told with what to write', () => {
     expect(problems(['dns', 'gone'], [task('dns'), task('net')])).toMatchInlineSnapshot(`
       [
-        "ConfigMap/hyperfleet-kinds-1: Cluster requires gone: add its task, or say muster.dev/adapters-elsewhere",
+        "ConfigMap/hyperfleet-kinds-1: Cluster requires gone: add its task, or give its manager --adapters-elsewhere",
         "AdapterTask/net: add net to required_adapters of Cluster, or say muster.dev/not-required",
       ]
     `)
@@ -54,15 +54,14 @@ describe('required_adapters', () => {
     const optional = task('net', { 'muster.dev/not-required': 'it only counts' })
     expect(problems(['dns'], [task('dns'), optional])).toEqual([])
     expect(problems('reporting', [optional])).toEqual([])
-    const elsewhere = kinds(['dns', 'gone'], { 'muster.dev/adapters-elsewhere': 'gone,other' })
-    expect(requiredIsDone([elsewhere, API, task('dns')])).toEqual([])
+    expect(requiredIsDone([kinds(['dns', 'gone']), API, MANAGER, task('dns')])).toEqual([])
   })
 })
 
-const kinds = (required: 'reporting' | readonly string[], annotations = {}): Manifest & { readonly data: object } => ({
+const kinds = (required: 'reporting' | readonly string[]): Manifest & { readonly data: object } => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name: 'hyperfleet-kinds-1', annotations },
+  metadata: { name: 'hyperfleet-kinds-1' },
   data: { 'kinds.yaml': dump({ entities: [{ kind: 'Cluster', plural: 'clusters', required_adapters: required }] }) },
 })
 
@@ -71,6 +70,13 @@ const API: Manifest = {
   kind: 'Deployment',
   metadata: { name: 'hyperfleet-api' },
   spec: { template: { spec: { volumes: [{ configMap: { name: 'hyperfleet-kinds-1' } }] } } },
+}
+
+const MANAGER: Manifest = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'hyperfleet-adapter' },
+  spec: { template: { spec: { containers: [{ args: ['--adapters-elsewhere=gone,other'] }] } } },
 }
 
 const task = (adapter: string, annotations = {}, resourceType = 'clusters'): Manifest => ({

@@ -1,4 +1,5 @@
 import { load } from 'js-yaml'
+import { NOT_REQUIRED_ANNOTATION } from '#controllers/adapter/required/compare-required.ts'
 import { type Manifest, nameOf, type Problem, type Rule } from './manifest.ts'
 
 interface Kinds extends Manifest {
@@ -18,14 +19,15 @@ interface Task extends Manifest {
 
 interface Workload {
   readonly template?: {
-    readonly spec: { readonly volumes?: readonly { readonly configMap?: { readonly name: string } }[] }
+    readonly spec: {
+      readonly volumes?: readonly { readonly configMap?: { readonly name: string } }[]
+      readonly containers?: readonly { readonly args?: readonly string[] }[]
+    }
   }
 }
 
-/** On a task: why no resource waits for its adapter before it is Ready. */
-const NOT_REQUIRED = 'muster.dev/not-required'
-/** On the ConfigMap of the kinds: adapters that no task of this environment does, separated by commas. */
-const ELSEWHERE = 'muster.dev/adapters-elsewhere'
+/** Of the manager of the tasks: adapters that no task of this environment does, separated by commas. */
+const ELSEWHERE = '--adapters-elsewhere'
 
 /**
  * What a resource waits for before it is Ready, in the overlay, is what the tasks of the same environment do, in folders of their own:
@@ -44,7 +46,7 @@ export const requiredIsDone: Rule = (objects) => {
     ...(objects.some((object) => reads(object, kinds))
       ? []
       : [`${nameOf(kinds)}: add components/kinds, so that the API reads it`]),
-    ...entities.flatMap((entity) => compare(entity, kinds, tasks)),
+    ...entities.flatMap((entity) => compare(entity, kinds, tasks, objects.flatMap(listElsewhere))),
     ...strays.map((task) => `${nameOf(task)}: kinds.yaml has no ${task.spec.resourceType}`),
   ]
 }
@@ -57,22 +59,39 @@ const reads = ({ spec }: Manifest, { metadata }: Kinds): boolean => {
   return volumes.some(({ configMap }) => configMap?.name === metadata.name)
 }
 
-const compare = (entity: Entity, kinds: Kinds, all: readonly Task[]): readonly Problem[] => {
+const listElsewhere = ({ spec }: Manifest): readonly string[] => {
+  const { containers = [] } = (spec as Workload | undefined)?.template?.spec ?? {}
+  return containers
+    .flatMap(({ args = [] }) => args)
+    .flatMap((arg) => (arg.startsWith(`${ELSEWHERE}=`) ? arg.slice(ELSEWHERE.length + 1).split(',') : []))
+}
+
+const compare = (
+  entity: Entity,
+  kinds: Kinds,
+  all: readonly Task[],
+  elsewhere: readonly string[],
+): readonly Problem[] => {
   const { kind, plural, required_adapters: required = [] } = entity
   const tasks = all.filter(({ spec }) => spec.resourceType === plural)
-  const meant = tasks.filter(({ metadata }) => metadata.annotations?.[NOT_REQUIRED] === undefined)
+  const meant = tasks.filter(({ metadata }) => metadata.annotations?.[NOT_REQUIRED_ANNOTATION] === undefined)
   if (required === 'reporting') {
     const list = meant.map(adapterOf).join(', ')
     return meant.length === 0 ? [] : [`${nameOf(kinds)}: ${kind}: write required_adapters: [${list}]`]
   }
-  const done = [...tasks.map(adapterOf), ...(kinds.metadata.annotations?.[ELSEWHERE]?.split(',') ?? [])]
+  const done = [...tasks.map(adapterOf), ...elsewhere]
   return [
     ...required
       .filter((adapter) => !done.includes(adapter))
-      .map((adapter) => `${nameOf(kinds)}: ${kind} requires ${adapter}: add its task, or say ${ELSEWHERE}`),
+      .map(
+        (adapter) => `${nameOf(kinds)}: ${kind} requires ${adapter}: add its task, or give its manager ${ELSEWHERE}`,
+      ),
     ...meant
       .filter((task) => !required.includes(adapterOf(task)))
-      .map((task) => `${nameOf(task)}: add ${adapterOf(task)} to required_adapters of ${kind}, or say ${NOT_REQUIRED}`),
+      .map(
+        (task) =>
+          `${nameOf(task)}: add ${adapterOf(task)} to required_adapters of ${kind}, or say ${NOT_REQUIRED_ANNOTATION}`,
+      ),
   ]
 }
 
