@@ -21,6 +21,8 @@ export const program = (): Command => {
   const muster = new Command('muster')
     .description('Keeps a fleet of clusters and devices in the state that Git declares.')
     .addHelpText('after', ENVIRONMENT)
+    // What follows a command is its own, though its parent may have flags of the same names, as `agent enroll` has.
+    .enablePositionalOptions()
     .helpCommand(false)
   for (const command of [
     managerCommand(),

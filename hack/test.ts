@@ -20,6 +20,7 @@ import { SetupError } from './process/errors.ts'
 import { sweepFoldersOfTheDead } from './process/owners.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
+import { SYSTEMD } from './systemd/missing.ts'
 import { parseTestArguments, WHOLE_RUN } from './testing/arguments.ts'
 import { affectedTests, changedPaths } from './testing/changed.ts'
 import { runChecks } from './testing/checks.ts'
@@ -59,6 +60,7 @@ const preparation: Preparation = {
     REDIS,
     CHROMIUM,
     PROMTOOL,
+    SYSTEMD,
     ...PODMAN,
     ...(onKind ? [DOCKER, DEBOOTSTRAP, ...IMAGE_PROGRAMS] : []),
   ],

@@ -1,37 +1,7 @@
 import { Command } from 'commander'
-import { flag, optional, required, toggle, type Values } from '#operator/flags/flag.ts'
-import { nonEmpty, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
-import { logFlags } from '../log-flags.ts'
-import { deviceName, labels } from './values.ts'
-
-export const agentFlags = {
-  device: required('NAME', 'the name of this device; no other device has it', deviceName),
-  natsUrl: required('URL', 'NATS server of the fleet', urlOf('nats', 'tls')),
-  natsCredentials: optional(
-    'FILE',
-    'what this device proves its name with, as muster fleet credentials writes it',
-    nonEmpty,
-  ),
-  natsTokenFile: optional('FILE', 'file with a token, for servers that ask for one', nonEmpty),
-  labels: flag('LABELS', 'labels by which Deployments select this device, such as site=north,tier=edge', labels, ''),
-  kubeconfig: optional(
-    'FILE',
-    'the cluster that Kubernetes manifests are applied to; without it they fail, programs run',
-    nonEmpty,
-  ),
-  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
-  stateDir: flag(
-    'DIRECTORY',
-    'where the agent remembers what it was told, and the output of programs',
-    nonEmpty,
-    './muster-agent',
-  ),
-  stopWorkloads: toggle('end programs with the agent (default: they go on, and the next agent takes them over)'),
-  ...logFlags,
-}
-
-export type AgentFlags = Values<typeof agentFlags>
+import { enrollCommand } from './enroll-command.ts'
+import { agentFlags } from './flags.ts'
 
 const EXAMPLES = `
 Examples:
@@ -43,6 +13,8 @@ export const agentCommand = (): Command =>
   addFlags(new Command('agent'), agentFlags)
     .description('run what the fleet’s Deployments want on this device')
     .addHelpText('after', EXAMPLES)
+    .enablePositionalOptions()
+    .addCommand(enrollCommand())
     .action(async (_options: object, command: Command) => {
       const options = readFlags(command, agentFlags)
       const { runAgentCommand } = await import('./run.ts')

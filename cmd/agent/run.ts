@@ -8,7 +8,7 @@ import { machineInventory } from '#services/agent/machine-inventory.ts'
 import { buildInfo } from '../build-info.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { stopOnSignals } from '../signals.ts'
-import type { AgentFlags } from './command.ts'
+import type { AgentFlags } from './flags.ts'
 
 /** Runs the agent until a signal stops it. @throws UsageError, Failure */
 export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {

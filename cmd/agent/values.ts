@@ -8,6 +8,24 @@ export const deviceName = (value: string): string => {
   )
 }
 
+/** The name of an account of the machine. */
+export const accountName = (value: string): string => {
+  if (/^[a-z_][-a-z0-9_]{0,30}$/.test(value)) return value
+  throw new Error(`${JSON.stringify(value)} can't be the name of an account: write one such as root or pump`)
+}
+
+/** One path that begins with /. */
+export const absolutePath = (value: string): string => {
+  if (value.startsWith('/')) return value
+  throw new Error(`${JSON.stringify(value)} is not absolute: begin it with /`)
+}
+
+/** A URL that anyone may read. */
+export const withoutUser = (url: string): string => {
+  if (new URL(url).username === '') return url
+  throw new Error('must name no user: write it without, and give --nats-credentials')
+}
+
 /** Kubernetes: labels and selectors, syntax and character set. */
 const KEY = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 const VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/

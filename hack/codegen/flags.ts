@@ -1,5 +1,6 @@
 import { deadLettersFlags, dryRunFlags, orphansFlags } from '#cmd/adapter/command.ts'
-import { agentFlags } from '#cmd/agent/command.ts'
+import { enrollFlags } from '#cmd/agent/enroll-command.ts'
+import { agentFlags } from '#cmd/agent/flags.ts'
 import { apiFlags } from '#cmd/api/command.ts'
 import { kubeconfigFlags } from '#cmd/claim/command.ts'
 import { crdsFlags } from '#cmd/crds/command.ts'
@@ -30,6 +31,7 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   'pool render': { does: 'Prints the install-config that each customization gives.', flags: renderFlags },
   'claim kubeconfig': { does: 'Prints the kubeconfig of the cluster that a claim has.', flags: kubeconfigFlags },
   agent: { does: 'Runs what the fleet’s Deployments want on this device.', flags: agentFlags },
+  'agent enroll': { does: 'Makes the agent a service of this machine.', flags: enrollFlags },
   'fleet preview': {
     does: 'Prints which devices a Deployment would come to, and what each would get.',
     flags: previewFlags,

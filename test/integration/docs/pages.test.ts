@@ -59,6 +59,7 @@ describe('commands', () => {
         "docs/benchmarks.md: npm run bench -- runtime-throughput            # one of them: each takes minutes of a quiet machine",
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
         "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
+        "docs/fleet-agent.md: sudo muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --labels=site=north: it needs a machine with systemd",
         "docs/gitops.md: kubectl create namespace hyperfleet-system --dry-run=client -o yaml | kubectl apply --server-side -f -: it needs a PostgreSQL of your own",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
         "docs/image.md: git checkout v0.1.0: it needs an image built by others",

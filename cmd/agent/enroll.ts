@@ -1,0 +1,161 @@
+/**
+ * Installs the agent as a service of systemd:
+ *
+ *   the device's key opens NATS ─► <root>/etc/muster-agent/{nats,kubeconfig}, for root alone
+ *                                ─► <root>/etc/systemd/system/muster-agent.service ─► enabled, started
+ *
+ * AGENT-30.
+ */
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { messageOf } from '#operator/client/errors.ts'
+import { systemClock } from '#operator/model/clock.ts'
+import { silent } from '#operator/model/log.ts'
+import { CredentialsError, connectAgent, RefusedError, readAuthenticator } from '#services/agent/index.ts'
+import { Failure, UsageError } from '../failure.ts'
+import type { EnrollFlags } from './enroll-command.ts'
+import { type Argument, systemdUnit, UNIT_NAME } from './systemd-unit.ts'
+
+const run = promisify(execFile)
+
+const SECRETS_FOLDER = '/etc/muster-agent'
+const UNIT_FOLDER = '/etc/systemd/system'
+/** How long NATS has to answer. */
+const NATS_TIMEOUT_MS = 30_000
+
+/** Nothing is written before the key has opened NATS. @returns what was done, a line a step @throws UsageError, Failure */
+export const enroll = async (flags: EnrollFlags): Promise<readonly string[]> => {
+  const { device, root, offline } = flags
+  const isThisMachine = root === '/'
+  if (isThisMachine && process.getuid?.() !== 0)
+    throw new Failure('a service of the machine is made by root: run it with sudo')
+  const authenticator = await readKey(flags)
+  if (!offline) await checkNats(flags, authenticator)
+  const secrets = await readSecrets(flags)
+  try {
+    const done = []
+    for (const { name, text } of secrets) done.push(await writeSecret(root, name, text))
+    done.push(
+      await writeUnit(
+        flags,
+        secrets.map(({ name }) => name),
+      ),
+    )
+    done.push(...(await enable(root)))
+    const seen = isThisMachine ? `; the fleet shows it: kubectl get fleetdev ${device}` : ''
+    return [...done, `${device} is enrolled${seen}`]
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (error instanceof Failure || typeof code !== 'string') throw error
+    throw new Failure(`--root: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** @throws UsageError */
+const readKey = async ({ natsCredentials }: EnrollFlags) => {
+  try {
+    return await readAuthenticator({ creds: natsCredentials, token: undefined })
+  } catch (error) {
+    if (!(error instanceof CredentialsError)) throw error
+    throw new UsageError(`--nats-credentials: ${error.message}`, { cause: error })
+  }
+}
+
+/** @throws Failure */
+const checkNats = async (
+  { device, natsUrl }: EnrollFlags,
+  authenticator: Awaited<ReturnType<typeof readAuthenticator>>,
+): Promise<void> => {
+  using scope = new AbortScope().within(NATS_TIMEOUT_MS)
+  const { signal } = scope
+  try {
+    const options = { url: natsUrl, device, authenticator, clock: systemClock, log: silent }
+    await (await connectAgent(options, signal)).close()
+  } catch (error) {
+    if (error instanceof RefusedError) throw new Failure(`${error.message}; nothing was installed`, { cause: error })
+    if (!signal.aborted) throw error
+    throw new Failure(
+      `NATS does not answer within ${NATS_TIMEOUT_MS / 1_000} s: check --nats-url; nothing was installed`,
+      { cause: error },
+    )
+  }
+}
+
+interface Secret {
+  /** By which the unit has it. */
+  readonly name: 'nats' | 'kubeconfig'
+  readonly text: string
+}
+
+/** @throws UsageError */
+const readSecrets = async ({ natsCredentials, kubeconfig }: EnrollFlags): Promise<readonly Secret[]> => {
+  const secrets: Secret[] = []
+  for (const [name, path] of [
+    ['nats', natsCredentials],
+    ['kubeconfig', kubeconfig],
+  ] as const) {
+    if (path === undefined) continue
+    try {
+      secrets.push({ name, text: await readFile(path, 'utf8') })
+    } catch (error) {
+      throw new UsageError(`--${name === 'nats' ? 'nats-credentials' : name}: ${messageOf(error)}`, { cause: error })
+    }
+  }
+  return secrets
+}
+
+const writeSecret = async (root: string, name: string, text: string): Promise<string> => {
+  await mkdir(join(root, SECRETS_FOLDER), { recursive: true, mode: 0o700 })
+  return replaceFile(join(root, SECRETS_FOLDER, name), text, 0o600)
+}
+
+const writeUnit = async (flags: EnrollFlags, secrets: readonly Secret['name'][]): Promise<string> => {
+  const { device, user, natsUrl, labels, root } = flags
+  const written = Object.entries(labels).map(([key, value]) => `${key}=${value}`)
+  const args: readonly Argument[] = [
+    `--device=${device}`,
+    `--nats-url=${natsUrl}`,
+    ...(written.length === 0 ? [] : [`--labels=${written.join(',')}`]),
+    ...secrets.map((name) => ({ flag: name === 'nats' ? '--nats-credentials' : '--kubeconfig', secret: name })),
+    '--state-dir=/var/lib/muster-agent',
+  ]
+  const [, script = ''] = process.argv
+  const unit = systemdUnit({
+    device,
+    user,
+    program: [process.execPath, ...process.execArgv, script],
+    args,
+    secrets: Object.fromEntries(secrets.map((name) => [name, join(SECRETS_FOLDER, name)])),
+  })
+  await mkdir(join(root, UNIT_FOLDER), { recursive: true })
+  return replaceFile(join(root, UNIT_FOLDER, UNIT_NAME), unit, 0o644)
+}
+
+/** Whole or not at all: a machine that loses power meanwhile has the one or the other. */
+const replaceFile = async (path: string, text: string, mode: number): Promise<string> => {
+  const next = `${path}.next`
+  await writeFile(next, text, { mode, flush: true })
+  await rename(next, path)
+  return `${path}: written`
+}
+
+/** @throws Failure */
+const enable = async (root: string): Promise<readonly string[]> => {
+  const steps =
+    root === '/'
+      ? [['daemon-reload'], ['enable', UNIT_NAME], ['restart', UNIT_NAME]]
+      : [[`--root=${root}`, 'enable', UNIT_NAME]]
+  for (const args of steps) {
+    try {
+      await run('systemctl', args)
+    } catch (error) {
+      const { stderr = '', code } = error as { readonly stderr?: string; readonly code?: unknown }
+      const why = code === 'ENOENT' ? 'it is not installed: the agent is made a service of systemd' : stderr.trim()
+      throw new Failure(`systemctl ${args.join(' ')}: ${why || messageOf(error)}`, { cause: error })
+    }
+  }
+  return steps.map((args) => `systemctl ${args.join(' ')}: done`)
+}

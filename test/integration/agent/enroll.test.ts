@@ -1,0 +1,80 @@
+/** The agent as a service: what one command writes, run as systemd would run it. docs/fleet-agent.md. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { SYSTEMD } from '#hack/systemd/missing.ts'
+import { startMuster, startNats } from '#test/harness/index.ts'
+import { muster } from '../cmd/run.ts'
+import { eventually, type World, worldOn } from './world.ts'
+
+let keys: string
+let nats: Awaited<ReturnType<typeof startNats>>
+let here: World
+
+beforeAll(async () => {
+  keys = await temporaryFolder('keys')
+  expect((await muster(['fleet', 'credentials', '--device=pump-17', `--output=${keys}`])).code).toBe(0)
+  nats = await startNats(join(keys, 'nats-users.conf'))
+  const seed = (await readFile(join(keys, 'operator.nk'), 'utf8')).trim()
+  const authenticator = nkeyAuthenticator(new TextEncoder().encode(seed))
+  here = await worldOn(await connect({ servers: nats.url, authenticator }), nats.url)
+})
+
+afterAll(async () => {
+  await here?.[Symbol.asyncDispose]()
+  await nats?.stop()
+})
+
+const enroll = (root: string, ...more: readonly string[]) =>
+  muster(['agent', 'enroll', '--device=pump-17', '--user=root', `--nats-url=${nats.url}`, `--root=${root}`, ...more])
+
+const key = () => `--nats-credentials=${join(keys, 'devices/pump-17.nk')}`
+
+// AGENT-30
+test.skipIf(SYSTEMD.missing() !== undefined)(
+  'one command installs an agent that is in the fleet once the machine starts',
+  async () => {
+    const root = await temporaryFolder('root')
+    const { code, output } = await enroll(root, key(), '--labels=site=north,tier=edge')
+    expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('pump-17 is enrolled') })
+    expect((await stat(join(root, 'etc/muster-agent'))).mode & 0o777).toBe(0o700)
+    expect((await stat(join(root, 'etc/muster-agent/nats'))).mode & 0o777).toBe(0o600)
+    expect(await readdir(join(root, 'etc/systemd/system/multi-user.target.wants'))).toEqual(['muster-agent.service'])
+
+    const unit = await readFile(join(root, 'etc/systemd/system/muster-agent.service'), 'utf8')
+    const [, line = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? []
+    const words = line.replaceAll('%d', join(root, 'etc/muster-agent')).split(' ')
+    const args = words.slice(words.indexOf('agent'))
+    await using agent = await startMuster([...args, `--state-dir=${await temporaryFolder('state')}`])
+    await eventually(async () => {
+      const info = await here.buckets.info.get('pump-17')
+      expect(infoCodec.decode(info?.value ?? new Uint8Array()).payload.labels).toEqual({ site: 'north', tier: 'edge' })
+    })
+    await agent.stop()
+
+    // Run again, it replaces what it wrote.
+    expect((await enroll(root, key(), '--labels=site=south')).code).toBe(0)
+    expect(await readFile(join(root, 'etc/systemd/system/muster-agent.service'), 'utf8')).toContain(
+      '--labels=site=south',
+    )
+  },
+)
+
+// AGENT-30
+test.for([
+  ['without a key', () => [], 1, 'does not let the device pump-17 in: check --nats-credentials; nothing was installed'],
+  [
+    'with a file that holds none',
+    () => [`--nats-credentials=${join(keys, 'nats-users.conf')}`],
+    2,
+    'holds no credentials',
+  ],
+  ['with a user in the URL', () => [key(), '--nats-url=nats://a:b@127.0.0.1:4222'], 2, 'must name no user'],
+] as const)('%s nothing is written', async ([, args, code, problem]) => {
+  const root = await temporaryFolder('root')
+  expect(await enroll(root, ...args())).toMatchObject({ code, output: expect.stringContaining(problem) })
+  expect(await readdir(root)).toEqual([])
+})
