@@ -23,19 +23,27 @@ export interface Postgres {
 /** The user whom the server runs as; undefined for ours. */
 export type Account = { readonly uid: number; readonly gid: number }
 
+/** What commits cost in production: each is forced to the disk, as PostgreSQL does by itself. */
+export const FORCED_TO_DISK: readonly string[] = ['fsync=on', 'full_page_writes=on']
+
 /**
  * Starts a PostgreSQL of its own on 127.0.0.1, with its data and log in the folder. Nothing is forced to the disk, which a
  * test does not need: what was committed survives a kill of the process, though not of the machine. PostgreSQL refuses to
  * run as root, so root runs it as the user `postgres`, whom the package creates, and gives that user the folder.
+ * @param settings `name=value`, such as FORCED_TO_DISK
  * @throws ProcessError
  */
-export const startPostgres = async (programs: string, folder: string): Promise<Postgres> => {
+export const startPostgres = async (
+  programs: string,
+  folder: string,
+  settings: readonly string[] = [],
+): Promise<Postgres> => {
   const account = await serverAccount()
   await giveTo(account, folder)
   const data = join(folder, 'data')
   const password = randomBytes(12).toString('hex')
   await initialise(programs, folder, data, password, account)
-  return runPostgres({ programs, folder, data, password, account })
+  return runPostgres({ programs, folder, data, password, account, settings })
 }
 
 /** A data folder that a server can run on. */
@@ -48,7 +56,7 @@ export interface Instance {
   /** Of the user `muster`. */
   readonly password: string
   readonly account: Account | undefined
-  /** `name=value`, beside what every test server has. */
+  /** `name=value`, beside and before what every test server has. */
   readonly settings?: readonly string[]
 }
 

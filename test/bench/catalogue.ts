@@ -1,6 +1,7 @@
 import { adapter } from './adapter/adapter.ts'
 import { api, apiEmbedded } from './api/api.ts'
 import { apiClaims } from './api/claims.ts'
+import { apiGaps } from './api/gaps.ts'
 import { apiGrowth } from './api/growth.ts'
 import type { Bench } from './definition.ts'
 import { fleet } from './fleet/fleet.ts'
@@ -29,6 +30,7 @@ export const catalogue: readonly Bench[] = [
   apiEmbedded,
   apiGrowth,
   apiClaims,
+  apiGaps,
   pool,
   fleet,
 ]

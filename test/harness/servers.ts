@@ -15,12 +15,15 @@ export const startNats = async (config?: string): Promise<nats.Nats & AsyncDispo
   return removing(await nats.startNats(await ensureBinaries(CONTROL_PLANE, console.error), folder, config), folder)
 }
 
-/** A PostgreSQL of one's own. Skip the test with `postgresMissing()` where there is none. */
-export const startPostgres = async (): Promise<postgres.Postgres & AsyncDisposable> => {
+/**
+ * A PostgreSQL of one's own. Skip the test with `postgresMissing()` where there is none.
+ * @param settings `name=value`; nothing is forced to the disk unless they say so
+ */
+export const startPostgres = async (settings?: readonly string[]): Promise<postgres.Postgres & AsyncDisposable> => {
   const programs = findPostgres()
   if (programs === undefined) throw new Error(postgresMissing())
   const folder = await temporaryFolder('postgres')
-  return removing(await postgres.startPostgres(programs, folder), folder)
+  return removing(await postgres.startPostgres(programs, folder, settings), folder)
 }
 
 const removing = <S extends { stop(): Promise<void> }>(server: S, folder: string): S & AsyncDisposable => {

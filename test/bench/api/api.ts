@@ -17,7 +17,7 @@ export const api: Bench = {
   run: async (context) => {
     await using ground = await onPostgres()
     context.note(`${PEER}, on another machine: its ratios are a hint, not a comparison.`)
-    context.note('The load comes from the same two cores. PostgreSQL writes nothing through to the disk.')
+    context.note('The load comes from the same two cores. PostgreSQL forces every commit to the disk (fsync).')
     return await measure(ground, context, ({ peer, target }) => ({
       peer: { name: PEER, value: peer },
       target: { of: 'ratio', atLeast: target },
@@ -30,7 +30,7 @@ export const apiEmbedded: Bench = {
   summary: `The bundled HyperFleet API on its embedded SQLite ${measured}`,
   run: async (context) => {
     await using ground = await onSqlite()
-    context.note('The load comes from the same two cores. SQLite writes every commit through to the disk.')
+    context.note('The load comes from the same two cores. SQLite forces every commit to the disk.')
     return await measure(ground, context, () => ({}))
   },
 }

@@ -16,6 +16,7 @@ export interface Measured {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
+  readonly longest: number
   readonly apiCpuMs: number
   /** Of a database with processes of its own. */
   readonly databaseCpuMs: number | undefined
@@ -85,6 +86,7 @@ export const openLoad = (url: string, meters: Meters): Load => {
         rate: (counted.length * 1000) / (to - from),
         p50: percentile(counted, 0.5),
         p99: percentile(counted, 0.99),
+        longest: Math.max(...counted),
         apiCpuMs: (apiAfter - api) / counted.length,
         databaseCpuMs:
           database === undefined || databaseAfter === undefined

@@ -32,7 +32,7 @@ const container = (): { readonly limit: number; readonly env: Readonly<Record<st
 const limitedApi = async () => {
   const { limit, env } = container()
   const group = await memoryLimit(limit)
-  const ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix })
+  const ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix }, [])
   return { group, ground, [Symbol.asyncDispose]: () => ground[Symbol.asyncDispose]() }
 }
 
