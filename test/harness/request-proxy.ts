@@ -17,6 +17,8 @@ export interface RequestProxy extends AsyncDisposable {
   requests(): readonly ProxiedRequest[]
   /** From now on. */
   decide(fate: (request: ProxiedRequest) => Fate | Promise<Fate>): void
+  /** From now on, a request goes to the API server at this address, which has the same certificate and tokens. */
+  route(serverOf: (request: ProxiedRequest) => string): void
   /** Breaks what is under way, watches included. */
   cut(): void
   /** New connections meet this certificate, or the API server's own again. */
@@ -27,17 +29,20 @@ export interface RequestProxy extends AsyncDisposable {
 export const requestProxy = async (connection: Connection): Promise<RequestProxy> => {
   const requests: ProxiedRequest[] = []
   let decide: (request: ProxiedRequest) => Fate | Promise<Fate> = () => 'pass'
+  let serverOf: (request: ProxiedRequest) => string = () => connection.server
 
   const own = { cert: connection.certificateAuthority, key: connection.certificateKey }
   const server = createServer(own, (incoming, answer) => {
     const request = { method: incoming.method ?? 'GET', path: incoming.url ?? '/', number: requests.length + 1 }
     requests.push(request)
-    const upstream = () =>
-      httpsRequest(connection.server + request.path, {
+    const upstream = () => {
+      const to = serverOf(request)
+      return httpsRequest(to + request.path, {
         method: request.method,
-        headers: { ...incoming.headers, host: new URL(connection.server).host },
+        headers: { ...incoming.headers, host: new URL(to).host },
         ca: connection.certificateAuthority,
       })
+    }
     void Promise.resolve(decide(request)).then((fate) => meet(fate, incoming, answer, { upstream, refusal }))
   })
   server.listen(0, '127.0.0.1')
@@ -56,6 +61,9 @@ export const requestProxy = async (connection: Connection): Promise<RequestProxy
     requests: () => requests,
     decide: (fate) => {
       decide = fate
+    },
+    route: (to) => {
+      serverOf = to
     },
     cut: () => server.closeAllConnections(),
     present: (certificate = own) => server.setSecureContext(certificate),

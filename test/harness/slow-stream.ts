@@ -20,17 +20,17 @@ export const throttled = (bytesPerSecond: number): Transform => {
   })
 }
 
-/** What comes in goes out so many milliseconds later, in its order. */
-export const delayed = (ms: number): Transform => {
+/** What comes in goes out so many milliseconds later, in its order as long as that does not fall. */
+export const delayed = (ms: () => number): Transform => {
   const stream: Transform = new Transform({
     transform(chunk: Buffer, _, done) {
       setTimeout(() => {
         if (!stream.destroyed) stream.push(chunk)
-      }, ms)
+      }, ms())
       done()
     },
     flush(done) {
-      setTimeout(done, ms)
+      setTimeout(done, ms())
     },
   })
   return stream
