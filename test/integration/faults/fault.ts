@@ -3,8 +3,8 @@ import { expect } from 'vitest'
 import { type ControllerName, type FaultWorld, PATIENCE, type Row, STEADY, untilAsDeclared } from './world.ts'
 
 /**
- * What a controller does while a fault lasts: it works as ever, it need not (and nothing is said of it), or it can't and says why, in the
- * words that a person finds.
+ * What a controller does while a fault lasts: it works as ever; it need not do what is new, and keeps what it has done before; or it can't
+ * and says why, in the words that a person finds.
  */
 export type Meanwhile = 'works' | 'may wait' | { readonly says: RegExp; readonly where: Say }
 
@@ -30,6 +30,9 @@ export interface Fault {
   readonly holds?: (world: FaultWorld) => Promise<void>
 }
 
+/** What these have not done is said of each cluster by itself: a new one may wait, and not one from before. */
+const BY_OBJECT = ['adapter', 'clusterdeployment', 'clusterdevice'] as const satisfies readonly ControllerName[]
+
 /** In the log of the controller's process. */
 export const logs =
   (controller: ControllerName): Say =>
@@ -53,6 +56,7 @@ export const holdUnder = async (
 ): Promise<void> => {
   await world.markLogs()
   const before = await world.identities()
+  const namesBefore = await world.names()
   const ends = [...world.suite.processes.values()].map((process) => process.ends().length)
   {
     await using _fault = await begin(world)
@@ -61,13 +65,27 @@ export const holdUnder = async (
       if (does === 'works') await expect.poll(() => world.undone[controller](), PATIENCE).toEqual([])
       else if (does !== 'may wait') await expect.poll(() => does.where(world), PATIENCE).toMatch(does.says)
     }
+    // Now that the others have worked or said why they can't, there was time to do wrong.
+    expect(missingOf(before, await world.identities())).toEqual([])
+    expect(world.observer.violations()).toEqual([])
+    expect(world.surplus()).toEqual([])
+    for (const controller of BY_OBJECT)
+      if (meanwhile[controller] === 'may wait') expect(about(namesBefore, await world.undone[controller]())).toEqual([])
     await holds?.(world)
   }
   await untilAsDeclared(world)
-  const after = new Set(await world.identities())
-  expect(before.filter((one) => !after.has(one))).toEqual([])
+  expect(missingOf(before, await world.identities())).toEqual([])
   expect(world.observer.violations()).toEqual([])
   expect([...world.suite.processes.values()].map((process) => process.ends().length)).toEqual(ends)
   await world.declare(STEADY)
   await untilAsDeclared(world)
 }
+
+const missingOf = (before: readonly string[], after: readonly string[]): readonly string[] => {
+  const there = new Set(after)
+  return before.filter((one) => !there.has(one))
+}
+
+/** Those sentences that name one of these. */
+const about = (names: ReadonlySet<string>, sentences: readonly string[]): readonly string[] =>
+  sentences.filter((one) => one.split(/[\s/]+/).some((word) => names.has(word)))

@@ -32,6 +32,9 @@ export type Row<Entry> = Readonly<Record<ControllerName, Entry>>
 /** What Muster runs as, and where. */
 export const NAMESPACE = 'hyperfleet-system'
 
+/** What must not be exchanged. */
+const DECLARED = ['ClusterPool', 'ClusterClaim', 'ClusterDeployment', 'Deployment', 'Device'] as const
+
 /** A cluster of the HyperFleet API. */
 interface Registered {
   readonly id: string
@@ -55,6 +58,10 @@ export interface FaultWorld extends AsyncDisposable {
   markLogs(): Promise<void>
   /** By what must not change: the identities of everything that is there, of leases and of what claims have. */
   identities(): Promise<readonly string[]>
+  /** Of what is declared and what is made of it, with the ids of clusters in the HyperFleet API. */
+  names(): Promise<ReadonlySet<string>>
+  /** More clusters than are asked for: than the pool's size and one for each claim. */
+  surplus(): readonly string[]
   /** The id in the HyperFleet API of the cluster that a claim has. */
   idOf(claim: string): Promise<string>
 }
@@ -171,9 +178,16 @@ export const faultWorld = async (): Promise<FaultWorld> => {
       const names = [...new Set(Object.values(PROCESSES))]
       marks = new Map(await Promise.all(names.map(async (name) => [name, (await logOf(name)).length] as const)))
     },
+    surplus: () => {
+      const [clusters, most] = [alive().map(nameOf), declared.size + declared.claims.length]
+      return clusters.length > most ? [`${clusters.join(', ')} are more than ${most}`] : []
+    },
+    names: async () => {
+      const names = DECLARED.flatMap((kind) => objects(kind).map(({ metadata }) => metadata.name))
+      return new Set([...names, ...(await registered()).map(({ id }) => id)])
+    },
     identities: async () => {
-      const kinds = ['ClusterPool', 'ClusterClaim', 'ClusterDeployment', 'Deployment', 'Device'] as const
-      const seen = kinds.flatMap((kind) => objects(kind).map((one) => `${kind} ${nameOf(one)} ${one.metadata.uid}`))
+      const seen = DECLARED.flatMap((kind) => objects(kind).map((one) => `${kind} ${nameOf(one)} ${one.metadata.uid}`))
       const claims = alive()
         .map(clusterOf)
         .flatMap(({ name, customization, claim }) => [
