@@ -18,7 +18,7 @@ import type { RequiredCondition } from '../required/compare-required.ts'
 import type { RunHistory } from '../runs/run-history.ts'
 import type { StatusInput } from '../status.ts'
 import type { Task } from '../task/task.ts'
-import { InvalidTaskError } from '../task/task-problems.ts'
+import { InvalidTaskError, type TaskProblem } from '../task/task-problems.ts'
 import { createEventSource } from './connect.ts'
 import { type ConnectionDeps, connectTask, impersonatedApi } from './connect-task.ts'
 import { describeHeld, type HeldResources, InferredDeletions, RELEASE_ANNOTATION } from './inferred-deletions.ts'
@@ -65,6 +65,8 @@ class TaskDaemon {
   /** As it could be read last. */
   #lastTask: Task | undefined
   #invalid: StatusInput['invalid']
+  /** What was said last of expressions that can't have a value. */
+  #hints = ''
   #generation: number | undefined
   #failure: string | undefined
 
@@ -164,7 +166,7 @@ class TaskDaemon {
     const { spec, object } = this.#context
     const { generation } = object.metadata
     try {
-      const { task, text, problem } = await readTask(spec, {
+      const { task, text, problem, hints } = await readTask(spec, {
         api: impersonatedApi(this.#context),
         namespace: this.#context.namespace ?? 'default',
         access: this.#deps.access,
@@ -173,6 +175,7 @@ class TaskDaemon {
       })
       this.#generation = generation
       this.#recordValidity(problem, 'deletions')
+      this.#recordHints(hints)
       this.#lastTask = task
       return spec.suspend === true ? undefined : { task, text: JSON.stringify(spec) + text }
     } catch (error) {
@@ -193,6 +196,17 @@ class TaskDaemon {
       events.warning('InvalidTask', problem.message.slice(0, 1_000))
     }
     this.#invalid = problem && { message: problem.message, blocks }
+  }
+
+  /** Once for each change: the task is read again and again. ADAPTER-83. */
+  #recordHints(hints: readonly TaskProblem[]): void {
+    const { log, events } = this.#context
+    const message = hints.map((hint) => `${hint.path}: ${hint.message}`).join('; ')
+    if (message !== '' && message !== this.#hints) {
+      log.warn('adapter: expressions of the task can never have a value, it runs all the same', { problem: message })
+      events.warning('NeverAValue', message.slice(0, 1_000))
+    }
+    this.#hints = message
   }
 
   async #runWorker(task: Task, signal: AbortSignal): Promise<void> {

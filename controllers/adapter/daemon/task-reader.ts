@@ -41,6 +41,8 @@ export interface ReadTaskResult {
   readonly text: string
   /** Why it can't delete anything. */
   readonly problem: InvalidTaskError | undefined
+  /** Expressions that can't ever have a value: ADAPTER-83. */
+  readonly hints: readonly TaskProblem[]
 }
 
 /** @throws InvalidTaskError for a task that can't be run at all, or what the API server failed with */
@@ -85,9 +87,11 @@ export const validateSpec = (
 /** @throws InvalidTaskError when there is nothing to run */
 const loadRunnable = (written: unknown, options: LoadOptions): Omit<ReadTaskResult, 'text'> => {
   try {
-    return { task: loadTask(written, options), problem: undefined }
+    const task = loadTask(written, options)
+    return { task, problem: undefined, hints: findValueless(written, Object.keys(options.environment ?? {})) }
   } catch (error) {
-    if (error instanceof InvalidTaskError && error.task !== undefined) return { task: error.task, problem: error }
+    if (error instanceof InvalidTaskError && error.task !== undefined)
+      return { task: error.task, problem: error, hints: [] }
     throw error
   }
 }

@@ -126,6 +126,7 @@ export class Worker {
       await source.close()
       metrics.up.set(labels, 0)
       metrics.stuck.delete(task.adapter.name)
+      metrics.orphans.remove(labels)
     }
   }
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import type { Cluster } from './world.ts'
 
-/** Objects of a resource of a task: by id alone, by generation, two that are deleted in an order, made anew, or one that both tasks have. */
-const SHAPES = ['plain', 'numbered', 'ordered', 'anew', 'common'] as const
+/** Objects of a resource of a task: by id alone, by generation, two that are deleted in an order, made anew, one that both tasks have, or one of another kind. */
+const SHAPES = ['plain', 'numbered', 'ordered', 'anew', 'common', 'secret'] as const
 export type Shape = (typeof SHAPES)[number]
 const PACES = ['slow', 'fast'] as const
 export const TASKS = ['one', 'two'] as const
@@ -16,8 +16,15 @@ const SELECTIONS = [['slow'], ['fast'], ['slow', 'fast']] as const
 const slot = fc.nat(SLOTS - 1)
 const task = fc.constantFrom(...TASKS)
 
+/** After so many requests of the manager. */
+const kill = fc.record({
+  does: fc.constant('kill' as const),
+  after: fc.nat(20),
+  fate: fc.constantFrom('drop' as const, 'lose' as const),
+})
+
 /** One thing that happens; managers work meanwhile, or are away. */
-export const step = fc.oneof(
+const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ does: fc.constant('create' as const), slot, pace: fc.constantFrom(...PACES) }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('relabel' as const), slot, pace: fc.constantFrom(...PACES) }) },
   { weight: 5, arbitrary: fc.record({ does: fc.constantFrom('change' as const, 'delete', 'force', 'hold'), slot }) },
@@ -35,14 +42,7 @@ export const step = fc.oneof(
     arbitrary: fc.record({ does: fc.constant('select' as const), task, paces: fc.constantFrom(...SELECTIONS) }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('remove task' as const), task, sweeps: fc.boolean() }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      does: fc.constant('kill' as const),
-      after: fc.nat(20),
-      fate: fc.constantFrom('drop' as const, 'lose' as const),
-    }),
-  },
+  { weight: 3, arbitrary: kill },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -53,6 +53,12 @@ export const step = fc.oneof(
   },
 )
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+const someSteps = fc.array(step, { minLength: 5, maxLength: 7 })
+/** A manager is killed in the middle of each. */
+export const history: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(someSteps, kill, someSteps)
+  .map(([before, killed, after]) => [...before, killed, ...after])
 
 const nameOf = (shape: string, task: string, id: string): string => `${task}-${shape}-${id}`
 
@@ -66,7 +72,8 @@ export const namesOf = (shape: Shape, task: string, { id, generation }: Cluster)
 export const resourcesOf = (shape: Shape, task: string, namespace: string): object[] => {
   const resource = (part: string, rest: object = {}, suffix = '', prefix = task) => {
     const name = nameOf(part, prefix, '{{ .clusterId }}') + suffix
-    const manifest = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } }
+    const kind = shape === 'secret' ? 'Secret' : 'ConfigMap'
+    const manifest = { apiVersion: 'v1', kind, metadata: { name, namespace } }
     return { name: part, manifest, discovery: { namespace, by_name: name }, ...rest }
   }
   switch (shape) {
@@ -77,6 +84,7 @@ export const resourcesOf = (shape: Shape, task: string, namespace: string): obje
     case 'anew':
       return [resource(shape, { recreate_on_change: true })]
     case 'plain':
+    case 'secret':
       return [resource(shape)]
     case 'common':
       return [resource(shape, {}, '', 'both')]

@@ -27,6 +27,9 @@ interface LabelledCluster extends Cluster {
 }
 
 const FINALIZER = 'example.com/hold'
+/** What tasks apply in histories. */
+const PLURALS = ['configmaps', 'secrets'] as const
+type Plural = (typeof PLURALS)[number]
 
 /** It goes on from history to history; each has clusters of its own. */
 export class Histories {
@@ -146,29 +149,32 @@ export class Histories {
 
   /** What of the cluster is there is held by a finalizer from now on. */
   async #hold(id: string): Promise<void> {
-    for (const { metadata } of await this.#objects())
+    for (const { plural, metadata } of await this.#objects())
       if (metadata.name.includes(id) && metadata.deletionTimestamp === undefined)
-        await this.#setFinalizers(metadata.name, [FINALIZER])
+        await this.#setFinalizers(plural, metadata.name, [FINALIZER])
   }
 
   async #release(): Promise<void> {
-    for (const { metadata } of await this.#objects())
-      if (metadata.finalizers?.includes(FINALIZER)) await this.#setFinalizers(metadata.name, [])
+    for (const { plural, metadata } of await this.#objects())
+      if (metadata.finalizers?.includes(FINALIZER)) await this.#setFinalizers(plural, metadata.name, [])
   }
 
-  async #setFinalizers(name: string, finalizers: readonly string[]): Promise<void> {
+  async #setFinalizers(plural: Plural, name: string, finalizers: readonly string[]): Promise<void> {
     const { world } = this.#options
-    const path = `/api/v1/namespaces/${world.namespace}/configmaps/${name}`
+    const path = `/api/v1/namespaces/${world.namespace}/${plural}/${name}`
     // It may be gone meanwhile.
     await world.plane.rest('PATCH', path, { metadata: { finalizers } }).catch(() => {})
   }
 
-  async #objects(): Promise<readonly KubeObject[]> {
+  async #objects(): Promise<readonly (KubeObject & { readonly plural: Plural })[]> {
     const { world } = this.#options
-    const path = `/api/v1/namespaces/${world.namespace}/configmaps?labelSelector=muster.dev/adapter`
-    const list = (await world.object(path)) as unknown as { readonly items: readonly KubeObject[] } | undefined
-    if (list === undefined) throw new Error('ConfigMaps could not be listed')
-    return list.items
+    const lists = PLURALS.map(async (plural) => {
+      const path = `/api/v1/namespaces/${world.namespace}/${plural}?labelSelector=muster.dev/adapter`
+      const list = (await world.object(path)) as unknown as { readonly items: readonly KubeObject[] } | undefined
+      if (list === undefined) throw new Error(`${plural} could not be listed`)
+      return list.items.map((item) => ({ ...item, plural }))
+    })
+    return (await Promise.all(lists)).flat()
   }
 
   async #clusters(): Promise<readonly LabelledCluster[]> {

@@ -217,6 +217,46 @@ test('ADAPTER-67: a resource that the task does not name any more goes, and so d
   )
 })
 
+test('ADAPTER-67: a kind that the task does not name any more goes too, when a manager that never knew it named finds it out', async () => {
+  const secret = {
+    name: 'dropped',
+    manifest: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'kinds-{{ .clusterId }}', namespace: world.namespace } },
+    discovery: { namespace: world.namespace, by_name: 'kinds-{{ .clusterId }}' },
+  }
+  await declare('kinds', { resources: [configMap('kept', 'kinds-{{ .clusterId }}'), secret] })
+  const id = await ready('kinds')
+  const path = `/api/v1/namespaces/${world.namespace}/secrets/kinds-${id}`
+  expect(await world.object(path)).toBeDefined()
+  await manager.stop()
+  const task = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/kinds`
+  await world.plane.rest('PATCH', task, { spec: { resources: [configMap('kept', 'kinds-{{ .clusterId }}')] } })
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
+  await vi.waitFor(async () => expect(await world.object(path)).toBeUndefined(), SETTLED)
+  expect(await isThere(`kinds-${id}`)).toBe(true)
+})
+
+test('ADAPTER-63: what a task found and did not make goes with its resource only where the task says that it adopts it', async () => {
+  const found = (name: string, rest: object) => {
+    const labels = { app: `${name}-{{ .clusterId }}` }
+    const metadata = { name: `${name}-{{ .clusterId }}`, namespace: world.namespace, labels }
+    return {
+      name,
+      manifest: { apiVersion: 'v1', kind: 'ConfigMap', metadata },
+      discovery: { namespace: world.namespace, by_selectors: { label_selector: labels } },
+      ...rest,
+    }
+  }
+  await declare('adopting', { resources: [found('taken', { adopt: true }), found('seen', {})] })
+  const id = await ready('adopting')
+  for (const name of ['taken', 'seen'])
+    await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+      metadata: { name: `${name}-by-hand`, labels: { app: `${name}-${id}` } },
+    })
+  await world.call('DELETE', `/clusters/${id}`)
+  await gone(id)
+  expect([await isThere('taken-by-hand'), await isThere('seen-by-hand')]).toEqual([false, true])
+})
+
 test('ADAPTER-65: an object that claims to be about another resource starts no run for it and has nothing deleted', async () => {
   await declare('attacked', { resources: [configMap('a', 'attacked-{{ .clusterId }}')] })
   const victim = await ready('attacked')
@@ -537,10 +577,17 @@ test('ADAPTER-74: muster adapter orphans lists what deleted tasks and forced rem
   }
   const listed = [`lost ${lost} ResourceGone 1`, `orphaned ${orphaned} TaskGone 1`]
   expect(await orphans()).toEqual(listed)
+  const counted = async () => {
+    const text = await manager.registry.getSingleMetricAsString('hyperfleet_adapter_orphaned_resources')
+    return /adapter_name="lost-[^"]*"\} (\d+)/.exec(text)?.[1]
+  }
+  await vi.waitFor(async () => expect(await counted()).toBe('1'), SETTLED)
   expect(await orphans('--prune')).toEqual(listed)
   expect([await isThere(`orphaned-${orphaned}`), await isThere(`lost-${lost}`), await isThere(`fine-${fine}`)]).toEqual(
     [false, false, true],
   )
   await orphans('--prune')
   expect(await orphans()).toEqual([])
+  await world.plane.rest('DELETE', `${tasks}/lost`)
+  await vi.waitFor(async () => expect(await counted()).toBeUndefined(), SETTLED)
 })

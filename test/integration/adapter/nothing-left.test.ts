@@ -9,7 +9,7 @@ import { repetitions } from '#test/harness/deep.ts'
 import type { RequestProxy } from '#test/harness/index.ts'
 import { type ApiFront, apiFront } from './api-front.ts'
 import { Histories } from './history.ts'
-import { step } from './history-steps.ts'
+import { history } from './history-steps.ts'
 import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
@@ -38,14 +38,14 @@ test(
   'ADAPTER-50, ADAPTER-62, ADAPTER-66, ADAPTER-69: nothing is there without its record, and nothing waits for nothing',
   async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 16 }), async (steps) => {
+      fc.asyncProperty(history, async (steps) => {
         await histories.begin()
         for (const one of steps) await histories.act(one)
         await histories.end()
         await vi.waitFor(async () => expect(await histories.problems()).toEqual([]), SETTLED)
       }),
-      { numRuns: repetitions({ deep: 40, slice: 1 }), endOnFailure: true },
+      { numRuns: repetitions({ deep: 40, slice: 2 }), endOnFailure: true },
     )
   },
-  repetitions({ deep: 7_200_000, slice: 400_000 }),
+  repetitions({ deep: 7_200_000, slice: 600_000 }),
 )

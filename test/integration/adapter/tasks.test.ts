@@ -38,6 +38,28 @@ const events = async (reason: string) => {
   return items.filter((item) => item.reason === reason).map(({ note }) => note)
 }
 
+test('ADAPTER-83: the manager says which expressions can’t have a value, also of a task out of a ConfigMap, and runs it', async () => {
+  const file = `
+params: [{name: clusterId, source: event.id, required: true}]
+preconditions: [{name: zone, expression: "true || env.ZONE == 'a'"}]
+resources:
+  - name: one
+    manifest: {apiVersion: v1, kind: ConfigMap, metadata: {name: "valueless-{{ .clusterId }}", namespace: ${world.namespace}}}
+    discovery: {namespace: ${world.namespace}, by_name: "valueless-{{ .clusterId }}"}
+`
+  await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
+    metadata: { name: 'valueless' },
+    data: { 'task-config.yaml': file },
+  })
+  await world.declare('valueless', { taskRef: { name: 'valueless' } })
+  await world.until('valueless', 'Working')
+  await vi.waitFor(
+    async () => expect(await events('NeverAValue')).toEqual([expect.stringMatching(/^preconditions\[0\]\.expression: .*ZONE/)]),
+    PATIENCE,
+  )
+  await remove('valueless')
+})
+
 describe('ADAPTER-57: a task that can’t be run', () => {
   test('says where and what to write, as a condition and an event; mended, it works', async () => {
     await world.declare('broken', {

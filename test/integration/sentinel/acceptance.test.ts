@@ -53,6 +53,26 @@ const reported = async (name: string, available: 'True' | 'False') => {
   return id
 }
 
+// SENTINEL-37
+test('with backoffNotReadyMax each pulse that no report follows doubles the wait, less a fifth at most; what is new does not wait', async () => {
+  await declare('all', { backoffNotReadyMax: '1m' })
+  await world.start(clock)
+  await world.until('all', 'Watching')
+  const id = await reported('one', 'False')
+  const pulsedWithin = async (seconds: number) => {
+    await clock.advance(`${(seconds * 4) / 5 - 1}s`)
+    await quiet()
+    await api.expect()
+    await clock.advance(`${seconds / 5 + 1}s`)
+    await api.expect('one NotReadyBackoffExpired')
+  }
+  for (const seconds of [10, 20, 40, 60, 60]) await pulsedWithin(seconds)
+  await api.create('new')
+  await api.expect('new New')
+  await api.patch(id)
+  await api.expect('one SpecChanged')
+})
+
 describe('backoff', () => {
   beforeEach(async () => {
     await declare('all')
