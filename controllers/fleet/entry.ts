@@ -26,6 +26,7 @@ const rights: Rights = {
     devices: 'Devices are made from what agents tell.',
     controllerrevisions: 'The revisions of Deployments, to go back to.',
     clusterdeployments: 'No Device is made for a cluster that Kubernetes has forgotten.',
+    namespaces: 'A Deployment that goes with its namespace was deleted by no person: many at once are held.',
     leases: 'One replica leads: it writes status, advances rollouts and collects unneeded keys.',
     events: 'The steps of a rollout are events of its Deployment.',
   },

@@ -124,6 +124,16 @@ export class FleetOperator {
     }
   }
 
+  /** A person deleted it: its keys go, however many. FLEET-74. */
+  deletedByPerson(key: string): void {
+    this.#deployments.deletedByPerson(key)
+    this.#wakeSignal.wake()
+  }
+
+  isDeletedByPerson(key: string): boolean {
+    return this.#deployments.isDeletedByPerson(key)
+  }
+
   /** The keys of a Deployment that is being deleted are gone. */
   areKeysDeleted(key: string): boolean {
     return this.#isEverythingRead() && !this.#state.hasKeys(key)

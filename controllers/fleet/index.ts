@@ -5,7 +5,7 @@
  *        ▲
  *        └─ woken for what changed of its devices ◄─ FleetState ◄─ Devices, revisions, and by NATS what devices have and say
  *                                                        └─► fleet-desired ─► agents
- *   Deployment deleted ─► its keys are removed, then its finalizer
+ *   Deployment deleted ─► its keys are removed, then its finalizer; with its namespace: as many as the brake lets through
  *
  * fleet-operator.ts is the source that keeps FleetState up to date and writes what follows from it; reconcile.ts does what is done for
  * one Deployment. state/, rollout/, selection/ and status/ decide without I/O. docs/fleet.md. FLEET-25.
@@ -14,7 +14,10 @@ import type { Registry } from 'prom-client'
 import type { FleetViewRef } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
+import { Namespace } from '#apis/kubernetes.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
+import type { Api } from '#operator/client/api.ts'
+import { isForbidden } from '#operator/client/errors.ts'
 import { type Controller, controller } from '#operator/controller.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
 import { keyOf } from '#operator/model/resource.ts'
@@ -84,9 +87,25 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
       backoff: RETRY_INTERVAL,
     },
   )
-  deployments.on.delete('keys', ({ object }) =>
-    running?.areKeysDeleted(keyOf(object.metadata)) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL },
-  )
+  deployments.on.delete('keys', async ({ object, api }) => {
+    const key = keyOf(object.metadata)
+    const operator = running
+    if (operator?.isDeletedByPerson(key) === false && !(await isNamespaceDeleted(api, object.metadata.namespace)))
+      operator.deletedByPerson(key)
+    return operator?.areKeysDeleted(key) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL }
+  })
 
   return deployments
+}
+
+/** @throws ApiError, NetworkError */
+const isNamespaceDeleted = async (api: Pick<Api, 'get'>, name = ''): Promise<boolean> => {
+  try {
+    const namespace = await api.get(Namespace, name)
+    return namespace === undefined || namespace.metadata.deletionTimestamp !== undefined
+  } catch (error) {
+    // An operator of one namespace may not know: then the Deployment's own deletion is a person's word.
+    if (isForbidden(error)) return false
+    throw error
+  }
 }

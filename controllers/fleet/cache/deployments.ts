@@ -52,6 +52,8 @@ export class DeploymentCache {
   readonly #storeProblems = new Map<string, string>()
   /** Those that were looked at since the last call. */
   readonly #changed = new Set<string>()
+  /** Those of which it is known that a person deleted them, by uid. */
+  readonly #deletedByPerson = new Map<string, string>()
   /** What the view of a Deployment was made of: the same again changes nothing. */
   readonly #lastViews = new Map<string, string>()
 
@@ -79,6 +81,20 @@ export class DeploymentCache {
     this.#objects.delete(key)
     const { deletionTimestamp, uid } = object.metadata
     this.#options.state.deploymentDeleted(key, deletionTimestamp === undefined ? undefined : uid)
+  }
+
+  /** A person deleted it, and not the namespace that it is in. FLEET-74. */
+  deletedByPerson(key: string): void {
+    const { uid, deletionTimestamp } = this.#objects.get(key)?.metadata ?? {}
+    if (deletionTimestamp === undefined || uid === undefined || this.isDeletedByPerson(key)) return
+    this.#deletedByPerson.set(key, uid)
+    this.#lastViews.delete(key)
+    this.#refresh(key)
+  }
+
+  isDeletedByPerson(key: string): boolean {
+    const uid = this.#objects.get(key)?.metadata.uid
+    return uid !== undefined && this.#deletedByPerson.get(key) === uid
   }
 
   revisionSeen(object: ControllerRevisionObject): void {
@@ -186,6 +202,7 @@ export class DeploymentCache {
     this.#faults.delete(key)
     this.#storeProblems.delete(key)
     this.#admittedByLeader.delete(key)
+    this.#deletedByPerson.delete(key)
     this.#lastViews.delete(key)
   }
 
@@ -225,12 +242,12 @@ export class DeploymentCache {
       if (!isDeleting) parseControls(object.metadata.annotations)
       const rolled = this.#revisionsOf(object)
       if (rolled !== undefined) this.#updateState(key, rolled)
-      else if (isDeleting) state.deploymentDeleted(key, object.metadata.uid)
+      else if (isDeleting) state.deploymentDeleted(key, this.#deletedByPerson.get(key))
       this.#faults.delete(key)
     } catch (error) {
       this.#faults.set(key, explainFault(error))
       // Its keys go, however it is written: else it could never be deleted.
-      if (isDeleting) state.deploymentDeleted(key, object.metadata.uid)
+      if (isDeleting) state.deploymentDeleted(key, this.#deletedByPerson.get(key))
     }
   }
 
@@ -247,7 +264,8 @@ export class DeploymentCache {
     if (this.#lastViews.get(key) === view) return
     const id = { uid, revision: target.revision }
     const plan = planRollout({ ...rollout, id, from, stored, admitted, isOpen: open })
-    this.#options.state.deploymentSeen(deploymentView(object, target, history, plan))
+    const isDeletedByPerson = this.isDeletedByPerson(key)
+    this.#options.state.deploymentSeen({ ...deploymentView(object, target, history, plan), isDeletedByPerson })
     this.#lastViews.set(key, view)
   }
 }

@@ -157,11 +157,16 @@ export class FleetState extends FleetQueries {
         this.#unneeded.delete(state)
         return []
       }
-      const reason = !deployments.has(deployment)
-        ? 'DeploymentGone'
-        : devices.has(placement.device)
-          ? 'NotMatched'
-          : 'DeviceGone'
+      const owner = deployments.get(deployment)
+      const isDeviceThere = devices.has(placement.device)
+      const reason =
+        owner === undefined
+          ? 'DeploymentGone'
+          : owner.isDeleting
+            ? 'NamespaceDeleted'
+            : isDeviceThere
+              ? 'NotMatched'
+              : 'DeviceGone'
       return [{ key, placement, revision: entry.revision, reason, isInherited: !wasWanted }]
     })
   }
@@ -252,7 +257,7 @@ export class FleetState extends FleetQueries {
   /** A person deleted the Deployment that the entry is of, and not another one of the same name. */
   #isDeletedByPerson({ deployment: key, entry }: PlacementState): boolean {
     const deployment = this.facts.deployments.get(key)
-    const uid = deployment?.isDeleting === true ? deployment.uid : this.#deletedByPerson.get(key)
+    const uid = deployment?.isDeletedByPerson === true ? deployment.uid : this.#deletedByPerson.get(key)
     // What a later release wrote can't be read, and the finalizer waits for it.
     return uid !== undefined && (entry?.isOfLaterRelease === true || entry?.desired?.payload.owner.uid === uid)
   }

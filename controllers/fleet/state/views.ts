@@ -35,6 +35,8 @@ export interface DeploymentView {
   readonly created: string
   /** It matches nothing any more, and never will again. */
   readonly isDeleting: boolean
+  /** A person deleted it, and not the namespace that it is in: what it wrote goes with it. FLEET-74. */
+  readonly isDeletedByPerson: boolean
   /** The place that it claims on each device; undefined when it gets along with all others. */
   readonly slot: string | undefined
   readonly priority: number
@@ -131,6 +133,7 @@ export const deploymentView = (
     key: keyOf(metadata),
     ...owner,
     isDeleting,
+    isDeletedByPerson: isDeleting,
     slot: spec.slot,
     priority: spec.priority,
     tolerations: spec.tolerations ?? [],

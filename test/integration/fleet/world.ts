@@ -71,6 +71,8 @@ export interface Between {
   readonly server?: string
   /** Instead of the checkout's, for a process. */
   readonly command?: Command
+  /** The namespace whose Deployments an operator in this process works on; the world's when undefined. */
+  readonly of?: string
 }
 
 export interface Running {
@@ -132,7 +134,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
         return texts
       }),
     revision: (name) => bucket(name, async (kv) => (await kv.status()).streamInfo.state.last_seq),
-    async operator({ natsUrl = nats.url, server } = {}) {
+    async operator({ natsUrl = nats.url, server, of = namespace } = {}) {
       const own = await loadTransport({ kubeconfig: await account.kubeconfig(server) })
       const registry = new Registry()
       const lines: string[] = []
@@ -140,14 +142,14 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       const controllers = [
         fleet({
           nats: { url: natsUrl },
-          namespace,
+          namespace: of,
           leaseNamespace: namespace,
           identity: `replica-${Math.random().toString(36).slice(2)}`,
           registry,
           viewRef,
         }),
       ]
-      const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines) })
+      const manager = operator({ controllers, namespaces: [of], transport: own, log: recorder(lines) })
       const ended = manager.start()
       const stop = async () => {
         running.delete(handle)

@@ -1,0 +1,70 @@
+/** A namespace of Deployments that is deleted, which no person said of any Deployment. */
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { LEASES } from '#operator/client/lease-record.ts'
+import { type FleetWorld, fleetWorld, type Running, scoreOf } from './world.ts'
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
+
+/** More than twenty: so many are never deleted unasked in a fleet of this size. */
+const MANY = 25
+
+let world: FleetWorld
+let namespace: string
+let operator: Running
+
+beforeAll(async () => {
+  world = await fleetWorld()
+  namespace = await world.plane.namespace('fleet-gone')
+  operator = await world.operator({ of: namespace })
+  await world.until(() => expect(operator.view.recovery().phase).toBe('Converged'))
+  await Promise.all(Array.from({ length: MANY }, (_, i) => world.device(`m${i}`)))
+  await deploy('web')
+  await deploy('asked')
+  await world.until(async () => expect(await keys()).toHaveLength(2 * MANY))
+})
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+})
+
+const deploy = (name: string) => {
+  const targetSelector = { matchLabels: { world: world.namespace } }
+  const spec = { targetSelector, score: scoreOf(name) } as DeploymentSpec
+  return world.kube.create(Deployment, { metadata: { name, namespace }, spec })
+}
+
+const keys = async () => Object.keys(await world.texts('fleet-desired')).toSorted()
+const keysOf = async (name: string) => (await keys()).filter((key) => key.endsWith(`.${name}`))
+const isThere = async (name: string) => (await world.kube.get(Deployment, name, namespace)) !== undefined
+
+// FLEET-74, FLEET-61
+test('a person who deletes a Deployment has all its programs stopped; a deleted namespace stops none of many, until a person releases them', async () => {
+  await world.kube.delete(Deployment, 'asked', namespace)
+  await world.until(async () => expect(await isThere('asked')).toBe(false))
+  expect(await keysOf('asked')).toEqual([])
+
+  const before = await keysOf('web')
+  await world.plane.rest('DELETE', `/api/v1/namespaces/${namespace}`)
+  const brake = await world.until(() => {
+    const { brake: now } = operator.view.recovery()
+    if (now === undefined) throw new Error('the brake does not hold')
+    expect(now.count).toBe(MANY)
+    return now
+  })
+  expect(brake.message).toContain(`${namespace}/web on ${MANY} devices (its namespace is being deleted)`)
+  expect(await keysOf('web')).toEqual(before)
+  expect(await isThere('web')).toBe(true)
+
+  await world.kube.patch(LEASES, {
+    name: `muster-fleet-${namespace}`,
+    namespace: world.namespace,
+    type: 'merge',
+    body: { metadata: { annotations: { 'fleet.nationtech.io/release-deletions': brake.release } } },
+  })
+  await world.until(async () => expect(await keys()).toEqual([]))
+  await world.until(async () => expect(await world.plane.rest('GET', '/api/v1/namespaces').then(named)).not.toContain(namespace))
+})
+
+const named = (list: unknown): readonly string[] =>
+  (list as { readonly items: readonly { readonly metadata: { readonly name: string } }[] }).items.map(({ metadata }) => metadata.name)
