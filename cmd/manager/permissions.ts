@@ -58,6 +58,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
     { group: 'hive.openshift.io', resource: 'clusterdeployments', verbs: ['get', 'list', 'watch', 'patch'], scope: 'Cluster' },
   ],
   fleet: [
+    { group: '', resource: 'namespaces', verbs: ['get'] },
     { group: 'apps', resource: 'controllerrevisions', verbs: ['get', 'list', 'watch', 'create', 'delete'] },
     { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'], scope: 'Home' },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },

@@ -157,16 +157,12 @@ export class FleetState extends FleetQueries {
         this.#unneeded.delete(state)
         return []
       }
-      const owner = deployments.get(deployment)
-      const isDeviceThere = devices.has(placement.device)
       const reason =
-        owner === undefined
+        deployments.get(deployment)?.isDeleting !== false
           ? 'DeploymentGone'
-          : owner.isDeleting
-            ? 'NamespaceDeleted'
-            : isDeviceThere
-              ? 'NotMatched'
-              : 'DeviceGone'
+          : devices.has(placement.device)
+            ? 'NotMatched'
+            : 'DeviceGone'
       return [{ key, placement, revision: entry.revision, reason, isInherited: !wasWanted }]
     })
   }

@@ -35,7 +35,7 @@ test.each([
 test('gc_refuses_when_cr_list_is_suspiciously_empty, and says what it would do and how it is released', () => {
   const { held } = decide(orphans(900), 900)
   expect(held?.message).toBe(
-    'nothing needs 900 of 900 keys any more, and at most 90 are deleted unasked: shop/web on 900 devices (the Deployment is gone). ' +
+    'nothing needs 900 of 900 keys any more, and at most 90 are deleted unasked: shop/web on 900 devices (the Deployment is gone, or goes with its namespace). ' +
       'Until a person decides, devices keep what they have. Check that Deployments and Devices are all there, ' +
       `then set the annotation ${RELEASE_ANNOTATION}=${held?.release}`,
   )

@@ -21,7 +21,7 @@ export interface UnneededKey extends InferredDeletion {
   readonly placement: Placement
   /** Of the key. */
   readonly revision: number
-  readonly reason: 'DeploymentGone' | 'NamespaceDeleted' | 'DeviceGone' | 'NotMatched'
+  readonly reason: 'DeploymentGone' | 'DeviceGone' | 'NotMatched'
   /** An operator before this one left it: it was there at the start, and this one never saw it needed. */
   readonly isInherited: boolean
 }
@@ -104,8 +104,7 @@ const describeHeld = (decisions: readonly BrakeDecision<UnneededKey>[]): HeldDel
 }
 
 const REASONS = {
-  DeploymentGone: 'the Deployment is gone',
-  NamespaceDeleted: 'its namespace is being deleted',
+  DeploymentGone: 'the Deployment is gone, or goes with its namespace',
   DeviceGone: 'their Devices are gone',
   NotMatched: 'it no longer selects them',
 } as const satisfies Record<UnneededKey['reason'], string>

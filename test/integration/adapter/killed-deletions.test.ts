@@ -12,6 +12,7 @@ let world: AdapterWorld
 let proxy: RequestProxy
 let manager: MusterProcess
 
+const PARAM = { name: 'clusterId', source: 'event.id', required: true }
 const SETTLED = { timeout: 90_000, interval: 300 }
 const TIMEOUT = 240_000
 
@@ -68,7 +69,7 @@ const object = (name: string, rest: object = {}) => ({
 
 /** A task for clusters that have its label. */
 const declare = async (name: string, spec: object): Promise<void> => {
-  const params = [{ name: 'clusterId', source: 'event.id', required: true }]
+  const params = [PARAM]
   const selector = { matchLabels: { [name]: 'yes' } }
   const around = { params, selector, events: { visibility: '2s' }, resources: [object(`${name}-{{ .clusterId }}`)] }
   await world.declare(name, { ...around, ...spec } as AdapterTaskSpec)
@@ -154,7 +155,9 @@ test('ADAPTER-71: when_deleting as the design writes it', { timeout: TIMEOUT }, 
   await nothingIsLeft(id, `as-written-${id}`)
 })
 
-test('ADAPTER-70: a task that does not take a deleted cluster for deleted: no manager opens the gate', { timeout: TIMEOUT }, async () => {
+test('ADAPTER-70: a task that does not take a deleted cluster for deleted: no manager opens the gate', {
+  timeout: TIMEOUT,
+}, async () => {
   await declare('looking-away', {
     when_deleting: 'false',
     preconditions: [{ name: 'alive', expression: '!has(resource.deleted_time)' }],
@@ -173,13 +176,18 @@ test('ADAPTER-70: a task that does not take a deleted cluster for deleted: no ma
 })
 
 const other = (id: string) => ({ preconditions: [{ name: 'other', api_call: { url: `/clusters/${id}` } }] })
-const hopeless = { params: [{ name: 'missing', source: 'resource.spec.missing', required: true }] }
+const hopeless = { params: [PARAM, { name: 'missing', source: 'resource.spec.missing', required: true }] }
 const undecided = { when_deleting: 'resource.spec.missing == "yes"' }
 
 /** A failure in deletion is told, whatever failed, and its manager's end neither hides it nor makes it pass for done. */
 test.each([
-  ['asking', 'a precondition that meets a 404 of something else', () => other('01890000-0000-7000-8000-000000000000'), { preconditions: [] }],
-  ['hopeless', 'a param without a value', () => hopeless, { params: [{ name: 'clusterId', source: 'event.id', required: true }] }],
+  [
+    'asking',
+    'a precondition that meets a 404 of something else',
+    () => other('01890000-0000-7000-8000-000000000000'),
+    { preconditions: [] },
+  ],
+  ['hopeless', 'a param without a value', () => hopeless, { params: [PARAM] }],
   ['undecided', 'when_deleting without a value', () => undecided, { when_deleting: null }],
 ] as const)('API-48, ADAPTER-7: %s: %s', { timeout: TIMEOUT }, async (name, _what, broken, whole) => {
   await declare(name, {})

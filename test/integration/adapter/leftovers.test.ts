@@ -220,7 +220,11 @@ test('ADAPTER-67: a resource that the task does not name any more goes, and so d
 test('ADAPTER-67: a kind that the task does not name any more goes too, when a manager that never knew it named finds it out', async () => {
   const secret = {
     name: 'dropped',
-    manifest: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'kinds-{{ .clusterId }}', namespace: world.namespace } },
+    manifest: {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'kinds-{{ .clusterId }}', namespace: world.namespace },
+    },
     discovery: { namespace: world.namespace, by_name: 'kinds-{{ .clusterId }}' },
   }
   await declare('kinds', { resources: [configMap('kept', 'kinds-{{ .clusterId }}'), secret] })

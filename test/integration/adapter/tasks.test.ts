@@ -54,7 +54,8 @@ resources:
   await world.declare('valueless', { taskRef: { name: 'valueless' } })
   await world.until('valueless', 'Working')
   await vi.waitFor(
-    async () => expect(await events('NeverAValue')).toEqual([expect.stringMatching(/^preconditions\[0\]\.expression: .*ZONE/)]),
+    async () =>
+      expect(await events('NeverAValue')).toEqual([expect.stringMatching(/^preconditions\[0\]\.expression: .*ZONE/)]),
     PATIENCE,
   )
   await remove('valueless')

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const deploy = (name: string) => {
   const targetSelector = { matchLabels: { world: world.namespace } }
-  const spec = { targetSelector, score: scoreOf(name) } as DeploymentSpec
+  const spec = { targetSelector, score: scoreOf(name) } as Partial<DeploymentSpec> as DeploymentSpec
   return world.kube.create(Deployment, { metadata: { name, namespace }, spec })
 }
 
@@ -52,7 +52,9 @@ test('a person who deletes a Deployment has all its programs stopped; a deleted 
     expect(now.count).toBe(MANY)
     return now
   })
-  expect(brake.message).toContain(`${namespace}/web on ${MANY} devices (its namespace is being deleted)`)
+  expect(brake.message).toContain(
+    `${namespace}/web on ${MANY} devices (the Deployment is gone, or goes with its namespace)`,
+  )
   expect(await keysOf('web')).toEqual(before)
   expect(await isThere('web')).toBe(true)
 
@@ -63,8 +65,12 @@ test('a person who deletes a Deployment has all its programs stopped; a deleted 
     body: { metadata: { annotations: { 'fleet.nationtech.io/release-deletions': brake.release } } },
   })
   await world.until(async () => expect(await keys()).toEqual([]))
-  await world.until(async () => expect(await world.plane.rest('GET', '/api/v1/namespaces').then(named)).not.toContain(namespace))
+  await world.until(async () =>
+    expect(await world.plane.rest('GET', '/api/v1/namespaces').then(named)).not.toContain(namespace),
+  )
 })
 
 const named = (list: unknown): readonly string[] =>
-  (list as { readonly items: readonly { readonly metadata: { readonly name: string } }[] }).items.map(({ metadata }) => metadata.name)
+  (list as { readonly items: readonly { readonly metadata: { readonly name: string } }[] }).items.map(
+    ({ metadata }) => metadata.name,
+  )
