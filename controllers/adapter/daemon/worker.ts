@@ -21,6 +21,7 @@ import { checkInventories, type LostOwner } from './check-inventories.ts'
 import { EventIntake } from './event-intake.ts'
 import { forgetDeleted } from './forget-deleted.ts'
 import { RunQueue, type WorkItem } from './run-queue.ts'
+import { ServicePolls } from './service-polls.ts'
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts'
 import type { TaskStats } from './task-stats.ts'
 
@@ -43,8 +44,6 @@ export interface WorkerOptions extends TaskRunnerOptions {
 
 /** How long an event waits that was given back because its outcome could not be reported. */
 const GIVE_BACK_DELAY_MS = 5_000
-/** How often an HTTP service is asked whether a deletion is done: nothing there can be watched. ADAPTER-56. */
-const HTTP_DELETION_POLL_MS = 2_000
 /** Events are taken ahead of runs, so that several for one resource become one run. */
 const PREFETCH_FACTOR = 2
 
@@ -52,8 +51,7 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #queue: RunQueue
   readonly #intake: EventIntake
-  /** Resources with something left at an HTTP service. */
-  readonly #polling = new Set<string>()
+  readonly #servicePolls: ServicePolls
   /** Of the present `run`. */
   #signal = AbortSignal.abort()
   #runner: TaskRunner | undefined
@@ -62,6 +60,7 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options
     const { source, maxConcurrent, clock, log } = options
+    this.#servicePolls = new ServicePolls(clock)
     this.#queue = new RunQueue({
       maxConcurrent: () => maxConcurrent,
       onCapacity: () => this.#intake.wake(),
@@ -218,7 +217,7 @@ export class Worker {
       if (this.#runner === undefined) throw new Error('the worker is not running')
       const result = await this.#runner.run(event, this.#signal)
       this.#recordRun(id, result)
-      if (this.#needsPolling(result)) detach('waiting to look at a deletion again', this.#pollLater(event))
+      detach('waiting to ask an HTTP service again', this.#pollServices(event, result))
       await Promise.all(
         deliveries.map((delivery) =>
           result.isReported ? delivery.acknowledge() : delivery.giveBack(GIVE_BACK_DELAY_MS),
@@ -241,21 +240,17 @@ export class Worker {
     }
   }
 
-  /** A deletion waits for an object that can't be watched. */
-  #needsPolling({ remaining }: RunResult): boolean {
-    return this.#options.task.resources.some(
-      ({ name, transport }) => transport.kind === 'http' && remaining.includes(name),
-    )
+  /** What is left to do at HTTP services. */
+  #leftAtServices({ remaining, working }: RunResult): 'deletion' | 'work' | 'nothing' {
+    const { resources } = this.#options.task
+    if (resources.some(({ name, transport }) => transport.kind === 'http' && remaining.includes(name)))
+      return 'deletion'
+    return working.length > 0 ? 'work' : 'nothing'
   }
 
-  async #pollLater(event: ReconcileEvent): Promise<void> {
-    const { id } = event.data
-    if (this.#polling.has(id)) return
-    this.#polling.add(id)
-    const signal = this.#signal
-    await this.#options.clock.sleep(HTTP_DELETION_POLL_MS, signal)
-    this.#polling.delete(id)
-    if (!signal.aborted) this.#queue.add(event)
+  async #pollServices(event: ReconcileEvent, result: RunResult): Promise<void> {
+    const left = this.#leftAtServices(result)
+    if (await this.#servicePolls.wait(event.data.id, left, this.#signal)) this.#queue.add(event)
   }
 
   #recordRun(id: string, result: RunResult): void {

@@ -10,6 +10,7 @@
 
 import type { RunStatus, Trace, TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import { monotonic } from '#operator/model/clock.ts'
+import { readinessOf } from '#operator/model/readiness.ts'
 import type { ReconcileEvent } from '../events/reconcile-event.ts'
 import type { Json, JsonObject, Task } from '../task/task.ts'
 import { type Absence, NothingToDoError } from './api-reader.ts'
@@ -47,6 +48,8 @@ export interface RunResult {
   readonly isReported: boolean
   /** Resources that a deletion still waits for. */
   readonly remaining: readonly string[]
+  /** Objects of HTTP services that say that they are still at work: nothing tells when they are done. */
+  readonly working: readonly string[]
   /** The API says that the resource is being deleted, whatever the task makes of it. */
   readonly isDeleting: boolean
 }
@@ -66,6 +69,7 @@ export const run = async (options: RunOptions): Promise<RunResult> => {
     trace: buildTrace(state, status, requests, { startedAt, duration: monotonic(clock) - begun }, rest.report),
     isReported,
     remaining: rest.remaining ?? [],
+    working: state.mode === 'apply' ? workingServices(state) : [],
     isDeleting: isMarkedDeleted(state.resource),
   })
   const leave = async (absence: Absence) => {
@@ -133,6 +137,12 @@ const runPhases = async (
  */
 const recordedNames = ({ resource }: RunState, { inventory }: RunContext): readonly string[] =>
   isMarkedDeleted(resource) ? [...new Set([...inventory.entries.values()].map((entry) => entry.resource))] : []
+
+const workingServices = ({ task, resources }: RunState): readonly string[] =>
+  task.resources
+    .filter(({ name, transport }) => transport.kind === 'http' && resources[name] !== undefined)
+    .map(({ name }) => name)
+    .filter((name) => readinessOf(resources[name] as JsonObject).available === 'Unknown')
 
 const buildTrace = (
   state: RunState,

@@ -247,6 +247,29 @@ describe('a task with objects here and there', () => {
     )
   })
 
+  test('ADAPTER-102: what says that it is still at work is looked at again until it is done, with the one pulse', async () => {
+    const [site] = task(plain).resources ?? []
+    await world.declare('slow', { ...task(plain), resources: [{ ...site, name: 'site' }] } as Partial<AdapterTaskSpec>)
+    await world.until('slow', 'Working')
+    const working = { status: { conditions: [{ type: 'Ready', status: 'Unknown', reason: 'Building', message: '' }] } }
+    plain.misbehave('GET', 2, (_, response) => response.writeHead(200).end(JSON.stringify(working)))
+    const { id } = await world.create('slow')
+    await world.pulse(id)
+    await vi.waitFor(
+      async () => expect(await world.reported(id, 'slow')).toContain('Available Unknown Building'),
+      PATIENCE,
+    )
+    await ready(id)
+    expect(await world.reported(id, 'slow')).toContain('Available True Available')
+    await world.call('DELETE', `/clusters/${id}`)
+    await world.pulse(id, 'Deleting')
+    await vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), PATIENCE)
+    await world.plane.rest(
+      'DELETE',
+      `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/slow`,
+    )
+  })
+
   test('says that the service is away, does the rest of a deletion meanwhile, and ends when it is back', async () => {
     await world.declare('outage', task(plain))
     await world.until('outage', 'Working')
