@@ -13,13 +13,28 @@ export interface Identity {
 
 /** The identity of a running process, or undefined when there is none with this number. */
 export const identify = async (pid: number): Promise<Identity | undefined> => {
-  const started = process.platform === 'linux' ? await startedOnLinux(pid) : await startedByPs(pid)
+  const started = process.platform === 'linux' ? await startedOnLinux(pid) : await readByPs('lstart=', pid)
   return started === undefined ? undefined : { pid, started }
 }
 
 /** Whether exactly that process still runs. */
 export const isRunning = async ({ pid, started }: Identity): Promise<boolean> =>
   (await identify(pid))?.started === started
+
+/** What a running process was started with, its arguments parted by spaces; undefined when there is none with this number. */
+export const commandLineOf = async (pid: number): Promise<string | undefined> => {
+  if (process.platform !== 'linux') return readByPs('args=', pid)
+  try {
+    // That of a zombie is empty.
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ') || undefined
+  } catch (error) {
+    if (isNoProcess(error)) return undefined
+    throw error
+  }
+}
+
+const isNoProcess = (error: unknown): boolean =>
+  ['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** Ticks since the boot, and which boot. A zombie doesn't run. */
 const startedOnLinux = async (pid: number): Promise<string | undefined> => {
@@ -31,14 +46,14 @@ const startedOnLinux = async (pid: number): Promise<string | undefined> => {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
     return `${boot.trim()} ${fields[19]}`
   } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    if (isNoProcess(error)) return undefined
     throw error
   }
 }
 
-const startedByPs = async (pid: number): Promise<string | undefined> => {
+const readByPs = async (field: 'lstart=' | 'args=', pid: number): Promise<string | undefined> => {
   try {
-    return (await run('ps', ['-o', 'lstart=', '-p', String(pid)])).stdout.trim() || undefined
+    return (await run('ps', ['-o', field, '-p', String(pid)])).stdout.trim() || undefined
   } catch {
     // ps fails when there is no such process.
     return undefined
