@@ -124,7 +124,7 @@ export class FleetOperator {
     }
   }
 
-  /** A person deleted it: its keys go, however many. FLEET-74. */
+  /** A person deleted it: its keys go, however many. FLEET-77. */
   deletedByPerson(key: string): void {
     this.#deployments.deletedByPerson(key)
     this.#wakeSignal.wake()

@@ -83,7 +83,7 @@ export class DeploymentCache {
     this.#options.state.deploymentDeleted(key, deletionTimestamp === undefined ? undefined : uid)
   }
 
-  /** A person deleted it, and not the namespace that it is in. FLEET-74. */
+  /** A person deleted it, and not the namespace that it is in. FLEET-77. */
   deletedByPerson(key: string): void {
     const { uid, deletionTimestamp } = this.#objects.get(key)?.metadata ?? {}
     if (deletionTimestamp === undefined || uid === undefined || this.isDeletedByPerson(key)) return

@@ -35,7 +35,7 @@ export interface DeploymentView {
   readonly created: string
   /** It matches nothing any more, and never will again. */
   readonly isDeleting: boolean
-  /** A person deleted it, and not the namespace that it is in: what it wrote goes with it. FLEET-74. */
+  /** A person deleted it, and not the namespace that it is in: what it wrote goes with it. FLEET-77. */
   readonly isDeletedByPerson: boolean
   /** The place that it claims on each device; undefined when it gets along with all others. */
   readonly slot: string | undefined

@@ -38,7 +38,7 @@ const keys = async () => Object.keys(await world.texts('fleet-desired')).toSorte
 const keysOf = async (name: string) => (await keys()).filter((key) => key.endsWith(`.${name}`))
 const isThere = async (name: string) => (await world.kube.get(Deployment, name, namespace)) !== undefined
 
-// FLEET-74, FLEET-61
+// FLEET-77, FLEET-61
 test('a person who deletes a Deployment has all its programs stopped; a deleted namespace stops none of many, until a person releases them', async () => {
   await world.kube.delete(Deployment, 'asked', namespace)
   await world.until(async () => expect(await isThere('asked')).toBe(false))
