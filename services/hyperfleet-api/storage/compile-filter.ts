@@ -2,13 +2,13 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Requirement, Selector } from '#operator/model/selector.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import { normalizeSearch } from '../search/normalize.ts'
-import type { Search } from '../search/search-tree.ts'
+import type { Search, SearchColumn } from '../search/search-tree.ts'
 import { countLookups, type QueryPart, searchParts, toClause } from './compile-search.ts'
 import { allOf, type Clause } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
 import { isOfKind, type Kinds } from './kinds.ts'
 import { sortedJson } from './resource-write.ts'
-import { countWithRows, type Lookup, type QueryScope, withoutRow } from './side-table-lookup.ts'
+import { countWithRows, type Lookup, type QueryScope, tableOfRows, withoutRow } from './side-table-lookup.ts'
 
 /** Which resources a list is about. Everything here becomes a parameter of the query, never its text. */
 export interface Filter {
@@ -27,6 +27,39 @@ export const compileFilter = (dialect: DialectName, filter: Filter): Clause => {
   const { scope, parts } = compileNarrowing(dialect, filter)
   return allOf([isOfKind(sql.ref('resources.kind'), filter.kind), ...parts.map((part) => toClause(scope, part))])
 }
+
+/** The rows of `resources` that a filter takes, as the rest of a statement is written. */
+export interface FilteredRows {
+  readonly from: RawBuilder<unknown>
+  readonly where: Clause
+  /** Where a column is read so that an index gives its order. */
+  columnOf(column: SearchColumn): RawBuilder<unknown>
+}
+
+/** As they come best in the order in which they were made: along the side table of a look whose index has them so. */
+export const compileRowsByCreation = (dialect: DialectName, filter: Filter): FilteredRows => {
+  const { scope, parts } = compileNarrowing(dialect, filter)
+  const leading = parts.find((part) => 'look' in part && part.look.isInOrder === true)
+  if (leading === undefined || !('look' in leading) || typeof filter.kind !== 'string')
+    return compileRows(dialect, filter)
+  const others = parts.filter((part) => part !== leading).map((part) => toClause(scope, part))
+  return {
+    from: sql`${tableOfRows(scope, leading.look, sql.table('led'))}
+      join resources on resources.id = led.resource_id`,
+    where: others.length === 0 ? sql<SqlBool>`true` : allOf(others),
+    columnOf: (column) =>
+      column === 'created_time'
+        ? sql.ref('led.created_time')
+        : sql.ref(column === 'id' ? 'led.resource_id' : `resources.${column}`),
+  }
+}
+
+/** As they come best in any other order. */
+export const compileRows = (dialect: DialectName, filter: Filter): FilteredRows => ({
+  from: sql.table('resources'),
+  where: compileFilter(dialect, filter),
+  columnOf: (column) => sql.ref(`resources.${column}`),
+})
 
 /** How many resources the filter takes, as a query: by the side tables alone where it asks for nothing else. */
 export const compileCount = (dialect: DialectName, filter: Filter): RawBuilder<number> => {
@@ -73,10 +106,15 @@ const tenancyClause = (tenancy: string): Clause =>
 /** Kubernetes' meaning: a resource without the label matches NotIn and DoesNotExist. */
 const requirementPart = (scope: QueryScope, requirement: Requirement): QueryPart => {
   const key = sql<SqlBool>`key = ${requirement.key}`
-  const look = (row: Clause): Lookup => ({ table: 'resource_labels', row })
+  const look = (row: Clause, isInOrder = false): Lookup => ({ table: 'resource_labels', row, isInOrder })
   switch (requirement.operator) {
     case 'In':
-      return { look: look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`) }
+      return {
+        look: look(
+          sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`,
+          requirement.values.length === 1,
+        ),
+      }
     case 'NotIn':
       return {
         clause: withoutRow(scope, look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`)),

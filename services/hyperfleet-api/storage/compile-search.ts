@@ -30,7 +30,7 @@ export const searchParts = (scope: QueryScope, search: NormalizedSearch): QueryP
     case 'test':
       return search.operand.type === 'column'
         ? [{ clause: rowClause(scope, search) }]
-        : [hasOperand(scope, search.operand, rowClause(scope, search))]
+        : [hasOperand(scope, search.operand, [search])]
   }
 }
 
@@ -56,11 +56,7 @@ const mergeConditionTests = (scope: QueryScope, operands: readonly NormalizedSea
       condition === undefined
         ? []
         : [
-            hasOperand(
-              scope,
-              { type: 'condition', condition, part: 'status' },
-              allOf(about.map((test) => rowClause(scope, test))),
-            ),
+            hasOperand(scope, { type: 'condition', condition, part: 'status' }, about),
           ],
     ),
   ]
@@ -83,10 +79,23 @@ const rowClause = ({ dialect }: QueryScope, { operand, test, holds }: Normalized
 
 /** Said as the statuses that fit, because an index finds those, not what is unequal. */
 const statusClause = (test: Test, holds: boolean): Clause => {
+  const fitting = fittingStatuses(test, holds)
+  return fitting.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`status in (${sql.join(fitting)})`
+}
+
+/** The statuses that fit, of those that are stored: none is ever Unknown. */
+const fittingStatuses = (test: Test, holds: boolean): string[] => {
   const named = 'values' in test ? test.values : 'value' in test ? [test.value] : []
   const isNamed = holds !== (test.operator === '!=')
-  const fitting = STATUSES.filter((status) => named.includes(status) === isNamed)
-  return fitting.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`status in (${sql.join(fitting)})`
+  return STATUSES.filter((status) => status !== 'Unknown' && named.includes(status) === isNamed)
+}
+
+/** Whether it leaves one value of what the index by creation begins with. */
+const isOfOneValue = ({ operand, test, holds }: NormalizedTest): boolean => {
+  if (operand.type === 'condition') return operand.part === 'status' && fittingStatuses(test, holds).length === 1
+  if (operand.type !== 'label') return false
+  if (test.operator === 'in') return holds && test.values.length === 1
+  return test.operator === (holds ? '=' : '!=')
 }
 
 /** Their indexes are in byte order, because pages go along them. */
@@ -97,13 +106,14 @@ const columnOf = (dialect: DialectName, column: SearchColumn): StoredValue => {
   return COLUMNS[column] === 'text' ? textValue(dialect, value, BYTE_INDEXED.has(column)) : unordered(value)
 }
 
-/** The resource has the operand, of which `row` holds. */
-const hasOperand = (scope: QueryScope, operand: Operand, row?: Clause): QueryPart => {
+/** The resource has the operand, of which all the tests hold. */
+const hasOperand = (scope: QueryScope, operand: Operand, tests: readonly NormalizedTest[] = []): QueryPart => {
   if (operand.type === 'column') return { clause: sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is not null` }
+  const clauses = tests.map((test) => rowClause(scope, test))
   // A resource has one row of its spec, and a test of a value that isn't there fails by itself.
-  if (operand.type === 'spec' && row !== undefined) return { look: { table: 'resource_specs', row } }
+  if (operand.type === 'spec' && clauses.length > 0) return { look: { table: 'resource_specs', row: allOf(clauses) } }
   const { table, about } = locateOperand(scope.dialect, operand)
-  return { look: { table, row: row === undefined ? about : allOf([about, row]) } }
+  return { look: { table, row: allOf([about, ...clauses]), isInOrder: tests.some(isOfOneValue) } }
 }
 
 const lacksOperand = (scope: QueryScope, operand: Operand): Clause => {

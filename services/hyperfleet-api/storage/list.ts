@@ -1,7 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { COLUMNS, type SearchColumn } from '../search/search-tree.ts'
-import { compileCount, compileFilter, type Filter } from './compile-filter.ts'
-import { byBytes } from './compile-test.ts'
+import { compileCount, compileRows, compileRowsByCreation, type Filter, type FilteredRows } from './compile-filter.ts'
+import { allOf, byBytes, type Clause } from './compile-test.ts'
 import type { Database } from './database.ts'
 import type { DialectName } from './dialect.ts'
 import { type PageRow, shortText } from './page-row.ts'
@@ -28,29 +28,40 @@ export const listPage = async (
   source: Source,
   page: Page,
 ): Promise<{ readonly rows: readonly PageRow[]; readonly total: number }> => {
-  const rows = await countedPageQuery(source, page).execute()
+  const { rows } = await countedPageQuery(source, page).execute(source.kysely)
   const [first] = rows
   if (first !== undefined) return { rows, total: Number(first.total) }
   const isFirst = 'after' in page.from ? page.from.after === '' : page.from.offset === 0
   return { rows, total: isFirst ? 0 : await countResources(source, page.filter) }
 }
 
-/** The queries, apart so that tests can look at their plans. */
-export const countedPageQuery = (source: Source, page: Page) =>
-  // Not about the rows, so it is evaluated once, and not at all when there are none.
-  pageQuery(source, page).select(sql<number>`(${compileCount(source.dialect, page.filter)})`.as('total'))
+/**
+ * The query, apart so that tests can look at its plan. Size and the first offset are in its text: a plan for any number of
+ * rows would be made for a tenth of all.
+ */
+export const countedPageQuery = (
+  { dialect }: Pick<Source, 'dialect'>,
+  { filter, order, size, from }: Page,
+): RawBuilder<PageRow & { readonly total: number }> => {
+  const complete = 'after' in from ? IN_ORDER_OF_IDS : uniqueOrder(order)
+  const rows = filteredRows(dialect, filter, complete)
+  const after: Clause[] =
+    'after' in from ? [sql<SqlBool>`${orderedColumn(dialect, rows, 'id')} > ${from.after}`] : []
+  // The count is not about the rows, so it is evaluated once, and not at all when there are none.
+  return sql`select resources.id as key, ${sql.join(shortText('resources.document', size))},
+      (${compileCount(dialect, filter)}) as total
+    from ${rows.from} where ${allOf([rows.where, ...after])} order by ${orderBy(dialect, rows, complete)}
+    limit ${sql.lit(size)}${'after' in from || from.offset === 0 ? sql`` : sql` offset ${from.offset}`}`
+}
 
-const pageQuery = ({ kysely, dialect }: Source, { filter, order, size, from }: Page) => {
-  const query = kysely
-    .selectFrom('resources')
-    .select(['resources.id as key', ...shortText('resources.document', size)])
-    .where(compileFilter(dialect, filter))
-    .limit(size)
-  const id = byBytes(dialect, sql.ref('resources.id'))
-  if ('after' in from) return query.where(sql<boolean>`${id} > ${from.after}`).orderBy(id, 'asc')
-  return uniqueOrder(order)
-    .reduce((ordered, one) => ordered.orderBy(orderOf(dialect, one)), query)
-    .offset(from.offset)
+const IN_ORDER_OF_IDS: readonly Order[] = [{ column: 'id', direction: 'asc' }]
+
+/** The rows of a list, as they come best in an order whose last column is unique. */
+export const filteredRows = (dialect: DialectName, filter: Filter, order: readonly Order[]): FilteredRows => {
+  const [first, second] = order
+  return first?.column === 'created_time' && second?.column === 'id' && first.direction === second.direction
+    ? compileRowsByCreation(dialect, filter)
+    : compileRows(dialect, filter)
 }
 
 /** The order with a unique column at its end: without one, pages over equal values would overlap. */
@@ -65,15 +76,22 @@ const NULLABLE: ReadonlySet<SearchColumn> = new Set(['deleted_time', 'deleted_by
 export const isNullable = (column: SearchColumn): boolean => NULLABLE.has(column)
 
 /** A column as lists compare it. */
-export const orderedColumn = (dialect: DialectName, column: SearchColumn): RawBuilder<unknown> => {
-  const value = sql.ref(`resources.${column}`)
+export const orderedColumn = (
+  dialect: DialectName,
+  rows: FilteredRows,
+  column: SearchColumn,
+): RawBuilder<unknown> => {
+  const value = rows.columnOf(column)
   return COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
 }
 
+export const orderBy = (dialect: DialectName, rows: FilteredRows, order: readonly Order[]): RawBuilder<unknown> =>
+  sql.join(order.map((one) => orderOf(dialect, rows, one)))
+
 /** PostgreSQL's place for what is not there, which is the Go service's: last, and first when descending. */
-export const orderOf = (dialect: DialectName, { column, direction }: Order): RawBuilder<unknown> => {
+const orderOf = (dialect: DialectName, rows: FilteredRows, { column, direction }: Order): RawBuilder<unknown> => {
   const nulls = isNullable(column) ? sql.raw(direction === 'asc' ? ' nulls last' : ' nulls first') : sql``
-  return sql`${orderedColumn(dialect, column)} ${sql.raw(direction)}${nulls}`
+  return sql`${orderedColumn(dialect, rows, column)} ${sql.raw(direction)}${nulls}`
 }
 
 const countResources = async ({ kysely, dialect }: Source, filter: Filter): Promise<number> => {

@@ -20,9 +20,14 @@ const uniqueIndexes = new Set(
 
 /**
  * Why replicas of the version before may fail on a layout that has this statement; undefined when they don't.
- * @param made the tables that are made by the same migration, which older versions don't know
+ * @param made the tables, and the columns as `table.column`, that are made by the same migration: older versions don't know them
  */
 const danger = (statement: string, made: ReadonlySet<string>): string | undefined => {
+  // It ends with the migration.
+  if (statement.startsWith('lock table ')) return undefined
+  const [, table, filled] = /^update "?(\w+)"? set (\w+) = [\w.]+ from /.exec(statement) ?? []
+  if (filled !== undefined)
+    return made.has(`${table}.${filled}`) ? undefined : 'older versions have written what it overwrites'
   if (statement.startsWith('create table ')) return undefined
   const unique = /^create unique index \w+ on (\w+)/.exec(statement)?.[1]
   if (unique !== undefined) return made.has(unique) ? undefined : 'older versions may write what it refuses'
@@ -31,16 +36,21 @@ const danger = (statement: string, made: ReadonlySet<string>): string | undefine
   const dropped = /^drop index (\w+)$/.exec(statement)?.[1]
   if (dropped !== undefined && !uniqueIndexes.has(dropped)) return undefined
   if (statement.startsWith('insert into ')) return undefined
-  const column = /^alter table \w+ add column (.*)$/.exec(statement)?.[1]
+  const column = /^alter table "?\w+"? add column (.*)$/.exec(statement)?.[1]
   if (column === undefined) return 'older versions use what it takes away'
   const isFilled = !/not null/.test(column) || /default/.test(column)
   return isFilled ? undefined : 'older versions don’t fill the column'
 }
 
+const madeBy = (statement: string): string[] => {
+  const [, table, column] = /^alter table "?(\w+)"? add column (\w+)/.exec(statement) ?? []
+  return column === undefined ? (/^create table (\w+)/.exec(statement)?.slice(1) ?? []) : [`${table}.${column}`]
+}
+
 describe('every migration only adds, so that replicas of the version before go on working', () => {
   test.each(migrations.map((migration) => [migration.name, migration] as const))('%s', (_name, migration) => {
     const texts = textsOf(migration)
-    const made = new Set(texts.flatMap((text) => /^create table (\w+)/.exec(text)?.[1] ?? []))
+    const made = new Set(texts.flatMap(madeBy))
     expect(texts.filter((text) => danger(text, made) !== undefined)).toEqual([])
   })
 
@@ -52,6 +62,7 @@ describe('every migration only adds, so that replicas of the version before go o
     'alter table events add column colour text not null',
     'create unique index one on events (reason)',
     'update events set reason = 1',
+    'update events set reason = resources.name from resources',
   ])('"%s" would not', (statement) => {
     expect(danger(statement, new Set())).toBeDefined()
   })

@@ -15,6 +15,6 @@ export const PAGE_BYTES = 512 * 1024
 export const shortText = (column: string, size: number) =>
   [
     sql<number>`octet_length(${sql.ref(column)})`.as('bytes'),
-    sql<string | null>`case when octet_length(${sql.ref(column)}) <= ${Math.floor(PAGE_BYTES / size)}
+    sql<string | null>`case when octet_length(${sql.ref(column)}) <= ${sql.lit(Math.floor(PAGE_BYTES / size))}
       then ${sql.ref(column)} end`.as('document'),
   ] as const

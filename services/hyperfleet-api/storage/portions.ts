@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
-import { compileFilter, type Filter } from './compile-filter.ts'
+import { type RawBuilder, sql } from 'kysely'
+import { compileFilter, type Filter, type FilteredRows } from './compile-filter.ts'
 import { allOf, anyOf, type Clause } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
-import { isNullable, type Order, orderedColumn, orderOf, type Source, uniqueOrder } from './list.ts'
+import { filteredRows, isNullable, type Order, orderBy, orderedColumn, type Source, uniqueOrder } from './list.ts'
 import type { PageRow } from './page-row.ts'
 
 /** Bytes of documents that are read at a time; a longer document is read alone. */
@@ -59,43 +59,54 @@ const readKeys = async (
   order: readonly Order[],
   last: KeyRow | undefined,
 ): Promise<KeyRow[]> => {
-  const keys = order.map(({ column }, index) => sql`${sql.ref(`resources.${column}`)} as ${sql.ref(keyName(index))}`)
-  const where = allOf([compileFilter(dialect, filter), ...(last === undefined ? [] : [isAfter(dialect, order, last)])])
+  const from = filteredRows(dialect, filter, order)
+  const keys = order.map(({ column }, index) => sql`${from.columnOf(column)} as ${sql.ref(keyName(index))}`)
+  const where = allOf([from.where, ...(last === undefined ? [] : [isAfter(dialect, from, order, last)])])
   const { rows } = await sql<KeyRow>`select resources.id, octet_length(resources.document) as bytes, ${sql.join(keys)}
-    from resources where ${where}
-    order by ${sql.join(order.map((one) => orderOf(dialect, one)))} limit ${KEYS_READ}`.execute(kysely)
+    from ${from.from} where ${where}
+    order by ${orderBy(dialect, from, order)} limit ${sql.lit(KEYS_READ)}`.execute(kysely)
   return rows
 }
 
 /** Rows that come after one in an order whose last column is unique. */
-const isAfter = (dialect: DialectName, order: readonly Order[], last: KeyRow): Clause => {
-  const terms = order.map((one, index) => ({ ...one, value: last[keyName(index)] ?? null }))
-  const later = terms.map((term, index) =>
-    allOf([...terms.slice(0, index).map((before) => isEqual(before)), isLater(dialect, term)]),
-  )
+const isAfter = (dialect: DialectName, rows: FilteredRows, order: readonly Order[], last: KeyRow): Clause => {
+  const terms = order.map(({ column, direction }, index) => ({
+    column: rows.columnOf(column),
+    ordered: orderedColumn(dialect, rows, column),
+    isNullable: isNullable(column),
+    direction,
+    value: last[keyName(index)] ?? null,
+  }))
+  const later = terms.map((term, index) => allOf([...terms.slice(0, index).map(isEqual), isLater(term)]))
   const [first] = terms
   // Said apart, so that an index on the first column leads to the place at once.
-  return first === undefined || first.value === null || isNullable(first.column)
+  return first === undefined || first.value === null || first.isNullable
     ? anyOf(later)
-    : allOf([compare(dialect, first, first.direction === 'asc' ? '>=' : '<='), anyOf(later)])
+    : allOf([compare(first, first.direction === 'asc' ? '>=' : '<='), anyOf(later)])
 }
 
-type Term = Order & { readonly value: string | number | null }
+interface Term {
+  readonly column: RawBuilder<unknown>
+  /** As it is compared. */
+  readonly ordered: RawBuilder<unknown>
+  readonly isNullable: boolean
+  readonly direction: Order['direction']
+  readonly value: string | number | null
+}
 
 const isEqual = ({ column, value }: Term): Clause =>
-  value === null ? sql`${sql.ref(`resources.${column}`)} is null` : sql`${sql.ref(`resources.${column}`)} = ${value}`
+  value === null ? sql`${column} is null` : sql`${column} = ${value}`
 
 /** What is not there is last, and first when descending. */
-const isLater = (dialect: DialectName, term: Term): Clause => {
+const isLater = (term: Term): Clause => {
   const { column, direction, value } = term
-  const isNull: Clause = sql`${sql.ref(`resources.${column}`)} is null`
-  if (value === null) return direction === 'asc' ? sql`1 = 0` : sql`${sql.ref(`resources.${column}`)} is not null`
-  if (direction === 'desc') return compare(dialect, term, '<')
-  return isNullable(column) ? anyOf([compare(dialect, term, '>'), isNull]) : compare(dialect, term, '>')
+  if (value === null) return direction === 'asc' ? sql`1 = 0` : sql`${column} is not null`
+  if (direction === 'desc') return compare(term, '<')
+  return term.isNullable ? anyOf([compare(term, '>'), sql`${column} is null`]) : compare(term, '>')
 }
 
-const compare = (dialect: DialectName, { column, value }: Term, operator: '<' | '<=' | '>' | '>='): Clause =>
-  sql`${orderedColumn(dialect, column)} ${sql.raw(operator)} ${value}`
+const compare = ({ ordered, value }: Term, operator: '<' | '<=' | '>' | '>='): Clause =>
+  sql`${ordered} ${sql.raw(operator)} ${value}`
 
 const totalBytes = (rows: readonly { readonly bytes: number }[]): number =>
   rows.reduce((sum, { bytes }) => sum + bytes, 0)

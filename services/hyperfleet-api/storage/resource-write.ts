@@ -42,7 +42,7 @@ export const mutableColumns = (resource: Resource) => ({
 })
 
 /** What of a condition is searched. */
-type SearchedCondition = Omit<ConditionRow, 'resource_id' | 'kind'>
+type SearchedCondition = Omit<ConditionRow, 'resource_id' | 'kind' | 'created_time'>
 
 /** The conditions that searches must see otherwise than before. */
 export const changedConditions = (before: Resource | undefined, after: Resource): SearchedCondition[] => {

@@ -70,6 +70,8 @@ export interface ResourceRow {
 export interface LabelRow {
   resource_id: string
   kind: string
+  /** Of the resource, so that an index has what fits in the order of lists. */
+  created_time: ColumnType<Timestamp, Timestamp, never>
   key: string
   value: string
 }
@@ -77,6 +79,8 @@ export interface LabelRow {
 export interface ConditionRow {
   resource_id: string
   kind: string
+  /** Of the resource. */
+  created_time: ColumnType<Timestamp, Timestamp, never>
   type: string
   status: 'True' | 'False'
   observed_generation: number

@@ -28,6 +28,8 @@ const optimizerFence = ({ dialect, lookups }: QueryScope) =>
 export interface Lookup {
   readonly table: SideTable
   readonly row: Clause
+  /** What fits stands together in the index by creation: it comes in that order without being sorted. */
+  readonly isInOrder?: boolean
 }
 
 /**
@@ -50,6 +52,10 @@ export const countWithRows = (
   const having = others.map((look) => sql` and ${withRow(scope, look, sql.ref('resource_id'))}`)
   return sql<number>`select count(*) from ${matchingRows(scope, first)}${sql.join(having, sql``)}`
 }
+
+/** What fits, as a table with the id of each resource and when it was made. */
+export const tableOfRows = (scope: QueryScope, look: Lookup, name: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`(select resource_id, created_time from ${matchingRows(scope, look)}) as ${name}`
 
 const matchingRows = ({ kind }: QueryScope, { table, row }: Lookup): RawBuilder<unknown> =>
   sql`${sql.table(table)} where ${isOfKind(sql.ref('kind'), kind)} and ${row}`

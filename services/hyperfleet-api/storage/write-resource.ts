@@ -61,8 +61,8 @@ const updateResource = async (writer: Writer, before: Resource, resource: Resour
   await putConditions(writer, resource, before)
 }
 
-const insertLabels = async (writer: Writer, { id, kind, labels = {} }: Resource): Promise<void> => {
-  const rows = Object.entries(labels).map(([key, value]) => ({ resource_id: id, kind, key, value }))
+const insertLabels = async (writer: Writer, { id, kind, created_time, labels = {} }: Resource): Promise<void> => {
+  const rows = Object.entries(labels).map(([key, value]) => ({ resource_id: id, kind, key, value, created_time }))
   if (rows.length > 0) await writer.insertInto('resource_labels').values(rows).execute()
 }
 
@@ -80,12 +80,12 @@ const putReferences = async (writer: Writer, resource: Resource, before?: Resour
 
 /** Writes the conditions that differ from those before and removes those that are gone. */
 const putConditions = async (writer: Writer, resource: Resource, before: Resource | undefined): Promise<void> => {
-  const { id: resource_id, kind } = resource
+  const { id: resource_id, kind, created_time } = resource
   const changed = changedConditions(before, resource)
   if (changed.length > 0)
     await writer
       .insertInto('resource_conditions')
-      .values(changed.map((condition) => ({ resource_id, kind, ...condition })))
+      .values(changed.map((condition) => ({ resource_id, kind, created_time, ...condition })))
       .onConflict((conflict) =>
         conflict.columns(['resource_id', 'type']).doUpdateSet((row) => ({
           status: row.ref('excluded.status'),

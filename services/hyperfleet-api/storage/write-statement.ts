@@ -29,7 +29,7 @@ export const writeStatement = (
 ): RawBuilder<{ id: string }> => {
   const parts = step.type === 'deleted' ? [] : [...labelParts(step), ...conditionParts(step)]
   if (along !== undefined) parts.push(statusPart(along.status))
-  return sql`with resource as (${rowPart(step, along?.ifVersion)} returning id, kind),
+  return sql`with resource as (${rowPart(step, along?.ifVersion)} returning id, kind, created_time),
     ${sql.join([...parts, changePart(step, time)], sql`, `)}
     select id from resource`
 }
@@ -69,8 +69,8 @@ const labelParts = (step: UpsertWrite): RawBuilder<unknown>[] => {
   const parts: RawBuilder<unknown>[] = []
   if (Object.keys(changed).length > 0)
     parts.push(sql`labels as (
-      insert into resource_labels (resource_id, kind, key, value)
-      select id, kind, label.key, label.value from resource, jsonb_each_text(${JSON.stringify(changed)}::jsonb) as label
+      insert into resource_labels (resource_id, kind, created_time, key, value)
+      select id, kind, created_time, label.key, label.value from resource, jsonb_each_text(${JSON.stringify(changed)}::jsonb) as label
       on conflict (resource_id, key) do update set value = excluded.value
     )`)
   if (gone.length > 0)
@@ -88,8 +88,8 @@ const conditionParts = (step: UpsertWrite): RawBuilder<unknown>[] => {
   if (changed.length > 0)
     parts.push(sql`conditions as (
       insert into resource_conditions
-        (resource_id, kind, type, status, observed_generation, last_updated_time, last_transition_time)
-      select resource.id, resource.kind, changed.*
+        (resource_id, kind, created_time, type, status, observed_generation, last_updated_time, last_transition_time)
+      select resource.id, resource.kind, resource.created_time, changed.*
       from resource, jsonb_to_recordset(${JSON.stringify(changed)}::jsonb) as changed
         (type text, status text, observed_generation integer, last_updated_time text, last_transition_time text)
       on conflict (resource_id, type) do update set

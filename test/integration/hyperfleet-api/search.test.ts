@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Resource } from '#services/hyperfleet-api/model/resource.ts'
 import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
+import { readPortions } from '#services/hyperfleet-api/storage/portions.ts'
 import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
 import { repetitions } from '#test/harness/deep.ts'
 import { evaluate } from './search/oracle.ts'
@@ -21,18 +23,27 @@ const RESOURCES = 80
 /** The resources are the same each time, so that a search that fails can be tried again. */
 const SEED = 20
 
+const storeResources = async (database: Database): Promise<readonly Resource[]> => {
+  const resources =
+    fc.sample(fc.tuple(...Array.from({ length: RESOURCES }, (_, n) => resourceAt(n))), {
+      numRuns: 1,
+      seed: SEED,
+    })[0] ?? []
+  await database.transaction(async (writer) => {
+    for (const resource of resources)
+      await writeResource(writer, database.dialect, { type: 'added', resource }, resource.created_time)
+  })
+  return resources
+}
+
+/** Byte by byte, as both databases order what these keys are made of. */
+const compareKeys = ([time, id]: readonly [string, string], [otherTime, otherId]: readonly [string, string]): number =>
+  time < otherTime || (time === otherTime && id < otherId) ? -1 : 1
+
 onBothDatabases((fresh) => {
   test('any search finds what it means, no more and no less, and counts it', async () => {
     const database = await open(await fresh())
-    const resources =
-      fc.sample(fc.tuple(...Array.from({ length: RESOURCES }, (_, n) => resourceAt(n))), {
-        numRuns: 1,
-        seed: SEED,
-      })[0] ?? []
-    await database.transaction(async (writer) => {
-      for (const resource of resources)
-        await writeResource(writer, database.dialect, { type: 'added', resource }, resource.created_time)
-    })
+    const resources = await storeResources(database)
     await fc.assert(
       fc.asyncProperty(searches, async (tree) => {
         const search = parseSearch(printSearch(tree))
@@ -42,6 +53,30 @@ onBothDatabases((fresh) => {
         const meant = resources.filter((resource) => evaluate(tree, resource) === true).map(({ id }) => id)
         expect(rows.map(({ key }) => key)).toEqual(meant)
         expect(total).toBe(meant.length)
+      }),
+      { numRuns: repetitions({ deep: 2_000, slice: 100 }) },
+    )
+  })
+
+  // API-100
+  test('any search comes in the order of creation, either way and from any place in it', async () => {
+    const database = await open(await fresh())
+    const resources = await storeResources(database)
+    const byCreation = resources.toSorted((a, b) => compareKeys([a.created_time, a.id], [b.created_time, b.id]))
+    await fc.assert(
+      fc.asyncProperty(searches, fc.constantFrom('asc', 'desc'), fc.nat(RESOURCES), async (tree, direction, offset) => {
+        const search = parseSearch(printSearch(tree))
+        const order = [{ column: 'created_time', direction }] as const
+        const filter = { kind: 'Cluster', search }
+        const { rows, total } = await listPage(database, { filter, order, size: 10, from: { offset } })
+        const fitting = byCreation.filter((resource) => evaluate(tree, resource) === true).map(({ id }) => id)
+        const meant = direction === 'asc' ? fitting : fitting.toReversed()
+        expect(rows.map(({ key }) => key)).toEqual(meant.slice(offset, offset + 10))
+        expect(total).toBe(meant.length)
+        const whole: string[] = []
+        for await (const documents of readPortions(database, { filter, order }, async () => () => {}))
+          whole.push(...documents.map((document) => JSON.parse(document).id as string))
+        expect(whole).toEqual(meant)
       }),
       { numRuns: repetitions({ deep: 2_000, slice: 100 }) },
     )

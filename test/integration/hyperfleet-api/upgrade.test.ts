@@ -107,6 +107,14 @@ describe.skipIf(missing)(`on PostgreSQL${missing ? ` (skipped: ${postgresMissing
       )
     const [{ document }] = (await old.query('select "document" from "resources" where "id" = $1', [id])).rows
     expect(JSON.parse(document).status.phase).toBe('Ready')
+
+    // API-100: who wrote a label or a condition, it says when its resource was made.
+    for (const table of ['resource_labels', 'resource_conditions']) {
+      const { rows } = await old.query(`select beside.created_time = resources.created_time as "isKnown"
+        from ${table} as beside left join resources on resources.id = resource_id`)
+      expect(rows.map(({ isKnown }) => isKnown)).toEqual(Array(rows.length).fill(true))
+      expect(rows.length).toBeGreaterThan(0)
+    }
   })
 
   test('a layout that is newer than the program knows is refused in one line', async () => {
