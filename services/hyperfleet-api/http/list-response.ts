@@ -1,5 +1,8 @@
 import type { Sink } from '../feed/watch.ts'
+import { projectDocument } from '../feed/watch-message.ts'
+import type { Projection } from '../model/projection.ts'
 import type { PageRow } from '../storage/page-row.ts'
+import type { PageText } from '../storage/page-text.ts'
 import { readPage } from '../storage/portions.ts'
 import type { Room } from '../storage/room.ts'
 import type { OperationResponse } from './operation.ts'
@@ -14,6 +17,20 @@ export interface PageResponse<Key extends string | number> {
   readonly format?: (document: string, row: PageRow<Key>) => string
   /** What is still there of these, by key. */
   readonly readLong: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, string>>
+}
+
+export interface TextResponse {
+  readonly text: PageText
+  readonly page: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly projection: Projection | undefined
+}
+
+/** The page of a list that the database has joined. */
+export const answerText = ({ text, page, headers, projection }: TextResponse): OperationResponse => {
+  const { items, size, total } = text
+  const shown = projection === undefined ? `[${items}]` : projectDocument(`[${items}]`, projection)
+  return { status: 200, headers, json: `{"items":${shown},"page":${page},"size":${size},"total":${total}}` }
 }
 
 /** The page of a list; one with long documents is written piece by piece, so that memory is bounded (API-96). */

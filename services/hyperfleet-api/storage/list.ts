@@ -35,21 +35,30 @@ export const listPage = async (
   return { rows, total: isFirst ? 0 : await countResources(source, page.filter) }
 }
 
-/**
- * The query, apart so that tests can look at its plan. Size and the first offset are in its text: a plan for any number of
- * rows would be made for a tenth of all.
- */
+/** The query, apart so that tests can look at its plan. */
 export const countedPageQuery = (
   { dialect }: Pick<Source, 'dialect'>,
+  page: Page,
+): RawBuilder<PageRow & { readonly total: number }> =>
+  // The count is not about the rows, so it is evaluated once, and not at all when there are none.
+  pageQuery(
+    dialect,
+    page,
+    sql`resources.id as key, ${sql.join(shortText('resources.document', page.size))},
+      (${compileCount(dialect, page.filter)}) as total`,
+  )
+
+/** The rows of a page. Size and the first offset are in its text: a plan for any number of rows would be made for a tenth of all. */
+export const pageQuery = <Row>(
+  dialect: DialectName,
   { filter, order, size, from }: Page,
-): RawBuilder<PageRow & { readonly total: number }> => {
+  columns: RawBuilder<unknown>,
+): RawBuilder<Row> => {
   const complete = 'after' in from ? IN_ORDER_OF_IDS : uniqueOrder(order)
   const rows = filteredRows(dialect, filter, complete)
   const after: Clause[] =
     'after' in from ? [sql<SqlBool>`${orderedColumn(dialect, rows, 'id')} > ${from.after}`] : []
-  // The count is not about the rows, so it is evaluated once, and not at all when there are none.
-  return sql`select resources.id as key, ${sql.join(shortText('resources.document', size))},
-      (${compileCount(dialect, filter)}) as total
+  return sql`select ${columns}
     from ${rows.from} where ${allOf([rows.where, ...after])} order by ${orderBy(dialect, rows, complete)}
     limit ${sql.lit(size)}${'after' in from || from.offset === 0 ? sql`` : sql` offset ${from.offset}`}`
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { systemClock } from '#operator/model/clock.ts'
@@ -10,110 +9,17 @@ import { parseReceipt } from '#services/hyperfleet-api/events/deliveries.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
 import { readNextChanges } from '#services/hyperfleet-api/feed/changes.ts'
 import { createWakeup, type WakeTopic } from '#services/hyperfleet-api/feed/wakeup.ts'
-import { defineEntities } from '#services/hyperfleet-api/model/entity.ts'
-import { createIdGenerator } from '#services/hyperfleet-api/model/id-generator.ts'
-import type { Report, ReportedStatus } from '#services/hyperfleet-api/model/resource.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
-import type { MutationContext } from '#services/hyperfleet-api/mutations/context.ts'
-import { createResource } from '#services/hyperfleet-api/mutations/create.ts'
 import { deleteResource } from '#services/hyperfleet-api/mutations/delete.ts'
-import { patchResource } from '#services/hyperfleet-api/mutations/patch.ts'
 import { recheckDeletions } from '#services/hyperfleet-api/mutations/recheck-deletions.ts'
-import { reportStatus } from '#services/hyperfleet-api/mutations/report.ts'
-import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
-import { readDocument } from '#services/hyperfleet-api/storage/resources.ts'
 import { postgresMissing } from '#test/harness/index.ts'
-import { freshPostgres } from './support.ts'
+import { countRowsRead, fill, ROWS } from './explained.ts'
+import { begin } from './heard-statements.ts'
 
 /**
  * What an operation costs PostgreSQL, in statements, BEGIN and COMMIT included: each is a round trip, and under load
  * that is what throughput hangs on. The Go peer needs 16 for a report, 11 for a patch, 8 to create and 4 to read.
  */
-
-const entities = defineEntities([{ kind: 'Cluster', plural: 'clusters', required_adapters: ['dns', 'validation'] }])
-
-/** Every statement that goes over a connection of the pool from now on. */
-const listen = (pool: pg.Pool): string[] => {
-  const statements: string[] = []
-  const heard = new WeakSet<pg.PoolClient>()
-  pool.on('acquire', (client) => {
-    if (heard.has(client)) return
-    heard.add(client)
-    const query = client.query.bind(client) as (...given: unknown[]) => unknown
-    Object.assign(client, {
-      query: (...given: unknown[]) => {
-        const [first] = given
-        statements.push(typeof first === 'string' ? first : (first as { text: string }).text)
-        return query(...given)
-      },
-    })
-  })
-  return statements
-}
-
-const begin = async () => {
-  const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
-  onTestFinished(() => database.close())
-  const entity = entities.byPlural('clusters')
-  if (entity === undefined || database.pool === undefined) throw new Error('there are clusters, on PostgreSQL')
-  let second = 0
-  const now = () => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
-  const specs = { check: () => {} } as unknown as MutationContext['specs']
-  const mutations = {
-    database,
-    entities,
-    specs,
-    newId: createIdGenerator(now),
-    now,
-    notifyCommitted: () => {},
-    log: silent,
-  }
-  const time = () => {
-    second += 1
-    return timestampOf(now())
-  }
-  const caller = () => ({ identity: 'me', time: time() })
-  const create = (name: string) =>
-    createResource(mutations, entity, undefined, { name, labels: { region: 'eu' }, spec: {} }, caller())
-  const address = { entity, id: (await create('one')).id }
-  const report = (adapter: string, available: ReportedStatus = 'True', more: Partial<Report> = {}) => {
-    const at = time()
-    return reportStatus(mutations, {
-      address,
-      time: at,
-      report: {
-        adapter,
-        observed_generation: 1,
-        observed_time: at,
-        conditions: [
-          { type: 'Available', status: available },
-          { type: 'Applied', status: 'True' },
-          { type: 'Health', status: 'True' },
-        ],
-        data: {},
-        ...more,
-      },
-    })
-  }
-  const statements = listen(database.pool)
-  /** How many statements the work takes, the same the second time as the first. */
-  const costOf = async (work: () => Promise<unknown>): Promise<number> => {
-    statements.length = 0
-    await work()
-    return statements.length
-  }
-  return {
-    database,
-    mutations,
-    address,
-    statements,
-    costOf,
-    create,
-    report,
-    read: () => readDocument(database.kysely, address),
-    patch: (spec: Record<string, unknown>) => patchResource(mutations, address, { spec }, caller()),
-  }
-}
 
 describe.skipIf(findPostgres() === undefined)(
   `statements on PostgreSQL${findPostgres() ? '' : ` (skipped: ${postgresMissing()})`}`,
@@ -142,6 +48,32 @@ describe.skipIf(findPostgres() === undefined)(
       expect(await costOf(() => create('two'))).toBe(3)
       expect(await costOf(() => patch({ a: 1 }))).toBe(5)
       expect(await costOf(() => patch({ a: 1 }))).toBe(3)
+    })
+
+    // API-100
+    test('a report, a read, a new cluster and a changed one look at few rows, with 20,000 others', async () => {
+      const { database, report, create, patch, read } = await begin()
+      await fill(database)
+      const looksOf = async (work: () => Promise<unknown>): Promise<number> => {
+        const before = await countRowsRead(database)
+        await work()
+        return (await countRowsRead(database)) - before
+      }
+      // Counting counts nothing itself, and sees what was read.
+      expect(await looksOf(async () => {})).toBe(0)
+      expect(await looksOf(() => sql`select count(document) from resources`.execute(database.kysely))).toBeGreaterThan(ROWS)
+      const works = {
+        'a report': () => report('dns'),
+        'a report again': () => report('dns'),
+        'a new cluster': () => create('two'),
+        'a changed cluster': () => patch({ a: 1 }),
+        'a cluster': () => read(),
+        'what is new': () => readNextChanges(database, systemClock, { after: 1 }),
+      }
+      const looks: Record<string, number> = {}
+      for (const [what, work] of Object.entries(works)) looks[what] = await looksOf(work)
+      expect(Object.entries(looks).filter(([, count]) => count > 100)).toEqual([])
+      expect(looks['a report']).toBeGreaterThan(0)
     })
 
     // API-94
@@ -187,7 +119,7 @@ describe.skipIf(findPostgres() === undefined)(
           await queue.acknowledge('dns', receipt)
           await recheckDeletions(mutations, { event: parseReceipt(receipt).sequence })
         })
-        return { cost, statements: [...statements] }
+        return { cost, statements: statements.map(({ text }) => text) }
       }
       const [one, many] = [await costWith(1), await costWith(20)]
       expect(many.statements).toEqual(one.statements)
@@ -206,7 +138,7 @@ describe.skipIf(findPostgres() === undefined)(
       const claims = Array.from({ length: waiting }, () =>
         queue.receive({ consumer: 'dns', max: 1, wait: 600_000, visibility: 600_000 }, stop.signal),
       )
-      const count = (sql: RegExp) => statements.filter((statement) => sql.test(statement)).length
+      const count = (sql: RegExp) => statements.filter(({ text }) => sql.test(text)).length
       const attempts = () => count(/for update of "delivery"/)
       const looks = () => count(/left join "event_deliveries"/)
       await expect.poll(attempts).toBe(waiting)

@@ -18,11 +18,12 @@ import type { Filter } from '../../storage/compile-filter.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Kinds } from '../../storage/kinds.ts'
 import { listPage, type Order } from '../../storage/list.ts'
+import { readPageText } from '../../storage/page-text.ts'
 import { readDocuments, readPortions } from '../../storage/portions.ts'
 import { readDocument } from '../../storage/resources.ts'
 import type { Room } from '../../storage/room.ts'
 import { readOrder, readPageStart, readReference, readSelector } from '../list-parameters.ts'
-import { answerPage, writeItems } from '../list-response.ts'
+import { answerPage, answerText, writeItems } from '../list-response.ts'
 import { type Operation, type OperationResponse, operation } from '../operation.ts'
 import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
 import { DeleteQuery } from '../schemas/explanation.ts'
@@ -223,11 +224,14 @@ export const listResources = async (
       mediaType: 'application/json',
       stream: (sink) => writeWhole(database, { filter, order }, { room, projection, sink }),
     }
-  const place = { order, size, from: readPageStart(query, size) }
+  const place = { filter, order, size, from: readPageStart(query, size) }
+  const headers = { 'Muster-Resource-Version': String(version) }
+  const text = await readPageText(database, place)
+  if (text !== undefined) return answerText({ text, page, headers, projection })
   return answerPage({
-    ...(await listPage(database, { filter, ...place })),
+    ...(await listPage(database, place)),
     page,
-    headers: { 'Muster-Resource-Version': String(version) },
+    headers,
     room,
     format: (document) => projectDocument(document, projection),
     readLong: (ids) => readDocuments(database, filter, ids),
