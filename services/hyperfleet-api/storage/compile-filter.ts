@@ -1,4 +1,4 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { sql, type SqlText } from './sql-text.ts'
 import type { Requirement, Selector } from '#operator/model/selector.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import { normalizeSearch } from '../search/normalize.ts'
@@ -30,10 +30,10 @@ export const compileFilter = (dialect: DialectName, filter: Filter): Clause => {
 
 /** The rows of `resources` that a filter takes, as the rest of a statement is written. */
 export interface FilteredRows {
-  readonly from: RawBuilder<unknown>
+  readonly from: SqlText
   readonly where: Clause
   /** Where a column is read so that an index gives its order. */
-  columnOf(column: SearchColumn): RawBuilder<unknown>
+  columnOf(column: SearchColumn): SqlText
 }
 
 /** As they come best in the order in which they were made: along the side table of a look whose index has them so. */
@@ -44,9 +44,9 @@ export const compileRowsByCreation = (dialect: DialectName, filter: Filter): Fil
     return compileRows(dialect, filter)
   const others = parts.filter((part) => part !== leading).map((part) => toClause(scope, part))
   return {
-    from: sql`${tableOfRows(scope, leading.look, sql.table('led'))}
+    from: sql`${tableOfRows(scope, leading.look, sql.ref('led'))}
       join resources on resources.id = led.resource_id`,
-    where: others.length === 0 ? sql<SqlBool>`true` : allOf(others),
+    where: others.length === 0 ? sql`true` : allOf(others),
     columnOf: (column) =>
       column === 'created_time'
         ? sql.ref('led.created_time')
@@ -56,21 +56,21 @@ export const compileRowsByCreation = (dialect: DialectName, filter: Filter): Fil
 
 /** As they come best in any other order. */
 export const compileRows = (dialect: DialectName, filter: Filter): FilteredRows => ({
-  from: sql.table('resources'),
+  from: sql.ref('resources'),
   where: compileFilter(dialect, filter),
   columnOf: (column) => sql.ref(`resources.${column}`),
 })
 
 /** How many resources the filter takes, as a query: by the side tables alone where it asks for nothing else. */
-export const compileCount = (dialect: DialectName, filter: Filter): RawBuilder<number> => {
+export const compileCount = (dialect: DialectName, filter: Filter): SqlText => {
   const { scope, parts } = compileNarrowing(dialect, filter)
   // A kind as a whole is counted as it grows and shrinks (migrations.ts).
   if (parts.length === 0)
-    return sql<number>`select coalesce(sum(count), 0) from resource_counts where ${isOfKind(sql.ref('kind'), filter.kind)}`
+    return sql`select coalesce(sum(count), 0) from resource_counts where ${isOfKind(sql.ref('kind'), filter.kind)}`
   const [first, ...others] = parts.flatMap((part) => ('look' in part ? [part.look] : []))
   return first !== undefined && others.length + 1 === parts.length
     ? countWithRows(scope, [first, ...others])
-    : sql<number>`select count(*) from resources where ${compileFilter(dialect, filter)}`
+    : sql`select count(*) from resources where ${compileFilter(dialect, filter)}`
 }
 
 /** What the filter asks beside the kind. */
@@ -81,7 +81,7 @@ const compileNarrowing = (
   const normal = search === undefined ? undefined : normalizeSearch(search)
   const scope = { dialect, kind, lookups: labels.length + (normal === undefined ? 0 : countLookups(normal)) }
   const clauses = [
-    ...(ownerId === undefined ? [] : [sql<SqlBool>`resources.owner_id = ${ownerId}`]),
+    ...(ownerId === undefined ? [] : [sql`resources.owner_id = ${ownerId}`]),
     ...(reference === undefined ? [] : [referenceClause(reference)]),
     ...(tenancy === undefined ? [] : [tenancyClause(sortedJson(tenancy))]),
   ]
@@ -94,30 +94,30 @@ const compileNarrowing = (
 }
 
 const referenceClause = ({ type, targetId }: NonNullable<Filter['reference']>): Clause =>
-  sql<SqlBool>`resources.id in (
+  sql`resources.id in (
     select source_id from resource_references where target_id = ${targetId} and ref_type = ${type})`
 
 /** Says what the index on tenants is limited to: a database can't know it of a parameter. */
 const tenancyClause = (tenancy: string): Clause =>
   tenancy === '{}'
-    ? sql<SqlBool>`resources.tenancy = ${tenancy}`
-    : sql<SqlBool>`resources.tenancy = ${tenancy} and resources.tenancy <> '{}'`
+    ? sql`resources.tenancy = ${tenancy}`
+    : sql`resources.tenancy = ${tenancy} and resources.tenancy <> '{}'`
 
 /** Kubernetes' meaning: a resource without the label matches NotIn and DoesNotExist. */
 const requirementPart = (scope: QueryScope, requirement: Requirement): QueryPart => {
-  const key = sql<SqlBool>`key = ${requirement.key}`
+  const key = sql`key = ${requirement.key}`
   const look = (row: Clause, isInOrder = false): Lookup => ({ table: 'resource_labels', row, isInOrder })
   switch (requirement.operator) {
     case 'In':
       return {
         look: look(
-          sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`,
+          sql`${key} and value in (${sql.join(requirement.values)})`,
           requirement.values.length === 1,
         ),
       }
     case 'NotIn':
       return {
-        clause: withoutRow(scope, look(sql<SqlBool>`${key} and value in (${sql.join(requirement.values)})`)),
+        clause: withoutRow(scope, look(sql`${key} and value in (${sql.join(requirement.values)})`)),
       }
     case 'Exists':
       return { look: look(key) }

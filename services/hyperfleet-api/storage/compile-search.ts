@@ -1,4 +1,4 @@
-import { type SqlBool, sql } from 'kysely'
+import { sql, type SqlText } from './sql-text.ts'
 import type { NormalizedSearch, NormalizedTest } from '../search/normalize.ts'
 import { COLUMNS, type Operand, type SearchColumn, STATUSES, type Test } from '../search/search-tree.ts'
 import { allOf, anyOf, type Clause, compileTest, type StoredValue, textValue, unordered } from './compile-test.ts'
@@ -80,7 +80,7 @@ const rowClause = ({ dialect }: QueryScope, { operand, test, holds }: Normalized
 /** Said as the statuses that fit, because an index finds those, not what is unequal. */
 const statusClause = (test: Test, holds: boolean): Clause => {
   const fitting = fittingStatuses(test, holds)
-  return fitting.length === 0 ? sql<SqlBool>`false` : sql<SqlBool>`status in (${sql.join(fitting)})`
+  return fitting.length === 0 ? sql`false` : sql`status in (${sql.join(fitting)})`
 }
 
 /** The statuses that fit, of those that are stored: none is ever Unknown. */
@@ -108,7 +108,7 @@ const columnOf = (dialect: DialectName, column: SearchColumn): StoredValue => {
 
 /** The resource has the operand, of which all the tests hold. */
 const hasOperand = (scope: QueryScope, operand: Operand, tests: readonly NormalizedTest[] = []): QueryPart => {
-  if (operand.type === 'column') return { clause: sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is not null` }
+  if (operand.type === 'column') return { clause: sql`${sql.ref(`resources.${operand.column}`)} is not null` }
   const clauses = tests.map((test) => rowClause(scope, test))
   // A resource has one row of its spec, and a test of a value that isn't there fails by itself.
   if (operand.type === 'spec' && clauses.length > 0) return { look: { table: 'resource_specs', row: allOf(clauses) } }
@@ -117,7 +117,7 @@ const hasOperand = (scope: QueryScope, operand: Operand, tests: readonly Normali
 }
 
 const lacksOperand = (scope: QueryScope, operand: Operand): Clause => {
-  if (operand.type === 'column') return sql<SqlBool>`${sql.ref(`resources.${operand.column}`)} is null`
+  if (operand.type === 'column') return sql`${sql.ref(`resources.${operand.column}`)} is null`
   const { table, about } = locateOperand(scope.dialect, operand)
   return withoutRow(scope, { table, row: about })
 }
@@ -129,9 +129,9 @@ const locateOperand = (
 ): { readonly table: SideTable; readonly about: Clause } => {
   switch (operand.type) {
     case 'label':
-      return { table: 'resource_labels', about: sql<SqlBool>`key = ${operand.key}` }
+      return { table: 'resource_labels', about: sql`key = ${operand.key}` }
     case 'condition':
-      return { table: 'resource_conditions', about: sql<SqlBool>`type = ${operand.condition}` }
+      return { table: 'resource_conditions', about: sql`type = ${operand.condition}` }
     case 'spec':
       return { table: 'resource_specs', about: hasSpecValue(dialect, operand.path) }
   }

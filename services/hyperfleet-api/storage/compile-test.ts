@@ -1,34 +1,34 @@
-import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { sql, type SqlText } from './sql-text.ts'
 import type { Comparison, Test, Value } from '../search/search-tree.ts'
 import type { DialectName } from './dialect.ts'
 import { IN_TIME } from './search-time.ts'
 
 /** A condition of a query. */
-export type Clause = Expression<SqlBool>
+export type Clause = SqlText
 
-export const allOf = (clauses: readonly Clause[]): Clause => sql<SqlBool>`(${sql.join(clauses, sql` and `)})`
+export const allOf = (clauses: readonly Clause[]): Clause => sql`(${sql.join(clauses, ' and ')})`
 
-export const anyOf = (clauses: readonly Clause[]): Clause => sql<SqlBool>`(${sql.join(clauses, sql` or `)})`
+export const anyOf = (clauses: readonly Clause[]): Clause => sql`(${sql.join(clauses, ' or ')})`
 
 /**
  * A stored value as both databases must see it. Text is ordered by its bytes, whatever language PostgreSQL was set up
  * for; it is equal or not without that, and only so does an index in the database's own order serve.
  */
 export interface StoredValue {
-  readonly equal: RawBuilder<unknown>
-  readonly ordered: RawBuilder<unknown>
+  readonly equal: SqlText
+  readonly ordered: SqlText
 }
 
-export const unordered = (value: RawBuilder<unknown>): StoredValue => ({ equal: value, ordered: value })
+export const unordered = (value: SqlText): StoredValue => ({ equal: value, ordered: value })
 
 /** `isByteIndexed` when the index that serves it is in byte order itself. */
-export const textValue = (dialect: DialectName, value: RawBuilder<unknown>, isByteIndexed = false): StoredValue => {
+export const textValue = (dialect: DialectName, value: SqlText, isByteIndexed = false): StoredValue => {
   const ordered = byBytes(dialect, value)
   return { equal: isByteIndexed ? ordered : value, ordered }
 }
 
 /** Text in the order of its bytes. */
-export const byBytes = (dialect: DialectName, value: RawBuilder<unknown>): RawBuilder<unknown> =>
+export const byBytes = (dialect: DialectName, value: SqlText): SqlText =>
   dialect === 'postgres' ? sql`${value} collate "C"` : value
 
 /**
@@ -36,7 +36,7 @@ export const byBytes = (dialect: DialectName, value: RawBuilder<unknown>): RawBu
  * asks before each whether its time is over (API-99); PostgreSQL has its own limit of a statement.
  */
 export const whileInTime = (dialect: DialectName, clause: Clause): Clause =>
-  dialect === 'postgres' ? clause : sql<SqlBool>`(${sql.raw(IN_TIME)}() and ${clause})`
+  dialect === 'postgres' ? clause : sql`(${sql.raw(IN_TIME)}() and ${clause})`
 
 const OPPOSITE: Readonly<Record<Comparison, Comparison>> = {
   '=': '!=',
@@ -52,17 +52,17 @@ export const compileTest = (dialect: DialectName, stored: StoredValue, test: Tes
   const not = holds ? sql`` : sql`not`
   switch (test.operator) {
     case 'in':
-      return sql<SqlBool>`${stored.equal} ${not} in (${sql.join(test.values)})`
+      return sql`${stored.equal} ${not} in (${sql.join(test.values)})`
     case 'between':
-      return sql<SqlBool>`${stored.ordered} ${not} between ${test.low} and ${test.high}`
+      return sql`${stored.ordered} ${not} between ${test.low} and ${test.high}`
     case 'like':
       return dialect === 'postgres'
-        ? sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern}`
-        : whileInTime(dialect, sql<SqlBool>`${stored.ordered} ${not} glob ${globOf(test.pattern)}`)
+        ? sql`${stored.ordered} ${not} like ${test.pattern}`
+        : whileInTime(dialect, sql`${stored.ordered} ${not} glob ${globOf(test.pattern)}`)
     case 'ilike':
       return dialect === 'postgres'
-        ? sql<SqlBool>`${stored.ordered} ${not} ilike ${test.pattern}`
-        : whileInTime(dialect, sql<SqlBool>`${stored.ordered} ${not} like ${test.pattern} escape '\\'`)
+        ? sql`${stored.ordered} ${not} ilike ${test.pattern}`
+        : whileInTime(dialect, sql`${stored.ordered} ${not} like ${test.pattern} escape '\\'`)
     default:
       return compareValue(stored, holds ? test.operator : OPPOSITE[test.operator], test.value)
   }
@@ -70,7 +70,7 @@ export const compileTest = (dialect: DialectName, stored: StoredValue, test: Tes
 
 const compareValue = (stored: StoredValue, operator: Comparison, value: Value): Clause => {
   const side = operator === '=' || operator === '!=' ? stored.equal : stored.ordered
-  return sql<SqlBool>`${side} ${sql.raw(operator)} ${value}`
+  return sql`${side} ${sql.raw(operator)} ${value}`
 }
 
 /** SQLite's LIKE folds case and can't be told not to; its GLOB is exact. */

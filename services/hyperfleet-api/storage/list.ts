@@ -1,10 +1,10 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { COLUMNS, type SearchColumn } from '../search/search-tree.ts'
 import { compileCount, compileRows, compileRowsByCreation, type Filter, type FilteredRows } from './compile-filter.ts'
 import { allOf, byBytes, type Clause } from './compile-test.ts'
 import type { Database } from './database.ts'
 import type { DialectName } from './dialect.ts'
-import { type PageRow, shortText } from './page-row.ts'
+import { type PageRow, shareOf } from './page-row.ts'
+import { execute, type SqlText, sql } from './sql-text.ts'
 
 /** One column that a list is ordered by: what can be searched can be ordered by. */
 export interface Order {
@@ -28,40 +28,42 @@ export const listPage = async (
   source: Source,
   page: Page,
 ): Promise<{ readonly rows: readonly PageRow[]; readonly total: number }> => {
-  const { rows } = await countedPageQuery(source, page).execute(source.kysely)
+  const rows = await execute<CountedRow>(source, countedPageQuery(source, page))
   const [first] = rows
   if (first !== undefined) return { rows, total: Number(first.total) }
   const isFirst = 'after' in page.from ? page.from.after === '' : page.from.offset === 0
   return { rows, total: isFirst ? 0 : await countResources(source, page.filter) }
 }
 
-/** The query, apart so that tests can look at its plan. */
-export const countedPageQuery = (
-  { dialect }: Pick<Source, 'dialect'>,
-  page: Page,
-): RawBuilder<PageRow & { readonly total: number }> =>
+type CountedRow = PageRow & { readonly total: number | string }
+
+const countedPageQuery = ({ dialect }: Source, page: Page): SqlText =>
   // The count is not about the rows, so it is evaluated once, and not at all when there are none.
   pageQuery(
     dialect,
     page,
-    sql`resources.id as key, ${sql.join(shortText('resources.document', page.size))},
+    sql`resources.id as key, octet_length(resources.document) as bytes, ${shortDocument(page.size)},
       (${compileCount(dialect, page.filter)}) as total`,
   )
 
 /** The rows of a page. Size and the first offset are in its text: a plan for any number of rows would be made for a tenth of all. */
-export const pageQuery = <Row>(
+export const pageQuery = (
   dialect: DialectName,
   { filter, order, size, from }: Page,
-  columns: RawBuilder<unknown>,
-): RawBuilder<Row> => {
+  columns: SqlText,
+): SqlText => {
   const complete = 'after' in from ? IN_ORDER_OF_IDS : uniqueOrder(order)
   const rows = filteredRows(dialect, filter, complete)
   const after: Clause[] =
-    'after' in from ? [sql<SqlBool>`${orderedColumn(dialect, rows, 'id')} > ${from.after}`] : []
+    'after' in from ? [sql`${orderedColumn(dialect, rows, 'id')} > ${from.after}`] : []
   return sql`select ${columns}
     from ${rows.from} where ${allOf([rows.where, ...after])} order by ${orderBy(dialect, rows, complete)}
-    limit ${sql.lit(size)}${'after' in from || from.offset === 0 ? sql`` : sql` offset ${from.offset}`}`
+    limit ${sql.number(size)}${'after' in from || from.offset === 0 ? sql`` : sql` offset ${from.offset}`}`
 }
+
+/** The document where it is short enough to come with its row. @param size most rows that there are */
+export const shortDocument = (size: number): SqlText =>
+  sql`case when octet_length(resources.document) <= ${sql.number(shareOf(size))} then resources.document end as document`
 
 const IN_ORDER_OF_IDS: readonly Order[] = [{ column: 'id', direction: 'asc' }]
 
@@ -89,21 +91,22 @@ export const orderedColumn = (
   dialect: DialectName,
   rows: FilteredRows,
   column: SearchColumn,
-): RawBuilder<unknown> => {
+): SqlText => {
   const value = rows.columnOf(column)
   return COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
 }
 
-export const orderBy = (dialect: DialectName, rows: FilteredRows, order: readonly Order[]): RawBuilder<unknown> =>
+export const orderBy = (dialect: DialectName, rows: FilteredRows, order: readonly Order[]): SqlText =>
   sql.join(order.map((one) => orderOf(dialect, rows, one)))
 
 /** PostgreSQL's place for what is not there, which is the Go service's: last, and first when descending. */
-const orderOf = (dialect: DialectName, rows: FilteredRows, { column, direction }: Order): RawBuilder<unknown> => {
+const orderOf = (dialect: DialectName, rows: FilteredRows, { column, direction }: Order): SqlText => {
   const nulls = isNullable(column) ? sql.raw(direction === 'asc' ? ' nulls last' : ' nulls first') : sql``
   return sql`${orderedColumn(dialect, rows, column)} ${sql.raw(direction)}${nulls}`
 }
 
-const countResources = async ({ kysely, dialect }: Source, filter: Filter): Promise<number> => {
-  const { rows } = await sql<{ total: number }>`select (${compileCount(dialect, filter)}) as total`.execute(kysely)
-  return Number(rows[0]?.total ?? 0)
+const countResources = async (source: Source, filter: Filter): Promise<number> => {
+  const query = sql`select (${compileCount(source.dialect, filter)}) as total`
+  const [row] = await execute<{ total: number | string }>(source, query)
+  return Number(row?.total ?? 0)
 }

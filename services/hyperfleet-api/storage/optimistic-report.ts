@@ -3,6 +3,7 @@ import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import type { Reader } from './dialect.ts'
 import { type Address, parseDocument, resourceNotFound, selectResource } from './resources.ts'
+import { execute, sql as text } from './sql-text.ts'
 import { statusPart, writeStatement } from './write-statement.ts'
 
 /**
@@ -50,8 +51,8 @@ export const writeReport = async (
   { before, after, version, status, time }: ReportWrite,
 ): Promise<boolean> => {
   const step = { type: 'modified', before, resource: after } as const
-  const { rows } = await writeStatement(step, time, { ifVersion: version, status }).execute(reader)
-  return rows.length === 1
+  const statement = writeStatement(step, time, { ifVersion: version, status })
+  return (await execute({ kysely: reader, dialect: 'postgres' }, statement)).length === 1
 }
 
 /** Writes a row beside which a report of Available=Unknown stands, if the resource is as it was read. Returns whether it did. */
@@ -59,9 +60,9 @@ export const writeInterimReport = async (
   reader: Reader,
   { id, version, status }: { readonly id: string; readonly version: string; readonly status: AdapterStatus },
 ): Promise<boolean> => {
-  const { rows } = await sql`with resource as (
+  const statement = text`with resource as (
       update resources set document = document where id = ${id} and xmin = ${version}::xid returning id
     ), ${statusPart(status)}
-    select id from resource`.execute(reader)
-  return rows.length === 1
+    select id from resource`
+  return (await execute({ kysely: reader, dialect: 'postgres' }, statement)).length === 1
 }

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 
 /** A row of a page of documents. Short ones come with it; a long one is read when it is its turn to be sent (API-96). */
 export interface PageRow<Key extends string | number = string> {
@@ -11,13 +11,13 @@ export interface PageRow<Key extends string | number = string> {
 /** Bytes of documents that come with the rows of a page. */
 export const PAGE_BYTES = 512 * 1024
 
-/** Whether a document comes with its row. */
-export const isShort = (column: string, size: number): RawBuilder<unknown> =>
-  sql`octet_length(${sql.ref(column)}) <= ${sql.lit(Math.floor(PAGE_BYTES / size))}`
+/** Bytes of the longest document that comes with its row, on a page of so many. */
+export const shareOf = (size: number): number => Math.floor(PAGE_BYTES / size)
 
 /** The columns of a row but its key. @param column of the document @param size most rows that there are */
 export const shortText = (column: string, size: number) =>
   [
     sql<number>`octet_length(${sql.ref(column)})`.as('bytes'),
-    sql<string | null>`case when ${isShort(column, size)} then ${sql.ref(column)} end`.as('document'),
+    sql<string | null>`case when octet_length(${sql.ref(column)}) <= ${sql.lit(shareOf(size))}
+      then ${sql.ref(column)} end`.as('document'),
   ] as const

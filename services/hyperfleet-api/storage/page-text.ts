@@ -1,7 +1,6 @@
-import { type RawBuilder, sql } from 'kysely'
 import { compileCount } from './compile-filter.ts'
-import { type Page, pageQuery, type Source } from './list.ts'
-import { isShort } from './page-row.ts'
+import { type Page, pageQuery, shortDocument, type Source } from './list.ts'
+import { execute, type SqlText, sql } from './sql-text.ts'
 
 /** The documents of a page as they are answered, separated by commas. */
 export interface PageText {
@@ -14,14 +13,13 @@ export interface PageText {
 
 /** A page that the database joins: one row to read, whatever its size. Undefined when a document is too long for that (API-96). */
 export const readPageText = async (source: Source, page: Page): Promise<PageText | undefined> => {
-  const { rows } = await pageTextQuery(source, page).execute(source.kysely)
-  const [row] = rows
+  const [row] = await execute<PageTextRow>(source, pageTextQuery(source, page))
   return row === undefined || row.items === null
     ? undefined
     : { items: row.items, size: Number(row.size), total: Number(row.total) }
 }
 
-interface PageTextRow {
+export interface PageTextRow {
   /** Null when a document is too long. */
   readonly items: string | null
   readonly size: number | string
@@ -29,9 +27,7 @@ interface PageTextRow {
 }
 
 /** The query, apart so that tests can look at its plan. Both databases join what a subquery gives in its order. */
-export const pageTextQuery = ({ dialect }: Pick<Source, 'dialect'>, page: Page): RawBuilder<PageTextRow> => {
-  const short = sql`case when ${isShort('resources.document', page.size)} then resources.document end as document`
-  return sql`select count(*) as size, (${compileCount(dialect, page.filter)}) as total,
+export const pageTextQuery = ({ dialect }: Source, page: Page): SqlText =>
+  sql`select count(*) as size, (${compileCount(dialect, page.filter)}) as total,
       case when count(*) = count(document) then coalesce(string_agg(document, ','), '') end as items
-    from (${pageQuery(dialect, page, short)}) as page`
-}
+    from (${pageQuery(dialect, page, shortDocument(page.size))}) as page`

@@ -1,9 +1,9 @@
-import { type RawBuilder, sql } from 'kysely'
 import { compileFilter, type Filter, type FilteredRows } from './compile-filter.ts'
 import { allOf, anyOf, type Clause } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
 import { filteredRows, isNullable, type Order, orderBy, orderedColumn, type Source, uniqueOrder } from './list.ts'
 import type { PageRow } from './page-row.ts'
+import { execute, type SqlText, sql } from './sql-text.ts'
 
 /** Bytes of documents that are read at a time; a longer document is read alone. */
 export const PORTION_BYTES = 64 * 1024
@@ -54,18 +54,20 @@ type KeyRow = { readonly id: string; readonly bytes: number } & Readonly<Record<
 const keyName = (index: number): string => `key${index}`
 
 const readKeys = async (
-  { kysely, dialect }: Source,
+  source: Source,
   filter: Filter,
   order: readonly Order[],
   last: KeyRow | undefined,
 ): Promise<KeyRow[]> => {
+  const { dialect } = source
   const from = filteredRows(dialect, filter, order)
   const keys = order.map(({ column }, index) => sql`${from.columnOf(column)} as ${sql.ref(keyName(index))}`)
   const where = allOf([from.where, ...(last === undefined ? [] : [isAfter(dialect, from, order, last)])])
-  const { rows } = await sql<KeyRow>`select resources.id, octet_length(resources.document) as bytes, ${sql.join(keys)}
-    from ${from.from} where ${where}
-    order by ${orderBy(dialect, from, order)} limit ${sql.lit(KEYS_READ)}`.execute(kysely)
-  return rows
+  return execute<KeyRow>(
+    source,
+    sql`select resources.id, octet_length(resources.document) as bytes, ${sql.join(keys)}
+      from ${from.from} where ${where} order by ${orderBy(dialect, from, order)} limit ${sql.number(KEYS_READ)}`,
+  )
 }
 
 /** Rows that come after one in an order whose last column is unique. */
@@ -86,9 +88,9 @@ const isAfter = (dialect: DialectName, rows: FilteredRows, order: readonly Order
 }
 
 interface Term {
-  readonly column: RawBuilder<unknown>
+  readonly column: SqlText
   /** As it is compared. */
-  readonly ordered: RawBuilder<unknown>
+  readonly ordered: SqlText
   readonly isNullable: boolean
   readonly direction: Order['direction']
   readonly value: string | number | null
@@ -130,18 +132,21 @@ export function* groupByBytes<Row extends { readonly bytes: number }>(
 
 /** What is still there of the rows, and still in the list, by id. */
 export const readDocuments = async (
-  { kysely, dialect }: Source,
+  source: Source,
   filter: Filter,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> => {
   // One parameter, so that portions of all lengths are one statement.
+  const { dialect } = source
   const isOne: Clause =
     dialect === 'postgres'
       ? sql`resources.id = any (${ids}::text[])`
       : sql`resources.id in (select value from json_each(${JSON.stringify(ids)}))`
-  const found = await sql<{ id: string; document: string }>`select id, document from resources
-    where ${allOf([isOne, compileFilter(dialect, filter)])}`.execute(kysely)
-  return new Map(found.rows.map(({ id, document }) => [id, document]))
+  const found = await execute<{ id: string; document: string }>(
+    source,
+    sql`select id, document from resources where ${allOf([isOne, compileFilter(dialect, filter)])}`,
+  )
+  return new Map(found.map(({ id, document }) => [id, document]))
 }
 
 const inOrder = <Key>(keys: readonly Key[], documents: ReadonlyMap<Key, string>): string[] =>

@@ -1,4 +1,4 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { sql, type SqlText } from './sql-text.ts'
 import type { Clause } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
 import { isOfKind, type Kinds } from './kinds.ts'
@@ -37,25 +37,25 @@ export interface Lookup {
  * from the side table's index.
  */
 export const withRow = (scope: QueryScope, look: Lookup, id = sql.ref('resources.id')): Clause =>
-  sql<SqlBool>`${id} in (
+  sql`${id} in (
     select resource_id from ${matchingRows(scope, look)} ${optimizerFence(scope)})`
 
 /** Resources that have none. By the resource, because that is most often nearly everything. */
 export const withoutRow = (scope: QueryScope, { table, row }: Lookup): Clause =>
-  sql<SqlBool>`not exists (select 1 from ${sql.table(table)} where resource_id = resources.id and ${row} ${optimizerFence(scope)})`
+  sql`not exists (select 1 from ${sql.ref(table)} where resource_id = resources.id and ${row} ${optimizerFence(scope)})`
 
 /** How many resources have a row for each look: side tables are asked alone, whose rows go with their resource. */
 export const countWithRows = (
   scope: QueryScope,
   [first, ...others]: readonly [Lookup, ...Lookup[]],
-): RawBuilder<number> => {
+): SqlText => {
   const having = others.map((look) => sql` and ${withRow(scope, look, sql.ref('resource_id'))}`)
-  return sql<number>`select count(*) from ${matchingRows(scope, first)}${sql.join(having, sql``)}`
+  return sql`select count(*) from ${matchingRows(scope, first)}${sql.join(having, '')}`
 }
 
 /** What fits, as a table with the id of each resource and when it was made. */
-export const tableOfRows = (scope: QueryScope, look: Lookup, name: RawBuilder<unknown>): RawBuilder<unknown> =>
+export const tableOfRows = (scope: QueryScope, look: Lookup, name: SqlText): SqlText =>
   sql`(select resource_id, created_time from ${matchingRows(scope, look)}) as ${name}`
 
-const matchingRows = ({ kind }: QueryScope, { table, row }: Lookup): RawBuilder<unknown> =>
-  sql`${sql.table(table)} where ${isOfKind(sql.ref('kind'), kind)} and ${row}`
+const matchingRows = ({ kind }: QueryScope, { table, row }: Lookup): SqlText =>
+  sql`${sql.ref(table)} where ${isOfKind(sql.ref('kind'), kind)} and ${row}`

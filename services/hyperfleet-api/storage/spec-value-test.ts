@@ -1,4 +1,4 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { sql, type SqlText } from './sql-text.ts'
 import type { Test, Value } from '../search/search-tree.ts'
 import { anyOf, byBytes, type Clause, compileTest, unordered, whileInTime } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
@@ -25,14 +25,14 @@ const compileSpecTest = (dialect: DialectName, path: readonly string[], test: Te
       const at = locateValue(dialect, path)
       const isNumeric = typeof ('value' in test ? test.value : 'low' in test ? test.low : test.pattern) === 'number'
       const value = isNumeric ? at.number : byBytes(dialect, at.text)
-      return sql<SqlBool>`${at.typed(isNumeric ? NUMBERS : TEXTS)} and ${compileTest(dialect, unordered(value), test, holds)}`
+      return sql`${at.typed(isNumeric ? NUMBERS : TEXTS)} and ${compileTest(dialect, unordered(value), test, holds)}`
     }
   }
 }
 
 /** The value is there and is not JSON's null. */
 export const hasSpecValue = (dialect: DialectName, path: readonly string[]): Clause =>
-  whileInTime(dialect, sql<SqlBool>`${locateValue(dialect, path).type} <> 'null'`)
+  whileInTime(dialect, sql`${locateValue(dialect, path).type} <> 'null'`)
 
 /** Names of JSON types, of both databases. */
 const TEXTS = ['string', 'text']
@@ -50,12 +50,12 @@ const compileEquality = (
   const at = locateValue(dialect, path)
   if (!isEqual) {
     const types = values.every((value) => typeof value === 'number') ? NUMBERS : SCALARS
-    return sql<SqlBool>`${at.typed(types)} and ${at.json} not in (${sql.join(written)})`
+    return sql`${at.typed(types)} and ${at.json} not in (${sql.join(written)})`
   }
-  if (dialect === 'sqlite') return sql<SqlBool>`${at.json} in (${sql.join(written)})`
+  if (dialect === 'sqlite') return sql`${at.json} in (${sql.join(written)})`
   // Containment of a document with this one value: what the index on specs answers.
   const documents = written.map((json) => path.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, json))
-  return anyOf(documents.map((document) => sql<SqlBool>`spec @> ${document}`))
+  return anyOf(documents.map((document) => sql`spec @> ${document}`))
 }
 
 /** What the value may be as JSON: `'3'` finds the text and the number. */
@@ -66,24 +66,24 @@ const jsonTexts = (value: Value): string[] => {
 }
 
 interface LocatedValue {
-  readonly json: RawBuilder<unknown>
-  readonly text: RawBuilder<unknown>
+  readonly json: SqlText
+  readonly text: SqlText
   /** To be compared with a number, once it is known to be one. */
-  readonly number: RawBuilder<unknown>
-  readonly type: RawBuilder<unknown>
+  readonly number: SqlText
+  readonly type: SqlText
   readonly typed: (types: readonly string[]) => Clause
 }
 
 const locateValue = (dialect: DialectName, path: readonly string[]): LocatedValue => {
   const at = dialect === 'postgres' ? postgresValue(path) : sqliteValue(path)
-  return { ...at, typed: (types) => sql<SqlBool>`${at.type} in (${sql.join(types.map((type) => sql.lit(type)))})` }
+  return { ...at, typed: (types) => sql`${at.type} in (${sql.raw(types.map((type) => `'${type}'`).join(', '))})` }
 }
 
 const postgresValue = (path: readonly string[]) => {
   // Step by step: a path would also index lists.
   const json = sql`(spec ${sql.join(
     path.map((key) => sql`-> ${key}::text`),
-    sql` `,
+    ' ',
   )})`
   // JSON compares with JSON: a cast to a number fails where the value is none.
   return { json, text: sql`(${json} #>> '{}')`, number: json, type: sql`jsonb_typeof(${json})` }

@@ -10,6 +10,7 @@ import {
   resourceRow,
   sortedJson,
 } from './resource-write.ts'
+import { execute } from './sql-text.ts'
 import { writeStatement } from './write-statement.ts'
 
 /** Where the steps of a transaction are noted, for callers that want to know of them once it is committed. */
@@ -28,7 +29,7 @@ export const writeResource = async (
   time: Timestamp,
 ): Promise<void> => {
   recordedWrites.get(writer)?.push(step)
-  if (dialect === 'postgres') await writeStatement(step, time).execute(writer)
+  if (dialect === 'postgres') await execute({ kysely: writer, dialect }, writeStatement(step, time))
   else await writeParts(writer, step, time)
   if (step.type !== 'deleted') await putReferences(writer, step.resource, 'before' in step ? step.before : undefined)
 }

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql, type SqlText } from './sql-text.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import {
@@ -26,15 +26,15 @@ export const writeStatement = (
   step: ResourceWrite,
   time: Timestamp,
   along?: ReportGuard,
-): RawBuilder<{ id: string }> => {
+): SqlText => {
   const parts = step.type === 'deleted' ? [] : [...labelParts(step), ...conditionParts(step)]
   if (along !== undefined) parts.push(statusPart(along.status))
   return sql`with resource as (${rowPart(step, along?.ifVersion)} returning id, kind, created_time),
-    ${sql.join([...parts, changePart(step, time)], sql`, `)}
+    ${sql.join([...parts, changePart(step, time)])}
     select id from resource`
 }
 
-const rowPart = (step: ResourceWrite, version: string | undefined): RawBuilder<unknown> => {
+const rowPart = (step: ResourceWrite, version: string | undefined): SqlText => {
   const { resource } = step
   switch (step.type) {
     case 'added':
@@ -50,7 +50,7 @@ const rowPart = (step: ResourceWrite, version: string | undefined): RawBuilder<u
 }
 
 /** The row of an adapter, of the resource that the part `resource` has written. */
-export const statusPart = (status: AdapterStatus): RawBuilder<unknown> =>
+export const statusPart = (status: AdapterStatus): SqlText =>
   sql`reported as (
     insert into adapter_statuses (resource_id, adapter, document)
     select id, ${status.adapter}, ${JSON.stringify(status)} from resource
@@ -61,12 +61,12 @@ type UpsertWrite = Exclude<ResourceWrite, { readonly type: 'deleted' }>
 
 const beforeOf = (step: UpsertWrite): Resource | undefined => (step.type === 'modified' ? step.before : undefined)
 
-const labelParts = (step: UpsertWrite): RawBuilder<unknown>[] => {
+const labelParts = (step: UpsertWrite): SqlText[] => {
   const before = beforeOf(step)?.labels ?? {}
   const after = step.resource.labels ?? {}
   const changed = Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key] !== value))
   const gone = Object.keys(before).filter((key) => after[key] === undefined)
-  const parts: RawBuilder<unknown>[] = []
+  const parts: SqlText[] = []
   if (Object.keys(changed).length > 0)
     parts.push(sql`labels as (
       insert into resource_labels (resource_id, kind, created_time, key, value)
@@ -80,11 +80,11 @@ const labelParts = (step: UpsertWrite): RawBuilder<unknown>[] => {
   return parts
 }
 
-const conditionParts = (step: UpsertWrite): RawBuilder<unknown>[] => {
+const conditionParts = (step: UpsertWrite): SqlText[] => {
   const before = beforeOf(step)
   const changed = changedConditions(before, step.resource)
   const gone = removedConditions(before, step.resource)
-  const parts: RawBuilder<unknown>[] = []
+  const parts: SqlText[] = []
   if (changed.length > 0)
     parts.push(sql`conditions as (
       insert into resource_conditions
@@ -104,7 +104,7 @@ const conditionParts = (step: UpsertWrite): RawBuilder<unknown>[] => {
 }
 
 /** The lock is taken before the version is: a version that a reader doesn't see yet is then always under the lock. */
-const changePart = (step: ResourceWrite, time: Timestamp): RawBuilder<unknown> => {
+const changePart = (step: ResourceWrite, time: Timestamp): SqlText => {
   const row = Object.entries(changeRow(step, time))
   const names = sql.join(row.map(([column]) => sql.ref(column)))
   const values = sql.join(row.map(([, value]) => sql`${value}`))
@@ -112,5 +112,5 @@ const changePart = (step: ResourceWrite, time: Timestamp): RawBuilder<unknown> =
     change as (insert into changes (${names}) select ${values} from locked)`
 }
 
-const columnsAndValues = (row: Readonly<Record<string, unknown>>): RawBuilder<unknown> =>
+const columnsAndValues = (row: Readonly<Record<string, unknown>>): SqlText =>
   sql`(${sql.join(Object.keys(row).map((column) => sql.ref(column)))}) values (${sql.join(Object.values(row))})`

@@ -1,5 +1,6 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Database } from '#services/hyperfleet-api/storage/database.ts'
+import { compileText, type SqlText } from '#services/hyperfleet-api/storage/sql-text.ts'
 
 export const ROWS = 20_000
 
@@ -36,10 +37,10 @@ export const fill = async ({ kysely, dialect }: Database): Promise<void> => {
 /** The lines of a query's plan, or with an option of PostgreSQL what that says instead. */
 export const explain = async <Line>(
   { kysely, dialect }: Database,
-  query: RawBuilder<unknown>,
+  query: SqlText,
   options = '',
 ): Promise<Line[]> => {
-  const compiled = query.compile(kysely)
+  const compiled = compileText(dialect, query)
   const keyword = dialect === 'postgres' ? `explain ${options}` : 'explain query plan'
   const { rows } = await kysely.executeQuery<Record<string, Line>>({ ...compiled, sql: `${keyword} ${compiled.sql}` })
   return rows.flatMap((row) => (dialect === 'postgres' ? row['QUERY PLAN'] : row.detail) ?? [])
@@ -75,7 +76,7 @@ export const rowsRead = (nodes: readonly PlanNode[]): number =>
   )
 
 /** What a query reads for its page, and what for its total. */
-export const executedScans = async (database: Database, query: RawBuilder<unknown>) => {
+export const executedScans = async (database: Database, query: SqlText) => {
   const [plan] = await explain<{ readonly Plan: PlanNode }>(database, query, '(analyze, timing off, format json)')
   if (plan === undefined) throw new Error('PostgreSQL explains every query')
   const root = plan.Plan

@@ -1,4 +1,3 @@
-import type { RawBuilder } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
@@ -6,12 +5,13 @@ import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import type { Filter } from '#services/hyperfleet-api/storage/compile-filter.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import type { Order, Page } from '#services/hyperfleet-api/storage/list.ts'
-import { pageTextQuery } from '#services/hyperfleet-api/storage/page-text.ts'
+import { type PageTextRow, pageTextQuery } from '#services/hyperfleet-api/storage/page-text.ts'
+import { execute, type SqlText } from '#services/hyperfleet-api/storage/sql-text.ts'
 import { executedScans, explain, fill, ROWS, rowsRead } from './explained.ts'
 import { freshPostgres } from './support.ts'
 
 /** What reads a whole table in a query's plan, by table. */
-const wholeTables = async (database: Database, query: RawBuilder<unknown>): Promise<string[]> => {
+const wholeTables = async (database: Database, query: SqlText): Promise<string[]> => {
   const { dialect } = database
   return (await explain<string>(database, query)).filter((line) =>
     dialect === 'postgres'
@@ -108,8 +108,8 @@ for (const { name, skip, choice } of databases)
             continue
           }
           const { page, total } = await executedScans(database, query)
-          const { rows } = await query.execute(database.kysely)
-          const [size, counted] = [Number(rows[0]?.size), Number(rows[0]?.total)]
+          const [row] = await execute<PageTextRow>(database, query)
+          const [size, counted] = [Number(row?.size), Number(row?.total)]
           expect([what, size, rowsRead(page) <= size * (looks + 1)]).toEqual([what, 100, true])
           expect([what, rowsRead(total) <= Math.max(64, looks * counted)]).toEqual([what, true])
           if (looks === 1) expect(total.map((node) => node['Node Type'])).toEqual(['Index Only Scan'])
