@@ -5,8 +5,9 @@ import type { ReferenceDraft } from '../model/reference.ts'
 import type { JsonObject, References, Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
 import { type Database, sqlState } from '../storage/database.ts'
+import type { Writer } from '../storage/dialect.ts'
 import { shareResource } from '../storage/resources.ts'
-import { writeResource } from '../storage/write-resource.ts'
+import { commitStep, writeResource } from '../storage/write-resource.ts'
 import type { Caller, MutationContext } from './context.ts'
 import { lockReferences } from './lock-references.ts'
 
@@ -30,32 +31,44 @@ export const createResource = async (
   checkKind(entity, draft)
   specs.check(entity.specSchema?.name, draft.spec)
   checkNames(entity, draft)
-  const created = await database
-    .transaction(async (writer) => {
-      const owner =
-        ownerId === undefined
-          ? undefined
-          : await shareResource(writer, database, parentAddress(entity, ownerId, caller))
-      if (owner?.deleted_time !== undefined)
-        throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
-      const references = await lockReferences(writer, database, entity, draft.references ?? {}, caller.tenancy)
-      const resource = buildResource(entity, newId(), { owner, references }, draft, caller)
-      await writeResource(writer, database.dialect, { type: 'added', resource }, caller.time)
-      return resource
-    })
-    .catch((error: unknown) => {
-      if (isDuplicate(database, error))
-        throw new Problem('duplicate', `This ${entity.kind} already exists: name '${draft.name}' is taken`)
-      throw error
-    })
+  const build = (others: ResourceSurroundings) => buildResource(entity, newId(), others, draft, caller)
+  const createAlone = async (): Promise<Resource> => {
+    const resource = build({ owner: undefined, references: undefined })
+    await commitStep(database, { type: 'added', resource }, caller.time)
+    return resource
+  }
+  const createBesideOthers = async (writer: Writer): Promise<Resource> => {
+    const owner =
+      ownerId === undefined ? undefined : await shareResource(writer, database, parentAddress(entity, ownerId, caller))
+    if (owner?.deleted_time !== undefined)
+      throw new Problem('conflict', `${owner.kind} '${owner.id}' is being deleted and takes no new ${entity.kind}`)
+    const references = await lockReferences(writer, database, entity, draft.references ?? {}, caller.tenancy)
+    const resource = build({ owner, references })
+    await writeResource(writer, database.dialect, { type: 'added', resource }, caller.time)
+    return resource
+  }
+  const namesOthers = ownerId !== undefined || entity.references.length > 0 || draft.references != null
+  const creating =
+    database.dialect === 'postgres' && !namesOthers ? createAlone() : database.transaction(createBesideOthers)
+  const created = await creating.catch((error: unknown) => {
+    if (isDuplicate(database, error))
+      throw new Problem('duplicate', `This ${entity.kind} already exists: name '${draft.name}' is taken`)
+    throw error
+  })
   notifyCommitted()
   return created
+}
+
+/** What a new resource names: they are held until it is there. */
+interface ResourceSurroundings {
+  readonly owner: Resource | undefined
+  readonly references: References | undefined
 }
 
 const buildResource = (
   entity: Entity,
   id: string,
-  { owner, references }: { readonly owner: Resource | undefined; readonly references: References | undefined },
+  { owner, references }: ResourceSurroundings,
   draft: Draft,
   caller: Caller,
 ): Resource => {

@@ -4,6 +4,7 @@ import type { Resource } from '#services/hyperfleet-api/model/resource.ts'
 import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
+import { readPageText } from '#services/hyperfleet-api/storage/page-text.ts'
 import { readPortions } from '#services/hyperfleet-api/storage/portions.ts'
 import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
 import { repetitions } from '#test/harness/deep.ts'
@@ -73,6 +74,8 @@ onBothDatabases((fresh) => {
         const meant = direction === 'asc' ? fitting : fitting.toReversed()
         expect(rows.map(({ key }) => key)).toEqual(meant.slice(offset, offset + 10))
         expect(total).toBe(meant.length)
+        const text = await readPageText(database, { filter, order, size: 10, from: { offset } })
+        expect(text).toEqual({ items: rows.map(({ document }) => document).join(','), size: rows.length, total })
         const whole: string[] = []
         for await (const documents of readPortions(database, { filter, order }, async () => () => {}))
           whole.push(...documents.map((document) => JSON.parse(document).id as string))
