@@ -6,7 +6,7 @@ import { bundle } from '#hack/build/bundle.ts'
 import { type Child, startChild, untilReady } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
-import { NODE_FLAGS } from './contestants/muster.ts'
+import { type DeployedProgram, deployedMemory } from './deployed.ts'
 import { moment } from './load/moment.ts'
 import { type Usage, usageOf } from './measure/process.ts'
 
@@ -27,9 +27,9 @@ export interface Start {
   readonly probe: string
   /** For its log. */
   readonly folder: string
+  /** Whose Deployment says how much memory it may use. */
+  readonly deployedAs: DeployedProgram
   readonly env?: NodeJS.ProcessEnv
-  /** Default: those of a manager with one controller. */
-  readonly nodeFlags?: readonly string[]
   /** Stands before the program and becomes it by exec: what puts it into a control group, say. */
   readonly prefix?: readonly string[]
 }
@@ -50,19 +50,21 @@ export const startMuster = async ({
   url,
   probe,
   folder,
+  deployedAs,
   env,
-  nodeFlags = NODE_FLAGS,
   prefix = [],
 }: Start): Promise<MusterProcess> => {
   const entry = await program()
+  const memory = deployedMemory(deployedAs).env
+  // Ours too: a profile is asked for so.
+  const options = [process.env.NODE_OPTIONS, memory.NODE_OPTIONS].filter((text) => text !== undefined)
   const [command, ...rest] = [...prefix, process.execPath]
   const startedAt = moment()
   const child: Child = await startChild({
     name: `muster ${args[0]}`,
     command,
-    args: [...rest, ...nodeFlags, entry, ...args],
-    // As the Deployments have it.
-    env: { ...process.env, MALLOC_ARENA_MAX: '2', ...env },
+    args: [...rest, entry, ...args],
+    env: { ...process.env, ...memory, NODE_OPTIONS: options.join(' '), ...env },
     logFile: join(await mkdtemp(join(folder, `${args[0]}-`)), 'log'),
     guarded: true,
   })
@@ -96,7 +98,7 @@ export interface ApiProcess extends MusterProcess {
 export const startApiProcess = async (
   folder: string,
   databaseUrl?: string,
-  options: Pick<Start, 'env' | 'nodeFlags' | 'prefix'> = {},
+  options: Pick<Start, 'env' | 'prefix'> = {},
 ): Promise<ApiProcess> => {
   const [port, probe, metrics] = [await freePort(), await freePort(), await freePort()]
   const args = [
@@ -108,6 +110,13 @@ export const startApiProcess = async (
     '--log-level=warn',
   ]
   const url = `http://127.0.0.1:${port}`
-  const running = await startMuster({ args, url, probe: `http://127.0.0.1:${probe}/readyz`, folder, ...options })
+  const running = await startMuster({
+    args,
+    url,
+    probe: `http://127.0.0.1:${probe}/readyz`,
+    folder,
+    deployedAs: 'api',
+    ...options,
+  })
   return { ...running, metricsUrl: `http://127.0.0.1:${metrics}` }
 }

@@ -87,6 +87,7 @@ const startAdapter = async (stage: Stage, metrics: number, apiUrl: string): Prom
     url: '',
     probe: `http://127.0.0.1:${probe}/readyz`,
     folder: stage.folder,
+    deployedAs: 'adapter',
     env: { KUBECONFIG: stage.kubeconfig },
   })
 }

@@ -7,7 +7,7 @@ import { type ApiProcess, type Start, startApiProcess } from '../program.ts'
 import { databaseCpu } from './database-cpu.ts'
 import { type Load, openLoad } from './load.ts'
 
-type ProcessOptions = Pick<Start, 'env' | 'nodeFlags' | 'prefix'>
+type ProcessOptions = Pick<Start, 'env' | 'prefix'>
 
 export interface Ground extends AsyncDisposable {
   readonly server: ApiProcess

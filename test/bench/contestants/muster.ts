@@ -2,10 +2,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { SHIPPED } from '#hack/build/bundle.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
+import { deployedMemory } from '../deployed.ts'
 import type { Contestant } from './contestant.ts'
-
-/** As kustomize/sentinel/deployment.yaml gives them in NODE_OPTIONS. */
-export const NODE_FLAGS = ['--max-old-space-size=80', '--max-semi-space-size=2']
 
 /** Our runtime, bundled as we ship. Built anew each time: its sources are what is being worked on. */
 export const muster = async (): Promise<Contestant> => {
@@ -16,6 +14,7 @@ export const muster = async (): Promise<Contestant> => {
     name: 'muster',
     modes: ['serve', 'cache-whole', 'cache-projected'],
     command: process.execPath,
-    args: [...NODE_FLAGS, outfile],
+    // A manager with one controller, as the Sentinel is.
+    args: [...(deployedMemory('sentinel').env.NODE_OPTIONS ?? '').split(' '), outfile],
   }
 }

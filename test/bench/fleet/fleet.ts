@@ -52,8 +52,7 @@ const startOperator = async (stage: Stage, natsUrl: string): Promise<Operator> =
     probe: `http://127.0.0.1:${probe}/readyz`,
     folder: stage.folder,
     env: { KUBECONFIG: stage.kubeconfig, MUSTER_NAMESPACE: '' },
-    // As kustomize/fleet has it.
-    nodeFlags: ['--max-old-space-size=192', '--max-semi-space-size=2'],
+    deployedAs: 'fleet',
   })
   return {
     process,

@@ -34,6 +34,7 @@ export const startPools = async (stage: Stage): Promise<MusterProcess> => {
     url: '',
     probe: `http://127.0.0.1:${probe}/readyz`,
     folder: stage.folder,
+    deployedAs: 'clusterpool',
     env: { KUBECONFIG: stage.kubeconfig },
   })
 }

@@ -21,6 +21,7 @@ export const startSentinel = async (stage: Stage): Promise<MusterProcess> => {
     url: '',
     probe: `http://127.0.0.1:${probe}/readyz`,
     folder: stage.folder,
+    deployedAs: 'sentinel',
     env: { KUBECONFIG: stage.kubeconfig },
   })
 }

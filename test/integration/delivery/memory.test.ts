@@ -1,38 +1,20 @@
 /** Containers live within their memory limits under load: the shipped program with its manifest's flags, limited as kubelet does it. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { load as parse } from 'js-yaml'
 import { expect, test } from 'vitest'
-import { CHECKOUT } from '#hack/image/dockerfile.ts'
 import { postgresMissing } from '#hack/postgres/missing.ts'
 import { fanOut } from '#test/bench/api/fan-out.ts'
 import { createFleet } from '#test/bench/api/fleet.ts'
 import { onPostgres } from '#test/bench/api/ground.ts'
 import { IN_FLIGHT } from '#test/bench/api/load.ts'
 import { OPERATIONS } from '#test/bench/api/operations.ts'
+import { deployedMemory } from '#test/bench/deployed.ts'
 import { inParallel, upTo } from '#test/bench/in-parallel.ts'
 import { memoryLimit, memoryLimitMissing } from '#test/harness/memory-limit.ts'
-import type { Manifest } from './rules/manifest.ts'
-import { type Container, running } from './rules/workload.ts'
-
-/** The API's, with its environment: only what is said of Node.js and its memory. */
-const container = (): { readonly limit: number; readonly env: Readonly<Record<string, string>> } => {
-  const manifest = parse(readFileSync(join(CHECKOUT, 'kustomize/base/api/deployment.yaml'), 'utf8')) as Manifest
-  const [one] = running([manifest])[0]?.workload.template.spec.containers ?? []
-  const { resources, env = [] } = one as Container & { env?: readonly { name: string; value: string }[] }
-  const [, mebibytes = ''] = /^(\d+)Mi$/.exec(resources?.limits?.memory ?? '') ?? []
-  const ofMemory = env
-    .filter(({ name }) => /^(NODE_OPTIONS|MALLOC_)/.test(name))
-    .map(({ name, value }) => [name, value])
-  return { limit: Number(mebibytes) * 2 ** 20, env: { NODE_OPTIONS: '', ...Object.fromEntries(ofMemory) } }
-}
 
 const limitedApi = async () => {
-  const { limit, env } = container()
-  const group = await memoryLimit(limit)
-  const ground = await onPostgres({ env, nodeFlags: [], prefix: group.prefix }, [])
+  const group = await memoryLimit(deployedMemory('api').limit)
+  const ground = await onPostgres({ prefix: group.prefix }, [])
   return { group, ground, [Symbol.asyncDispose]: () => ground[Symbol.asyncDispose]() }
 }
 
