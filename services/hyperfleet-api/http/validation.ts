@@ -10,8 +10,10 @@ export const validatorCompiler = (): FastifySchemaCompiler<object> => {
   const options = { strict: false, validateFormats: false, verbose: true }
   const [untilFirst, all] = [new Ajv(options), new Ajv({ ...options, allErrors: true })]
   return ({ schema, httpPart }) => {
-    const validate = compileOnce(untilFirst, schema)
+    // Made when it is first asked for: most processes never use most operations.
+    let validate: ValidateFunction | undefined
     return (input: unknown) => {
+      validate ??= compileOnce(untilFirst, schema)
       const value = httpPart === 'body' ? input : readParameters(schema, input as Readonly<Record<string, unknown>>)
       if (validate(value)) return { value }
       if (JSON.stringify(value).length > MAX_EXPLAINED_CHARS)
