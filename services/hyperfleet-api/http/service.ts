@@ -3,6 +3,7 @@ import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { MutationContext } from '../mutations/context.ts'
+import type { KnownTotals } from '../storage/known-totals.ts'
 import type { Room } from '../storage/room.ts'
 import type { SharedTime } from '../storage/shared-time.ts'
 import type { Tracer } from '../tracing/tracer.ts'
@@ -12,6 +13,7 @@ export interface Service extends MutationContext {
   readonly feed: Feed
   readonly queue: EventQueue
   readonly wakeup: Wakeup
+  readonly totals: KnownTotals
   /** For what long answers hold in memory. */
   readonly room: Room
   readonly clock: Clock

@@ -4,10 +4,11 @@ import { type Entity, hrefOf } from '../model/entity.ts'
 import type { ReferenceDraft } from '../model/reference.ts'
 import type { JsonObject, References, Resource } from '../model/resource.ts'
 import { Problem } from '../problems/problem.ts'
+import { commitStep } from '../storage/commit-step.ts'
 import { type Database, sqlState } from '../storage/database.ts'
 import type { Writer } from '../storage/dialect.ts'
 import { shareResource } from '../storage/resources.ts'
-import { commitStep, writeResource } from '../storage/write-resource.ts'
+import { writeResource } from '../storage/write-resource.ts'
 import type { Caller, MutationContext } from './context.ts'
 import { lockReferences } from './lock-references.ts'
 
@@ -31,7 +32,7 @@ export const createResource = async (
   checkKind(entity, draft)
   specs.check(entity.specSchema?.name, draft.spec)
   checkNames(entity, draft)
-  const build = (others: ResourceSurroundings) => buildResource(entity, newId(), others, draft, caller)
+  const build = (others: NamedResources) => buildResource(entity, newId(), others, draft, caller)
   const createAlone = async (): Promise<Resource> => {
     const resource = build({ owner: undefined, references: undefined })
     await commitStep(database, { type: 'added', resource }, caller.time)
@@ -60,7 +61,7 @@ export const createResource = async (
 }
 
 /** What a new resource names: they are held until it is there. */
-interface ResourceSurroundings {
+interface NamedResources {
   readonly owner: Resource | undefined
   readonly references: References | undefined
 }
@@ -68,7 +69,7 @@ interface ResourceSurroundings {
 const buildResource = (
   entity: Entity,
   id: string,
-  { owner, references }: ResourceSurroundings,
+  { owner, references }: NamedResources,
   draft: Draft,
   caller: Caller,
 ): Resource => {

@@ -1,4 +1,3 @@
-import { sql, type SqlText } from './sql-text.ts'
 import type { Requirement, Selector } from '#operator/model/selector.ts'
 import type { Tenancy } from '../auth/tenancy.ts'
 import { normalizeSearch } from '../search/normalize.ts'
@@ -9,6 +8,7 @@ import type { DialectName } from './dialect.ts'
 import { isOfKind, type Kinds } from './kinds.ts'
 import { sortedJson } from './resource-write.ts'
 import { countWithRows, type Lookup, type QueryScope, tableOfRows, withoutRow } from './side-table-lookup.ts'
+import { type SqlText, sql } from './sql-text.ts'
 
 /** Which resources a list is about. Everything here becomes a parameter of the query, never its text. */
 export interface Filter {
@@ -110,10 +110,7 @@ const requirementPart = (scope: QueryScope, requirement: Requirement): QueryPart
   switch (requirement.operator) {
     case 'In':
       return {
-        look: look(
-          sql`${key} and value in (${sql.join(requirement.values)})`,
-          requirement.values.length === 1,
-        ),
+        look: look(sql`${key} and value in (${sql.join(requirement.values)})`, requirement.values.length === 1),
       }
     case 'NotIn':
       return {

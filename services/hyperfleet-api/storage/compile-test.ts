@@ -1,7 +1,7 @@
-import { sql, type SqlText } from './sql-text.ts'
 import type { Comparison, Test, Value } from '../search/search-tree.ts'
 import type { DialectName } from './dialect.ts'
 import { IN_TIME } from './search-time.ts'
+import { type SqlText, sql } from './sql-text.ts'
 
 /** A condition of a query. */
 export type Clause = SqlText

@@ -1,5 +1,5 @@
-import { sql, type SqlText } from './sql-text.ts'
 import type { Clause } from './compile-test.ts'
+import { type SqlText, sql } from './sql-text.ts'
 
 /** One kind, or several. */
 export type Kinds = string | readonly string[]

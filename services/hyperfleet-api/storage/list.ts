@@ -47,15 +47,10 @@ const countedPageQuery = ({ dialect }: Source, page: Page): SqlText =>
   )
 
 /** The rows of a page. Size and the first offset are in its text: a plan for any number of rows would be made for a tenth of all. */
-export const pageQuery = (
-  dialect: DialectName,
-  { filter, order, size, from }: Page,
-  columns: SqlText,
-): SqlText => {
+export const pageQuery = (dialect: DialectName, { filter, order, size, from }: Page, columns: SqlText): SqlText => {
   const complete = 'after' in from ? IN_ORDER_OF_IDS : uniqueOrder(order)
   const rows = filteredRows(dialect, filter, complete)
-  const after: Clause[] =
-    'after' in from ? [sql`${orderedColumn(dialect, rows, 'id')} > ${from.after}`] : []
+  const after: Clause[] = 'after' in from ? [sql`${orderedColumn(dialect, rows, 'id')} > ${from.after}`] : []
   return sql`select ${columns}
     from ${rows.from} where ${allOf([rows.where, ...after])} order by ${orderBy(dialect, rows, complete)}
     limit ${sql.number(size)}${'after' in from || from.offset === 0 ? sql`` : sql` offset ${from.offset}`}`
@@ -87,11 +82,7 @@ const NULLABLE: ReadonlySet<SearchColumn> = new Set(['deleted_time', 'deleted_by
 export const isNullable = (column: SearchColumn): boolean => NULLABLE.has(column)
 
 /** A column as lists compare it. */
-export const orderedColumn = (
-  dialect: DialectName,
-  rows: FilteredRows,
-  column: SearchColumn,
-): SqlText => {
+export const orderedColumn = (dialect: DialectName, rows: FilteredRows, column: SearchColumn): SqlText => {
   const value = rows.columnOf(column)
   return COLUMNS[column] === 'text' ? byBytes(dialect, value) : value
 }

@@ -224,7 +224,7 @@ export const migrations: readonly Migration[] = [
       ...(dialect === 'postgres' ? [sql`lock table resources in share row exclusive mode`] : []),
       ...SEARCHED_TABLES.map((table) => sql`alter table ${table} add column created_time ${timeColumn(dialect)}`),
       ...(dialect === 'postgres' ? creationTriggers : []),
-      // Filled without them, and built at once.
+      // Filled without them, and built at once: the columns, then the indexes that were there before too.
       sql`drop index resource_labels_by_value`,
       sql`drop index resource_conditions_by_time`,
       sql`drop index resource_conditions_not_ready`,
@@ -236,6 +236,7 @@ export const migrations: readonly Migration[] = [
         on resource_labels (kind, key, value, created_time desc, ${inByteOrder(dialect, 'resource_id')} desc)`,
       sql`create index resource_conditions_by_creation
         on resource_conditions (kind, type, status, created_time desc, ${inByteOrder(dialect, 'resource_id')} desc)`,
+      sql`create index resource_labels_by_value on resource_labels (kind, key, value, resource_id)`,
       sql`create index resource_conditions_by_time
         on resource_conditions (kind, type, status, last_updated_time, resource_id)`,
       sql`create index resource_conditions_not_ready on resource_conditions (kind, last_transition_time, resource_id)

@@ -1,7 +1,7 @@
-import { sql, type SqlText } from './sql-text.ts'
 import type { Clause } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
 import { isOfKind, type Kinds } from './kinds.ts'
+import { type SqlText, sql } from './sql-text.ts'
 
 /** Looks into the tables beside `resources` that searching is for. */
 
@@ -45,10 +45,7 @@ export const withoutRow = (scope: QueryScope, { table, row }: Lookup): Clause =>
   sql`not exists (select 1 from ${sql.ref(table)} where resource_id = resources.id and ${row} ${optimizerFence(scope)})`
 
 /** How many resources have a row for each look: side tables are asked alone, whose rows go with their resource. */
-export const countWithRows = (
-  scope: QueryScope,
-  [first, ...others]: readonly [Lookup, ...Lookup[]],
-): SqlText => {
+export const countWithRows = (scope: QueryScope, [first, ...others]: readonly [Lookup, ...Lookup[]]): SqlText => {
   const having = others.map((look) => sql` and ${withRow(scope, look, sql.ref('resource_id'))}`)
   return sql`select count(*) from ${matchingRows(scope, first)}${sql.join(having, '')}`
 }

@@ -1,7 +1,7 @@
-import { sql, type SqlText } from './sql-text.ts'
 import type { Test, Value } from '../search/search-tree.ts'
 import { anyOf, byBytes, type Clause, compileTest, unordered, whileInTime } from './compile-test.ts'
 import type { DialectName } from './dialect.ts'
+import { type SqlText, sql } from './sql-text.ts'
 
 /**
  * Tests of one value in a row of `resource_specs`.

@@ -40,10 +40,7 @@ sql.raw = (text: string): SqlText => new SqlText([text], [])
 sql.ref = (name: string): SqlText => sql.raw(name.split('.').map(quote).join('.'))
 sql.number = (value: number): SqlText => sql.raw(String(value))
 sql.join = (parts: readonly unknown[], separator = ', '): SqlText =>
-  new SqlText(
-    parts.length === 0 ? [''] : ['', ...Array.from({ length: parts.length - 1 }, () => separator), ''],
-    parts,
-  )
+  new SqlText(parts.length === 0 ? [''] : ['', ...Array.from({ length: parts.length - 1 }, () => separator), ''], parts)
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 

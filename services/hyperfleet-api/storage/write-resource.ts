@@ -1,6 +1,5 @@
 import type { Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
-import type { Database } from './database.ts'
 import type { DialectName, Writer } from './dialect.ts'
 import {
   changedConditions,
@@ -33,12 +32,6 @@ export const writeResource = async (
   if (dialect === 'postgres') await execute({ kysely: writer, dialect }, writeStatement(step, time))
   else await writeParts(writer, step, time)
   if (step.type !== 'deleted') await putReferences(writer, step.resource, 'before' in step ? step.before : undefined)
-}
-
-/** A step that is a transaction by itself, which one statement of PostgreSQL is. It must not change what the resource names. */
-export const commitStep = async (database: Database, step: ResourceWrite, time: Timestamp): Promise<void> => {
-  await execute(database, writeStatement(step, time))
-  database.notifyCommitted([step])
 }
 
 /** One part after the other: a statement costs SQLite next to nothing, and it writes one table at a time. */

@@ -1,4 +1,3 @@
-import { sql, type SqlText } from './sql-text.ts'
 import type { AdapterStatus, Resource } from '../model/resource.ts'
 import type { Timestamp } from '../model/timestamp.ts'
 import {
@@ -10,6 +9,7 @@ import {
   removedConditions,
   resourceRow,
 } from './resource-write.ts'
+import { type SqlText, sql } from './sql-text.ts'
 
 /** What else a step depends on, and what is written with it. */
 export interface ReportGuard {
@@ -22,11 +22,7 @@ export interface ReportGuard {
  * A step as one statement of PostgreSQL: the row first, and all else from the row that was written. Its result has a row
  * when it did anything.
  */
-export const writeStatement = (
-  step: ResourceWrite,
-  time: Timestamp,
-  along?: ReportGuard,
-): SqlText => {
+export const writeStatement = (step: ResourceWrite, time: Timestamp, along?: ReportGuard): SqlText => {
   const parts = step.type === 'deleted' ? [] : [...labelParts(step), ...conditionParts(step)]
   if (along !== undefined) parts.push(statusPart(along.status))
   return sql`with resource as (${rowPart(step, along?.ifVersion)} returning id, kind, created_time),

@@ -29,7 +29,9 @@ test('whatever is searched on SQLite: each test that costs by what is stored ask
   fc.assert(
     fc.property(searches, (tree) => {
       const filter = { kind: 'Cluster', search: parseSearch(printSearch(tree)) }
-      expect(compileFilter('sqlite', filter).write('sqlite', []).split(`${IN_TIME}()`).length - 1).toBeGreaterThanOrEqual(countCostly(tree))
+      expect(
+        compileFilter('sqlite', filter).write('sqlite', []).split(`${IN_TIME}()`).length - 1,
+      ).toBeGreaterThanOrEqual(countCostly(tree))
     }),
     { numRuns: 1_000 },
   )

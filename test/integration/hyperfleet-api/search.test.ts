@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Resource } from '#services/hyperfleet-api/model/resource.ts'
 import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { type Database, openDatabase } from '#services/hyperfleet-api/storage/database.ts'
+import { createKnownTotals } from '#services/hyperfleet-api/storage/known-totals.ts'
 import { listPage } from '#services/hyperfleet-api/storage/list.ts'
 import { readPageText } from '#services/hyperfleet-api/storage/page-text.ts'
 import { readPortions } from '#services/hyperfleet-api/storage/portions.ts'
@@ -63,6 +64,7 @@ onBothDatabases((fresh) => {
   test('any search comes in the order of creation, either way and from any place in it', async () => {
     const database = await open(await fresh())
     const resources = await storeResources(database)
+    const totals = createKnownTotals()
     const byCreation = resources.toSorted((a, b) => compareKeys([a.created_time, a.id], [b.created_time, b.id]))
     await fc.assert(
       fc.asyncProperty(searches, fc.constantFrom('asc', 'desc'), fc.nat(RESOURCES), async (tree, direction, offset) => {
@@ -74,7 +76,10 @@ onBothDatabases((fresh) => {
         const meant = direction === 'asc' ? fitting : fitting.toReversed()
         expect(rows.map(({ key }) => key)).toEqual(meant.slice(offset, offset + 10))
         expect(total).toBe(meant.length)
-        const text = await readPageText(database, { filter, order, size: 10, from: { offset } })
+        const place = { filter, order, size: 10, from: { offset } }
+        const head = RESOURCES
+        const text = await readPageText(database, place, { totals, head })
+        expect(await readPageText(database, place, { totals, head })).toEqual(text)
         expect(text).toEqual({ items: rows.map(({ document }) => document).join(','), size: rows.length, total })
         const whole: string[] = []
         for await (const documents of readPortions(database, { filter, order }, async () => () => {}))

@@ -13,7 +13,7 @@ import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import { deleteResource } from '#services/hyperfleet-api/mutations/delete.ts'
 import { recheckDeletions } from '#services/hyperfleet-api/mutations/recheck-deletions.ts'
 import { postgresMissing } from '#test/harness/index.ts'
-import { countRowsRead, fill, ROWS } from './explained.ts'
+import { countRowsRead, FILLING_MS, fill, ROWS } from './explained.ts'
 import { begin } from './heard-statements.ts'
 
 /**
@@ -51,7 +51,9 @@ describe.skipIf(findPostgres() === undefined)(
     })
 
     // API-100
-    test('a report, a read, a new cluster and a changed one look at few rows, with 20,000 others', async () => {
+    test('a report, a read, a new cluster and a changed one look at few rows, with 20,000 others', {
+      timeout: FILLING_MS,
+    }, async () => {
       const { database, report, create, patch, read } = await begin()
       await fill(database)
       const looksOf = async (work: () => Promise<unknown>): Promise<number> => {
@@ -61,7 +63,9 @@ describe.skipIf(findPostgres() === undefined)(
       }
       // Counting counts nothing itself, and sees what was read.
       expect(await looksOf(async () => {})).toBe(0)
-      expect(await looksOf(() => sql`select count(document) from resources`.execute(database.kysely))).toBeGreaterThan(ROWS)
+      expect(await looksOf(() => sql`select count(document) from resources`.execute(database.kysely))).toBeGreaterThan(
+        ROWS,
+      )
       const works = {
         'a report': () => report('dns'),
         'a report again': () => report('dns'),

@@ -226,7 +226,7 @@ export const listResources = async (
     }
   const place = { filter, order, size, from: readPageStart(query, size) }
   const headers = { 'Muster-Resource-Version': String(version) }
-  const text = await readPageText(database, place)
+  const text = await readPageText(database, place, { totals: service.totals, head: version })
   if (text !== undefined) return answerText({ text, page, headers, projection })
   return answerPage({
     ...(await listPage(database, place)),

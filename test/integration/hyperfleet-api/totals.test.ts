@@ -1,0 +1,93 @@
+/** Totals are known until something changes (API-101), in whatever replica and order it is committed. */
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { findPostgres } from '#hack/postgres/find.ts'
+import { parseSelector } from '#operator/model/selector-syntax.ts'
+import type { Resource } from '#services/hyperfleet-api/model/resource.ts'
+import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
+import { createKnownTotals } from '#services/hyperfleet-api/storage/known-totals.ts'
+import { readPageText } from '#services/hyperfleet-api/storage/page-text.ts'
+import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
+import { countRowsRead, FILLING_MS, fill } from './explained.ts'
+import { freshPostgres, onBothDatabases, serve, type TestApi } from './support.ts'
+
+const IN_EU = '/clusters?size=1&labels=region%3Deu'
+
+/** Asked several times, for the first may have to count. */
+const totalOf = async (api: TestApi, path = IN_EU): Promise<number> => {
+  const totals = new Set<number>()
+  for (let n = 0; n < 3; n += 1) totals.add((await api.call('GET', path)).body.total)
+  expect(totals.size).toBe(1)
+  return [...totals][0] ?? -1
+}
+
+onBothDatabases((fresh) => {
+  test('API-101: a total tells of every change at once', async () => {
+    const api = await serve(await fresh())
+    expect(await totalOf(api)).toBe(0)
+    const { id } = await api.cluster('one', { region: 'eu' })
+    expect(await totalOf(api)).toBe(1)
+    await api.cluster('two', { region: 'us' })
+    expect(await totalOf(api)).toBe(1)
+    await api.call('PATCH', `/clusters/${id}`, { labels: { region: 'us' } })
+    expect(await totalOf(api)).toBe(0)
+    const ready = `/clusters?search=${encodeURIComponent("status.conditions.Ready='True'")}`
+    const before = await totalOf(api, ready)
+    await api.report(`/clusters/${id}`, { adapter: 'dns', observed_generation: 2 })
+    await api.report(`/clusters/${id}`, { adapter: 'validation', observed_generation: 2 })
+    expect(await totalOf(api, ready)).toBeGreaterThan(before)
+    await api.call('DELETE', `/clusters/${id}`)
+    expect(await totalOf(api, `/clusters?search=${encodeURIComponent('deleted_time is not null')}`)).toBe(1)
+  })
+})
+
+describe.skipIf(findPostgres() === undefined)('on one PostgreSQL', () => {
+  test('API-101: a total tells of what another replica has done, at once', async () => {
+    const choice = await freshPostgres()
+    const [one, other] = [await serve(choice), await serve(choice)]
+    expect([await totalOf(one), await totalOf(other)]).toEqual([0, 0])
+    await one.cluster('one', { region: 'eu' })
+    expect(await totalOf(other)).toBe(1)
+    await other.cluster('two', { region: 'eu' })
+    expect(await totalOf(one)).toBe(2)
+  })
+
+  test('API-101: a total tells of a change whose version is older than the newest, when it is committed at last', async () => {
+    const choice = await freshPostgres()
+    const api = await serve(choice)
+    await api.cluster('one', { region: 'eu' })
+    const template = (await api.call('GET', '/clusters')).body.items[0] as Resource
+    const late = { ...template, id: 'late', name: 'late' }
+    const database = await openDatabase({ ...choice, onError: () => {} })
+    onTestFinished(() => database.close())
+    const [written, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const writing = database.transaction(async (writer) => {
+      await writeResource(writer, 'postgres', { type: 'added', resource: late }, late.created_time)
+      written.resolve()
+      await mayCommit.promise
+    })
+    await written.promise
+    await api.cluster('two', { region: 'eu' })
+    expect(await totalOf(api)).toBe(2)
+    mayCommit.resolve()
+    await writing
+    expect(await totalOf(api)).toBe(3)
+  })
+
+  test('API-101: what is known is not counted again', { timeout: FILLING_MS }, async () => {
+    const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
+    onTestFinished(() => database.close())
+    await fill(database)
+    const before = { totals: createKnownTotals(), head: 0 }
+    const filter = { kind: 'Cluster', labels: parseSelector('region=region-7') }
+    const order = [{ column: 'created_time', direction: 'desc' }] as const
+    const looks: number[] = []
+    for (let n = 0; n < 2; n += 1) {
+      const from = await countRowsRead(database)
+      const page = await readPageText(database, { filter, order, size: 10, from: { offset: 0 } }, before)
+      expect([page?.size, page?.total]).toEqual([10, 1_000])
+      looks.push((await countRowsRead(database)) - from)
+    }
+    expect(looks[0]).toBeGreaterThan(1_000)
+    expect(looks[1]).toBeLessThan(100)
+  })
+})
