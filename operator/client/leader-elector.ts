@@ -1,6 +1,5 @@
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
-import { detach } from '#lib/process/detach.ts'
 import { monotonic } from '../model/clock.ts'
 
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
@@ -18,129 +17,136 @@ export class LeaseLostError extends errorOf(OPERATOR_ERRORS, 'LeaseLostError') {
   }
 }
 
-/** The requests of one contender for one lease. None of them throws. */
-export interface LeaderElector {
-  /** True when it is ours, false when the signal came first. */
-  acquire(): Promise<boolean>
-  /** Keeps it until the signal aborts (then undefined) or it is lost. */
-  renew(until: AbortSignal): Promise<LeaseLostError | undefined>
-  /** Gives it back if it is ours, as far as that can be done quickly. */
-  release(): Promise<void>
-}
-
 /** A process that stops must be gone soon; a lease that could not be released expires. */
 const RELEASE_WITHIN = '1s'
 
-export const createLeaderElector = (options: LeaseOptions): LeaderElector => {
-  const { api, name, namespace, identity, ownerReference, onHolder, clock, log, signal, random = Math.random } = options
-  const { leaseDuration, renewDeadline, retryPeriod } = checkLeaseTimes(options.times)
-  const seconds = Math.ceil(leaseDuration / 1000)
+/** The requests of one contender for one lease. No method throws. */
+export class LeaderElector {
+  readonly #options: LeaseOptions
+  readonly #times: Readonly<ReturnType<typeof checkLeaseTimes>>
   /** What was last read or written, and since when the holder's time runs. */
-  let seen: Observation | undefined
+  #seen: Observation | undefined
   /** When the last write of ours that succeeded was begun: others count from later. */
-  let renewedAt = 0
+  #renewedAt = 0
   /** Whether what was asked for last may have been done without our knowing. */
-  let isUnanswered = false
+  #isUnanswered = false
 
-  const saw = (lease: Lease): void => {
-    const before = seen?.lease.spec.holderIdentity
-    seen = observe(seen, lease, monotonic(clock))
-    const holder = lease.spec.holderIdentity ?? ''
-    if (holder !== before) onHolder?.(holder)
+  /** @throws TypeError for times that can't work */
+  constructor(options: LeaseOptions) {
+    this.#options = options
+    this.#times = checkLeaseTimes(options.times)
   }
 
-  const isOurs = (): boolean => seen?.lease.spec.holderIdentity === identity
-
-  /** Reads it and takes or renews it if it is free or ours. @returns whether it is ours now */
-  const take = async (bounded: Api): Promise<boolean> => {
-    const current = await bounded.get(LEASES, name, namespace)
-    if (current !== undefined) saw(current)
-    if (current !== undefined && !isOurs() && !isFree(seen, monotonic(clock))) return false
-
-    const startedAt = monotonic(clock)
-    const spec = acquired(current?.spec, identity, seconds, clock.now())
-    if (current !== undefined) {
-      saw(await bounded.replace(LEASES, { ...current, spec }))
-    } else {
-      const metadata = { name, namespace, ...(ownerReference && { ownerReferences: [ownerReference] }) }
-      saw(await bounded.create(LEASES, { metadata, spec }))
+  /** True when the lease is ours, false when the signal came first. */
+  async acquire(): Promise<boolean> {
+    const { clock, log, signal, random = Math.random } = this.#options
+    while (!signal.aborted) {
+      try {
+        if (await this.#within(this.#times.renewDeadline, signal, (api) => this.#take(api))) return true
+      } catch (error) {
+        // To lose the race for a free lease is everyday life.
+        const isRace = isConflict(error) || isAlreadyExists(error)
+        if (!signal.aborted && !isRace) log.warn(`the lease can't be acquired, retrying: ${messageOf(error)}`)
+      }
+      await clock.sleep(this.#times.retryPeriod * (1 + ACQUIRE_JITTER * random()), signal)
     }
-    renewedAt = startedAt
-    return true
+    await this.release()
+    return false
   }
 
-  /** The usual renewal: a single request, refused when another client has touched the lease since we wrote it. */
-  const renewUnread = async (bounded: Api, { lease }: Observation): Promise<true> => {
-    const startedAt = monotonic(clock)
-    saw(await bounded.replace(LEASES, { ...lease, spec: renewed(lease.spec, seconds, clock.now()) }))
-    renewedAt = startedAt
-    return true
+  /** Keeps it until the signal aborts (then undefined) or it is lost. */
+  async renew(until: AbortSignal): Promise<LeaseLostError | undefined> {
+    const { name, clock, log } = this.#options
+    const { renewDeadline, retryPeriod } = this.#times
+    const left = () => renewDeadline - (monotonic(clock) - this.#renewedAt)
+    /** Whether the lease is as we last wrote it, as far as we know. */
+    let isUntouched = true
+    for (;;) {
+      await clock.sleep(Math.max(0, Math.min(retryPeriod, left())), until)
+      if (until.aborted) return undefined
+      if (left() <= 0) return new LeaseLostError(name, `it was not renewed for ${renewDeadline / 1000} s`)
+      try {
+        const known = isUntouched ? this.#seen : undefined
+        const isKept = await this.#within(left(), until, (api) =>
+          known === undefined ? this.#take(api) : this.#renewUnread(api, known),
+        )
+        if (!isKept) return new LeaseLostError(name, `${this.#seen?.lease.spec.holderIdentity} holds it`)
+        isUntouched = true
+      } catch (error) {
+        if (until.aborted) return undefined
+        isUntouched = false
+        if (!isConflict(error)) log.warn(`the lease can't be renewed, retrying: ${messageOf(error)}`)
+      }
+    }
   }
 
-  /** Runs one attempt, which fails when it takes longer than `limit` ms or the signal aborts. */
-  const within = async <T>(limit: number, until: AbortSignal, attempt: (bounded: Api) => Promise<T>): Promise<T> => {
-    using scope = new AbortScope(until)
-    const giveUp = () => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`))
-    detach('waiting for an answer about a lease', clock.sleep(limit, scope.signal).then(giveUp))
-    isUnanswered = true
-    const answer = await attempt(api.withLimits({ signal: scope.signal }))
-    isUnanswered = false
-    return answer
-  }
-
-  // RUNTIME-31
-  const release = async (): Promise<void> => {
-    if (!isOurs() && !isUnanswered) return
+  /** Gives it back if it is ours, as far as that can be done quickly. RUNTIME-31. */
+  async release(): Promise<void> {
+    const { api, name, namespace, identity, clock, log } = this.#options
+    if (!this.#isOurs() && !this.#isUnanswered) return
     try {
       const bounded = api.withLimits({ timeout: RELEASE_WITHIN })
-      const lease = isUnanswered ? await bounded.get(LEASES, name, namespace) : seen?.lease
+      const lease = this.#isUnanswered ? await bounded.get(LEASES, name, namespace) : this.#seen?.lease
       if (lease?.spec.holderIdentity !== identity) return
-      saw(await bounded.replace(LEASES, { ...lease, spec: released(lease.spec, clock.now()) }))
+      this.#saw(await bounded.replace(LEASES, { ...lease, spec: released(lease.spec, clock.now()) }))
       log.info('lease released')
     } catch (error) {
       if (!isConflict(error)) log.warn(`the lease can't be released, it will expire: ${messageOf(error)}`)
     }
   }
 
-  return {
-    async acquire() {
-      while (!signal.aborted) {
-        try {
-          if (await within(renewDeadline, signal, take)) return true
-        } catch (error) {
-          // To lose the race for a free lease is everyday life.
-          const isRace = isConflict(error) || isAlreadyExists(error)
-          if (!signal.aborted && !isRace) log.warn(`the lease can't be acquired, retrying: ${messageOf(error)}`)
-        }
-        await clock.sleep(retryPeriod * (1 + ACQUIRE_JITTER * random()), signal)
-      }
-      await release()
-      return false
-    },
+  #isOurs(): boolean {
+    return this.#seen?.lease.spec.holderIdentity === this.#options.identity
+  }
 
-    async renew(until) {
-      const left = () => renewDeadline - (monotonic(clock) - renewedAt)
-      /** Whether the lease is as we last wrote it, as far as we know. */
-      let isUntouched = true
-      for (;;) {
-        await clock.sleep(Math.max(0, Math.min(retryPeriod, left())), until)
-        if (until.aborted) return undefined
-        if (left() <= 0) return new LeaseLostError(name, `it was not renewed for ${renewDeadline / 1000} s`)
-        try {
-          const known = isUntouched ? seen : undefined
-          const isKept = await within(left(), until, (bounded) =>
-            known === undefined ? take(bounded) : renewUnread(bounded, known),
-          )
-          if (!isKept) return new LeaseLostError(name, `${seen?.lease.spec.holderIdentity} holds it`)
-          isUntouched = true
-        } catch (error) {
-          if (until.aborted) return undefined
-          isUntouched = false
-          if (!isConflict(error)) log.warn(`the lease can't be renewed, retrying: ${messageOf(error)}`)
-        }
-      }
-    },
+  #saw(lease: Lease): void {
+    const { clock, onHolder } = this.#options
+    const before = this.#seen?.lease.spec.holderIdentity
+    this.#seen = observe(this.#seen, lease, monotonic(clock))
+    const holder = lease.spec.holderIdentity ?? ''
+    if (holder !== before) onHolder?.(holder)
+  }
 
-    release,
+  get #seconds(): number {
+    return Math.ceil(this.#times.leaseDuration / 1000)
+  }
+
+  /** Reads it and takes or renews it if it is free or ours. @returns whether it is ours now */
+  async #take(api: Api): Promise<boolean> {
+    const { name, namespace, identity, ownerReference, clock } = this.#options
+    const current = await api.get(LEASES, name, namespace)
+    if (current !== undefined) this.#saw(current)
+    if (current !== undefined && !this.#isOurs() && !isFree(this.#seen, monotonic(clock))) return false
+
+    const startedAt = monotonic(clock)
+    const spec = acquired(current?.spec, identity, this.#seconds, clock.now())
+    if (current !== undefined) {
+      this.#saw(await api.replace(LEASES, { ...current, spec }))
+    } else {
+      const metadata = { name, namespace, ...(ownerReference && { ownerReferences: [ownerReference] }) }
+      this.#saw(await api.create(LEASES, { metadata, spec }))
+    }
+    this.#renewedAt = startedAt
+    return true
+  }
+
+  /** The usual renewal: a single request, refused when another client has touched the lease since we wrote it. */
+  async #renewUnread(api: Api, { lease }: Observation): Promise<true> {
+    const { clock } = this.#options
+    const startedAt = monotonic(clock)
+    this.#saw(await api.replace(LEASES, { ...lease, spec: renewed(lease.spec, this.#seconds, clock.now()) }))
+    this.#renewedAt = startedAt
+    return true
+  }
+
+  /** Runs one attempt, which fails when it takes longer than `limit` ms or the signal aborts. */
+  async #within<T>(limit: number, until: AbortSignal, attempt: (bounded: Api) => Promise<T>): Promise<T> {
+    const { api, clock } = this.#options
+    using scope = new AbortScope(until)
+    void clock.sleep(limit, scope.signal).then(() => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`)))
+    this.#isUnanswered = true
+    const answer = await attempt(api.withLimits({ signal: scope.signal }))
+    this.#isUnanswered = false
+    return answer
   }
 }

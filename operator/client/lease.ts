@@ -1,6 +1,6 @@
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Logger } from '../model/log.ts'
-import { createLeaderElector, type LeaderElector, LeaseLostError } from './leader-elector.ts'
+import { LeaderElector, LeaseLostError } from './leader-elector.ts'
 import type { LeaseOptions } from './lease-options.ts'
 
 export type { LeaseOptions, LeaseTimes } from './lease-options.ts'
@@ -22,7 +22,7 @@ export const runWithLease = async (
 ): Promise<void> => {
   const { signal, name } = options
   const log = options.log.child({ lease: name })
-  const elector = createLeaderElector({ ...options, log })
+  const elector = new LeaderElector({ ...options, log })
   while (await elector.acquire()) {
     log.info('lease acquired')
     const why = await workAndRenew(elector, work, signal, log)
