@@ -5,9 +5,10 @@ import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import type { KubeObject } from '../model/resource.ts'
 import type { Api } from './api.ts'
-import { ApiError, isAlreadyExists, isNotFound } from './errors.ts'
+import { ApiError } from './errors.ts'
 import { createEventCorrelator, type EventSeries } from './event-correlator.ts'
-import { EVENTS, eventOf, type Reporter } from './event-object.ts'
+import type { Reporter } from './event-object.ts'
+import { EventWriter } from './event-writer.ts'
 import { referenceTo } from './object-reference.ts'
 
 /** Writes Kubernetes events about one object. Never throws and never waits. */
@@ -44,10 +45,9 @@ export const createEvents = (options: EventsOptions): Events => {
   const { api, clock, log, suffix = () => randomBytes(8).toString('hex') } = options
   const book = createEventCorrelator()
   const waiting = new Set<EventSeries>()
-  const suffixes = new WeakMap<EventSeries, string>()
   const closing = new AbortController()
   const givenUp = new AbortController()
-  const bounded = api.withLimits({ signal: givenUp.signal })
+  const writer = new EventWriter(api.withLimits({ signal: givenUp.signal }), options, suffix)
   let sending: Promise<void> | undefined
 
   const enqueue = (series: EventSeries): void => {
@@ -71,7 +71,7 @@ export const createEvents = (options: EventsOptions): Events => {
   const send = async (series: EventSeries): Promise<void> => {
     for (let attempt = 1; !givenUp.signal.aborted; attempt += 1) {
       try {
-        return await write(series)
+        return await writer.write(series)
       } catch (error) {
         const mayPass = !(error instanceof ApiError) || error.status >= 500 || error.status === 429
         if (!mayPass || attempt === ATTEMPTS) {
@@ -81,42 +81,6 @@ export const createEvents = (options: EventsOptions): Events => {
         await clock.sleep(RETRY_AFTER, givenUp.signal)
       }
     }
-  }
-
-  /** One name a series, so that a second try finds what the first one made. */
-  const suffixOf = (series: EventSeries): string => {
-    const known = suffixes.get(series) ?? suffix()
-    suffixes.set(series, known)
-    return known
-  }
-
-  /** @returns 'there' when an earlier try made it, and the answer to that was lost */
-  const create = async (event: ReturnType<typeof eventOf>): Promise<'made' | 'there'> => {
-    try {
-      await bounded.create(EVENTS, event)
-      return 'made'
-    } catch (error) {
-      if (isAlreadyExists(error)) return 'there'
-      throw error
-    }
-  }
-
-  const write = async (series: EventSeries): Promise<void> => {
-    const { count } = series
-    // Asked for again while it was on its way.
-    if (count === series.sentCount) return
-    const event = eventOf(series, suffixOf(series), options)
-    const state = series.sentCount > 0 ? 'there' : await create(event)
-    if (state === 'there' && event.series !== undefined) {
-      try {
-        await bounded.patch(EVENTS, { ...event.metadata, type: 'merge', body: { series: event.series } })
-      } catch (error) {
-        if (!isNotFound(error)) throw error
-        series.sentCount = 0 // it has expired in the API server
-        return write(series)
-      }
-    }
-    series.sentCount = count
   }
 
   /** Counts of repeated events go out every now and then, not each time. */
