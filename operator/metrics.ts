@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Binding } from './binding.ts'
-import type { RequestMetrics } from './client/transport.ts'
+import type { RequestMetrics } from './client/api-server.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 import { type SideServer, serve } from './serve.ts'
 

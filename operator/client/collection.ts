@@ -2,8 +2,9 @@ import type { Duration } from '../model/duration.ts'
 import { apiVersionOf, type KubeObject, pathOf, type Resource } from '../model/resource.ts'
 import { isAtLeastAsNew } from '../model/resource-version.ts'
 import type { Page } from './api.ts'
+import type { Query } from './api-server.ts'
 import { readPageThatFits } from './bounded-text.ts'
-import type { Query, StreamRequest, Transport } from './transport.ts'
+import type { StreamRequest, Transport } from './transport.ts'
 
 const PAGE_SIZE = 500
 

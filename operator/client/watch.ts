@@ -3,8 +3,8 @@ import { errorOf } from '#lib/errors/error-of.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import { type ExponentialBackoff, exponentialDelay } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
+import type { Query } from './api-server.ts'
 import { ApiError, messageOf, type Status } from './errors.ts'
-import type { Query } from './transport.ts'
 
 /**
  * Where a reflector is.
