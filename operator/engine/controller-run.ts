@@ -1,17 +1,17 @@
-import { setTimeout as realDelay } from 'node:timers/promises'
 import type { Api } from '../client/api.ts'
 import { messageOf } from '../client/errors.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
-import { createEnvironment } from './create-environment.ts'
+import { type ControllerEnvironment, createEnvironment } from './create-environment.ts'
 import { followKind } from './follow-kind.ts'
-import { createKeyedQueue, type QueueMetrics } from './keyed-queue.ts'
-import { createObjectTracker } from './object-tracker.ts'
+import { createKeyedQueue, type KeyedQueue, type QueueMetrics } from './keyed-queue.ts'
+import { ObjectTracker } from './object-tracker.ts'
 import type { PreparedController } from './prepare-controller.ts'
 import { finalizeDeleted, reconcileObject } from './reconcile-object.ts'
 import type { OperatorSettings } from './settings.ts'
 import { runSource } from './source.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 /** What is counted about a controller; the names are controller-runtime's. */
 export interface ControllerRunMetrics {
@@ -43,7 +43,7 @@ export interface ControllerRun {
 /** Reconciles all objects of a controller until it is stopped. */
 export const startControllerRun = (options: ControllerRunOptions): ControllerRun => {
   const { prepared, clock, random, settings, metrics } = options
-  const { definition, own, watched } = prepared
+  const { definition } = prepared
   const log = options.log.child({ controller: definition.name })
   const abandoned = new AbortController()
   const api = options.api.withLimits({ signal: abandoned.signal })
@@ -59,29 +59,6 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
     wake: (key) => queue.add(key),
   })
 
-  /** @returns milliseconds after which to reconcile again; undefined: when something happens */
-  const reconcileKey = async (key: string): Promise<number | undefined> => {
-    for (let deleted = tracker.deleted(key); deleted !== undefined; deleted = tracker.deleted(key)) {
-      await finalizeDeleted(env, deleted)
-      tracker.dropDeleted(key)
-    }
-    const state = tracker.get(key)
-    if (state === undefined) {
-      queue.forget(key)
-      return undefined
-    }
-    const startedAt = monotonic(clock)
-    const seconds = () => (monotonic(clock) - startedAt) / 1000
-    try {
-      const delay = await reconcileObject(env, state)
-      metrics?.reconciled(state.handlerFailed ? 'error' : delay === undefined ? 'success' : 'requeue_after', seconds())
-      return delay
-    } catch (error) {
-      metrics?.reconciled('error', seconds())
-      throw error
-    }
-  }
-
   const queue = createKeyedQueue({
     concurrency,
     errorDelays: settings.queueing.errorDelays.map(toMilliseconds),
@@ -89,7 +66,7 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
     clock,
     metrics: metrics?.queue,
     onActive: (keys) => metrics?.activeWorkers(keys),
-    work: reconcileKey,
+    work: (key) => reconcileKey(key, { env, tracker, queue, metrics }),
     onError(key, error, failures, delay) {
       if (abandoned.signal.aborted) return
       const fields = { object: key, err: error, failures, delay }
@@ -97,7 +74,7 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
     },
   })
 
-  const tracker = createObjectTracker({
+  const tracker = new ObjectTracker({
     definition,
     clock,
     log,
@@ -106,15 +83,7 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
       queue.add(key)
     },
   })
-  const subscriptions = [
-    ...own.map((informer) => informer.subscribe((event) => tracker.recordEvent(event))),
-    ...watched.flatMap((other) =>
-      other.informers.map((informer) =>
-        informer.subscribe((event) => tracker.recordWatchedEvent(other.watched, event)),
-      ),
-    ),
-  ]
-  for (const { store } of own) for (const object of store.values()) tracker.recordEvent({ type: 'listed', object })
+  const unsubscribe = subscribe(prepared, tracker)
 
   const sourcesStop = new AbortController()
   const { backoff } = env.limits({})
@@ -138,22 +107,66 @@ export const startControllerRun = (options: ControllerRunOptions): ControllerRun
     // RUNTIME-32
     async stop(reason) {
       sourcesStop.abort(new Error(reason))
-      for (const unsubscribe of subscriptions) unsubscribe()
+      unsubscribe()
       tracker.end(reason)
       let handlersEnded = false
       const ended = Promise.all([queue.stop(), daemonsEnded(), ...sources]).then(() => {
         handlersEnded = true
         return closeEvents()
       })
-      // The machine's time, not the clock's: a process must go, whatever time its handlers think it is.
-      const finished = new AbortController()
       const stopTimeoutMs = toMilliseconds(settings.execution.stopTimeout)
-      const timeout = realDelay(stopTimeoutMs, undefined, { signal: finished.signal })
-      await Promise.race([ended, timeout])
+      await waitAtMost(ended, sourcesStop.signal, stopTimeoutMs)
       if (!handlersEnded) log.warn(`handlers did not end within ${stopTimeoutMs} ms, their requests are cut`)
       abandoned.abort(new Error(reason))
-      finished.abort()
-      await timeout.catch(() => {})
     },
+  }
+}
+
+interface ReconcileParts {
+  readonly env: ControllerEnvironment['env']
+  readonly tracker: ObjectTracker
+  readonly queue: Pick<KeyedQueue, 'forget'>
+  readonly metrics: ControllerRunMetrics | undefined
+}
+
+/** @returns milliseconds after which to reconcile again; undefined: when something happens */
+const reconcileKey = async (
+  key: string,
+  { env, tracker, queue, metrics }: ReconcileParts,
+): Promise<number | undefined> => {
+  for (let deleted = tracker.deleted(key); deleted !== undefined; deleted = tracker.deleted(key)) {
+    await finalizeDeleted(env, deleted)
+    tracker.dropDeleted(key)
+  }
+  const state = tracker.get(key)
+  if (state === undefined) {
+    queue.forget(key)
+    return undefined
+  }
+  const startedAt = monotonic(env.clock)
+  const seconds = () => (monotonic(env.clock) - startedAt) / 1000
+  try {
+    const delay = await reconcileObject(env, state)
+    metrics?.reconciled(state.handlerFailed ? 'error' : delay === undefined ? 'success' : 'requeue_after', seconds())
+    return delay
+  } catch (error) {
+    metrics?.reconciled('error', seconds())
+    throw error
+  }
+}
+
+/** The tracker learns what is there and each event from now on. @returns ends that */
+const subscribe = ({ own, watched }: PreparedController, tracker: ObjectTracker): (() => void) => {
+  const subscriptions = [
+    ...own.map((informer) => informer.subscribe((event) => tracker.recordEvent(event))),
+    ...watched.flatMap((other) =>
+      other.informers.map((informer) =>
+        informer.subscribe((event) => tracker.recordWatchedEvent(other.watched, event)),
+      ),
+    ),
+  ]
+  for (const { store } of own) for (const object of store.values()) tracker.recordEvent({ type: 'listed', object })
+  return () => {
+    for (const unsubscribe of subscriptions) unsubscribe()
   }
 }

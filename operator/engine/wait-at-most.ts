@@ -1,7 +1,10 @@
 import { setTimeout as realDelay } from 'node:timers/promises'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 
-/** Waits for work, but once the signal has aborted not longer than `timeoutMs` milliseconds. */
+/**
+ * Waits for work, but once the signal has aborted not longer than `timeoutMs` milliseconds: of the machine's time, not the
+ * clock's, because a process must go, whatever time its handlers think it is.
+ */
 export const waitAtMost = async (work: void | Promise<void>, signal: AbortSignal, timeoutMs: number): Promise<void> => {
   if (!(work instanceof Promise)) return
   const done = new AbortController()
