@@ -2,19 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
-import { detach } from '#lib/process/detach.ts'
-import type { Admission, AdmissionOptions } from './admission/index.ts'
+import type { Admission, AdmissionEnvironment, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
 import { runWithLease } from './client/lease.ts'
 import { loadTransport, type Transport } from './client/transport.ts'
 import type { AnyController } from './controller.ts'
 import { type Cache, cacheOf } from './engine/cache.ts'
 import type { Handler } from './engine/context.ts'
-import { type ControllerRun, type ControllerRunMetrics, startControllerRun } from './engine/controller-run.ts'
-import { createInformers, type Informers, type WatchProblem } from './engine/informers.ts'
+import { type ControllerRunMetrics, type ControllerRunOptions, startControllerRun } from './engine/controller-run.ts'
+import type { Definition } from './engine/definition.ts'
+import { createInformers, type Informers } from './engine/informers.ts'
 import { type PreparedController, prepareController, refuseDuplicates } from './engine/prepare-controller.ts'
-import { type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
+import { leaseTimesOf, type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
 import { waitAtMost } from './engine/wait-at-most.ts'
+import type { WatchProblem } from './engine/watch-problems.ts'
 import type { Health } from './health.ts'
 import type { RuntimeMetrics } from './metrics.ts'
 import { type Clock, systemClock } from './model/clock.ts'
@@ -100,32 +101,16 @@ export const operator = (options: OperatorOptions): Operator => {
   const status = (): OperatorStatus => ({ synced, leading, problems: sources?.problems() ?? [] })
 
   /** Handlers at work, until the signal aborts: for good, or until leadership is lost. */
-  const runControllers = async (
-    api: Api,
-    prepared: readonly PreparedController[],
-    signal: AbortSignal,
-  ): Promise<void> => {
-    if (settings.election !== undefined) setLeading(true)
-    const runs = prepared.map((one) =>
-      startControllerRun({
-        prepared: one,
-        api,
-        clock,
-        log,
-        random,
-        settings,
-        identity,
-        metrics: metrics && metricsOf(metrics, one.definition.name),
-      }),
-    )
-    await untilAborted(signal)
-    await stopAll(runs, signal.reason)
-    if (settings.election !== undefined) setLeading(false)
-  }
-
-  const setLeading = (isLeading: boolean) => {
-    leading = isLeading
-    if (settings.election !== undefined) metrics?.leading(settings.election.lease, isLeading)
+  const lead = async (api: Api, prepared: readonly PreparedController[], signal: AbortSignal): Promise<void> => {
+    const { election } = settings
+    const setLeading = (isLeading: boolean) => {
+      if (election === undefined) return
+      leading = isLeading
+      metrics?.leading(election.lease, isLeading)
+    }
+    setLeading(true)
+    await runControllers(prepared, { api, clock, log, random, settings, identity }, metrics, signal)
+    setLeading(false)
   }
 
   const work = async (api: Api, transport: Transport): Promise<void> => {
@@ -147,45 +132,21 @@ export const operator = (options: OperatorOptions): Operator => {
     try {
       if (!(await sources.synced())) return
       synced = true
-      admission = await startAdmission(api)
+      const stopTimeoutMs = toMilliseconds(settings.execution.stopTimeout)
+      admission = await startAdmission(definitions, options.admission, { api, clock, log, stopTimeoutMs }, signal)
       ready.resolve(true)
       const { election } = settings
-      if (election === undefined) await runControllers(api, prepared, signal)
+      if (election === undefined) await lead(api, prepared, signal)
       else {
-        const times = {
-          ...(election.duration !== undefined && { leaseDuration: election.duration }),
-          ...(election.renew !== undefined && { renewDeadline: election.renew }),
-          ...(election.retry !== undefined && { retryPeriod: election.retry }),
-        }
         const { lease: name, namespace } = election
+        const times = leaseTimesOf(election)
         await runWithLease({ api, name, namespace, identity, times, clock, log, signal, random }, (held) =>
-          runControllers(api, prepared, held),
+          lead(api, prepared, held),
         )
       }
     } finally {
       beat?.stop()
       await admission?.stop()
-    }
-  }
-
-  /** Loaded only when it is asked for: the certificates bring a library along. */
-  const startAdmission = async (api: Api): Promise<Admission | undefined> => {
-    if (options.admission === undefined) return undefined
-    const { serveAdmission } = await import('./admission/index.ts')
-    const admission = serveAdmission(definitions, options.admission, {
-      api,
-      clock,
-      log,
-      stopTimeoutMs: toMilliseconds(settings.execution.stopTimeout),
-    })
-    const stop = () => detach('stopping the webhooks', admission.stop())
-    stopping.signal.addEventListener('abort', stop, { once: true })
-    try {
-      await admission.serving
-      return admission
-    } catch (error) {
-      await admission.stop()
-      throw error
     }
   }
 
@@ -247,7 +208,37 @@ const describeUnready = (
   return how === undefined ? problem.message : `${problem.message}: ${how}`
 }
 
-const stopAll = async (runs: readonly ControllerRun[], reason: unknown): Promise<void> => {
-  const text = reason instanceof Error ? reason.message : 'the operator is stopping'
-  await Promise.all(runs.map((run) => run.stop(text)))
+/** Runs controllers until the signal aborts. */
+const runControllers = async (
+  prepared: readonly PreparedController[],
+  options: Omit<ControllerRunOptions, 'prepared' | 'metrics'>,
+  metrics: RuntimeMetrics | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
+  const runs = prepared.map((one) =>
+    startControllerRun({ ...options, prepared: one, metrics: metrics && metricsOf(metrics, one.definition.name) }),
+  )
+  await untilAborted(signal)
+  const reason = signal.reason instanceof Error ? signal.reason.message : 'the operator is stopping'
+  await Promise.all(runs.map((run) => run.stop(reason)))
+}
+
+/** Loaded only when it is asked for: the certificates bring a library along. It stops when the signal aborts. */
+const startAdmission = async (
+  definitions: readonly Definition[],
+  options: AdmissionOptions | undefined,
+  environment: AdmissionEnvironment,
+  signal: AbortSignal,
+): Promise<Admission | undefined> => {
+  if (options === undefined) return undefined
+  const { serveAdmission } = await import('./admission/index.ts')
+  const admission = serveAdmission(definitions, options, environment)
+  signal.addEventListener('abort', () => void admission.stop(), { once: true })
+  try {
+    await admission.serving
+    return admission
+  } catch (error) {
+    await admission.stop()
+    throw error
+  }
 }

@@ -23,7 +23,7 @@ export interface AdmissionOptions {
   readonly mutating?: string
 }
 
-interface AdmissionEnvironment {
+export interface AdmissionEnvironment {
   readonly api: Api
   readonly clock: Clock
   readonly log: Logger

@@ -6,7 +6,7 @@ import type { DeclaredState } from '../model/declared-state.ts'
 import type { Duration } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'
 import type { DeepPartial, KubeObject, Resource } from '../model/resource.ts'
-import type { WatchProblem } from './informers.ts'
+import type { WatchProblem } from './watch-problems.ts'
 
 /** Changes to the object, recorded now and sent once when the handlers return: the object and `/status` apart. Nothing is sent when nothing differs. */
 export interface Patch<O extends KubeObject> {

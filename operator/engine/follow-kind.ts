@@ -1,8 +1,9 @@
 import type { Logger } from '../model/log.ts'
 import { isSameKind, type KubeObject, type Resource } from '../model/resource.ts'
 import type { ObjectListener } from './context.ts'
-import type { Informer, WatchProblem } from './informers.ts'
+import type { Informer } from './informers.ts'
 import type { PreparedController } from './prepare-controller.ts'
+import type { WatchProblem } from './watch-problems.ts'
 
 /** Tells a source of the objects of a kind, until the signal aborts. RUNTIME-73. @throws TypeError for a kind that the controller doesn't watch */
 export const followKind = <T extends KubeObject>(

@@ -1,3 +1,4 @@
+import type { LeaseTimes } from '../client/lease-options.ts'
 import { checkLeaseTimes, DEFAULT_STOP_MARGIN_MS } from '../client/lease-times.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
 
@@ -24,21 +25,23 @@ export interface OperatorSettings {
     readonly consistencyTimeout: Duration
   }
   /** Only the replica that holds this Lease runs handlers; absent: every replica does. */
-  readonly election?: {
-    readonly lease: string
-    readonly namespace: string
-    /** How long others wait after the last renewal. Default 15s. */
-    readonly duration?: Duration
-    /** The holder gives up when it could not renew for so long. Default 10s. */
-    readonly renew?: Duration
-    /** Between tries. Default 2s. */
-    readonly retry?: Duration
-  }
+  readonly election?: Election
+}
+
+export interface Election {
+  readonly lease: string
+  readonly namespace: string
+  /** How long others wait after the last renewal. Default 15s. */
+  readonly duration?: Duration
+  /** The holder gives up when it could not renew for so long. Default 10s. */
+  readonly renew?: Duration
+  /** Between tries. Default 2s. */
+  readonly retry?: Duration
 }
 
 /** Settings with any part left out. */
 export type SettingsInput = { readonly [Group in keyof OperatorSettings]?: Partial<OperatorSettings[Group]> } & {
-  readonly election?: OperatorSettings['election']
+  readonly election?: Election
 }
 
 const DEFAULTS: OperatorSettings = {
@@ -80,16 +83,19 @@ export const withDefaults = (input: SettingsInput = {}): OperatorSettings => {
   return settings
 }
 
+/** The times of the Lease; those that the settings don't have are the client's. */
+export const leaseTimesOf = ({ duration, renew, retry }: Election): LeaseTimes => ({
+  ...(duration !== undefined && { leaseDuration: duration }),
+  ...(renew !== undefined && { renewDeadline: renew }),
+  ...(retry !== undefined && { retryPeriod: retry }),
+})
+
 /**
  * Handlers that are told to stop because their lease can't be renewed must have stopped before another process may take it.
  * Daemons' leases have the usual times. RUNTIME-49.
  */
 const checkStopTime = ({ execution: { stopTimeout }, election }: OperatorSettings): void => {
-  const { leaseDuration, renewDeadline } = checkLeaseTimes({
-    ...(election?.duration !== undefined && { leaseDuration: election.duration }),
-    ...(election?.renew !== undefined && { renewDeadline: election.renew }),
-    ...(election?.retry !== undefined && { retryPeriod: election.retry }),
-  })
+  const { leaseDuration, renewDeadline } = checkLeaseTimes(election && leaseTimesOf(election))
   const shortest = Math.min(leaseDuration - renewDeadline, DEFAULT_STOP_MARGIN_MS)
   if (toMilliseconds(stopTimeout) >= shortest)
     throw new RangeError(
