@@ -11,7 +11,7 @@ import type {
 import type { ChangeHandler, Definition, Watched } from './engine/definition.ts'
 import { type DeclaredIndex, declareIndex, type Index } from './engine/indexes.ts'
 import type { ChangeProgress } from './engine/progress.ts'
-import { createRegistration } from './engine/registration.ts'
+import { createRegistration, type Registration } from './engine/registration.ts'
 import type { ObjectStorage, StorageKind } from './engine/storage.ts'
 import { type DeclaredState, OWN_PREFIX } from './model/declared-state.ts'
 import type { Duration } from './model/duration.ts'
@@ -158,6 +158,21 @@ export const controller = <O extends KubeObject>(
     mutators: [],
   } as Declared<O>
 
+  return {
+    name,
+    resource,
+    definition,
+    on: changeHandlers(definition, check),
+    ...lastingHandlers(definition, check),
+    ...watchedKinds(definition, check),
+  }
+}
+
+/** Those that answer events and changes. */
+const changeHandlers = <O extends KubeObject>(
+  definition: Declared<O>,
+  check: Registration,
+): Controller<O>['on'] => {
   const change =
     (on: ChangeHandler['on']) =>
     (
@@ -180,72 +195,87 @@ export const controller = <O extends KubeObject>(
     }
 
   return {
-    name,
-    resource,
-    definition,
-    on: {
-      create: change('create'),
-      update: change('update'),
-      delete: change('delete'),
-      resume: change('resume'),
-      field(path, id, run, options) {
-        const field = typeof path === 'string' ? path.split('.') : path
-        if (!isDeclared(field)) {
-          check.fail(
-            `field "${field.join('.')}" of "${id}" is not declared by people: write a path such as 'spec.replicas', 'metadata.labels' or 'metadata.annotations'`,
-          )
-        }
-        change('field')(id, run, options, field)
-      },
-      event(id, run, filters = {}) {
-        check.reserveId('event handler', id)
-        definition.events.push({ id, filters, run })
-      },
-      validate(id, run, filters = {}) {
-        check.reserveId('validate handler', id)
-        definition.validators.push({ id, filters, run })
-      },
-      mutate(id, run, filters = {}) {
-        check.reserveId('mutate handler', id)
-        definition.mutators.push({ id, filters, run })
-      },
+    create: change('create'),
+    update: change('update'),
+    delete: change('delete'),
+    resume: change('resume'),
+    field(path, id, run, options) {
+      const field = typeof path === 'string' ? path.split('.') : path
+      if (!isDeclared(field)) {
+        check.fail(
+          `field "${field.join('.')}" of "${id}" is not declared by people: write a path such as 'spec.replicas', 'metadata.labels' or 'metadata.annotations'`,
+        )
+      }
+      change('field')(id, run, options, field)
     },
-    reconcile(run, options = {}) {
-      check.reserveId('reconcile handler', 'reconcile')
-      check.limits('reconcile', options)
-      definition.reconcile = { id: 'reconcile', policy: options, filters: options, run }
+    event(id, run, filters = {}) {
+      check.reserveId('event handler', id)
+      definition.events.push({ id, filters, run })
     },
-    timer(id, options, run) {
-      check.reserveId('timer', id)
-      check.limits(id, options)
-      const every = check.duration(`timer "${id}" every`, options.every)
-      if (every === 0) check.fail(`timer "${id}" every: write a time above 0, such as '1m'`)
-      definition.timers.push({
-        id,
-        policy: options,
-        filters: options,
-        every,
-        idle: check.duration(`timer "${id}" idle`, options.idle ?? 0),
-        initialDelay: check.duration(`timer "${id}" initialDelay`, options.initialDelay ?? 0),
-        sharp: options.sharp === true,
-        run,
-      })
+    validate(id, run, filters = {}) {
+      check.reserveId('validate handler', id)
+      definition.validators.push({ id, filters, run })
     },
-    daemon(id, run, options = {}) {
-      check.reserveId('daemon', id)
-      check.limits(id, options)
-      definition.daemons.push({ id, policy: options, filters: options, lease: options.lease ?? (() => undefined), run })
+    mutate(id, run, filters = {}) {
+      check.reserveId('mutate handler', id)
+      definition.mutators.push({ id, filters, run })
     },
-    index(indexName, of) {
-      check.reserveId('index', indexName)
-      const index = declareIndex(indexName, of)
-      definition.indexes.push(index)
+  }
+}
+
+/** Those that run for as long as an object, or the controller, is there. */
+const lastingHandlers = <O extends KubeObject>(
+  definition: Declared<O>,
+  check: Registration,
+): Pick<Controller<O>, 'reconcile' | 'timer' | 'daemon' | 'source'> => ({
+  reconcile(run, options = {}) {
+    check.reserveId('reconcile handler', 'reconcile')
+    check.limits('reconcile', options)
+    definition.reconcile = { id: 'reconcile', policy: options, filters: options, run }
+  },
+  timer(id, options, run) {
+    check.reserveId('timer', id)
+    check.limits(id, options)
+    const every = check.duration(`timer "${id}" every`, options.every)
+    if (every === 0) check.fail(`timer "${id}" every: write a time above 0, such as '1m'`)
+    definition.timers.push({
+      id,
+      policy: options,
+      filters: options,
+      every,
+      idle: check.duration(`timer "${id}" idle`, options.idle ?? 0),
+      initialDelay: check.duration(`timer "${id}" initialDelay`, options.initialDelay ?? 0),
+      sharp: options.sharp === true,
+      run,
+    })
+  },
+  daemon(id, run, options = {}) {
+    check.reserveId('daemon', id)
+    check.limits(id, options)
+    definition.daemons.push({ id, policy: options, filters: options, lease: options.lease ?? (() => undefined), run })
+  },
+  source(id, run) {
+    check.reserveId('source', id)
+    definition.sources.push({ id, run })
+  },
+})
+
+/** What is kept of objects, and which other kinds wake a controller. */
+const watchedKinds = <O extends KubeObject>(
+  definition: Declared<O>,
+  check: Registration,
+): Pick<Controller<O>, 'index' | 'watches'> => {
+  const indexesOf =
+    <T extends KubeObject>(indexes: DeclaredIndex<T>[]): WatchedKind<T>['index'] =>
+    (name, of) => {
+      check.reserveId('index', name)
+      const index = declareIndex(name, of)
+      indexes.push(index)
       return index
-    },
-    source(id, run) {
-      check.reserveId('source', id)
-      definition.sources.push({ id, run })
-    },
+    }
+
+  return {
+    index: indexesOf(definition.indexes),
     watches<T extends KubeObject>(other: Resource<T>, map: Watched<T>['map'], options: WatchOptions<T> = {}) {
       const indexes: DeclaredIndex<T>[] = []
       const watched: Watched<T> = {
@@ -257,14 +287,7 @@ export const controller = <O extends KubeObject>(
         ...(options.transform && { transform: options.transform }),
       }
       definition.watches.push(watched)
-      return {
-        index<K, V>(name: string, of: (object: T) => Iterable<readonly [K, V]>) {
-          check.reserveId('index', name)
-          const index = declareIndex(name, of)
-          indexes.push(index)
-          return index
-        },
-      }
+      return { index: indexesOf(indexes) }
     },
   }
 }

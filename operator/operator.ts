@@ -4,7 +4,7 @@ import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
 import type { Admission, AdmissionEnvironment, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
-import { runWithLease } from './client/lease.ts'
+import { type LeaseOptions, runWithLease } from './client/lease.ts'
 import { loadTransport, type Transport } from './client/transport.ts'
 import type { AnyController } from './controller.ts'
 import { type Cache, cacheOf } from './engine/cache.ts'
@@ -13,7 +13,7 @@ import { type ControllerRunMetrics, type ControllerRunOptions, startControllerRu
 import type { Definition } from './engine/definition.ts'
 import { createInformers, type Informers } from './engine/informers.ts'
 import { type PreparedController, prepareController, refuseDuplicates } from './engine/prepare-controller.ts'
-import { leaseTimesOf, type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
+import { type Election, leaseTimesOf, type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
 import { waitAtMost } from './engine/wait-at-most.ts'
 import type { WatchProblem } from './engine/watch-problems.ts'
 import type { Health } from './health.ts'
@@ -135,15 +135,8 @@ export const operator = (options: OperatorOptions): Operator => {
       const stopTimeoutMs = toMilliseconds(settings.execution.stopTimeout)
       admission = await startAdmission(definitions, options.admission, { api, clock, log, stopTimeoutMs }, signal)
       ready.resolve(true)
-      const { election } = settings
-      if (election === undefined) await lead(api, prepared, signal)
-      else {
-        const { lease: name, namespace } = election
-        const times = leaseTimesOf(election)
-        await runWithLease({ api, name, namespace, identity, times, clock, log, signal, random }, (held) =>
-          lead(api, prepared, held),
-        )
-      }
+      const lease = { api, identity, clock, log, signal, random }
+      await runElected(settings.election, lease, (held) => lead(api, prepared, held))
     } finally {
       beat?.stop()
       await admission?.stop()
@@ -206,6 +199,17 @@ const describeUnready = (
   if (problem === undefined) return `the caches are being filled: ${filling.join(', ')}`
   const how = remedy?.(problem)
   return how === undefined ? problem.message : `${problem.message}: ${how}`
+}
+
+/** Works while this process leads; where there is no election, at once. */
+const runElected = async (
+  election: Election | undefined,
+  options: Omit<LeaseOptions, 'name' | 'namespace' | 'times'>,
+  work: (leading: AbortSignal) => Promise<void>,
+): Promise<void> => {
+  if (election === undefined) return work(options.signal)
+  const { lease: name, namespace } = election
+  await runWithLease({ ...options, name, namespace, times: leaseTimesOf(election) }, work)
 }
 
 /** Runs controllers until the signal aborts. */
