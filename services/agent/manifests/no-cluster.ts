@@ -1,6 +1,6 @@
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import type { ReportPhase, WorkloadRunner } from '../workload-runner.ts'
-import { readApplied } from './runner.ts'
+import { readApplied } from './applied-objects.ts'
 
 const MESSAGE = 'this agent has no Kubernetes cluster: start it with --kubeconfig FILE'
 

@@ -5,17 +5,15 @@
  *
  * What is about to be applied is recorded first, so nothing is forgotten when the agent is killed. AGENT-13, AGENT-14.
  */
-import { join } from 'node:path'
-import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { messageOf } from '#operator/client/errors.ts'
 import { UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { retryDelay } from '../backoff.ts'
-import { readIfThere, replaceFile } from '../placement-store.ts'
 import { type Manifest, toManifests, workloadDigest } from '../workload.ts'
 import type { LocalPlacement, ReportPhase, WorkloadRunner } from '../workload-runner.ts'
+import { readApplied, writeApplied } from './applied-objects.ts'
 import {
   findRemovedObjects,
   formatObjectName,
@@ -30,13 +28,6 @@ import { NoNamespaceError, type ObjectsApi } from './objects-api.ts'
 /** How often objects are looked at while some are not ready, and while all are. */
 const CHECK_INTERVAL = { waiting: '2s', ready: '15s' } as const
 
-/** What was applied, and what may have been. */
-export interface AppliedObjects {
-  readonly objects: readonly ObjectName[]
-  /** Of the score of which all was applied, and nothing else is left; undefined while that is under way. */
-  readonly digest: string | undefined
-}
-
 export interface ManifestRunnerOptions {
   readonly api: ObjectsApi
   readonly clock: Clock
@@ -44,9 +35,6 @@ export interface ManifestRunnerOptions {
 }
 
 export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): WorkloadRunner => {
-  const write = ({ folder }: LocalPlacement, applied: AppliedObjects): Promise<void> =>
-    replaceFile(appliedFile(folder), canonicalText(applied))
-
   const applyAll = async (
     placement: LocalPlacement,
     manifests: readonly Manifest[],
@@ -57,10 +45,10 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
     if (before.digest === digest) return
     const desired = manifests.map(nameOf)
     const all = union(before.objects, desired)
-    await write(placement, { objects: all, digest: undefined })
+    await writeApplied(placement, { objects: all, digest: undefined })
     for (const manifest of manifests) await applyOne(placement, manifest, signal)
     for (const name of findRemovedObjects(all, desired)) await deleteAndWait(name, placement, signal)
-    await write(placement, { objects: desired, digest })
+    await writeApplied(placement, { objects: desired, digest })
     log.info('applied', { deployment: placement.deployment, objects: desired.length })
   }
 
@@ -113,35 +101,6 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
     }
   }
 
-  /** Does it until it works or the signal aborts. */
-  const retryUntilDone = async (
-    work: (report: ReportPhase) => Promise<void>,
-    report: ReportPhase,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    let failures = 0
-    const heard: ReportPhase = (phase, message) => {
-      if (phase === 'Running') failures = 0
-      report(phase, message)
-    }
-    while (!signal.aborted) {
-      try {
-        return await work(heard)
-      } catch (error) {
-        if (signal.aborted) return
-        failures += 1
-        const wait = retryDelay(failures)
-        log.warn('manifests could not be applied or deleted, trying again', {
-          problem: messageOf(error),
-          failures,
-          wait,
-        })
-        report('Failed', `${messageOf(error)}; failure ${failures}, tried again in ${formatDuration(wait)}`)
-        await clock.sleep(wait, signal)
-      }
-    }
-  }
-
   return {
     async run(placement, score, report, signal) {
       const manifests = sortForApply(toManifests(score))
@@ -150,7 +109,7 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
         await applyAll(placement, manifests, digest, signal)
         await watch(placement, manifests, heard, signal)
       }
-      await retryUntilDone(work, report, signal)
+      await retryUntilDone(work, { clock, log }, report, signal)
     },
     remove: (placement, report, signal) =>
       retryUntilDone(
@@ -158,6 +117,7 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
           const { objects } = await readApplied(placement)
           for (const name of objects.toReversed()) await deleteAndWait(name, placement, signal)
         },
+        { clock, log },
         report,
         signal,
       ),
@@ -167,17 +127,32 @@ export const manifestRunner = ({ api, clock, log }: ManifestRunnerOptions): Work
   }
 }
 
-/** What the placement has on its cluster. @throws Error when the file is damaged: objects that it listed would stay for ever */
-export const readApplied = async ({ folder, deployment }: LocalPlacement): Promise<AppliedObjects> => {
-  const file = appliedFile(folder)
-  const bytes = await readIfThere(file)
-  if (bytes === undefined) return { objects: [], digest: undefined }
-  try {
-    return JSON.parse(bytes.toString()) as AppliedObjects
-  } catch (error) {
-    const remedy = `remove it, and by hand what ${deployment} does not list any more`
-    throw new Error(`${file} is spoilt, so it is not known what was applied: ${remedy}`, { cause: error })
+/** Does it until it works or the signal aborts. */
+const retryUntilDone = async (
+  work: (report: ReportPhase) => Promise<void>,
+  { clock, log }: Pick<ManifestRunnerOptions, 'clock' | 'log'>,
+  report: ReportPhase,
+  signal: AbortSignal,
+): Promise<void> => {
+  let failures = 0
+  const heard: ReportPhase = (phase, message) => {
+    if (phase === 'Running') failures = 0
+    report(phase, message)
+  }
+  while (!signal.aborted) {
+    try {
+      return await work(heard)
+    } catch (error) {
+      if (signal.aborted) return
+      failures += 1
+      const wait = retryDelay(failures)
+      log.warn('manifests could not be applied or deleted, trying again', {
+        problem: messageOf(error),
+        failures,
+        wait,
+      })
+      report('Failed', `${messageOf(error)}; failure ${failures}, tried again in ${formatDuration(wait)}`)
+      await clock.sleep(wait, signal)
+    }
   }
 }
-
-const appliedFile = (folder: string): string => join(folder, 'applied.json')

@@ -25,13 +25,12 @@ import { launch, outputFile } from './launch.ts'
 import { rotateOutput } from './output.ts'
 import { findMarkedLeaders, identityOf, isAlive, type ProcessIdentity } from './process-table.ts'
 import { killGroup, stopGroup } from './stop.ts'
+import { waitForExit } from './wait-for-exit.ts'
 
 /** A program that lived so long counts as running. Milliseconds. */
 const STEADY_AFTER_MS = 2_000
 /** After so long a life its failures are forgotten. Milliseconds. */
 const FAILURES_FORGOTTEN_AFTER_MS = 60_000
-/** How often a program that another agent started is looked at. Milliseconds. */
-const POLL_INTERVAL_MS = 500
 
 /** What is written down of a running program. */
 interface ProcessRecord {
@@ -59,15 +58,6 @@ export interface ProcessRunnerOptions {
 export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): WorkloadRunner => {
   const markOf = ({ key }: LocalPlacement): string => `${agent}/${key}`
 
-  const readRecord = async (placement: LocalPlacement): Promise<ProcessRecord | undefined> => {
-    const bytes = await readIfThere(recordFile(placement))
-    try {
-      return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as ProcessRecord)
-    } catch {
-      return undefined // it is found by its mark
-    }
-  }
-
   /** Ends all programs of the placement except the desired one, and returns that one. */
   const takeOver = async (
     placement: LocalPlacement,
@@ -93,60 +83,6 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
     return { running, child }
   }
 
-  /** How it ended, for people; undefined when the signal aborted first. */
-  const end = async (
-    { running: { identity }, child }: RunningProgram,
-    signal: AbortSignal,
-  ): Promise<string | undefined> => {
-    if (child === undefined) {
-      while (!signal.aborted && (await isAlive(identity))) await clock.sleep(POLL_INTERVAL_MS, signal)
-      return signal.aborted ? undefined : 'it ended'
-    }
-    return new Promise((resolve) => {
-      const ended = (): void => {
-        signal.removeEventListener('abort', aborted)
-        resolve(
-          child.signalCode === null
-            ? `it ended with exit code ${child.exitCode}`
-            : `it was ended by ${child.signalCode}`,
-        )
-      }
-      const aborted = (): void => {
-        child.off('exit', ended)
-        resolve(undefined)
-      }
-      if (signal.aborted) resolve(undefined)
-      else if (child.exitCode !== null || child.signalCode !== null) ended()
-      else {
-        child.once('exit', ended)
-        signal.addEventListener('abort', aborted, { once: true })
-      }
-    })
-  }
-
-  /** Tells that it runs once it is steady, unless it ends before. */
-  const reportWhenSteady = async (report: ReportPhase, signal: AbortSignal): Promise<void> => {
-    await clock.sleep(STEADY_AFTER_MS, signal)
-    if (!signal.aborted) report('Running')
-  }
-
-  /** From its start to its end. */
-  const waitForEnd = async (
-    life: RunningProgram,
-    report: ReportPhase,
-    signal: AbortSignal,
-  ): Promise<string | undefined> => {
-    using over = new AbortScope(signal)
-    if (life.child === undefined) report('Running')
-    const settled = life.child === undefined ? undefined : reportWhenSteady(report, over.signal)
-    const how = await end(life, signal)
-    over.abort()
-    await settled
-    // What it started does not outlive it, or the next one would meet it.
-    if (how !== undefined) await killGroup(life.running.identity, clock)
-    return how
-  }
-
   const superviseProgram = async (
     placement: LocalPlacement,
     score: Score,
@@ -165,7 +101,7 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
         if (running !== undefined)
           log.info('program taken over', { deployment: placement.deployment, pid: running.identity.pid })
         const life = running === undefined ? await begin(placement, program, digest) : { running, child: undefined }
-        problem = await waitForEnd(life, report, signal)
+        problem = await followProgram(life, clock, report, signal)
       } catch (error) {
         problem = messageOf(error)
       }
@@ -200,3 +136,36 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
 }
 
 const recordFile = ({ folder }: LocalPlacement): string => join(folder, 'process.json')
+
+const readRecord = async (placement: LocalPlacement): Promise<ProcessRecord | undefined> => {
+  const bytes = await readIfThere(recordFile(placement))
+  try {
+    return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as ProcessRecord)
+  } catch {
+    return undefined // it is found by its mark
+  }
+}
+
+/** From its start to its end. @returns how it ended; undefined when the signal aborted first */
+const followProgram = async (
+  { running: { identity }, child }: RunningProgram,
+  clock: Clock,
+  report: ReportPhase,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  using over = new AbortScope(signal)
+  if (child === undefined) report('Running')
+  const settled = child === undefined ? undefined : reportWhenSteady(clock, report, over.signal)
+  const how = await waitForExit(identity, child, clock, signal)
+  over.abort()
+  await settled
+  // What it started does not outlive it, or the next one would meet it.
+  if (how !== undefined) await killGroup(identity, clock)
+  return how
+}
+
+/** Tells that it runs once it is steady, unless it ends before. */
+const reportWhenSteady = async (clock: Clock, report: ReportPhase, signal: AbortSignal): Promise<void> => {
+  await clock.sleep(STEADY_AFTER_MS, signal)
+  if (!signal.aborted) report('Running')
+}

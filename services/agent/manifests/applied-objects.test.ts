@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '#hack/process/folder.ts'
-import { readApplied } from './runner.ts'
+import { readApplied } from './applied-objects.ts'
 
 test('an unreadable record of what was applied is named, with what to do', async () => {
   const folder = join(await temporaryFolder('agent'), 'place')
