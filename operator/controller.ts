@@ -169,10 +169,7 @@ export const controller = <O extends KubeObject>(
 }
 
 /** Those that answer events and changes. */
-const changeHandlers = <O extends KubeObject>(
-  definition: Declared<O>,
-  check: Registration,
-): Controller<O>['on'] => {
+const changeHandlers = <O extends KubeObject>(definition: Declared<O>, check: Registration): Controller<O>['on'] => {
   const change =
     (on: ChangeHandler['on']) =>
     (

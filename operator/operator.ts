@@ -13,7 +13,13 @@ import { type ControllerRunMetrics, type ControllerRunOptions, startControllerRu
 import type { Definition } from './engine/definition.ts'
 import { createInformers, type Informers } from './engine/informers.ts'
 import { type PreparedController, prepareController, refuseDuplicates } from './engine/prepare-controller.ts'
-import { type Election, leaseTimesOf, type OperatorSettings, type SettingsInput, withDefaults } from './engine/settings.ts'
+import {
+  type Election,
+  leaseTimesOf,
+  type OperatorSettings,
+  type SettingsInput,
+  withDefaults,
+} from './engine/settings.ts'
 import { waitAtMost } from './engine/wait-at-most.ts'
 import type { WatchProblem } from './engine/watch-problems.ts'
 import type { Health } from './health.ts'

@@ -35,8 +35,7 @@ const MARKS = ['|', '=', ',', '(', ')'] as const
 type Mark = (typeof MARKS)[number]
 const isMark = (character: string): character is Mark => (MARKS as readonly string[]).includes(character)
 
-const NUMBER =
-  /^[+-]?(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*)?\.?(?:\d[\d_]*)?(?:[eE][+-]?[\d_]+)?)/
+const NUMBER = /^[+-]?(?:0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|(?:\d[\d_]*)?\.?(?:\d[\d_]*)?(?:[eE][+-]?[\d_]+)?)/
 const SPACE = /[ \t\r\n]/
 const isSpace = (character: string): boolean => character !== '' && SPACE.test(character)
 const isWord = (character: string): boolean => character !== '' && /[\p{L}\p{Nd}_]/u.test(character)

@@ -1,6 +1,5 @@
 import { type Clock, monotonic } from '../model/clock.ts'
 import { type Duration, toMilliseconds } from '../model/duration.ts'
-import type { Logger } from '../model/log.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../model/resource.ts'
 import { type CacheBudget, cacheBudget } from './cache-budget.ts'
 import { Collection, type Selection } from './collection.ts'

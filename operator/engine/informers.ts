@@ -3,7 +3,13 @@ import type { Store } from '../client/store.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Logger } from '../model/log.ts'
 import { isSameKind, type KubeObject, type Resource } from '../model/resource.ts'
-import { kindOf, type ProblemListener, type WatchProblem, WatchProblems, type WatchProblemsOptions } from './watch-problems.ts'
+import {
+  kindOf,
+  type ProblemListener,
+  type WatchProblem,
+  WatchProblems,
+  type WatchProblemsOptions,
+} from './watch-problems.ts'
 
 export interface InformerRequest<O extends KubeObject = KubeObject> {
   readonly resource: Resource<O>
