@@ -112,7 +112,7 @@ export const createInformers = (options: InformersOptions): Informers => {
   }
 }
 
-/** Those who are told of a collection's events. One's mistake keeps no event from the others. */
+/** The listeners of a collection. What one of them throws keeps no event from the others. */
 class Listeners<O extends KubeObject> {
   readonly #listeners = new Set<Listener<O>>()
   readonly #log: Logger

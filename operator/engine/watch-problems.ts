@@ -23,7 +23,7 @@ export interface WatchProblemsOptions {
   remedy(problem: WatchProblem): string | undefined
 }
 
-/** The problems of an operator's watches, and who is told of them. */
+/** The problems of an operator's watches, told to the log and to listeners. */
 export class WatchProblems {
   readonly #options: WatchProblemsOptions
   readonly #problems = new Map<WatchedPlace, WatchProblem>()
