@@ -1,6 +1,7 @@
 /** Why a request to the API server failed: it answered with an error, or there was no answer. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 
 /** The parts of Kubernetes' `Status` that a caller can act on. */
@@ -83,8 +84,7 @@ const codeOf = (cause: unknown): string => {
   return typeof code === 'string' ? code : ''
 }
 
-/** What an error says, whatever was thrown. */
-export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+export { messageOf }
 
 /** Is this the answer that an object (or its kind) does not exist? */
 export const isNotFound = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 404

@@ -10,6 +10,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream'
 import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { serverOf, withoutCredentials } from '#lib/nats/url.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../../problems/problem.ts'
@@ -135,6 +136,17 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
   }
 }
 
+/** NATS' own errors are the caller's 503. @throws Problem unavailable, and those of the work */
+export const asUnavailable = async <T>(work: () => Promise<T>, log: Logger): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    log.warn('NATS refused what it was asked', { error: messageOf(error) })
+    throw new Problem('unavailable', 'NATS does not do what it was asked, try again: the events are safe')
+  }
+}
+
 /** Does it until it works. What a person has to mend is said in `trouble`; it may work after all once they did. */
 const retryUntilStopped = async (
   work: () => Promise<void>,
@@ -199,5 +211,3 @@ const ensureStream = async ({ streams }: JetStreamManager): Promise<void> => {
     })
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,7 +1,9 @@
 import { AckPolicy, type ConsumerInfo, type JetStreamManager } from '@nats-io/jetstream'
+import type { Kysely } from 'kysely'
 import type { Entities } from '../../model/entity.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Reader, Writer } from '../../storage/dialect.ts'
+import type { Tables } from '../../storage/schema.ts'
 import { STREAM } from './broker.ts'
 import { deleteDurable, ensureDurable, isOwnConsumer, subjectsOf } from './durable-consumers.ts'
 import { subjectOf } from './relay.ts'
@@ -57,6 +59,23 @@ export const repairDurables = async (
   for (const [name, kind] of groups)
     if (!durables.some((info) => info.name === name))
       await ensureDurable(manager, name, subjectOf(entities, kind), 'everything')
+}
+
+/** The relayed events about a resource of which it is not known that a consumer has taken them. */
+export const readUntaken = async (reader: Reader, resourceId: string, reason: string): Promise<number[]> => {
+  const rows = await reader
+    .selectFrom('events')
+    .select('sequence')
+    .where('resource_id', '=', resourceId)
+    .where('reason', '=', reason)
+    .where('taken_time', 'is', null)
+    .where('stream_sequence', 'is not', null)
+    .execute()
+  return rows.map(({ sequence }) => sequence)
+}
+
+export const markTaken = async (kysely: Kysely<Tables>, sequences: readonly number[], now: Date): Promise<void> => {
+  await kysely.updateTable('events').set({ taken_time: timestampOf(now) }).where('sequence', 'in', sequences).execute()
 }
 
 /** Milliseconds by the clock of NATS, which told both times. */

@@ -1,6 +1,7 @@
 import type { PubAck } from '@nats-io/jetstream'
 import { headers } from '@nats-io/transport-node'
 import { type Kysely, sql } from 'kysely'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { POLL_INTERVAL_MS, type Wakeup } from '../../feed/wakeup.ts'
 import type { Entities } from '../../model/entity.ts'
@@ -193,5 +194,3 @@ const withRelayLock = async ({ dialect, kysely }: Database, work: () => Promise<
     return rows[0]?.got === true ? work() : 0
   })
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
