@@ -7,17 +7,14 @@ import {
   type ConsumerConfig,
   DeliverPolicy,
   JetStreamApiError,
-  type JsMsg,
   jetstream,
   jetstreamManager,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { serverOf } from '#lib/nats/url.ts'
-import { REPLAYS_HEADER, storeDeadLetter } from './dead-letters.ts'
-import { NotAnEventError, parseEventText } from './reconcile-event.ts'
-import { redeliveryDelay } from './redelivery.ts'
-import { countDeliveries, forgetReleases, recordRelease } from './released-deliveries.ts'
-import { type Delivery, type EventSource, MAX_DEAD_LETTER_CHARS, MAX_DELIVERIES, type SourceOptions } from './source.ts'
+import { toDelivery } from './jetstream-delivery.ts'
+import { forgetReleases } from './released-deliveries.ts'
+import type { Delivery, EventSource, SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
@@ -36,11 +33,9 @@ const STREAM = 'hyperfleet-events'
 const SUBJECTS = 'hyperfleet.events'
 /** How long a pull waits for the first message. */
 const PULL_WAIT_MS = 20_000
-/** After a dead letter that could not be stored, in milliseconds. */
-const DEAD_LETTER_RETRY_MS = 30_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
-  const { url, name, maxDeliveries = MAX_DELIVERIES, onDeadLetter } = options
+  const { url, name } = options
   let connection: NatsConnection | undefined
   let consumer: Consumer | undefined
 
@@ -60,66 +55,6 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
     return { connection, consumer }
   }
 
-  /** Keeps the message elsewhere, and has JetStream give it up. What can't be kept comes again. */
-  const moveToDeadLetters = async (
-    connection: NatsConnection,
-    message: JsMsg,
-    problem: string,
-    deliveries: number,
-  ): Promise<void> => {
-    const { subject, headers, info, data } = message
-    const { stream, streamSequence: sequence } = info
-    const replays = Number(headers?.get(REPLAYS_HEADER) || 0)
-    try {
-      const counts = { sequence, deliveries, replays }
-      await storeDeadLetter(connection, { consumer: options.consumer, subject, stream, ...counts, problem, body: data })
-      message.term(problem.slice(0, MAX_DEAD_LETTER_CHARS))
-      onDeadLetter({ problem, text: message.string().slice(0, MAX_DEAD_LETTER_CHARS) })
-    } catch (error) {
-      message.nak(DEAD_LETTER_RETRY_MS)
-      const why = error instanceof Error ? error.message : String(error)
-      onDeadLetter({ problem: `${problem}; it can't be stored as a dead letter (${why}) and comes again`, text: '' })
-    }
-  }
-
-  /** Deliveries that count; 1 when it can't be known: nothing is given up for want of an answer. */
-  const countKnown = (connection: NatsConnection, message: JsMsg): Promise<number> =>
-    countDeliveries(connection, options.consumer, message).catch(() => 1)
-
-  /** The delivery of a message; undefined when it was given up. */
-  const toDelivery = async (connection: NatsConnection, message: JsMsg): Promise<Delivery | undefined> => {
-    const { deliveryCount } = message.info
-    const isFew = deliveryCount <= maxDeliveries
-    const before = isFew ? 0 : (await countKnown(connection, message)) - 1
-    if (before >= maxDeliveries) {
-      const problem = `it was delivered ${before} times and never acknowledged`
-      await moveToDeadLetters(connection, message, problem, before)
-      return undefined
-    }
-    try {
-      return {
-        event: parseEventText(message.string()),
-        acknowledge: async () => message.ack(),
-        extend: async () => message.working(),
-        giveBack: async (delay) => {
-          const deliveries = await countKnown(connection, message)
-          const problem = `the outcome of its run could not be reported, ${deliveries} times`
-          if (deliveries >= maxDeliveries) await moveToDeadLetters(connection, message, problem, deliveries)
-          else message.nak(redeliveryDelay(delay, deliveries))
-        },
-        release: async () => {
-          // What can't be written down is one delivery more.
-          await recordRelease(connection, options.consumer, message).catch(() => {})
-          message.nak()
-        },
-      }
-    } catch (error) {
-      if (!(error instanceof NotAnEventError)) throw error
-      await moveToDeadLetters(connection, message, error.message, deliveryCount)
-      return undefined
-    }
-  }
-
   /** One message a pull: `fetch` gives out those of a batch one by one, and drops what is left of it when its reader has seen enough. */
   const pull = async (from: Connected, signal: AbortSignal): Promise<readonly Delivery[]> => {
     const messages = await from.consumer.fetch({ max_messages: 1, expires: PULL_WAIT_MS })
@@ -128,7 +63,7 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
     const received: Delivery[] = []
     try {
       for await (const message of messages) {
-        const delivery = await toDelivery(from.connection, message)
+        const delivery = await toDelivery(from.connection, message, options)
         if (delivery !== undefined) received.push(delivery)
       }
     } finally {
