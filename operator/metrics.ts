@@ -54,112 +54,111 @@ const RECONCILE_BUCKETS = [
 
 /** Registers the runtime's metrics; once for a registry. */
 export const runtimeMetrics = (registry: Registry): RuntimeMetrics => {
-  const registers = [registry]
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const gauge = <L extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    collect: () => void = () => {},
-  ) => new Gauge({ name, help, labelNames, registers, collect })
-  const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets: number[]) =>
-    new Histogram({ name, help, labelNames, registers, buckets })
-
-  const requests = counter(
+  const make = instruments(registry)
+  const requests = make.counter(
     'rest_client_requests_total',
     'HTTP requests to the API server, by status code, method and host.',
     ['code', 'method', 'host'],
   )
-  const leader = gauge('leader_election_master_status', '1 while this process holds the lease, else 0.', ['name'])
+  const leader = make.gauge('leader_election_master_status', '1 while this process holds the lease, else 0.', ['name'])
+  return {
+    requests: { observe: (sample) => requests.inc(sample) },
+    leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
+    controller: controllerMetrics(make),
+    workqueue: workqueueMetrics(make),
+  }
+}
 
-  const reconciles = counter('controller_runtime_reconcile_total', 'Reconciliations by controller and result.', [
+const instruments = (registry: Registry) => {
+  const registers = [registry]
+  return {
+    counter: <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    gauge: <L extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly L[],
+      collect: (this: Gauge<L>) => void = () => {},
+    ) => new Gauge({ name, help, labelNames, registers, collect }),
+    histogram: <L extends string>(name: string, help: string, labelNames: readonly L[], buckets: number[]) =>
+      new Histogram({ name, help, labelNames, registers, buckets }),
+  }
+}
+
+const controllerMetrics = (make: ReturnType<typeof instruments>): RuntimeMetrics['controller'] => {
+  const reconciles = make.counter('controller_runtime_reconcile_total', 'Reconciliations by controller and result.', [
     'controller',
     'result',
   ])
-  const reconcileErrors = counter(
-    'controller_runtime_reconcile_errors_total',
-    'Failed reconciliations by controller.',
-    ['controller'],
-  )
-  const reconcileTime = histogram(
+  const errors = make.counter('controller_runtime_reconcile_errors_total', 'Failed reconciliations by controller.', [
+    'controller',
+  ])
+  const time = make.histogram(
     'controller_runtime_reconcile_time_seconds',
     'Length of a reconciliation.',
     ['controller'],
     RECONCILE_BUCKETS,
   )
-  const workers = gauge('controller_runtime_active_workers', 'Workers that are busy.', ['controller'])
-  const maxWorkers = gauge('controller_runtime_max_concurrent_reconciles', 'Workers there are.', ['controller'])
+  const workers = make.gauge('controller_runtime_active_workers', 'Workers that are busy.', ['controller'])
+  const maxWorkers = make.gauge('controller_runtime_max_concurrent_reconciles', 'Workers there are.', ['controller'])
 
-  const depth = gauge('workqueue_depth', 'Items that wait.', ['name'])
-  const adds = counter('workqueue_adds_total', 'Items added.', ['name'])
-  const retries = counter('workqueue_retries_total', 'Items added again after an error.', ['name'])
-  const queueTime = histogram(
-    'workqueue_queue_duration_seconds',
-    'From being added to being taken.',
-    ['name'],
-    QUEUE_BUCKETS,
-  )
-  const workTime = histogram(
-    'workqueue_work_duration_seconds',
-    'From being taken to being done.',
-    ['name'],
-    QUEUE_BUCKETS,
-  )
+  return (controller) => {
+    // Zeros from the start: a rate over a counter that appears with its first error misses that error.
+    for (const result of RESULTS) reconciles.inc({ controller, result }, 0)
+    errors.inc({ controller }, 0)
+    return {
+      reconciled(result, seconds) {
+        reconciles.inc({ controller, result })
+        if (result === 'error') errors.inc({ controller })
+        time.observe({ controller }, seconds)
+      },
+      activeWorkers: (count) => workers.set({ controller }, count),
+      concurrency: (limit) => maxWorkers.set({ controller }, limit),
+    }
+  }
+}
+
+const workqueueMetrics = (make: ReturnType<typeof instruments>): RuntimeMetrics['workqueue'] => {
+  const label = ['name'] as const
+  const depth = make.gauge('workqueue_depth', 'Items that wait.', label)
+  const adds = make.counter('workqueue_adds_total', 'Items added.', label)
+  const retries = make.counter('workqueue_retries_total', 'Items added again after an error.', label)
+  const queued = 'workqueue_queue_duration_seconds'
+  const queueTime = make.histogram(queued, 'From being added to being taken.', label, QUEUE_BUCKETS)
+  const worked = 'workqueue_work_duration_seconds'
+  const workTime = make.histogram(worked, 'From being taken to being done.', label, QUEUE_BUCKETS)
   const agesOf = new Map<string, () => readonly number[]>()
   const perQueue = (measure: (ages: readonly number[]) => number) =>
     function (this: Gauge<'name'>) {
       for (const [name, ages] of agesOf) this.set({ name }, measure(ages()))
     }
-  new Gauge({
-    name: 'workqueue_unfinished_work_seconds',
-    help: 'How long the items in work have been so, together. Large values mean stuck workers.',
-    labelNames: ['name'],
-    registers,
-    collect: perQueue((ages) => ages.reduce((sum, age) => sum + age, 0)),
-  })
-  new Gauge({
-    name: 'workqueue_longest_running_processor_seconds',
-    help: 'How long the oldest item in work has been so.',
-    labelNames: ['name'],
-    registers,
-    collect: perQueue((ages) => Math.max(0, ...ages)),
-  })
+  make.gauge(
+    'workqueue_unfinished_work_seconds',
+    'How long the items in work have been so, together. Large values mean stuck workers.',
+    label,
+    perQueue((ages) => ages.reduce((sum, age) => sum + age, 0)),
+  )
+  make.gauge(
+    'workqueue_longest_running_processor_seconds',
+    'How long the oldest item in work has been so.',
+    label,
+    perQueue((ages) => Math.max(0, ...ages)),
+  )
 
-  return {
-    requests: { observe: (sample) => requests.inc(sample) },
-    leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
-
-    controller(controller) {
-      // Zeros from the start: a rate over a counter that appears with its first error misses that error.
-      for (const result of RESULTS) reconciles.inc({ controller, result }, 0)
-      reconcileErrors.inc({ controller }, 0)
-      return {
-        reconciled(result, seconds) {
-          reconciles.inc({ controller, result })
-          if (result === 'error') reconcileErrors.inc({ controller })
-          reconcileTime.observe({ controller }, seconds)
-        },
-        activeWorkers: (count) => workers.set({ controller }, count),
-        concurrency: (limit) => maxWorkers.set({ controller }, limit),
-      }
-    },
-
-    workqueue(name) {
-      adds.inc({ name }, 0)
-      retries.inc({ name }, 0)
-      depth.set({ name }, 0)
-      return {
-        added: () => adds.inc({ name }),
-        retried: () => retries.inc({ name }),
-        depth: (length) => depth.set({ name }, length),
-        queued: (seconds) => queueTime.observe({ name }, seconds),
-        worked: (seconds) => workTime.observe({ name }, seconds),
-        inWork: (ages) => {
-          agesOf.set(name, ages)
-        },
-      }
-    },
+  return (name) => {
+    adds.inc({ name }, 0)
+    retries.inc({ name }, 0)
+    depth.set({ name }, 0)
+    return {
+      added: () => adds.inc({ name }),
+      retried: () => retries.inc({ name }),
+      depth: (length) => depth.set({ name }, length),
+      queued: (seconds) => queueTime.observe({ name }, seconds),
+      worked: (seconds) => workTime.observe({ name }, seconds),
+      inWork: (ages) => {
+        agesOf.set(name, ages)
+      },
+    }
   }
 }
 

@@ -45,13 +45,7 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
   const { pool } = observed
   if (isRestoring(pool.metadata)) return decideRestore(observed, now)
   if (pool.metadata.deletionTimestamp !== undefined) return decideDeletion(observed, now)
-  if (pool.status?.conditions === undefined)
-    return {
-      pool: poolOf(observed),
-      actions: initialStatusActions(observed, initialConditions(pool.metadata.generation), now),
-      recheckAt: undefined,
-      counts: countClusters(observed, sortIntoBuckets(observed, now), { stale: 0, waiting: 0 }),
-    }
+  if (pool.status?.conditions === undefined) return initialPlan(observed, now)
 
   const version = computePoolVersion(pool.spec)
   const sorted = sortIntoBuckets(observed, now)
@@ -114,14 +108,7 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     ...statusActions(observed, { buckets, poolVersion: version, inventory, summary, conditions }, now),
     ...leaseWork.actions,
     ...claimActions(claims.assignments, claims.conflicts),
-    ...size.delete.map(
-      ({ cluster, reason }): Action => ({
-        action: 'DeleteCluster',
-        cluster,
-        isStale: isStaleness(reason),
-        why: DELETION_REASONS[reason],
-      }),
-    ),
+    ...deletionActions(size),
     ...creationActions(created, version, size.missing, (index) =>
       powerOf(staying.length + index, pool.spec, claims.waiting.length),
     ),
@@ -147,6 +134,22 @@ export const decide = (observed: Observed, { now, suffix }: DecideInput): Plan =
     counts: countClusters(observed, buckets, { stale: stale.length, waiting: claims.waiting.length }),
   }
 }
+
+/** Of a new pool: its conditions come first. */
+const initialPlan = (observed: Observed, now: Date): Plan => ({
+  pool: poolOf(observed),
+  actions: initialStatusActions(observed, initialConditions(observed.pool.metadata.generation), now),
+  recheckAt: undefined,
+  counts: countClusters(observed, sortIntoBuckets(observed, now), { stale: 0, waiting: 0 }),
+})
+
+const deletionActions = (size: Sizing): Action[] =>
+  size.delete.map(({ cluster, reason }) => ({
+    action: 'DeleteCluster',
+    cluster,
+    isStale: isStaleness(reason),
+    why: DELETION_REASONS[reason],
+  }))
 
 const DELETION_REASONS: Readonly<Record<Deletion, string>> = {
   Marked: 'its claim is done with it',

@@ -58,6 +58,30 @@ const inventory = () =>
     },
   )
 
+const deletionBrake = () =>
+  Type.Object(
+    {
+      percent: Type.Optional(
+        Type.Integer({
+          description: `A share of the pool’s clusters, in hundredths; ${DELETION_BRAKE.percent} when it is left out.`,
+          minimum: 0,
+          maximum: 100,
+        }),
+      ),
+      least: Type.Optional(
+        Type.Integer({
+          description: `So many are deleted at any size of the pool; ${DELETION_BRAKE.least} when it is left out.`,
+          minimum: 0,
+          maximum: 10_000,
+        }),
+      ),
+    },
+    {
+      description:
+        'How many clusters may be deleted within ten minutes though no person asked for it: the larger of both. More wait for a person.',
+    },
+  )
+
 const spec = () =>
   Type.Object(
     {
@@ -134,30 +158,7 @@ const spec = () =>
       ),
       inventory: Type.Optional(inventory()),
       // As above: a default of the definition would change what is stored.
-      deletionBrake: Type.Optional(
-        Type.Object(
-          {
-            percent: Type.Optional(
-              Type.Integer({
-                description: `A share of the pool’s clusters, in hundredths; ${DELETION_BRAKE.percent} when it is left out.`,
-                minimum: 0,
-                maximum: 100,
-              }),
-            ),
-            least: Type.Optional(
-              Type.Integer({
-                description: `So many are deleted at any size of the pool; ${DELETION_BRAKE.least} when it is left out.`,
-                minimum: 0,
-                maximum: 10_000,
-              }),
-            ),
-          },
-          {
-            description:
-              'How many clusters may be deleted within ten minutes though no person asked for it: the larger of both. More wait for a person.',
-          },
-        ),
-      ),
+      deletionBrake: Type.Optional(deletionBrake()),
       staleReplacement: Type.Object(
         {
           maxConcurrent: Type.Integer({
