@@ -11,6 +11,7 @@ import { explain, explainText } from '#controllers/clusterpool/explain.ts'
 import { toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { readDependencies } from '#controllers/clusterpool/observe/dependencies.ts'
 import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { type ObserveSources, readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
@@ -59,12 +60,7 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
     api,
     indexes,
     writeCache: new WriteCache(),
-    rejections: {
-      ofCustomizations: new Map(),
-      ofCreations: new Map(),
-      ofPool: undefined,
-      strangeNamespaces: new Set(),
-    },
+    rejections: noRejections(),
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(pool, indexes.clustersOfPool.get(keyOf(pool.metadata))),
     now,

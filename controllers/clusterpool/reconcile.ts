@@ -25,7 +25,7 @@ import { type InferredClusterDeletion, type NamespacedName, type PoolObjects, to
 import type { Plan } from './model/plan.ts'
 import { type Dependencies, readDependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
-import type { Rejections } from './observe/rejections.ts'
+import { noRejections, type Rejections } from './observe/rejections.ts'
 import { WriteCache } from './observe/write-cache.ts'
 import { readPoolObjects } from './observe.ts'
 
@@ -284,12 +284,7 @@ const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: Pool
   if (known !== undefined) return known
   const memory: Memory = {
     writeCache: new WriteCache(),
-    rejections: {
-      ofCustomizations: new Map(),
-      ofCreations: new Map(),
-      ofPool: undefined,
-      strangeNamespaces: new Set(),
-    },
+    rejections: noRejections(),
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(object, indexes.clustersOfPool.get(keyOf(object.metadata))),
     brake: createBrake(object, clock.now()),

@@ -49,6 +49,10 @@ interface MacroCall {
   readonly args: readonly [Node, Node]
 }
 
+const requireName = (checker: Checker, variable: Node, problem: string): void => {
+  if (variable.op !== 'id') throw checker.createError('invalid_macro_argument', problem, variable)
+}
+
 /** `a.?b.optMap(x, x + 1)` and `a.?b.optFlatMap(x, x.?c)`, the second for expressions that are optional themselves. */
 const optionalMap =
   (flat: boolean) =>
@@ -57,13 +61,7 @@ const optionalMap =
     let inner: Scope | undefined
     return {
       typeCheck(checker: Checker, _macro: Macro, scope: Scope) {
-        if (variable.op !== 'id') {
-          throw checker.createError(
-            'invalid_macro_argument',
-            `${name}() takes a name first: write a.${name}(x, x + 1)`,
-            variable,
-          )
-        }
+        requireName(checker, variable, `${name}() takes a name first: write a.${name}(x, x + 1)`)
         const type = checker.check(receiver, scope)
         if (type.kind !== 'optional' && type.kind !== 'dyn') {
           throw checker.createError(
@@ -96,13 +94,7 @@ const sortBy = ({ ast, receiver, args: [variable, key] }: MacroCall): Macro => {
   let inner: Scope | undefined
   return {
     typeCheck(checker: Checker, _macro: Macro, scope: Scope) {
-      if (variable.op !== 'id') {
-        throw checker.createError(
-          'invalid_macro_argument',
-          'sortBy() takes a name first: write a.sortBy(x, x.name)',
-          variable,
-        )
-      }
+      requireName(checker, variable, 'sortBy() takes a name first: write a.sortBy(x, x.name)')
       const type = checker.check(receiver, scope)
       if (type.kind !== 'list' && type.kind !== 'dyn') {
         throw checker.createError(

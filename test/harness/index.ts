@@ -11,5 +11,6 @@ export { type Command, type LogLine, type MusterProcess, startMuster } from './m
 export { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 export type { RequestProxy } from './request-proxy.ts'
 export { type Account, accountOf } from './rights.ts'
+export { type RunningOperator, runOperator } from './run-operator.ts'
 export { postgresMissing, startNats, startPostgres } from './servers.ts'
 export { type TcpProxy, tcpProxy } from './tcp-proxy.ts'

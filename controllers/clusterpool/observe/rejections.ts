@@ -18,6 +18,13 @@ export interface Rejections {
   readonly strangeNamespaces: Set<string>
 }
 
+export const noRejections = (): Rejections => ({
+  ofCustomizations: new Map(),
+  ofCreations: new Map(),
+  ofPool: undefined,
+  strangeNamespaces: new Set(),
+})
+
 /** The pause after the first refusal, in milliseconds; it doubles with each further one. */
 export const FIRST_RETRY_DELAY_MS = 60_000
 const RETRY_DELAY: ExponentialBackoff = { initial: FIRST_RETRY_DELAY_MS, factor: 2, max: 15 * 60_000 }

@@ -5,6 +5,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { decide } from '#controllers/clusterpool/decide.ts'
 import { type PoolObjects, toObserved } from '#controllers/clusterpool/model/observed.ts'
 import { indexEntries, type Lookup, type PoolIndexes } from '#controllers/clusterpool/observe/indexes.ts'
+import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { readPoolObjects } from '#controllers/clusterpool/observe.ts'
 import type { Api } from '#operator/index.ts'
@@ -35,12 +36,7 @@ export const steady = async (size: number, { inventory }: { readonly inventory: 
         api: unusedApi,
         indexes,
         writeCache: new WriteCache(),
-        rejections: {
-          ofCustomizations: new Map(),
-          ofCreations: new Map(),
-          ofPool: undefined,
-          strangeNamespaces: new Set<string>(),
-        },
+        rejections: noRejections(),
         unfinishedClusters: new Map(),
         absentClaims: new Map(),
         now: NOW,

@@ -4,12 +4,11 @@ import { vi } from 'vitest'
 import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type AdapterDeps, adapter } from '#controllers/adapter/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { type DeepPartial, type KubeObject, operator, systemClock } from '#operator/index.ts'
+import { type DeepPartial, type KubeObject, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
 import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
-import { accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import { accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
 
 /** Long enough for a busy machine; nothing waits so long when all is well. */
 export const PATIENCE = { timeout: 30_000, interval: 50 }
@@ -156,22 +155,13 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
     async manager(other, deps = {}) {
       const registry = new Registry()
       const lines: string[] = []
-      const own = await loadTransport({ kubeconfig: other ?? kubeconfig })
       const identity = `replica-${running.length}`
       const controllers = [
         adapter({ clock: systemClock, registry, version: 'test', hyperfleetApiUrl: api.url, ...deps }),
       ]
-      const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
-      const ended = manager.start()
-      const started: Manager = {
-        registry,
-        lines,
-        stop: async () => {
-          await manager.stop()
-          await ended
-          await own.close()
-        },
-      }
+      const log = recorder(lines)
+      const manager = await runOperator(other ?? kubeconfig, { controllers, namespaces: [namespace], log, identity })
+      const started: Manager = { registry, lines, stop: manager.stop }
       running.push(started)
       await manager.ready
       return started

@@ -8,6 +8,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { writeLease } from '#controllers/clusterpool/lease/lease-writes.ts'
 import { toObserved } from '#controllers/clusterpool/model/observed.ts'
+import { noRejections } from '#controllers/clusterpool/observe/rejections.ts'
 import { WriteCache } from '#controllers/clusterpool/observe/write-cache.ts'
 import { isConflict, systemClock } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
@@ -40,12 +41,7 @@ const observeAndLease = async (the: World, cluster: string) => {
     writeCache: new WriteCache(),
     secrets: [],
     preflight: {},
-    rejections: {
-      ofCustomizations: new Map(),
-      ofCreations: new Map(),
-      ofPool: undefined,
-      strangeNamespaces: new Set<string>(),
-    },
+    rejections: noRejections(),
     unfinishedClusters: new Map(),
   }
   return async (): Promise<boolean> => {

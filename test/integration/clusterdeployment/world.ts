@@ -6,12 +6,11 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { clusterDeployment } from '#controllers/clusterdeployment/index.ts'
 import { REGISTRATION } from '#controllers/clusterdeployment/labels.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { type Clock, type DeepPartial, operator, systemClock, toMilliseconds } from '#operator/index.ts'
+import { type Clock, type DeepPartial, systemClock, toMilliseconds } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { silent } from '#operator/model/log.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
-import { accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import { accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
 import { type Front, front } from './front.ts'
 
 /** Long enough for a busy machine; nothing waits so long when all is well. */
@@ -186,7 +185,6 @@ export const world = async (): Promise<World> => {
     async manager(options = {}) {
       const registry = new Registry()
       const lines: string[] = []
-      const own = await loadTransport({ kubeconfig: await account.kubeconfig(options.server) })
       const { clock = systemClock, url = before.url, tokenFile } = options
       const controllers = [
         clusterDeployment({
@@ -200,15 +198,9 @@ export const world = async (): Promise<World> => {
       const log = recorder(lines)
       // By whatever clock, a quiet watch is left in peace.
       const settings = { watching: { inactivityTimeout: '10h' } } as const
-      const manager = operator({ controllers, namespaces: [namespace], transport: own, log, clock, settings })
-      const ended = manager.start()
-      let stopped: Promise<void> | undefined
-      const stop = async () => {
-        await manager.stop()
-        await ended
-        await own.close()
-      }
-      const started: Manager = { registry, lines, stop: () => (stopped ??= stop()) }
+      const kubeconfig = await account.kubeconfig(options.server)
+      const manager = await runOperator(kubeconfig, { controllers, namespaces: [namespace], log, clock, settings })
+      const started: Manager = { registry, lines, stop: manager.stop }
       running.push(started)
       await manager.ready
       return started

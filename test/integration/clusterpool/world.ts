@@ -14,9 +14,9 @@ import { clusterDeploymentCustomization } from '#controllers/clusterdeploymentcu
 import { type ClusterPoolDeps, clusterPool } from '#controllers/clusterpool/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import type { AnyController } from '#operator/controller.ts'
-import { type Clock, type DeepPartial, type KubeObject, loadTransport, operator, systemClock } from '#operator/index.ts'
+import { type Clock, type DeepPartial, type KubeObject, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
-import { type Account, accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import { type Account, accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
 import { type Installer, startInstaller } from './installer.ts'
 
 export interface RunningManager {
@@ -99,23 +99,14 @@ export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
       const registry = new Registry()
       const lines: string[] = []
       const run = async (account: Account, controllers: readonly AnyController[]) => {
-        const own = await loadTransport({ kubeconfig: await account.kubeconfig(options.server) })
-        const manager = operator({
+        return runOperator(await account.kubeconfig(options.server), {
           controllers,
           namespaces: [namespace],
-          transport: own,
           clock,
           log: options.log === false ? silent : recorder(lines),
           // By whatever clock, a quiet watch is left in peace.
           ...(options.clock && { settings: { watching: { inactivityTimeout: '10h' } } }),
         })
-        const ended = manager.start()
-        const stop = async () => {
-          await manager.stop()
-          await ended
-          await own.close()
-        }
-        return { ready: manager.ready, stop }
       }
       const managers = [
         await run(accounts.pools, [

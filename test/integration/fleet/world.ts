@@ -15,14 +15,14 @@ import { Deployment, type DeploymentSpec } from '#apis/fleet.nationtech.io/v1alp
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { fleet } from '#controllers/fleet/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { type DeepPartial, operator } from '#operator/index.ts'
+import type { DeepPartial } from '#operator/index.ts'
 import {
   accountOf,
   type Command,
   type ControlPlane,
   type MusterProcess,
   recorder,
+  runOperator,
   sharedControlPlane,
   startMuster,
   startNats,
@@ -135,7 +135,6 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       }),
     revision: (name) => bucket(name, async (kv) => (await kv.status()).streamInfo.state.last_seq),
     async operator({ natsUrl = nats.url, server, of = namespace } = {}) {
-      const own = await loadTransport({ kubeconfig: await account.kubeconfig(server) })
       const registry = new Registry()
       const lines: string[] = []
       const viewRef: FleetViewRef = { view: undefined }
@@ -149,13 +148,11 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
           viewRef,
         }),
       ]
-      const manager = operator({ controllers, namespaces: [of], transport: own, log: recorder(lines) })
-      const ended = manager.start()
+      const kubeconfig = await account.kubeconfig(server)
+      const manager = await runOperator(kubeconfig, { controllers, namespaces: [of], log: recorder(lines) })
       const stop = async () => {
         running.delete(handle)
         await manager.stop()
-        await ended
-        await own.close()
       }
       const handle = { stop }
       running.add(handle)

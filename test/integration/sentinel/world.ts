@@ -4,9 +4,8 @@ import { vi } from 'vitest'
 import { SentinelConfig, type SentinelConfigSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/sentinelconfig.ts'
 import { type SentinelDeps, sentinel } from '#controllers/sentinel/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
-import { loadTransport } from '#operator/client/transport.ts'
-import { type Clock, type DeepPartial, operator } from '#operator/index.ts'
-import { accountOf, type ControlPlane, recorder, sharedControlPlane } from '#test/harness/index.ts'
+import type { Clock, DeepPartial } from '#operator/index.ts'
+import { accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
 
 export interface RunningSentinel {
   readonly registry: Registry
@@ -77,22 +76,11 @@ export const sentinelWorld = async (given?: ControlPlane): Promise<SentinelWorld
     async start(clock, { kubeconfig: given, ...deps } = {}) {
       const registry = new Registry()
       const lines: string[] = []
-      const own = await loadTransport({ kubeconfig: given ?? kubeconfig })
-      const controllers = [
-        sentinel({ clock, registry, version: 'test', identity: `replica-${running.length}`, ...deps }),
-      ]
       const identity = `replica-${running.length}`
-      const manager = operator({ controllers, namespaces: [namespace], transport: own, log: recorder(lines), identity })
-      const ended = manager.start()
-      const started = {
-        registry,
-        lines,
-        stop: async () => {
-          await manager.stop()
-          await ended
-          await own.close()
-        },
-      }
+      const controllers = [sentinel({ clock, registry, version: 'test', identity, ...deps })]
+      const log = recorder(lines)
+      const manager = await runOperator(given ?? kubeconfig, { controllers, namespaces: [namespace], log, identity })
+      const started = { registry, lines, stop: manager.stop }
       running.push(started)
       await manager.ready
       return started
