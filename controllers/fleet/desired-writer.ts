@@ -53,7 +53,7 @@ export const writeDesired = async (
     await Promise.all(Array.from({ length: Math.min(MAX_CONCURRENT_WRITES, writes.length) }, worker))
     if (signal.aborted) return count
     if (problem !== undefined) {
-      log.warn('keys could not be written, they are written again', { problem: messageOf(problem) })
+      log.warn('fleet: keys of fleet-desired could not be written, trying again', { problem: messageOf(problem) })
       return count
     }
   }

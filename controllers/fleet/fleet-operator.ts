@@ -10,7 +10,7 @@
  * FLEET-1, FLEET-2, FLEET-9, FLEET-20.
  */
 
-import type { FleetView, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import type { FleetView, Recovery, SyncState } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { NatsAccess } from '#lib/nats/connection.ts'
@@ -66,6 +66,13 @@ export interface FleetOperatorOptions {
 
 /** Milliseconds after which what failed is tried again although nothing happened. */
 const RETRY_INTERVAL_MS = 1_000
+
+/** What follows from a phase, for the log. */
+const PHASES = {
+  Recovering: 'the fleet is being read, nothing is written until all of it was read',
+  Degraded: 'a source is away, what is known of it is of before until it is back',
+  Converged: 'every source is up to date',
+} as const satisfies Record<SyncState['phase'], string>
 
 export class FleetOperator {
   readonly #options: FleetOperatorOptions
@@ -184,7 +191,7 @@ export class FleetOperator {
     const before = summarizeSync(this.#syncStates).phase
     this.#syncStates = withSyncEvent(this.#syncStates, feed, event, this.#options.clock.now())
     const { phase } = summarizeSync(this.#syncStates)
-    if (phase !== before) this.#options.log.info('the fleet is in another phase', { phase, before, feed })
+    if (phase !== before) this.#options.log.info(`fleet: ${PHASES[phase]}`, { phase, before, feed })
     this.#wakeSignal.wake()
   }
 
@@ -200,7 +207,7 @@ export class FleetOperator {
     while (!signal.aborted) {
       await this.#wakeSignal.wait(RETRY_INTERVAL_MS, signal)
       if (signal.aborted || !this.#isEverythingRead()) continue
-      if (isFirst) log.info('the fleet was read', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
+      if (isFirst) log.info('fleet: the fleet was read, what differs is written from now on', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
       isFirst = false
       this.#devices.recheckTimed()
       await writeDesired(

@@ -159,7 +159,7 @@ export class PlacementRunner {
     this.#nextEntry = undefined
     if (this.#goal?.do === 'Remove') return
     await this.#options.store.markRemoving(this.#placement.key)
-    this.#options.log.info('it is taken away', { deployment: this.#placement.deployment })
+    this.#options.log.info('a workload is being removed', { deployment: this.#placement.deployment })
     this.#refusal = undefined
     this.#held = undefined
     this.#setGoal({ do: 'Remove' })
@@ -212,7 +212,7 @@ export class PlacementRunner {
         if (goal?.do === 'Run') await this.#run(goal.accepted, signal)
         else if (await this.#remove(signal)) return
       } catch (error) {
-        this.#options.log.error('it is begun again', { deployment: this.#placement.deployment, error })
+        this.#options.log.error('a workload failed unexpectedly, it is started again', { deployment: this.#placement.deployment, error })
         this.#setPhase('Failed', messageOf(error))
         await this.#options.clock.sleep(RETRY_DELAY, signal)
       }
@@ -237,7 +237,7 @@ export class PlacementRunner {
     if (!signal.aborted) await clearReport(key, signal)
     if (signal.aborted) return false
     await store.delete(key)
-    log.info('it is gone', { deployment })
+    log.info('a workload was removed', { deployment })
     onRemoved(key, this.#nextEntry)
     return true
   }

@@ -151,7 +151,7 @@ export class DeploymentCache {
     } catch (error) {
       const problem = messageOf(error)
       this.#storeProblems.set(key, `its revision can't be stored, it is tried again: ${problem}`)
-      this.#options.log.warn('a revision could not be stored', { deployment: key, problem })
+      this.#options.log.warn('fleet: a revision could not be stored, trying again', { deployment: key, problem })
       return false
     }
   }

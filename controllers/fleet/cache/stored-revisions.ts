@@ -104,7 +104,7 @@ export class StoredRevisions {
     } catch (error) {
       if (!(error instanceof RevisionError)) throw error
       this.#parsed.set(stored, { uid, parsed: error })
-      this.#log.warn(error.message, { deployment: keyOf(metadata) })
+      this.#log.warn(`fleet: ${error.message}`, { deployment: keyOf(metadata) })
       return undefined
     }
   }

@@ -89,7 +89,7 @@ export class Leader {
     devices.markAllChanged()
     while (!signal.aborted) {
       const began = monotonic(clock)
-      await this.#tick(signal).catch((error: unknown) => log.error('a tick of the fleet broke off', { err: error }))
+      await this.#tick(signal).catch((error: unknown) => log.error('fleet: a tick of the leader failed, the next one tries again', { err: error }))
       await clock.sleep(Math.max(0, TICK_MS - (monotonic(clock) - began)), signal)
     }
     deployments.stopLeading()
@@ -176,14 +176,14 @@ export class Leader {
       if (collected.length > 0) {
         metrics.orphans.inc(collected.length)
         const keys = collected.slice(0, 10).map(({ key }) => key)
-        log.info('keys that nothing needs were deleted', { count: collected.length, spared: spared.length, keys })
+        log.info('fleet: keys that nothing needs were deleted', { count: collected.length, spared: spared.length, keys })
       }
       brake(held)
       if (held !== undefined) await this.#warnOfBrake(held)
       // What was spared is needed by what the watch has not told yet.
       this.#collectAt = held === undefined && spared.length === 0 ? now : now + COLLECT_RETRY_INTERVAL_MS
     } catch (error) {
-      log.warn('keys that nothing needs could not be deleted', { problem: messageOf(error) })
+      log.warn('fleet: keys that nothing needs could not be deleted, trying again', { problem: messageOf(error) })
     }
   }
 
@@ -191,7 +191,7 @@ export class Leader {
     const { api, lease, events, log } = this.#options
     const found = await api.get(LEASES, lease.name, lease.namespace)
     if (found !== undefined) events.about(found).warning('OrphansHeld', message)
-    if (release !== this.#warnedOf) log.warn(message, { lease: `${lease.namespace}/${lease.name}` })
+    if (release !== this.#warnedOf) log.warn(`fleet: ${message}`, { lease: `${lease.namespace}/${lease.name}` })
     this.#warnedOf = release
   }
 }

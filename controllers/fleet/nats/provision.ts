@@ -31,7 +31,7 @@ export const ensureBucket = async (
         break
       case 'Migrate':
         await manager.streams.update(streamOf(settings.name), changesTo(settings))
-        log.info('a bucket had other settings and was changed', { bucket: settings.name, changes: verdict.changes })
+        log.info('fleet: a bucket had other settings and was changed', { bucket: settings.name, changes: verdict.changes })
         break
       case 'Refuse':
         throw new NatsProblem('BucketRefused', verdict.reason)
@@ -87,7 +87,7 @@ const create = async (
   })
   const made = await manager.streams.info(streamOf(settings.name))
   await closeToRollups(manager, settings, made)
-  log.info('a bucket was made', { bucket: settings.name })
+  log.info('fleet: a bucket was created', { bucket: settings.name })
   return made.created
 }
 

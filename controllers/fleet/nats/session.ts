@@ -50,7 +50,7 @@ export const followBuckets = async <Name extends string>(options: FollowOptions<
       const problem = toNatsProblem('answer', error)
       // The same again and again is one line.
       if (lastProblem !== problem.message)
-        log.warn('NATS can’t be used', { reason: problem.reason, problem: problem.message })
+        log.warn('fleet: NATS can’t be used, trying again', { reason: problem.reason, problem: problem.message })
       lastProblem = problem.message
       options.lost(problem)
     }
@@ -79,7 +79,7 @@ const runSession = async <Name extends string>(
     const kvm = new Kvm(connection)
     const open = await eachOf(names, (name) => kvm.open(buckets[name].settings.name, { allow_direct: true }))
     options.opened(open)
-    log.info('NATS is there', { version: connection.info?.version })
+    log.info('fleet: connected to NATS, reading its buckets', { version: connection.info?.version })
     parts = [
       ...names.map((name) => {
         const newest = () => newestRevision(connected.manager, buckets[name].settings.name, buckets[name].keys)

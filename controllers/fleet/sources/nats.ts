@@ -116,12 +116,12 @@ const createListener = (
     const problem = seen(key)
     if (problem !== undefined) {
       metrics.malformed.inc({ bucket: feed, reason: problem.reason })
-      log.warn('an entry is malformed and was skipped', { bucket: feed, key: key.key, problem: problem.message })
+      log.warn('fleet: an entry is malformed, it is skipped until it changes', { bucket: feed, key: key.key, problem: problem.message })
     }
     listener.changed()
   },
   recreated: () => {
-    log.warn('the store of a bucket is not the one that was read: it is read anew', { bucket: feed })
+    log.warn('fleet: the store of a bucket is not the one that was read, reading it again', { bucket: feed })
     recreated()
     listener.syncChanged(feed, { type: 'Wiped' })
   },

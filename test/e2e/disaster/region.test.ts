@@ -10,7 +10,7 @@ import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { type TcpProxy, tcpProxy } from '#test/harness/index.ts'
 import { type AgentUnderTest, program, startAgent } from '../../integration/agent/world.ts'
-import { type FleetWorld, fleetWorld } from '../../integration/fleet/world.ts'
+import { converged, type FleetWorld, fleetWorld } from '../../integration/fleet/world.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -49,7 +49,7 @@ test('a region is away for a day, with clocks a day behind and a day ahead when 
   const start = async (device: string, url: string, more: { stateDir?: string; skew?: number } = {}) =>
     stack.use(await startAgent(device, url, { args, ...more }))
   const operator = await world.process()
-  await operator.line('the fleet was read')
+  await converged(operator)
   const region = [await start(behind, network.url), await start(ahead, network.url)]
   await start(near, world.nats.url)
   const programsOf = (agent: AgentUnderTest, device: string, name: string) =>
@@ -78,7 +78,7 @@ test('a region is away for a day, with clocks a day behind and a day ahead when 
   operator.signal('SIGKILL')
   await operator.exited
   const next = await world.process()
-  await next.line('the fleet was read')
+  await converged(next)
   await world.change('changed', { spec: { score: sleeping(4_000) } })
   await world.until(async () => expect(await stateOfAll('added')).toMatchObject({ succeeded: 1 }))
   // What runs in the region runs on: nothing reaches it.

@@ -180,7 +180,7 @@ test('an agent without a cluster says so, and forgets nothing of what an earlier
   const message = 'this agent has no Kubernetes cluster: start it with --kubeconfig FILE'
   await untilSaid(here, key, { phase: 'Failed', message })
   await here.buckets.desired.delete(key)
-  await second.process.line('it is taken away')
+  await second.process.line('a workload is being removed')
   await second.kill()
   await read('kept')
   await using _third = await startAgent('edge2', nats.url, {

@@ -7,7 +7,7 @@ import { desiredCodec, heartbeatCodec, stateCodec } from '#apis/fleet.nationtech
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { MusterProcess, ProxiedRequest, RequestProxy } from '#test/harness/index.ts'
-import { type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
+import { converged, type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
 
 // Leases of the dead expire before the next operator writes a status.
 vi.setConfig({ testTimeout: 180_000 })
@@ -40,7 +40,7 @@ const hold = (proxy: RequestProxy, which: (request: ProxiedRequest) => boolean):
 
 const started = async (proxy: RequestProxy): Promise<MusterProcess> => {
   const operator = await world.process({ server: proxy.server })
-  await operator.line('the fleet was read')
+  await converged(operator)
   return operator
 }
 

@@ -1,8 +1,8 @@
 /** The operator of the last release and today's: side by side, and one after the other. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { drill } from '#cmd/fleet/drill.ts'
-import { lastRelease, lastReleaseMissing, type MusterProcess } from '#test/harness/index.ts'
-import { type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
+import { lastRelease, lastReleaseMissing } from '#test/harness/index.ts'
+import { converged, type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
 
@@ -18,8 +18,6 @@ afterEach(async () => {
 
 const missing = lastReleaseMissing()
 if (missing !== undefined) console.error(`tests of upgrades of the fleet are skipped: ${missing}`)
-
-const converged = (operator: MusterProcess) => operator.line('the fleet was read')
 
 const given = async (machines: readonly Machine[], wanted: Readonly<Record<string, number>>): Promise<void> => {
   for (const machine of machines) await world.until(async () => expect(await machine.wanted()).toEqual(wanted))

@@ -9,7 +9,7 @@ import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { repetitions } from '#test/harness/deep.ts'
 import type { MusterProcess, RequestProxy } from '#test/harness/index.ts'
 import { program, startAgent } from '../agent/world.ts'
-import { type FleetWorld, fleetWorld, type Machine } from './world.ts'
+import { converged, type FleetWorld, fleetWorld, type Machine } from './world.ts'
 
 /** FLEET-9. Milliseconds. */
 const THIRTY_SECONDS = { timeout: 30_000, interval: 50 }
@@ -23,8 +23,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await world?.[Symbol.asyncDispose]()
 })
-
-const converged = (operator: MusterProcess) => operator.line('the fleet was read')
 
 const killed = async (operator: MusterProcess): Promise<void> => {
   operator.signal('SIGKILL')

@@ -28,6 +28,9 @@ import {
   startNats,
 } from '#test/harness/index.ts'
 
+/** Resolves when the operator has read everything. The last release says it without the rest of the line. */
+export const converged = (operator: MusterProcess) => operator.line(({ msg }) => msg.includes('the fleet was read'))
+
 /** Long enough for a busy machine; nothing waits so long when all is well. */
 export const PATIENCE = { timeout: 50_000, interval: 50 }
 

@@ -374,7 +374,7 @@ test('a NATS that is away is named in the log without its password', async () =>
     warn: (message: string, fields?: object) => lines.push(`${message} ${JSON.stringify(fields)}`),
   }
   await serve({ natsUrl: 'nats://user:secret@127.0.0.1:1', log })
-  expect(lines.join()).toContain('NATS is away {"nats":"nats://127.0.0.1:1"')
+  expect(lines.join()).toContain('jetstream: NATS is away, events wait in the database {"nats":"nats://127.0.0.1:1"')
   expect(lines.join()).not.toContain('secret')
 })
 

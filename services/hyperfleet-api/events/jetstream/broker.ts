@@ -78,7 +78,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     for (const listener of listeners) listener()
   }
   const setUnavailable = (why: string) => {
-    if (unavailableReason === undefined) log.warn('NATS is away', { nats: place })
+    if (unavailableReason === undefined) log.warn('jetstream: NATS is away, events wait in the database', { nats: place })
     unavailableReason = why
     connectionLost.abort()
   }
@@ -87,7 +87,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     for await (const status of client.connection.status()) {
       if (status.type === 'disconnect') setUnavailable(unreachable)
       if (status.type === 'reconnect') {
-        log.info('NATS is back', { nats: place })
+        log.info('jetstream: NATS is back, events that wait are handed to it', { nats: place })
         await retryUntilStopped(() => useConnection(client), setUnavailable, stop.signal)
       }
     }
@@ -101,7 +101,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
       throw error
     }
     followStatus(client).catch((error: unknown) =>
-      log.error('the state of NATS is not followed any more, restart the API', { error: messageOf(error) }),
+      log.error('jetstream: the connection to NATS is not followed any more, restart the API', { error: messageOf(error) }),
     )
   }
 
@@ -110,7 +110,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     await connectFirst()
   } catch (error) {
     if (error instanceof BrokerError) throw error
-    log.warn('NATS is away', { nats: place, error: messageOf(error) })
+    log.warn('jetstream: NATS is away, events wait in the database', { nats: place, error: messageOf(error) })
     connecting = retryUntilStopped(connectFirst, setUnavailable, stop.signal)
   }
   return {
@@ -142,7 +142,7 @@ export const asUnavailable = async <T>(work: () => Promise<T>, log: Logger): Pro
     return await work()
   } catch (error) {
     if (error instanceof Problem) throw error
-    log.warn('NATS refused what it was asked', { error: messageOf(error) })
+    log.warn('jetstream: NATS refused a request, the caller is told to try again', { error: messageOf(error) })
     throw new Problem('unavailable', 'NATS does not do what it was asked, try again: the events are safe')
   }
 }

@@ -52,7 +52,7 @@ export const startRelay = (options: RelayOptions): (() => Promise<void>) => {
         if ((await relayBatch(options)) === BATCH_SIZE) isRequested = true
       } catch (error) {
         // The next poll tries again: the events are safe in the database.
-        log.warn('events were not handed to NATS, trying again', { error: messageOf(error) })
+        log.warn('jetstream: events were not handed to NATS, trying again', { error: messageOf(error) })
         await checkStream()
         isRequested = false
         return

@@ -51,7 +51,7 @@ export class Replies {
       this.#broker.connected().connection.publish(reply, word)
     } catch (error) {
       this.#pending.set(reply, word)
-      this.#log.debug('NATS is told about a delivery when it is back', { error: messageOf(error) })
+      this.#log.debug('jetstream: NATS is away, it is told about a delivery when it is back', { error: messageOf(error) })
     }
   }
 }

@@ -31,7 +31,7 @@ export const syncProgress = async (options: SyncOptions): Promise<boolean> => {
     const durables = await listDurables(manager)
     const info = await manager.streams.info(STREAM, { deleted_details: true })
     if (await relayMissing(database, record, info)) {
-      log.warn('NATS lost events: the stream was replaced, restored or purged; what waits is handed to it again')
+      log.warn('jetstream: the stream was replaced, restored or purged, events that wait are handed to it again')
       wakeup.wake('events')
       return await syncProgress(options)
     }
@@ -42,7 +42,7 @@ export const syncProgress = async (options: SyncOptions): Promise<boolean> => {
     await repairDurables(manager, { durables, groups, entities })
     return isRecorded
   } catch (error) {
-    log.debug('what was taken at NATS itself is not known', { error: messageOf(error) })
+    log.debug('jetstream: what clients took at NATS itself is not known, asking again', { error: messageOf(error) })
     return false
   }
 }

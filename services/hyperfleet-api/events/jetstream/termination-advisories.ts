@@ -38,7 +38,7 @@ export const followTerminations = (broker: Broker, options: FollowerOptions): ((
       const message = messageOf(error)
       if (message !== logged)
         options.log.warn(
-          `NATS does not tell which events clients give up, they count as acknowledged: let the user subscribe to ${SUBJECT}`,
+          `jetstream: NATS does not tell which events clients give up, they count as acknowledged: let the user subscribe to ${SUBJECT}`,
           { error: message },
         )
       logged = message
@@ -67,7 +67,7 @@ const readAdvisories = async (connection: NatsConnection, { database, now, log }
         .where('dead_time', 'is', null)
         .execute()
     } catch (error) {
-      log.warn('an event that a client gave up is not among the dead letters', { error: messageOf(error) })
+      log.warn('jetstream: an event that a client gave up could not become a dead letter, it counts as acknowledged', { error: messageOf(error) })
     }
   }
 }
