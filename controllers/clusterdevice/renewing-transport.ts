@@ -1,6 +1,7 @@
 /** The connection to a cluster. When the cluster refuses the kubeconfig, it is read again: keys are renewed, servers move. AGENT-22. */
 import type { AdminKubeconfig } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
-import { ApiError, messageOf, NetworkError } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
+import { ApiError, NetworkError } from '#operator/client/errors.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import type { Logger } from '#operator/model/log.ts'
 

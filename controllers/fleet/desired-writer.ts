@@ -1,5 +1,5 @@
 /** Stores what FleetState wants written, with compare-and-set, and tells it what became of that. */
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { DesiredStore } from './nats/desired-store.ts'
 import type { FleetState } from './state/fleet-state.ts'

@@ -11,6 +11,7 @@ import {
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 
 export interface NatsAccess {
@@ -94,5 +95,3 @@ export const toNatsProblem = (what: string, error: unknown): NatsProblem => {
 
 /** For messages and logs: a URL may carry a password. */
 export const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/,]*@/g, '//')
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

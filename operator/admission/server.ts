@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { type Binding, listen } from '../binding.ts'
 import type { Definition } from '../engine/definition.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
@@ -102,5 +103,3 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 
 const codeOf = (error: unknown): number =>
   error instanceof BodyTooLargeError ? 413 : error instanceof ReviewError ? 400 : 500
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

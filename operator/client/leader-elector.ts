@@ -1,11 +1,12 @@
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { monotonic } from '../model/clock.ts'
 
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 
 import type { Api } from './api.ts'
-import { isAlreadyExists, isConflict, messageOf } from './errors.ts'
+import { isAlreadyExists, isConflict } from './errors.ts'
 import type { LeaseOptions } from './lease-options.ts'
 import { acquired, isFree, LEASES, type Lease, type Observation, observe, released, renewed } from './lease-record.ts'
 import { ACQUIRE_JITTER, checkLeaseTimes } from './lease-times.ts'

@@ -1,10 +1,11 @@
 /** The list and watch protocol of the API server as data: its states, its messages, its failures, and what follows on each. */
 import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
 import { type ExponentialBackoff, exponentialDelay } from '../model/outcome.ts'
 import type { KubeObject } from '../model/resource.ts'
 import type { Query } from './api-server.ts'
-import { ApiError, messageOf, type Status } from './errors.ts'
+import { ApiError, type Status } from './errors.ts'
 
 /**
  * Where a reflector is.

@@ -1,5 +1,5 @@
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Api } from '../client/api.ts'
-import { messageOf } from '../client/errors.ts'
 import { type Clock, monotonic } from '../model/clock.ts'
 import { toMilliseconds } from '../model/duration.ts'
 import type { Logger } from '../model/log.ts'

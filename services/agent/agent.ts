@@ -17,8 +17,7 @@ import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { heartbeatCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { detach } from '#lib/process/detach.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -110,15 +109,12 @@ const runConnected = async (
     reports.resendAll()
     reading?.abort()
   }
-  detach('logging the state of the connection to NATS', logStatus(connection, log, again))
+  void logStatus(connection, log, again)
   const watch = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
       using scope = new AbortScope(signal)
       reading = scope
-      detach(
-        'waiting for the next reading of fleet-desired',
-        clock.sleep(REREAD_INTERVAL, scope.signal).then(() => scope.abort()),
-      )
+      void clock.sleep(REREAD_INTERVAL, scope.signal).then(() => scope.abort())
       try {
         await watchDesired(
           connection,

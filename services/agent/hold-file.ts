@@ -3,7 +3,7 @@
  * is the reason. AGENT-10.
  */
 import { join } from 'node:path'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { readIfThere } from './placement-store.ts'
 
 /** Why changes are held back; undefined when they are not. What is there and can't be read holds as well. */

@@ -1,6 +1,7 @@
 /** What a ClusterDeploymentCustomization changes, applied in memory: POOL-4, POOL-44. */
 
 import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { applyPatches, readPatches } from '#lib/json-patch/apply.ts'
 import type { Json } from '#lib/json-patch/json.ts'
 import { PatchError } from '#lib/json-patch/operation.ts'
@@ -95,5 +96,3 @@ const decodeValueJson = ({ valueJSON, ...operation }: Patch, index: number): obj
     throw new PatchError(index, `${operation.op} ${operation.path}`, `valueJSON is no JSON: ${messageOf(error)}`)
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -4,7 +4,7 @@
  * names. Each gets a run, which looks for itself and takes away what has to go: ADAPTER-66. Of those that the API
  * does not have, or that live and are not selected, only after all of them were looked at together: ADAPTER-75, ADAPTER-87.
  */
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { EventData } from '../events/reconcile-event.ts'

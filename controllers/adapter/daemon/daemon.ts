@@ -2,7 +2,7 @@
 
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { ObjectDeletedError } from '#operator/engine/object-scope.ts'
 import { formatBrakeRecord, monotonicTimes, parseBrakeRecord } from '#operator/model/brake-record.ts'

@@ -1,7 +1,7 @@
 /** What is done when an AdapterTask is deleted. */
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import type { Task } from '../task/task.ts'
 import { connectApi, createEventSource } from './connect.ts'

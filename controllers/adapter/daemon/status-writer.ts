@@ -1,6 +1,6 @@
 /** Writes the status of one AdapterTask. What it contains: status.ts. */
 import type { AdapterTask, AdapterTaskStatus } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { monotonic } from '#operator/model/clock.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'

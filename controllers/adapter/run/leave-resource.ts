@@ -2,7 +2,7 @@
  * The end of a task's work on a resource that the API does not have any more, or whose labels the task does not select: takes away
  * what it applied, and tells the API that nothing has to wait for this adapter any more. ADAPTER-66, ADAPTER-69, ADAPTER-75, ADAPTER-87.
  */
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { JsonObject } from '../task/task.ts'
 import { type Absence, isGone } from './api-reader.ts'
 import { isMarkedDeleted } from './phases/mode.ts'

@@ -9,8 +9,8 @@
  */
 
 import type { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Api } from '#operator/client/api.ts'
-import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { keyOf } from '#operator/model/resource.ts'

@@ -1,5 +1,5 @@
 import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { SelectorError } from '#operator/model/selector.ts'
 import { ControlError } from '../rollout/annotations.ts'
 import { WindowError } from '../rollout/maintenance-windows.ts'

@@ -7,8 +7,9 @@
  */
 
 import type { HeldDeletions, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Api } from '#operator/client/api.ts'
-import { isConflict, isNotFound, messageOf } from '#operator/client/errors.ts'
+import { isConflict, isNotFound } from '#operator/client/errors.ts'
 import type { Events } from '#operator/client/events.ts'
 import { LEASES } from '#operator/client/lease-record.ts'
 import type { SourceContext } from '#operator/engine/context.ts'

@@ -5,7 +5,7 @@
  *
  * What is about to be applied is recorded first, so nothing is forgotten when the agent is killed. AGENT-13, AGENT-14.
  */
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { formatDuration } from '#operator/model/duration.ts'

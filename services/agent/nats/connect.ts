@@ -2,7 +2,7 @@
 
 import { type Authenticator, AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
 import { errorOf } from '#lib/errors/error-of.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { AGENT_ERRORS } from '../errors.ts'

@@ -2,8 +2,8 @@
 import type { KV } from '@nats-io/kv'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Info, infoCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { isStaleWrite, presentRevision } from '#lib/nats/stale-write.ts'
-import { messageOf } from '#operator/client/errors.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 

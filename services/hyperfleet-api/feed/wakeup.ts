@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { detach } from '#lib/process/detach.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Database } from '../storage/database.ts'
 
@@ -103,11 +103,10 @@ const connectNotifications = (
       release(error)
     }
   }
-  const beginListening = () => detach('listening for changes', listen())
   const retryListen = (error: unknown): void => {
     if (isClosed) return
     log.warn('not listening for changes, polling until it works again', { error: messageOf(error) })
-    retry = setTimeout(beginListening, POLL_INTERVAL_MS)
+    retry = setTimeout(() => void listen(), POLL_INTERVAL_MS)
   }
 
   /** One NOTIFY at a time; wakes that come meanwhile share the next of their topic. */
@@ -125,11 +124,11 @@ const connectNotifications = (
     isSending = false
   }
 
-  beginListening()
+  void listen()
   return {
     notify: (topic) => {
       requested.add(topic)
-      if (!isSending) detach('notifying other processes', send())
+      if (!isSending) void send()
     },
     close: async () => {
       isClosed = true
@@ -138,5 +137,3 @@ const connectNotifications = (
     },
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,5 +1,6 @@
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { nearest } from '#lib/text/nearest.ts'
 import { API_ERRORS } from '../errors.ts'
 import type { JsonObject } from '../model/resource.ts'
@@ -80,8 +81,6 @@ const compileSchema = (ajv: Ajv, reference: string, name: string): ValidateFunct
     throw new SpecSchemaError(`the schema ${name} can't be used: ${messageOf(error)}`, { cause: error })
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const schemasAt = (document: unknown, place: string): Readonly<Record<string, unknown>> | undefined => {
   let at = document

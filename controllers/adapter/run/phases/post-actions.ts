@@ -1,5 +1,5 @@
 /** Phase 5: runs the task's post actions. The first failure ends it. ADAPTER-9, ADAPTER-10. */
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { RequestError } from '../../http/client.ts'
 import type { PostAction } from '../../task/task.ts'
 import { type Absence, absenceOf } from '../api-reader.ts'

@@ -1,7 +1,7 @@
 /** Phase 3 while the resource lives: makes every resource of the task as its manifest says, in the order of the list. ADAPTER-24. */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import { entryOfTarget } from '../../inventory/entry.ts'
 import type { JsonObject, TaskResource } from '../../task/task.ts'
 import type { Lookup, Target } from '../../transports/transport.ts'

@@ -5,7 +5,7 @@
  */
 
 import type { ResourceAction } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { TaskResource } from '../../task/task.ts'
 import type { DeletionOutcome } from '../../transports/transport.ts'
 import { isTrue } from '../phases/preconditions.ts'
