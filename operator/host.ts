@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { setTimeout as realDelay } from 'node:timers/promises'
 import dotI, { type ResourceEvent, ResourceEventType, type ResourceMeta, ResourceMetaImpl } from '@dot-i/k8s-operator'
 import { load } from 'js-yaml'
 import { createLogger } from '#lib/log/logger.ts'
@@ -11,6 +10,7 @@ import { reflect } from './client/reflector.ts'
 import { createTransport, type Transport } from './client/transport.ts'
 import { createEventQueue, type EventQueue } from './engine/event-queue.ts'
 import { withDefaults } from './engine/settings.ts'
+import { waitAtMost } from './engine/wait-at-most.ts'
 import { systemClock } from './model/clock.ts'
 import { toMilliseconds } from './model/duration.ts'
 import type { Logger } from './model/log.ts'
@@ -87,11 +87,9 @@ export class ControllerHost extends dotI.default {
   // oxlint-disable-next-line typescript/no-misused-promises -- the base class stops without waiting; callers may wait
   override async stop(): Promise<void> {
     this.#stopping.abort(new Error('the operator is stopping'))
-    const finished = new AbortController()
     const stopTimeoutMs = toMilliseconds(withDefaults(this.#options.settings).execution.stopTimeout)
     const ended = Promise.all([...[...this.#deliveries].map((deliveries) => deliveries.stop()), ...this.#watches])
-    await Promise.race([ended, realDelay(stopTimeoutMs, undefined, { signal: finished.signal }).catch(() => {})])
-    finished.abort()
+    await waitAtMost(ended, this.#stopping.signal, stopTimeoutMs)
     await this.#operator?.stop()
     if (this.#options.transport === undefined) await this.#transport.close()
   }

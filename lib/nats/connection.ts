@@ -13,6 +13,7 @@ import {
 } from '@nats-io/transport-node'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
+import { hideCredentials } from '#lib/nats/url.ts'
 
 export interface NatsAccess {
   /** `nats://…` or `tls://…`; several, separated by commas, are servers of one cluster. */
@@ -35,7 +36,7 @@ const PING_INTERVAL_MS = 5_000
 
 /** @throws NatsProblem (Unreachable, Refused, TooOld, NoJetStream) */
 export const openConnection = async (access: NatsAccess): Promise<Connected> => {
-  const place = withoutSecrets(access.url)
+  const place = hideCredentials(access.url)
   const authenticator = await authenticatorOf(access)
   const connection = await connect({
     servers: access.url.split(','),
@@ -92,6 +93,3 @@ export const toNatsProblem = (what: string, error: unknown): NatsProblem => {
     return new NatsProblem('NoJetStream', `NATS can't ${what}: ${error.message}`, { cause: error })
   return new NatsProblem('Unreachable', `NATS did not ${what}: ${messageOf(error)}`, { cause: error })
 }
-
-/** For messages and logs: a URL may carry a password. */
-export const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/,]*@/g, '//')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serverOf, withoutCredentials } from './url.ts'
+import { hideCredentials, serverOf, withoutCredentials } from './url.ts'
 
 test.each([
   ['nothing', 'nats://host:4222', { servers: 'nats://host:4222' }],
@@ -9,4 +9,5 @@ test.each([
 ])('what is proved with %s in the URL', (_case, url, server) => {
   expect(serverOf(url)).toEqual(server)
   expect(withoutCredentials(url)).toBe(server.servers)
+  expect(hideCredentials(`${url},${url}`)).toBe(`${server.servers},${server.servers}`)
 })

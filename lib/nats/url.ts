@@ -14,6 +14,9 @@ export const withoutCredentials = (url: string): string => {
   return `${protocol}//${host}${pathname}`
 }
 
+/** The same for several URLs, separated by commas, of which any may be malformed. */
+export const hideCredentials = (urls: string): string => urls.replace(/\/\/[^/,]*@/g, '//')
+
 /** A name without a password is a token, as in NATS' own tools. */
 const credentialsOf = (url: string): Credentials | undefined => {
   const { username, password } = new URL(url)

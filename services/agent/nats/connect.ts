@@ -3,6 +3,7 @@
 import { type Authenticator, AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { hideCredentials } from '#lib/nats/url.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { AGENT_ERRORS } from '../errors.ts'
@@ -28,7 +29,7 @@ const RETRY_DELAY_MS = 1_000
  */
 export const connectAgent = async (options: ConnectOptions, signal: AbortSignal): Promise<NatsConnection> => {
   const { url, device, authenticator, clock, log } = options
-  const nats = url.split(',').map(withoutUser).join(',')
+  const nats = hideCredentials(url)
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
     try {
@@ -67,9 +68,4 @@ export const logStatus = async (connection: NatsConnection, log: Logger, onBack:
       onBack()
     }
   }
-}
-
-const withoutUser = (url: string): string => {
-  const { protocol, host } = new URL(url)
-  return `${protocol}//${host}`
 }
