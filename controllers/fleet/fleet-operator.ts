@@ -207,7 +207,11 @@ export class FleetOperator {
     while (!signal.aborted) {
       await this.#wakeSignal.wait(RETRY_INTERVAL_MS, signal)
       if (signal.aborted || !this.#isEverythingRead()) continue
-      if (isFirst) log.info('fleet: the fleet was read, what differs is written from now on', { ...this.#counts(), ms: Math.round(monotonic(clock) - began) })
+      if (isFirst)
+        log.info('fleet: the fleet was read, what differs is written from now on', {
+          ...this.#counts(),
+          ms: Math.round(monotonic(clock) - began),
+        })
       isFirst = false
       this.#devices.recheckTimed()
       await writeDesired(

@@ -212,7 +212,10 @@ export class PlacementRunner {
         if (goal?.do === 'Run') await this.#run(goal.accepted, signal)
         else if (await this.#remove(signal)) return
       } catch (error) {
-        this.#options.log.error('a workload failed unexpectedly, it is started again', { deployment: this.#placement.deployment, error })
+        this.#options.log.error('a workload failed unexpectedly, it is started again', {
+          deployment: this.#placement.deployment,
+          error,
+        })
         this.#setPhase('Failed', messageOf(error))
         await this.#options.clock.sleep(RETRY_DELAY, signal)
       }

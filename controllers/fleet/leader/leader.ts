@@ -90,7 +90,9 @@ export class Leader {
     devices.markAllChanged()
     while (!signal.aborted) {
       const began = monotonic(clock)
-      await this.#tick(signal).catch((error: unknown) => log.error('fleet: a tick of the leader failed, the next one tries again', { err: error }))
+      await this.#tick(signal).catch((error: unknown) =>
+        log.error('fleet: a tick of the leader failed, the next one tries again', { err: error }),
+      )
       await clock.sleep(Math.max(0, TICK_MS - (monotonic(clock) - began)), signal)
     }
     deployments.stopLeading()
@@ -177,7 +179,11 @@ export class Leader {
       if (collected.length > 0) {
         metrics.orphans.inc(collected.length)
         const keys = collected.slice(0, 10).map(({ key }) => key)
-        log.info('fleet: keys that nothing needs were deleted', { count: collected.length, spared: spared.length, keys })
+        log.info('fleet: keys that nothing needs were deleted', {
+          count: collected.length,
+          spared: spared.length,
+          keys,
+        })
       }
       brake(held)
       if (held !== undefined) await this.#warnOfBrake(held)

@@ -31,7 +31,10 @@ export const ensureBucket = async (
         break
       case 'Migrate':
         await manager.streams.update(streamOf(settings.name), changesTo(settings))
-        log.info('fleet: a bucket had other settings and was changed', { bucket: settings.name, changes: verdict.changes })
+        log.info('fleet: a bucket had other settings and was changed', {
+          bucket: settings.name,
+          changes: verdict.changes,
+        })
         break
       case 'Refuse':
         throw new NatsProblem('BucketRefused', verdict.reason)

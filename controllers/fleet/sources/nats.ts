@@ -116,7 +116,11 @@ const createListener = (
     const problem = seen(key)
     if (problem !== undefined) {
       metrics.malformed.inc({ bucket: feed, reason: problem.reason })
-      log.warn('fleet: an entry is malformed, it is skipped until it changes', { bucket: feed, key: key.key, problem: problem.message })
+      log.warn('fleet: an entry is malformed, it is skipped until it changes', {
+        bucket: feed,
+        key: key.key,
+        problem: problem.message,
+      })
     }
     listener.changed()
   },

@@ -16,7 +16,14 @@ import { type Api, createApi } from '#operator/client/api.ts'
 import type { AnyController } from '#operator/controller.ts'
 import { type Clock, type DeepPartial, type KubeObject, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
-import { type Account, accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
+import {
+  type Account,
+  accountOf,
+  type ControlPlane,
+  recorder,
+  runOperator,
+  sharedControlPlane,
+} from '#test/harness/index.ts'
 import { type Installer, startInstaller } from './installer.ts'
 
 export interface RunningManager {

@@ -78,7 +78,8 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     for (const listener of listeners) listener()
   }
   const setUnavailable = (why: string) => {
-    if (unavailableReason === undefined) log.warn('jetstream: NATS is away, events wait in the database', { nats: place })
+    if (unavailableReason === undefined)
+      log.warn('jetstream: NATS is away, events wait in the database', { nats: place })
     unavailableReason = why
     connectionLost.abort()
   }
@@ -101,7 +102,9 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
       throw error
     }
     followStatus(client).catch((error: unknown) =>
-      log.error('jetstream: the connection to NATS is not followed any more, restart the API', { error: messageOf(error) }),
+      log.error('jetstream: the connection to NATS is not followed any more, restart the API', {
+        error: messageOf(error),
+      }),
     )
   }
 

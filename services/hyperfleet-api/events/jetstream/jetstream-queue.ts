@@ -71,7 +71,10 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
       try {
         await deleteDurable(broker.connected().manager, name)
       } catch (error) {
-        log.debug('jetstream: a durable consumer could not be deleted, trying again once NATS is back', { consumer: name, error: messageOf(error) })
+        log.debug('jetstream: a durable consumer could not be deleted, trying again once NATS is back', {
+          consumer: name,
+          error: messageOf(error),
+        })
       }
     },
     receive: (request, signal) => receive(request, { ...options, broker, replies, time }, signal),

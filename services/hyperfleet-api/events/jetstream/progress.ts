@@ -75,7 +75,11 @@ export const readUntaken = async (reader: Reader, resourceId: string, reason: st
 }
 
 export const markTaken = async (kysely: Kysely<Tables>, sequences: readonly number[], now: Date): Promise<void> => {
-  await kysely.updateTable('events').set({ taken_time: timestampOf(now) }).where('sequence', 'in', sequences).execute()
+  await kysely
+    .updateTable('events')
+    .set({ taken_time: timestampOf(now) })
+    .where('sequence', 'in', sequences)
+    .execute()
 }
 
 /** Milliseconds by the clock of NATS, which told both times. */

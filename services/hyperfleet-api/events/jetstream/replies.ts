@@ -35,14 +35,8 @@ export class Replies {
 
   /** @param visibility of what was received, in milliseconds */
   answer(outcome: MessageOutcome, visibility: number): void {
-    switch (outcome.type) {
-      case 'received':
-        return this.hide(outcome.reply, visibility)
-      case 'hidden':
-        return this.hide(outcome.reply, outcome.milliseconds)
-      case 'finished':
-        return this.acknowledge(outcome.reply)
-    }
+    if (outcome.type === 'finished') this.acknowledge(outcome.reply)
+    else this.hide(outcome.reply, outcome.type === 'received' ? visibility : outcome.milliseconds)
   }
 
   #send(reply: string | null, word: string): void {
@@ -51,7 +45,9 @@ export class Replies {
       this.#broker.connected().connection.publish(reply, word)
     } catch (error) {
       this.#pending.set(reply, word)
-      this.#log.debug('jetstream: NATS is away, it is told about a delivery when it is back', { error: messageOf(error) })
+      this.#log.debug('jetstream: NATS is away, it is told about a delivery when it is back', {
+        error: messageOf(error),
+      })
     }
   }
 }

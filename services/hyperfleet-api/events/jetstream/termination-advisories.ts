@@ -67,7 +67,9 @@ const readAdvisories = async (connection: NatsConnection, { database, now, log }
         .where('dead_time', 'is', null)
         .execute()
     } catch (error) {
-      log.warn('jetstream: an event that a client gave up could not become a dead letter, it counts as acknowledged', { error: messageOf(error) })
+      log.warn('jetstream: an event that a client gave up could not become a dead letter, it counts as acknowledged', {
+        error: messageOf(error),
+      })
     }
   }
 }
