@@ -49,16 +49,8 @@ export interface KeyedQueue {
 /** A delay grows by up to this share. */
 const JITTER = 0.2
 
-export const createKeyedQueue = ({
-  concurrency,
-  errorDelays,
-  random,
-  clock,
-  metrics,
-  onActive,
-  work,
-  onError,
-}: QueueOptions): KeyedQueue => {
+export const createKeyedQueue = (options: QueueOptions): KeyedQueue => {
+  const { concurrency, errorDelays, random, clock, metrics, onActive, work, onError } = options
   const waiting = createFifo()
   /** When each waiting key was added; membership means it waits. */
   const addedAt = new Map<string, number>()

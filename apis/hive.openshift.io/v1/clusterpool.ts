@@ -82,6 +82,19 @@ const deletionBrake = () =>
     },
   )
 
+const staleReplacement = () =>
+  Type.Object(
+    {
+      maxConcurrent: Type.Integer({
+        description: 'How many outdated unclaimed clusters are replaced at once.',
+        minimum: 1,
+        maximum: 1_000,
+        default: 1,
+      }),
+    },
+    { description: 'How clusters of an older pool version are replaced.', default: { maxConcurrent: 1 } },
+  )
+
 const spec = () =>
   Type.Object(
     {
@@ -159,17 +172,7 @@ const spec = () =>
       inventory: Type.Optional(inventory()),
       // As above: a default of the definition would change what is stored.
       deletionBrake: Type.Optional(deletionBrake()),
-      staleReplacement: Type.Object(
-        {
-          maxConcurrent: Type.Integer({
-            description: 'How many outdated unclaimed clusters are replaced at once.',
-            minimum: 1,
-            maximum: 1_000,
-            default: 1,
-          }),
-        },
-        { description: 'How clusters of an older pool version are replaced.', default: { maxConcurrent: 1 } },
-      ),
+      staleReplacement: staleReplacement(),
     },
     {
       description: 'The clusters that are wanted.',

@@ -19,7 +19,7 @@ import { metadataOf } from '../run/resources/object.ts'
 import { type RunResult, run } from '../run/run.ts'
 import type { JsonObject, Task } from '../task/task.ts'
 import { httpTransport } from '../transports/http.ts'
-import { kubernetesTransport } from '../transports/kubernetes.ts'
+import { KubernetesTransport } from '../transports/kubernetes.ts'
 import type { ResourceTransports } from '../transports/transport.ts'
 import type { AppliedObjects } from '../watch/applied-objects.ts'
 import type { InferredDeletions } from './inferred-deletions.ts'
@@ -57,7 +57,7 @@ export class TaskRunner {
     this.#options = options
     const { transport, kinds, task, externalClient, access, inventories } = options
     this.#transports = {
-      kubernetes: kubernetesTransport({
+      kubernetes: new KubernetesTransport({
         transport,
         kinds,
         adapter: task.adapter.name,

@@ -4,7 +4,7 @@ import { ApiError } from '#operator/client/errors.ts'
 import { RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
 import type { ApiRequest, Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/index.ts'
-import { kubernetesTransport } from './kubernetes.ts'
+import { KubernetesTransport } from './kubernetes.ts'
 import type { Lookup } from './transport.ts'
 
 const { signal } = new AbortController()
@@ -32,7 +32,7 @@ const serving = (answers: Readonly<Record<string, object>>) => {
     },
   } as unknown as Transport
   const kinds = new RestMapper(transport, systemClock)
-  return { asked, reach: kubernetesTransport({ transport, kinds, adapter: 'test' }) }
+  return { asked, reach: new KubernetesTransport({ transport, kinds, adapter: 'test' }) }
 }
 
 describe('ADAPTER-80: the version in which an object was applied is served no longer', () => {

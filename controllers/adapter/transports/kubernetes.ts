@@ -1,14 +1,14 @@
 /** Resources on the Kubernetes API, in the name of the task's ServiceAccount. */
-import { createApi } from '#operator/client/api.ts'
+import { type Api, createApi } from '#operator/client/api.ts'
 import { ApiError, isConflict, isForbidden, isNotFound, NetworkError } from '#operator/client/errors.ts'
 import { type RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
-import type { ApiRequest, Transport as ApiTransport } from '#operator/client/transport.ts'
+import type { Transport as ApiTransport } from '#operator/client/transport.ts'
 import type { KubeObject, Resource } from '#operator/model/resource.ts'
 import { pathOf, apiVersionOf as resourceApiVersion } from '#operator/model/resource.ts'
 import type { OtherHolders } from '../inventory/other-holders.ts'
 import { apiVersionOf, asShared, describeObject, kindOf, metadataOf, sharedLabel } from '../run/resources/object.ts'
 import { TaskError } from '../run/task-error.ts'
-import type { JsonObject } from '../task/task.ts'
+import type { JsonObject, PropagationPolicy } from '../task/task.ts'
 import { explainErrors } from './explain-errors.ts'
 import { fieldManagerOf, isAppliedByOthers, isHeldByAdapter, isWithAdapter } from './shared-objects.ts'
 import {
@@ -35,192 +35,177 @@ export interface KubernetesOptions {
   readonly onApplied?: (object: JsonObject) => void
 }
 
-export const kubernetesTransport = ({
-  transport,
-  kinds,
-  adapter,
-  onUse,
-  onShared,
-  onApplied,
-  others,
-}: KubernetesOptions): ResourceTransport => {
-  const fieldManager = fieldManagerOf(adapter)
-  const api = createApi(transport)
+/** Objects are applied, found and deleted in the name of the task's ServiceAccount. */
+export class KubernetesTransport implements ResourceTransport {
+  readonly #options: KubernetesOptions
+  readonly #api: Api
 
-  const resourceOf = (manifest: JsonObject, signal: AbortSignal): Promise<Resource> =>
-    kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
+  constructor(options: KubernetesOptions) {
+    this.#options = options
+    this.#api = createApi(options.transport)
+  }
 
-  /** Of what is there already: a version that is not served any longer takes no object with it. ADAPTER-80. */
-  const servedResourceOf = (identity: JsonObject, signal: AbortSignal): Promise<Resource> =>
-    kinds.getServed(apiVersionOf(identity), kindOf(identity), signal)
+  apply(target: Target, signal: AbortSignal): Promise<JsonObject> {
+    const what = `${target.name} (${describeObject(target.manifest)}) can't be applied`
+    return explained('ApplyFailed', what, signal, () => this.#apply(target, signal))
+  }
 
-  const apply = async (target: Target, signal: AbortSignal): Promise<JsonObject> => {
-    const resource = await resourceOf(target.manifest, signal)
-    const { namespace } = metadataOf(target.manifest)
-    requireNamespace(target, resource, namespace)
-    onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
-    const applied = await patchShared(resource, target.manifest, signal)
-    noteShared(resource, applied)
-    onApplied?.(applied)
+  find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> {
+    return explained('DiscoveryFailed', `${lookup.name} can't be looked for`, signal, () => this.#find(lookup, signal))
+  }
+
+  delete(lookup: Lookup, object: JsonObject, policy: PropagationPolicy, signal: AbortSignal): Promise<DeletionOutcome> {
+    const what = `${lookup.name} (${describeObject(object)}) can't be deleted`
+    return explained('DeleteFailed', what, signal, () => this.#delete(lookup, object, policy, signal))
+  }
+
+  async #apply({ name, manifest }: Target, signal: AbortSignal): Promise<JsonObject> {
+    const resource = await this.#options.kinds.get(apiVersionOf(manifest), kindOf(manifest), signal)
+    const { namespace } = metadataOf(manifest)
+    requireNamespace(name, resource, namespace)
+    this.#options.onUse?.(resource, resource.scope === 'Namespaced' ? namespace : undefined)
+    const applied = await this.#patchShared(resource, manifest, signal)
+    this.#noteShared(resource, applied)
+    this.#options.onApplied?.(applied)
     return applied
   }
 
-  const noteShared = (resource: Resource, object: JsonObject): void => {
-    const { namespace, labels = {} } = metadataOf(object)
-    if (labels[sharedLabel(adapter)] !== undefined) onShared?.(resource, namespace)
-  }
-
-  const patch = (resource: Resource, body: JsonObject, force: boolean, signal: AbortSignal): Promise<JsonObject> => {
-    const { name = '', namespace } = metadataOf(body)
-    return request<JsonObject>(body, {
-      method: 'PATCH',
-      path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
-      contentType: 'application/apply-patch+yaml', // JSON is YAML
-      query: { fieldManager, ...(force && { force }) },
-      body,
-      signal,
-    })
-  }
-
-  /**
-   * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
-   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97.
-   */
-  const patchShared = async (resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
-    try {
-      return await patch(resource, manifest, false, signal)
-    } catch (error) {
-      if (!isConflict(error)) throw error
-      const read = () => readObject(resource, manifest, signal)
-      const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
-      if (holder === undefined) return patch(resource, manifest, true, signal)
-      const shared = asShared(manifest, adapter)
-      return patch(resource, shared, false, signal).catch((conflict) => {
-        if (!isConflict(conflict)) throw conflict
-        if (!isWithAdapter(conflict)) return patch(resource, shared, true, signal)
-        const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
-        throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
-      })
-    }
-  }
-
-  /** @throws ApiError, also when it is not there */
-  const get = (
-    resource: Resource,
-    name: string,
-    namespace: string | undefined,
-    signal: AbortSignal,
-  ): Promise<JsonObject> => {
-    const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
-    return transport.request<JsonObject>({ method: 'GET', path, signal })
-  }
-
-  /** Undefined when it is not there, or may not be read. */
-  const readObject = async (
-    resource: Resource,
-    manifest: JsonObject,
-    signal: AbortSignal,
-  ): Promise<JsonObject | undefined> => {
-    const { name = '', namespace } = metadataOf(manifest)
-    try {
-      return await get(resource, name, namespace, signal)
-    } catch (error) {
-      if (isNotFound(error) || isForbidden(error)) return undefined
-      throw error
-    }
-  }
-
-  /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */
-  const leave = async (resource: Resource, object: JsonObject, signal: AbortSignal): Promise<DeletionOutcome> => {
-    const { name, namespace, resourceVersion } = metadataOf(object)
-    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
-    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
-    await patch(resource, body, true, signal)
-    return 'left'
-  }
-
-  const find = async ({ name, identity, match }: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> => {
+  async #find(lookup: Lookup, signal: AbortSignal): Promise<readonly JsonObject[]> {
+    const { name, identity, match } = lookup
     if (match.kind === 'self') throw new TypeError(`${name} has no discovery, which a Kubernetes object needs`)
-    const resource = await servedResourceOf(identity, signal)
+    const resource = await this.#servedResource(identity, signal)
     try {
-      const found = await findIn(resource, match, signal)
-      for (const object of found) noteShared(resource, object)
+      const found = await this.#findIn(resource, match, signal)
+      for (const object of found) this.#noteShared(resource, object)
       return found
     } catch (error) {
       if (!isNotFound(error)) throw error
       if (isObjectAbsent(error, match)) return []
       // The path itself may be what is not there: then what was known of the kind says nothing about the object. ADAPTER-80.
-      kinds.forget(apiVersionOf(identity))
-      const served = await servedResourceOf(identity, signal)
-      if (served.version !== resource.version) return await find({ name, identity, match } as Lookup, signal)
+      this.#options.kinds.forget(apiVersionOf(identity))
+      const served = await this.#servedResource(identity, signal)
+      if (served.version !== resource.version) return await this.#find(lookup, signal)
       // That a list is not there is no answer about what would be in it.
       if (match.kind === 'labels' || (resource.scope === 'Namespaced' && match.namespace === undefined)) throw error
       return []
     }
   }
 
-  const findIn = async (
-    resource: Resource,
-    match: ObjectMatch,
+  async #delete(
+    lookup: Lookup,
+    object: JsonObject,
+    propagation: PropagationPolicy,
     signal: AbortSignal,
-  ): Promise<readonly JsonObject[]> => {
+  ): Promise<DeletionOutcome> {
+    const { adapter, others } = this.#options
+    const resource = await this.#servedResource(lookup.identity, signal)
+    const { name = '', namespace, uid, resourceVersion } = metadataOf(object)
+    try {
+      if (isAppliedByOthers(object, adapter) && (await others?.handOver(object, signal)) === true)
+        return await this.#leave(resource, object, signal)
+      const preconditions = { uid, resourceVersion, propagation }
+      await this.#api.withLimits({ signal }).delete(resource, name, namespace, preconditions)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      return 'changed'
+    }
+    return 'asked'
+  }
+
+  /** Of what is there already: a version that is not served any longer takes no object with it. ADAPTER-80. */
+  #servedResource(identity: JsonObject, signal: AbortSignal): Promise<Resource> {
+    return this.#options.kinds.getServed(apiVersionOf(identity), kindOf(identity), signal)
+  }
+
+  #noteShared(resource: Resource, object: JsonObject): void {
+    const { namespace, labels = {} } = metadataOf(object)
+    if (labels[sharedLabel(this.#options.adapter)] !== undefined) this.#options.onShared?.(resource, namespace)
+  }
+
+  /**
+   * The fields of the manifest are the task's by its declaration: drift is put right, and others' fields are not in it. Only what another
+   * task holds is not taken from it: that one would take it back, for ever. ADAPTER-88, ADAPTER-97.
+   */
+  async #patchShared(resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const { adapter, others } = this.#options
+    try {
+      return await this.#patch(resource, manifest, false, signal)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      const read = () => this.#readObject(resource, manifest, signal)
+      const holder = isHeldByAdapter(error) ? await others?.find(manifest, read, signal) : undefined
+      if (holder === undefined) return this.#patch(resource, manifest, true, signal)
+      const shared = asShared(manifest, adapter)
+      return this.#patch(resource, shared, false, signal).catch((conflict) => {
+        if (!isConflict(conflict)) throw conflict
+        if (!isWithAdapter(conflict)) return this.#patch(resource, shared, true, signal)
+        const what = `${describeObject(manifest)} is applied by the AdapterTask ${holder} too, and not with the same fields`
+        throw new TaskError('ApplyFailed', `${what}: ${conflict.message}`, { cause: conflict })
+      })
+    }
+  }
+
+  /** It is the other task's alone from now on. Of two that leave it at the same time one meets a conflict, and looks again. */
+  async #leave(resource: Resource, object: JsonObject, signal: AbortSignal): Promise<DeletionOutcome> {
+    const { name, namespace, resourceVersion } = metadataOf(object)
+    const metadata = { name, ...(namespace !== undefined && { namespace }), resourceVersion }
+    const body = { apiVersion: resourceApiVersion(resource), kind: resource.kind, metadata } as JsonObject
+    await this.#patch(resource, body, true, signal)
+    return 'left'
+  }
+
+  /** Where the path is not there, what was known of the kind is asked for again by the next run. */
+  async #patch(resource: Resource, body: JsonObject, force: boolean, signal: AbortSignal): Promise<JsonObject> {
+    const { transport, kinds, adapter } = this.#options
+    const { name = '', namespace } = metadataOf(body)
+    try {
+      return await transport.request<JsonObject>({
+        method: 'PATCH',
+        path: pathOf(resource, { name, ...(namespace !== undefined && { namespace }) }),
+        contentType: 'application/apply-patch+yaml', // JSON is YAML
+        query: { fieldManager: fieldManagerOf(adapter), ...(force && { force }) },
+        body,
+        signal,
+      })
+    } catch (error) {
+      if (isNotFound(error)) kinds.forget(apiVersionOf(body))
+      throw error
+    }
+  }
+
+  async #findIn(resource: Resource, match: ObjectMatch, signal: AbortSignal): Promise<readonly JsonObject[]> {
     const namespace = resource.scope === 'Namespaced' ? match.namespace : undefined
-    onUse?.(resource, namespace)
-    const bound = api.withLimits({ signal })
+    this.#options.onUse?.(resource, namespace)
+    const bound = this.#api.withLimits({ signal })
     if (match.kind === 'labels')
       return collect(bound.list(resource, { namespace, labelSelector: formatLabelSelector(match.labels) }))
     if (resource.scope === 'Namespaced' && namespace === undefined)
       return collect(bound.list(resource, { fieldSelector: `metadata.name=${match.name}` }))
     if (match.name === '') throw new TypeError('an empty name would be all objects of the kind')
-    return [await get(resource, match.name, namespace, signal)]
+    return [await this.#get(resource, match.name, namespace, signal)]
   }
 
-  /** Where the path is not there, what was known of the kind is asked for again by the next run. */
-  const request = async <T>(identity: JsonObject, own: ApiRequest): Promise<T> => {
+  /** Undefined when it is not there, or may not be read. */
+  async #readObject(resource: Resource, manifest: JsonObject, signal: AbortSignal): Promise<JsonObject | undefined> {
+    const { name = '', namespace } = metadataOf(manifest)
     try {
-      return await transport.request<T>(own)
+      return await this.#get(resource, name, namespace, signal)
     } catch (error) {
-      if (isNotFound(error)) kinds.forget(apiVersionOf(identity))
+      if (isNotFound(error) || isForbidden(error)) return undefined
       throw error
     }
   }
 
-  return {
-    apply: (target, signal) =>
-      explained('ApplyFailed', `${target.name} (${describeObject(target.manifest)}) can't be applied`, signal, () =>
-        apply(target, signal),
-      ),
-    find: (lookup, signal) =>
-      explained('DiscoveryFailed', `${lookup.name} can't be looked for`, signal, () => find(lookup, signal)),
-    delete: (lookup, object, policy, signal) =>
-      explained(
-        'DeleteFailed',
-        `${lookup.name} (${describeObject(object)}) can't be deleted`,
-        signal,
-        async (): Promise<DeletionOutcome> => {
-          const resource = await servedResourceOf(lookup.identity, signal)
-          const { name = '', namespace, uid, resourceVersion } = metadataOf(object)
-          try {
-            if (isAppliedByOthers(object, adapter) && (await others?.handOver(object, signal)) === true)
-              return await leave(resource, object, signal)
-            const preconditions = { uid, resourceVersion, propagation: policy }
-            await api.withLimits({ signal }).delete(resource, name, namespace, preconditions)
-          } catch (error) {
-            if (!isConflict(error)) throw error
-            return 'changed'
-          }
-          return 'asked'
-        },
-      ),
+  /** @throws ApiError, also when it is not there */
+  #get(resource: Resource, name: string, namespace: string | undefined, signal: AbortSignal): Promise<JsonObject> {
+    const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
+    return this.#options.transport.request<JsonObject>({ method: 'GET', path, signal })
   }
 }
 
-const requireNamespace = (target: Target, { scope, kind }: Resource, namespace: string | undefined): void => {
+const requireNamespace = (name: string, { scope, kind }: Resource, namespace: string | undefined): void => {
   if (scope === 'Namespaced' && (namespace === undefined || namespace === ''))
-    throw new TaskError(
-      'InvalidManifest',
-      `the manifest of ${target.name} has no metadata.namespace, which a ${kind} needs`,
-    )
+    throw new TaskError('InvalidManifest', `the manifest of ${name} has no metadata.namespace, which a ${kind} needs`)
 }
 
 type ObjectMatch = Exclude<Lookup['match'], { readonly kind: 'self' }>
