@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { createLogger } from '#lib/log/logger.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Admission, AdmissionEnvironment, AdmissionOptions } from './admission/index.ts'
 import { type Api, createApi } from './client/api.ts'
 import { type LeaseOptions, runWithLease } from './client/lease.ts'
@@ -243,7 +244,7 @@ const startAdmission = async (
   if (options === undefined) return undefined
   const { serveAdmission } = await import('./admission/index.ts')
   const admission = serveAdmission(definitions, options, environment)
-  signal.addEventListener('abort', () => void admission.stop(), { once: true })
+  signal.addEventListener('abort', () => detach('stopping the webhooks', admission.stop()), { once: true })
   try {
     await admission.serving
     return admission

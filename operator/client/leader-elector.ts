@@ -1,6 +1,7 @@
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import { monotonic } from '../model/clock.ts'
 
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
@@ -144,7 +145,8 @@ export class LeaderElector {
   async #within<T>(limit: number, until: AbortSignal, attempt: (bounded: Api) => Promise<T>): Promise<T> {
     const { api, clock } = this.#options
     using scope = new AbortScope(until)
-    void clock.sleep(limit, scope.signal).then(() => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`)))
+    const giveUp = () => scope.abort(new Error(`no answer within ${Math.ceil(limit)} ms`))
+    detach('waiting for an answer about a lease', clock.sleep(limit, scope.signal).then(giveUp))
     this.#isUnanswered = true
     const answer = await attempt(api.withLimits({ signal: scope.signal }))
     this.#isUnanswered = false

@@ -18,6 +18,7 @@ import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { heartbeatCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -109,12 +110,15 @@ const runConnected = async (
     reports.resendAll()
     reading?.abort()
   }
-  void logStatus(connection, log, again)
+  detach('logging the state of the connection to NATS', logStatus(connection, log, again))
   const watch = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted; ) {
       using scope = new AbortScope(signal)
       reading = scope
-      void clock.sleep(REREAD_INTERVAL, scope.signal).then(() => scope.abort())
+      detach(
+        'waiting for the next reading of fleet-desired',
+        clock.sleep(REREAD_INTERVAL, scope.signal).then(() => scope.abort()),
+      )
       try {
         await watchDesired(
           connection,

@@ -1,6 +1,7 @@
 import { type CryptoKey, createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { API_ERRORS } from '../errors.ts'
 
@@ -76,7 +77,7 @@ export const createKeys = (source: KeySource, now: () => Date, log: Logger): Key
     find: async (header, token): Promise<CryptoKey> => {
       const age = () => (cached === undefined ? Number.POSITIVE_INFINITY : now().getTime() - cached.readAt)
       if (age() > KEY_CACHE_MS.maxAge) await rereadIfAllowed()
-      else if (age() > KEY_CACHE_MS.refreshAfter) void rereadIfAllowed()
+      else if (age() > KEY_CACHE_MS.refreshAfter) detach('reading the keys of an issuer', rereadIfAllowed())
       if (cached === undefined || age() > KEY_CACHE_MS.maxAge) throw new KeysUnavailable({ cause: failure })
       try {
         return await cached.find(header, token)

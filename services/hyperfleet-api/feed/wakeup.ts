@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Database } from '../storage/database.ts'
 
@@ -103,10 +104,11 @@ const connectNotifications = (
       release(error)
     }
   }
+  const beginListening = () => detach('listening for changes', listen())
   const retryListen = (error: unknown): void => {
     if (isClosed) return
     log.warn('not listening for changes, polling until it works again', { error: messageOf(error) })
-    retry = setTimeout(() => void listen(), POLL_INTERVAL_MS)
+    retry = setTimeout(beginListening, POLL_INTERVAL_MS)
   }
 
   /** One NOTIFY at a time; wakes that come meanwhile share the next of their topic. */
@@ -124,11 +126,11 @@ const connectNotifications = (
     isSending = false
   }
 
-  void listen()
+  beginListening()
   return {
     notify: (topic) => {
       requested.add(topic)
-      if (!isSending) void send()
+      if (!isSending) detach('notifying other processes', send())
     },
     close: async () => {
       isClosed = true

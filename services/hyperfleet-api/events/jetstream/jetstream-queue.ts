@@ -1,4 +1,5 @@
 import { messageOf } from '#lib/errors/message-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { Wakeup } from '../../feed/wakeup.ts'
@@ -47,11 +48,12 @@ export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<Ev
   const replies = new Replies(broker, log)
   const sync = () => syncProgress({ broker, database, entities, wakeup, clock, log })
   const stopRelay = startRelay({ broker, database, entities, wakeup, checkStream: sync, now, log })
-  broker.onConnected(() => void sync())
+  const lookAtProgress = () => detach('looking at what was taken at NATS', sync())
+  broker.onConnected(lookAtProgress)
   const followAdvisories = followTerminations(broker, { database, now, log })
   const progress = setInterval(() => {
     followAdvisories()
-    void sync()
+    lookAtProgress()
   }, PROGRESS_INTERVAL_MS)
 
   return {

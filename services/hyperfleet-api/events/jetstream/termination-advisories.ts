@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { detach } from '#lib/process/detach.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { timestampOf } from '../../model/timestamp.ts'
 import type { Database } from '../../storage/database.ts'
@@ -47,7 +48,8 @@ export const followTerminations = (broker: Broker, options: FollowerOptions): ((
     }
   }
   const follow = (): void => {
-    if (!isFollowing && broker.unavailableReason === undefined) void run(broker.connected().connection)
+    if (isFollowing || broker.unavailableReason !== undefined) return
+    detach('reading what clients of NATS give up', run(broker.connected().connection))
   }
   broker.onConnected(follow)
   follow()
