@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { signalGroup } from '../process/child.ts'
 import { ProcessError } from '../process/errors.ts'
-import { commandLineOf } from '../process/identity.ts'
+import { commandLineOf, identify } from '../process/identity.ts'
 import { forgetGroup, guardGroup } from '../process/reaper.ts'
 
 export interface Daemon {
@@ -37,6 +37,8 @@ const START = 'echo $$ >"$0.$$"; ln "$0.$$" "$0.pid" 2>/dev/null; linked=$?; rm 
 /** How long a program may take to end after SIGTERM, in milliseconds. */
 const GRACE_MS = 10_000
 const POLL_INTERVAL_MS = 50
+/** A process that still has no arguments then is one of the kernel's. */
+const MAX_ATTEMPTS = 20
 
 /** Starts it in a process group of its own. @throws ProcessError */
 export const startDaemon = async ({ name, folder, command, args, guarded }: DaemonStart): Promise<void> => {
@@ -70,8 +72,18 @@ const pidFileOf = ({ name, folder }: Daemon): string => join(folder, `${name}.pi
 export const findDaemon = async (daemon: Daemon): Promise<number | undefined> => {
   const pid = Number(await readFile(pidFileOf(daemon), 'utf8').catch(ignoreMissing))
   if (!(pid > 0)) return undefined
-  if ((await commandLineOf(pid))?.includes(daemon.folder)) return pid
+  if ((await settledCommandLine(pid))?.includes(daemon.folder)) return pid
   await rm(pidFileOf(daemon), { force: true })
+  return undefined
+}
+
+/** While a shell becomes its program it has no arguments for a moment, and would be taken for one that has ended. */
+const settledCommandLine = async (pid: number): Promise<string | undefined> => {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const command = await commandLineOf(pid)
+    if (command !== undefined || (await identify(pid)) === undefined) return command
+    await delay(POLL_INTERVAL_MS)
+  }
   return undefined
 }
 
