@@ -21,7 +21,7 @@ export interface TotalsBefore {
 /**
  * A page that the database joins: one row to read, whatever its size. Undefined when a document is too long for that (API-96).
  *
- * A total is counted when anything has changed since it was (API-101). Changes have versions: as long as the newest that a
+ * A total is counted when anything has changed since it was (API-103). Changes have versions: as long as the newest that a
  * statement sees is the one up to which all were there before an earlier statement, both see the same.
  */
 export const readPageText = async (

@@ -80,7 +80,7 @@ for (const { name, skip, choice } of databases)
       expect(found).toEqual({})
     })
 
-    // API-100
+    // API-102
     test('a page in the order of creation reads no more rows than it has, however many fit', async () => {
       const inOrder: readonly (readonly [what: string, narrowing: Omit<Filter, 'kind'>, looks: number])[] = [
         ['everything', {}, 0],

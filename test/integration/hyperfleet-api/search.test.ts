@@ -60,7 +60,7 @@ onBothDatabases((fresh) => {
     )
   })
 
-  // API-100
+  // API-102
   test('any search comes in the order of creation, either way and from any place in it', async () => {
     const database = await open(await fresh())
     const resources = await storeResources(database)

@@ -50,7 +50,7 @@ describe.skipIf(findPostgres() === undefined)(
       expect(await costOf(() => patch({ a: 1 }))).toBe(3)
     })
 
-    // API-100
+    // API-102
     test('a report, a read, a new cluster and a changed one look at few rows, with 20,000 others', {
       timeout: FILLING_MS,
     }, async () => {

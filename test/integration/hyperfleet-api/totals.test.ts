@@ -1,4 +1,4 @@
-/** Totals are known until something changes (API-101), in whatever replica and order it is committed. */
+/** Totals are known until something changes (API-103), in whatever replica and order it is committed. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
@@ -21,7 +21,7 @@ const totalOf = async (api: TestApi, path = IN_EU): Promise<number> => {
 }
 
 onBothDatabases((fresh) => {
-  test('API-101: a total tells of every change at once', async () => {
+  test('API-103: a total tells of every change at once', async () => {
     const api = await serve(await fresh())
     expect(await totalOf(api)).toBe(0)
     const { id } = await api.cluster('one', { region: 'eu' })
@@ -41,7 +41,7 @@ onBothDatabases((fresh) => {
 })
 
 describe.skipIf(findPostgres() === undefined)('on one PostgreSQL', () => {
-  test('API-101: a total tells of what another replica has done, at once', async () => {
+  test('API-103: a total tells of what another replica has done, at once', async () => {
     const choice = await freshPostgres()
     const [one, other] = [await serve(choice), await serve(choice)]
     expect([await totalOf(one), await totalOf(other)]).toEqual([0, 0])
@@ -51,7 +51,7 @@ describe.skipIf(findPostgres() === undefined)('on one PostgreSQL', () => {
     expect(await totalOf(one)).toBe(2)
   })
 
-  test('API-101: a total tells of a change whose version is older than the newest, when it is committed at last', async () => {
+  test('API-103: a total tells of a change whose version is older than the newest, when it is committed at last', async () => {
     const choice = await freshPostgres()
     const api = await serve(choice)
     await api.cluster('one', { region: 'eu' })
@@ -73,7 +73,7 @@ describe.skipIf(findPostgres() === undefined)('on one PostgreSQL', () => {
     expect(await totalOf(api)).toBe(3)
   })
 
-  test('API-101: what is known is not counted again', { timeout: FILLING_MS }, async () => {
+  test('API-103: what is known is not counted again', { timeout: FILLING_MS }, async () => {
     const database = await openDatabase({ ...(await freshPostgres()), onError: () => {} })
     onTestFinished(() => database.close())
     await fill(database)

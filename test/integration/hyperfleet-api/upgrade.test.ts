@@ -108,7 +108,7 @@ describe.skipIf(missing)(`on PostgreSQL${missing ? ` (skipped: ${postgresMissing
     const [{ document }] = (await old.query('select "document" from "resources" where "id" = $1', [id])).rows
     expect(JSON.parse(document).status.phase).toBe('Ready')
 
-    // API-100: every label and condition says when its resource was made, those that the old replica wrote too.
+    // API-102: every label and condition says when its resource was made, those that the old replica wrote too.
     for (const table of ['resource_labels', 'resource_conditions']) {
       const { rows } = await old.query(`select beside.created_time = resources.created_time as "isKnown"
         from ${table} as beside left join resources on resources.id = resource_id`)
