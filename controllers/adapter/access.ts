@@ -1,9 +1,10 @@
-/** What tasks may read of the manager's environment and files, and which HTTP services they may reach: only what is listed. ADAPTER-52. */
+/** What tasks may read of the manager's environment and files, and which services they may reach: only what is listed. ADAPTER-52. */
 import { readFile, realpath } from 'node:fs/promises'
 import type { LookupFunction } from 'node:net'
 import { dirname, isAbsolute, normalize, sep } from 'node:path'
 import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
+import { type NatsAllowlist, natsAllowlist } from './events/nats-allowlist.ts'
 import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
 
 export interface Access {
@@ -16,6 +17,7 @@ export interface Access {
   /** @throws Error when it may not be read, or can't */
   readFile(path: string): Promise<string>
   readonly httpAllowlist: HttpAllowlist
+  readonly natsAllowlist: NatsAllowlist
   /** How a task may reach the HyperFleet API that its spec names: ADAPTER-95. @param tokenPath as the spec has it */
   api(url: string, tokenPath: string | undefined): ApiAccess
 }
@@ -40,6 +42,8 @@ export interface AccessOptions {
   readonly files: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to. */
   readonly httpTargets?: readonly string[]
+  /** URLs of the NATS servers that events may come from. */
+  readonly natsServers?: readonly string[]
   /** Of the manager's flags: the only API that gets the manager's token. */
   readonly hyperfleetApi?: TrustedApi
   readonly env: Readonly<Record<string, string | undefined>>
@@ -52,6 +56,7 @@ export const grantAccess = ({
   variables,
   files,
   httpTargets = [],
+  natsServers = [],
   hyperfleetApi = { url: undefined, tokenFile: undefined },
   env,
 }: AccessOptions): Access => {
@@ -71,6 +76,7 @@ export const grantAccess = ({
   return {
     environment,
     httpAllowlist: allowlist,
+    natsAllowlist: natsAllowlist(natsServers),
     api(url, tokenPath) {
       const isTrusted = isTrustedOrigin(url, hyperfleetApi)
       const refused = isTrusted ? undefined : allowlist.refusal(url)

@@ -2,7 +2,7 @@ import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterin
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
 import { flag, toggle, type Values } from '#operator/flags/flag.ts'
-import { absolutePaths, httpPrefixes, names } from '#operator/flags/values.ts'
+import { absolutePaths, httpPrefixes, names, natsServers } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
 import type { AdapterDeps } from './index.ts'
 import type { RunHistory } from './runs/run-history.ts'
@@ -26,6 +26,12 @@ const flags = {
     'NAMES',
     'adapters that the HyperFleet API requires and that no task of this manager does, because they run elsewhere, separated by commas',
     names,
+    '',
+  ),
+  adapterNatsServers: flag(
+    'URLS',
+    'NATS servers that the events of adapter tasks may come from (spec.events.url), separated by commas',
+    natsServers,
     '',
   ),
 }
@@ -61,8 +67,8 @@ export const adapterEntry = {
   flags,
   rights,
   load: async (options: Context) => {
-    const { adapterEnv, adapterFiles, adapterHttpTargets, adaptersElsewhere, denyInvalidTasks, runs, ...context } =
-      options
+    const { adapterEnv, adapterFiles, adapterHttpTargets, adapterNatsServers, adaptersElsewhere, ...others } = options
+    const { denyInvalidTasks, runs, ...context } = others
     const { adapter } = await import('./index.ts')
     return adapter({
       ...context,
@@ -70,6 +76,7 @@ export const adapterEntry = {
       variables: adapterEnv,
       files: adapterFiles,
       httpTargets: adapterHttpTargets,
+      natsServers: adapterNatsServers,
       elsewhere: adaptersElsewhere,
       denyInvalid: denyInvalidTasks,
     })

@@ -32,6 +32,8 @@ export interface AdapterDeps {
   readonly files?: readonly string[]
   /** Prefixes of the URLs that resources of HTTP services may lead to; none when left out. */
   readonly httpTargets?: readonly string[]
+  /** URLs of the NATS servers that events of tasks may come from; none when left out. */
+  readonly natsServers?: readonly string[]
   /** The HyperFleet API of the manager, which needs no such prefix, and the only one that gets its token. */
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API, read for every request; tasks can't read it. */
@@ -51,6 +53,7 @@ export const adapter = ({
   variables = [],
   files = [],
   httpTargets = [],
+  natsServers = [],
   hyperfleetApiUrl: url,
   hyperfleetApiTokenFile: tokenFile,
   elsewhere = [],
@@ -62,6 +65,7 @@ export const adapter = ({
     variables,
     files,
     httpTargets,
+    natsServers,
     hyperfleetApi: { url, tokenFile },
     env: process.env,
   })

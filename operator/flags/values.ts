@@ -98,3 +98,14 @@ export const httpPrefixes = (value: string): readonly string[] => {
   }
   return prefixes
 }
+
+/** URLs of NATS servers, separated by commas. The message keeps a value with credentials to itself. */
+export const natsServers = (value: string): readonly string[] => {
+  const servers = names(value)
+  for (const server of servers) {
+    const url = URL.parse(server)
+    if (url === null || !/^(nats|tls):$/.test(url.protocol) || url.hostname === '' || url.username !== '')
+      throw new Error('each must be nats://host[:port] or tls://host[:port] without credentials')
+  }
+  return servers
+}

@@ -40,6 +40,7 @@ export const connectApi = (
 export const createEventSource = async (
   { metadata: { name, namespace = 'default' }, spec }: AdapterTask,
   caller: HttpClient,
+  { natsAllowlist }: Access,
   onDeadLetter: SourceOptions['onDeadLetter'],
 ): Promise<EventSource> => {
   const { transport, url, consumer = consumerGroup(namespace, name), visibility } = spec.events
@@ -49,7 +50,8 @@ export const createEventSource = async (
     return apiQueueSource({ ...common, caller, selector: formatSelector(selectorOf(spec.selector ?? {})) })
   const { jetStreamSource } = await import('../events/jetstream.ts')
   const legacyConsumer = spec.events.consumer === undefined ? legacyConsumerGroup(namespace, name) : undefined
-  return jetStreamSource({ ...common, url, legacyConsumer, name: `muster-adapter ${namespace}/${name}` })
+  const refusal = natsAllowlist.refusal(url)
+  return jetStreamSource({ ...common, url, refusal, legacyConsumer, name: `muster-adapter ${namespace}/${name}` })
 }
 
 /** @param transport as the manager itself: nothing in a task's name may write inventories */

@@ -219,7 +219,9 @@ class TaskDaemon {
       resourceType: spec.resourceType,
       retention: spec.retention,
       brake: this.#brake,
-      source: await createEventSource(object, connections.runner.apiClient, (letter) => this.#recordDeadLetter(letter)),
+      source: await createEventSource(object, connections.runner.apiClient, this.#deps.access, (letter) =>
+        this.#recordDeadLetter(letter),
+      ),
       maxConcurrent: spec.events.maxConcurrent,
       visibilityMs: toMilliseconds(spec.events.visibility),
       stats: this.#stats,

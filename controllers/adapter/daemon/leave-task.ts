@@ -47,7 +47,7 @@ const removeGroup = async (
   { version, access }: ConnectionDeps,
 ): Promise<void> => {
   const { connection, caller } = connectApi(spec, { access, userAgent: userAgentOf(name, version), clock })
-  const source = await createEventSource(object, caller, () => {})
+  const source = await createEventSource(object, caller, access, () => {})
   using limit = new AbortScope().within(GROUP_REMOVAL_TIMEOUT_MS)
   try {
     await source.remove(limit.signal)

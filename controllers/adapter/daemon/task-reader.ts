@@ -97,7 +97,7 @@ const loadRunnable = (written: unknown, options: LoadOptions): Omit<ReadTaskResu
 }
 
 /** What is wrong with the fields around the task. */
-const validateSpecFields = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access: Access) => {
+const validateSpecFields = ({ hyperfleetAPI, events, selector }: AdapterTaskSpec, access: Access) => {
   const { url, tokenPath } = hyperfleetAPI
   const { refusal } = access.api(url, tokenPath)
   const api = refusal === undefined ? [] : [{ path: 'spec.hyperfleetAPI.url', message: refusal }]
@@ -110,7 +110,9 @@ const validateSpecFields = ({ hyperfleetAPI, selector }: AdapterTaskSpec, access
             message: `${tokenPath} is not among the files that tasks may read: start the manager with --adapter-files`,
           },
         ]
-  return [...api, ...token, ...selectorProblem(selector)]
+  const server = events.url === undefined ? undefined : access.natsAllowlist.refusal(events.url)
+  const nats = server === undefined ? [] : [{ path: 'spec.events.url', message: server }]
+  return [...api, ...token, ...nats, ...selectorProblem(selector)]
 }
 
 const selectorProblem = (selector: AdapterTaskSpec['selector']) => {

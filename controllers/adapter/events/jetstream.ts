@@ -13,11 +13,14 @@ import {
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { serverOf } from '#lib/nats/url.ts'
 import { toDelivery } from './jetstream-delivery.ts'
+import { refuseBlockedServer } from './nats-allowlist.ts'
 import { forgetReleases } from './released-deliveries.ts'
 import type { Delivery, EventSource, SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
+  /** Why the server must not be connected to; undefined when it may. */
+  readonly refusal?: string | undefined
   /** Of the connection, as the server lists it. Messages have no labels: a run asks the API whether the task selects the resource. */
   readonly name: string
   /** The consumer of earlier releases: a new one starts behind what it acknowledged, as the stream keeps days of events. */
@@ -35,7 +38,7 @@ const SUBJECTS = 'hyperfleet.events'
 const PULL_WAIT_MS = 20_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
-  const { url, name } = options
+  const { url, refusal, name } = options
   let connection: NatsConnection | undefined
   let consumer: Consumer | undefined
 
@@ -43,6 +46,8 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
   const ensureConnection = async (): Promise<NatsConnection> => {
     if (connection === undefined || connection.isClosed()) {
       consumer = undefined
+      if (refusal !== undefined) throw new Error(refusal)
+      await refuseBlockedServer(url)
       connection = await connect({ ...serverOf(url), name, maxReconnectAttempts: -1 })
     }
     return connection

@@ -35,7 +35,7 @@ test('ADAPTER-17: events come from JetStream; a message that is no event is kept
     ...namespaceAndConfig(),
     events: { transport: 'nats', url: nats.url, maxConcurrent: 4 },
   })
-  await world.manager()
+  await world.manager(undefined, { natsServers: [nats.url] })
   await publish('clusters', 'this is no CloudEvent')
   await publish('clusters', JSON.stringify({ specversion: '1.0', id: 'x', type: 'y' }))
   const { id } = await world.create('streamed')

@@ -57,7 +57,7 @@ const events = () =>
       }),
       url: Type.Optional(
         Type.String({
-          description: 'The NATS server, for the transport nats.',
+          description: 'The NATS server, for the transport nats; one that --adapter-nats-servers of the manager lists.',
           maxLength: 2048,
           ...rules({
             rule: "(self.startsWith('nats://') || self.startsWith('tls://')) && !self.contains('@')",
