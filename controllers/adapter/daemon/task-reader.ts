@@ -55,7 +55,7 @@ export const readTask = async (spec: AdapterTaskSpec, reading: TaskReadOptions):
     const { task, adapter } = taskOfSpec(spec)
     return { ...loadRunnable(task, { languages, adapter, environment, httpAllowlist: httpTargets }), text: '' }
   }
-  const data = await readConfigMapData(spec.taskRef.name, reading)
+  const data = await readTaskFile(spec.taskRef.name, spec.serviceAccountName, reading)
   const { key } = spec.taskRef
   const text = data[key]
   if (text === undefined) {
@@ -125,14 +125,24 @@ const selectorProblem = (selector: AdapterTaskSpec['selector']) => {
   }
 }
 
-const readConfigMapData = async (
+/** The label of a ConfigMap with a task file: the account that does what is in it. The policy task-files.yaml guards its content. */
+const TASK_ACCOUNT_LABEL = 'muster.dev/task-account'
+
+/** ADAPTER-104. @returns what the ConfigMap holds */
+const readTaskFile = async (
   name: string,
+  account: string,
   { api, namespace, signal }: TaskReadOptions,
 ): Promise<Readonly<Record<string, string>>> => {
   const refused = (message: string) => new InvalidTaskError([{ path: 'spec.taskRef.name', message }])
   try {
     const found = (await createApi(api.transport, { signal }).get(CONFIG_MAP, name, namespace)) as ConfigMap | undefined
     if (found === undefined) throw refused(`there is no ConfigMap ${name} in the namespace ${namespace}`)
+    if (found.metadata.labels?.[TASK_ACCOUNT_LABEL] !== account)
+      throw refused(
+        `the ConfigMap ${name} is no task file for the ServiceAccount ${account}: read it, and say that it is by ` +
+          `"kubectl label configmap ${name} -n ${namespace} ${TASK_ACCOUNT_LABEL}=${account}", which takes the right to impersonate the account`,
+      )
     return found.data ?? {}
   } catch (error) {
     if (isForbidden(error))

@@ -163,7 +163,7 @@ test('a task whose ConfigMap can’t be read for a while goes on as it was, and 
     ],
   })
   await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
-    metadata: { name: 'task-elsewhere' },
+    metadata: { name: 'task-elsewhere', labels: { 'muster.dev/task-account': 'everything' } },
     data: { 'task-config.yaml': text },
   })
   await world.declare('elsewhere', { taskRef: { name: 'task-elsewhere' } })

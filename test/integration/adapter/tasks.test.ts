@@ -24,7 +24,7 @@ const change = (name: string, spec: object) =>
 const declareFile = async (name: string, file: string) => {
   const text = await readFile(`controllers/adapter/testdata/${file}.yaml`, 'utf8')
   await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
-    metadata: { name: file },
+    metadata: { name: file, labels: { 'muster.dev/task-account': 'everything' } },
     data: { 'task-config.yaml': text },
   })
   await world.declare(name, { taskRef: { name: file } })

@@ -103,7 +103,12 @@ const events = () =>
 const taskRef = () =>
   Type.Object(
     {
-      name: Type.String({ description: 'A ConfigMap in the same namespace.', minLength: 1, maxLength: 253 }),
+      name: Type.String({
+        description:
+          'A ConfigMap in the same namespace, whose label muster.dev/task-account names the ServiceAccount of the task.',
+        minLength: 1,
+        maxLength: 253,
+      }),
       key: Type.String({
         description: 'Its key that holds the task file; other keys are the files that it refers to.',
         minLength: 1,
