@@ -1,4 +1,5 @@
-/** How a device of the fleet that is a cluster names its ClusterDeployment. */
+/** How a device of the fleet that is a cluster names its ClusterDeployment, and is named after it. AGENT-24. Pure. */
+import { createHash } from 'node:crypto'
 
 interface Named {
   readonly name: string
@@ -18,3 +19,29 @@ export const clusterOfDevice = (inventory: Inventory): Required<Named> | undefin
 
 export const isDeviceOf = (inventory: Inventory, { namespace, name }: Named): boolean =>
   inventory?.[CLUSTER_FIELD] === `${namespace}/${name}`
+
+/** Labels of every such device: where it comes from. */
+export const CLUSTER_NAMESPACE_LABEL = 'fleet.nationtech.io/cluster-namespace'
+export const CLUSTER_POOL_LABEL = 'fleet.nationtech.io/cluster-pool'
+
+/** A label's value, and a part of a key in NATS, has at most so many characters. */
+const MAX_NAME_CHARS = 63
+
+/**
+ * The name of a cluster's Device, a DNS-1123 label: its own where that is unique, as for clusters of pools, which have a namespace of
+ * their name; else with a digest of both.
+ */
+export const clusterDeviceName = ({ namespace = '', name }: Named): string => {
+  if (namespace === name && name.length <= MAX_NAME_CHARS) return name
+  const digest = createHash('sha256').update(`${namespace}/${name}`).digest('hex').slice(0, 8)
+  return `${name.replaceAll('.', '-').slice(0, MAX_NAME_CHARS - 9)}-${digest}`
+}
+
+/** The labels of a cluster's Device that say where it comes from. */
+export const clusterOriginLabels = (
+  { namespace = '' }: Named,
+  pool: string | undefined,
+): Readonly<Record<string, string>> => ({
+  [CLUSTER_NAMESPACE_LABEL]: namespace,
+  ...(pool !== undefined && pool.length <= MAX_NAME_CHARS && { [CLUSTER_POOL_LABEL]: pool }),
+})

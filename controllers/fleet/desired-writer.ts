@@ -1,5 +1,6 @@
-/** Stores what FleetState wants written, with compare-and-set, and tells it what became of that. */
+/** Stores what FleetState wants written, with compare-and-set, and tells it what became of that. FLEET-91. */
 import { messageOf } from '#lib/errors/message-of.ts'
+import { isFull } from '#lib/nats/limits.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { DesiredStore } from './nats/desired-store.ts'
 import type { FleetState } from './state/fleet-state.ts'
@@ -14,6 +15,8 @@ export interface WriterOptions {
   store(): DesiredStore | undefined
   /** Called for each that the store took. */
   stored(write: DesiredWrite): void
+  /** Called for each that the store has no room for. */
+  refused(write: DesiredWrite): void
   readonly log: Logger
 }
 
@@ -22,14 +25,18 @@ export interface WriterOptions {
  * @returns how many were stored
  */
 export const writeDesired = async (
-  { state, store, stored, log }: WriterOptions,
+  { state, store, stored, refused, log }: WriterOptions,
   signal: AbortSignal,
 ): Promise<number> => {
   let count = 0
+  let refusals = 0
   for (;;) {
     const target = store()
     const writes = target === undefined ? [] : state.takeWrites()
-    if (target === undefined || writes.length === 0) return count
+    if (target === undefined || writes.length === 0) {
+      if (refusals > 0) log.warn('fleet: fleet-desired is full, what was refused is written again in 5 s', { refusals })
+      return count
+    }
     let problem: unknown
     const next = writes.values()
     const worker = async (): Promise<void> => {
@@ -45,6 +52,13 @@ export const writeDesired = async (
           count += 1
           stored(write)
         } catch (error) {
+          if (isFull(error)) {
+            // Others may be smaller than what they replace, or deletions, which make room.
+            state.refused(write.key)
+            refused(write)
+            refusals += 1
+            continue
+          }
           problem = error
           state.retry(write.key)
         }

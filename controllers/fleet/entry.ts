@@ -1,10 +1,21 @@
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
+import { flag, type Values } from '#operator/flags/flag.ts'
+import { names } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights } from '#operator/rights.ts'
 import type { FleetDeps } from './index.ts'
 
-interface Context extends Pick<FleetDeps, 'namespace' | 'identity' | 'registry'> {
+const flags = {
+  deviceLabels: flag(
+    'KEYS',
+    'labels that devices choose themselves, and so the Deployments that select by them: keys, prefixes that end in a slash, separated by commas; * for all',
+    names,
+    '',
+  ),
+}
+
+interface Context extends Values<typeof flags>, Pick<FleetDeps, 'namespace' | 'identity' | 'registry'> {
   readonly natsUrl: string
   readonly natsCredentials: string | undefined
   /** The namespace of the objects that this process keeps for itself. */
@@ -25,7 +36,8 @@ const rights: Rights = {
     'deployments/status': 'Written whole, and only while no other program has written it.',
     devices: 'Devices are made from what agents tell.',
     controllerrevisions: 'The revisions of Deployments, to go back to.',
-    clusterdeployments: 'No Device is made for a cluster that Kubernetes has forgotten.',
+    clusterdeployments:
+      'No Device is made for a cluster that Kubernetes has forgotten, and its labels are those of its ClusterDeployment.',
     namespaces: 'A Deployment that goes with its namespace was deleted by no person: many at once are held.',
     leases: 'One replica leads: it writes status, advances rollouts and collects unneeded keys.',
     events: 'The steps of a rollout are events of its Deployment.',
@@ -42,7 +54,8 @@ const rights: Rights = {
       group: 'fleet.nationtech.io',
       resource: 'devices',
       verbs: ['get'],
-      reason: 'Asked for before keys that nothing seems to need are deleted.',
+      reason:
+        'Asked for before keys that nothing seems to need are deleted, and for who set its labels, when its agent says something new.',
     },
     {
       group: 'apps',
@@ -59,7 +72,7 @@ const rights: Rights = {
 export const fleetEntry = {
   name: 'fleet',
   kinds: [Deployment, Device],
-  flags: {},
+  flags,
   rights,
   load: async ({ natsUrl, natsCredentials, home, fleet: viewRef, ...context }: Context) => {
     const { fleet } = await import('./index.ts')

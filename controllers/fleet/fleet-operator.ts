@@ -28,9 +28,8 @@ import { writeDesired } from './desired-writer.ts'
 import { createFleetView, type FleetViewInput } from './fleet-view.ts'
 import { Leader } from './leader/leader.ts'
 import type { Metrics } from './metrics.ts'
-import type { DesiredStore } from './nats/desired-store.ts'
 import { followKubernetes } from './sources/kubernetes.ts'
-import { followNats } from './sources/nats.ts'
+import { type FleetStores, followNats } from './sources/nats.ts'
 import type { SourceListener } from './sources/source-listener.ts'
 import { FleetState } from './state/fleet-state.ts'
 import type { DesiredWrite } from './state/key-update.ts'
@@ -50,6 +49,8 @@ export interface FleetOperatorOptions {
   readonly access: NatsAccess
   /** The namespace whose Deployments it works on; all when undefined. */
   readonly namespace: string | undefined
+  /** Labels that devices choose themselves: keys, prefixes that end in a slash, `*` for all. */
+  readonly ownLabels: readonly string[]
   /** Decides which replica leads. */
   readonly lease: { readonly name: string; readonly namespace: string; readonly times?: LeaseTimes }
   /** Of this process. */
@@ -66,6 +67,8 @@ export interface FleetOperatorOptions {
 
 /** Milliseconds after which what failed is tried again although nothing happened. */
 const RETRY_INTERVAL_MS = 1_000
+/** Milliseconds after which what the store had no room for is written again. */
+const REFUSED_RETRY_INTERVAL_MS = 5_000
 
 /** What follows from a phase, for the log. */
 const PHASES = {
@@ -82,7 +85,7 @@ export class FleetOperator {
   readonly #wakeSignal: WakeSignal
   readonly #listeners = new Set<() => void>()
   #syncStates: SyncStates
-  #store: DesiredStore | undefined
+  #stores: FleetStores | undefined
   #leader: Leader | undefined
   #brake: Recovery['brake']
   readonly view: FleetView
@@ -93,7 +96,8 @@ export class FleetOperator {
     this.#syncStates = initialSyncStates(clock.now())
     this.#wakeSignal = new WakeSignal(clock)
     this.#deployments = new DeploymentCache({ state: this.#state, api, clock, log })
-    this.#devices = new DeviceCache(this.#state, clock, `${options.lease.namespace}/${options.lease.name}`)
+    const { lease, ownLabels } = options
+    this.#devices = new DeviceCache(this.#state, clock, `${lease.namespace}/${lease.name}`, ownLabels)
     const shown: FleetViewInput = {
       state: this.#state,
       deployments: this.#deployments,
@@ -180,11 +184,11 @@ export class FleetOperator {
       changed: () => this.#wakeSignal.wake(),
     }
     const [state, deployments, devices] = [this.#state, this.#deployments, this.#devices]
-    const store = (to: DesiredStore | undefined) => {
-      this.#store = to
+    const stores = (to: FleetStores | undefined) => {
+      this.#stores = to
     }
     followKubernetes({ deployments, devices, listener }, follow)
-    return followNats({ access, namespace, state, devices, listener, store, metrics, clock, log }, signal)
+    return followNats({ access, namespace, state, devices, listener, stores, metrics, clock, log }, signal)
   }
 
   #updateSync(feed: Feed, event: SyncEvent): void {
@@ -204,6 +208,7 @@ export class FleetOperator {
   async #writeLoop(signal: AbortSignal, began: number): Promise<void> {
     const { clock, log } = this.#options
     let isFirst = true
+    let retriedAt = began
     while (!signal.aborted) {
       await this.#wakeSignal.wait(RETRY_INTERVAL_MS, signal)
       if (signal.aborted || !this.#isEverythingRead()) continue
@@ -214,8 +219,18 @@ export class FleetOperator {
         })
       isFirst = false
       this.#devices.recheckTimed()
+      if (monotonic(clock) - retriedAt >= REFUSED_RETRY_INTERVAL_MS) {
+        retriedAt = monotonic(clock)
+        this.#state.retryRefused()
+      }
       await writeDesired(
-        { state: this.#state, store: () => this.#store, stored: (write) => this.#writeStored(write), log },
+        {
+          state: this.#state,
+          store: () => this.#stores?.desired,
+          stored: (write) => this.#writeStored(write),
+          refused: () => this.#options.metrics.refusedWrites.inc(),
+          log,
+        },
         signal,
       )
     }
@@ -251,7 +266,7 @@ export class FleetOperator {
           sourceSyncState(this.#syncStates, 'deployments').phase === 'Converged'
             ? findNatsOutage(this.#syncStates)
             : undefined,
-        store: () => this.#store,
+        stores: () => this.#stores,
         wake,
         brake: (brake) => {
           this.#brake = brake

@@ -29,6 +29,8 @@ export interface FleetDeps {
   readonly nats: Omit<NatsAccess, 'name'>
   /** The namespace whose Deployments it works on; all when undefined. */
   readonly namespace: string | undefined
+  /** Labels that devices choose themselves, and by them their Deployments; none by default. FLEET-93. */
+  readonly deviceLabels?: readonly string[]
   /** Where the Lease is that replicas share. */
   readonly leaseNamespace: string
   readonly identity: string
@@ -59,9 +61,12 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   deployments.source('operator', async (context: SourceContext) => {
     const { api, follow, clock, log, signal, wake } = context
     const name = deps.namespace === undefined ? 'muster-fleet' : `muster-fleet-${deps.namespace}`
+    if (deps.deviceLabels?.includes('*') === true)
+      log.warn('fleet: devices choose all their labels, and so their Deployments, also with a stolen key')
     running = new FleetOperator({
       access: { ...deps.nats, name: `muster-fleet ${deps.identity}` },
       namespace: deps.namespace,
+      ownLabels: deps.deviceLabels ?? [],
       lease: { name, namespace: deps.leaseNamespace, times: LEASE_TIMES },
       identity: deps.identity,
       metrics,

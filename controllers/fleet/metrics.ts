@@ -79,6 +79,28 @@ export const createFleetMetrics = (registry: Registry) => {
       help: 'Keys that nothing wanted and that were deleted.',
       registers,
     }),
+    clearedReports: new Counter({
+      name: 'muster_fleet_cleared_reports_total',
+      help: 'Reports of Deployments that do not exist, removed because a device had too many of them.',
+      registers,
+    }),
+    refusedWrites: new Counter({
+      name: 'muster_fleet_refused_writes_total',
+      help: 'Keys of fleet-desired that NATS did not take because the bucket is full; they are written again.',
+      registers,
+    }),
+    bucketBytes: new Gauge({
+      name: 'muster_fleet_bucket_bytes',
+      help: 'Bytes in the store of a bucket.',
+      labelNames: ['bucket'],
+      registers,
+    }),
+    bucketLimit: new Gauge({
+      name: 'muster_fleet_bucket_limit_bytes',
+      help: 'Bytes that the store of a bucket may hold.',
+      labelNames: ['bucket'],
+      registers,
+    }),
     lost: new Counter({
       name: 'muster_fleet_nats_problems_total',
       help: 'Connections to NATS that broke or could not be made, by reason.',

@@ -91,6 +91,7 @@ export class DeploymentReconciler {
     const rolled = deployments.revisions(key)
     const now = clock.now()
     const laterEntries = state.countLaterEntries(key)
+    const refusedEntries = state.countRefused(key)
     const { advanced, fault } = await this.#advanceRollout(key, rolled, laterEntries, now)
     const rollout = advanced?.status ?? object.status?.rollout
     const status = buildDeploymentStatus({
@@ -101,11 +102,12 @@ export class DeploymentReconciler {
       rollout,
       isLate: advanced?.isLate ?? false,
       laterEntries,
+      refusedEntries,
       fault,
       unstored: deployments.unstored(key),
       now,
     })
-    const isActive = laterEntries > 0 || rollout?.phase !== 'Inactive' || rolled === undefined
+    const isActive = laterEntries > 0 || refusedEntries > 0 || rollout?.phase !== 'Inactive' || rolled === undefined
     if (await this.#writeStatus(object, status)) {
       for (const { type, reason, message } of rolloutEvents(object.status, status))
         events.about(object)[type](reason, message)

@@ -6,7 +6,7 @@ import { agentProgram } from '../muster/program.ts'
 import { findNats } from '../nats/find.ts'
 import { startNats } from '../nats/nats.ts'
 import { startChild } from '../process/child.ts'
-import { DEVICE_LABELS, DEVICES } from './fleet.ts'
+import { DEVICE_LABEL, DEVICES } from './fleet.ts'
 import type { Run } from './run.ts'
 
 /** NATS as the fleet uses it. */
@@ -39,6 +39,7 @@ const serverFor = async (users: string, folder: string) => {
 export const operatorArgs = ({ url, credentials }: FleetNats): readonly string[] => [
   `--nats-url=${url}`,
   `--nats-credentials=${join(credentials, 'operator.nk')}`,
+  `--device-labels=${DEVICE_LABEL.key}`,
 ]
 
 /** Starts an agent for each device. Their programs end with them. */
@@ -55,7 +56,7 @@ export const startAgents = async (
           args: [
             `--nats-url=${url}`,
             `--nats-credentials=${join(credentials, 'devices', `${device}.nk`)}`,
-            `--labels=${DEVICE_LABELS}`,
+            `--labels=${DEVICE_LABEL.key}=${DEVICE_LABEL.value}`,
             `--state-dir=${join(scratch, device)}`,
             '--stop-workloads',
           ],

@@ -11,7 +11,7 @@ import type { OnSighting } from './goal.ts'
 export const DEVICES = ['gate-1', 'gate-2', 'gate-3'] as const
 
 /** What the Deployment of kustomize/samples/fleet selects. */
-export const DEVICE_LABELS = 'example.com/role=greeter'
+export const DEVICE_LABEL = { key: 'example.com/role', value: 'greeter' } as const
 
 /** The Deployment of kustomize/samples/fleet. */
 const GREETER = { name: 'greeter', namespace: 'default' } as const

@@ -1,4 +1,4 @@
-/** The buckets as data, and what to do about one that exists with other settings. FLEET-18. Pure. */
+/** The buckets as data, and what to do about one that exists with other settings. FLEET-18, FLEET-90. Pure. */
 import { MAX_VALUE_BYTES } from './payload.ts'
 
 /** A bucket of JetStream KV; times in milliseconds, sizes in bytes. */
@@ -11,7 +11,7 @@ export interface BucketSettings {
   /** How long the marker of a key that is gone tells watchers of it; 0 is no marker. */
   readonly markerTtl: number
   readonly maxValueSize: number
-  /** -1 is no limit. */
+  /** Of all its values; what goes beyond is refused. -1 is no limit. */
   readonly maxBytes: number
   readonly storage: 'file' | 'memory'
 }
@@ -19,29 +19,46 @@ export interface BucketSettings {
 /** Later than two beats of 30 s that are lost. FLEET-15. */
 const HEARTBEAT_TTL = 90_000
 
-const bucket = (name: string, maxValueSize: number, more: Partial<BucketSettings> = {}): BucketSettings => ({
+const MIB = 2 ** 20
+
+/** @param maxMib Room for ten thousand devices with ten Deployments each; larger fleets raise it: docs/sizing.md. */
+const bucket = (
+  name: string,
+  maxValueSize: number,
+  maxMib: number,
+  more: Partial<BucketSettings> = {},
+): BucketSettings => ({
   name,
   history: 1,
   ttl: 0,
   markerTtl: 0,
   maxValueSize,
-  maxBytes: -1,
+  maxBytes: maxMib * MIB,
   storage: 'file',
   ...more,
 })
 
-/** Everything that the fleet keeps in NATS. */
+/**
+ * Everything that the fleet keeps in NATS. Each bucket has room of its own, so that what devices write takes none from what they are
+ * to run, nor from the events of the HyperFleet API.
+ */
 export const BUCKETS = {
-  desired: bucket('fleet-desired', MAX_VALUE_BYTES.desired),
-  state: bucket('fleet-state', MAX_VALUE_BYTES.state),
-  info: bucket('fleet-info', MAX_VALUE_BYTES.info),
-  heartbeat: bucket('fleet-heartbeat', MAX_VALUE_BYTES.heartbeat, { ttl: HEARTBEAT_TTL, markerTtl: HEARTBEAT_TTL }),
+  desired: bucket('fleet-desired', MAX_VALUE_BYTES.desired, 256),
+  state: bucket('fleet-state', MAX_VALUE_BYTES.state, 64),
+  info: bucket('fleet-info', MAX_VALUE_BYTES.info, 64),
+  heartbeat: bucket('fleet-heartbeat', MAX_VALUE_BYTES.heartbeat, 16, { ttl: HEARTBEAT_TTL, markerTtl: HEARTBEAT_TTL }),
 } as const
+
+/** A bucket as it is found. */
+export interface FoundBucket extends BucketSettings {
+  /** Of all that is in it. */
+  readonly usedBytes: number
+}
 
 export type BucketVerdict =
   | { readonly verdict: 'Fine' }
-  /** The stream is to be updated to what is wanted; nothing that is stored is lost by it. */
-  | { readonly verdict: 'Migrate'; readonly changes: readonly string[] }
+  /** The stream is to be updated to these settings; nothing that is stored is lost by it. */
+  | { readonly verdict: 'Migrate'; readonly settings: BucketSettings; readonly changes: readonly string[] }
   /** It can't be had without losing something: a person must decide. */
   | { readonly verdict: 'Refuse'; readonly reason: string }
 
@@ -60,8 +77,6 @@ const limit = (value: number): number => (value <= 0 ? Number.POSITIVE_INFINITY 
  * Heartbeats are sent again in any case.
  */
 const loss = (desired: BucketSettings, found: BucketSettings): string | undefined => {
-  if (limit(desired.maxBytes) < limit(found.maxBytes))
-    return `it may hold ${setting('maxBytes', found.maxBytes)} bytes and should hold ${desired.maxBytes}, so values could be lost`
   if (desired.history < found.history)
     return `it keeps ${found.history} values a key and should keep ${desired.history}, so older values would be lost`
   if (limit(desired.ttl) < limit(found.ttl) && desired.name !== BUCKETS.heartbeat.name)
@@ -69,8 +84,13 @@ const loss = (desired: BucketSettings, found: BucketSettings): string | undefine
   return undefined
 }
 
+/** A bucket without a limit gets one, above what it holds. Another limit is its administrator's, whatever it is. FLEET-90. */
+const chooseMaxBytes = (desired: BucketSettings, found: FoundBucket): number =>
+  found.maxBytes > 0 ? found.maxBytes : Math.max(desired.maxBytes, 2 * found.usedBytes)
+
 /** What to do about a bucket that is there. */
-export const compareBucket = (desired: BucketSettings, found: BucketSettings): BucketVerdict => {
+export const compareBucket = (settings: BucketSettings, found: FoundBucket): BucketVerdict => {
+  const desired = { ...settings, maxBytes: chooseMaxBytes(settings, found) }
   const { name } = desired
   if (found.storage !== desired.storage) {
     const reason = `the bucket ${name} is in ${found.storage} and must be in ${desired.storage}; NATS can't move it: copy its keys, delete it, start again`
@@ -85,7 +105,7 @@ export const compareBucket = (desired: BucketSettings, found: BucketSettings): B
   const changes = CHANGEABLE.filter(
     (field) => found[field] !== desired[field] && !bothUnlimited(field, desired, found),
   ).map((field) => `${field}: ${setting(field, found[field])} → ${setting(field, desired[field])}`)
-  return changes.length === 0 ? { verdict: 'Fine' } : { verdict: 'Migrate', changes }
+  return changes.length === 0 ? { verdict: 'Fine' } : { verdict: 'Migrate', settings: desired, changes }
 }
 
 const bothUnlimited = (field: (typeof CHANGEABLE)[number], desired: BucketSettings, found: BucketSettings): boolean =>

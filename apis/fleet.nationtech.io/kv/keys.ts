@@ -26,6 +26,8 @@ const token = (what: string, text: string): string => {
   )
 }
 
+export const isDeviceName = (text: string): boolean => TOKEN.test(text)
+
 /** @throws MalformedEntry (Key) */
 export const placementKey = ({ device, namespace, deployment }: Placement): string =>
   [token('device', device), token('namespace', namespace), token('deployment', deployment)].join('.')

@@ -22,10 +22,12 @@ import {
   buildDevice,
   buildDeviceStatus,
   type DeviceStatusInput,
+  isWritten,
   OPERATOR_ANNOTATION,
   withoutLabels,
 } from '../status/device-status.ts'
-import { isForgottenCluster } from './forgotten-cluster.ts'
+import { readClusterOfDevice } from './cluster-of-device.ts'
+import { chooseLabels, labelsAppliedBy } from './own-labels.ts'
 
 /** Milliseconds between looks at the devices whose windows or taints make time matter. */
 const RECHECK_INTERVAL_MS = 10_000
@@ -36,6 +38,7 @@ export class DeviceCache {
   readonly #state: FleetState
   readonly #clock: Clock
   readonly #operatorId: string
+  readonly #ownLabels: readonly string[]
   readonly #objects = new Map<string, Device>()
   readonly #infos = new Map<string, Info>()
   readonly #heartbeats = new Map<string, Date>()
@@ -47,11 +50,15 @@ export class DeviceCache {
   readonly #timed = new Set<string>()
   #recheckedAt = 0
 
-  /** @param keeper Of this operator: `<namespace>/<Lease>`. */
-  constructor(state: FleetState, clock: Clock, keeper: string) {
+  /**
+   * @param keeper Of this operator: `<namespace>/<Lease>`.
+   * @param ownLabels Labels that devices choose themselves.
+   */
+  constructor(state: FleetState, clock: Clock, keeper: string, ownLabels: readonly string[] = []) {
     this.#state = state
     this.#clock = clock
     this.#operatorId = keeper
+    this.#ownLabels = ownLabels
   }
 
   seen(device: Device): void {
@@ -162,9 +169,10 @@ export class DeviceCache {
     const isAlive = this.#state.isAlive(name)
     const keeper = present?.metadata.annotations?.[OPERATOR_ANNOTATION]
     if (keeper !== undefined ? keeper !== this.#operatorId : info === undefined) return 0
-    const desired = info === undefined ? undefined : buildDevice(name, info, this.#operatorId, present)
-    if (desired !== undefined && (present !== undefined || isAlive)) {
-      if (present === undefined && info !== undefined && (await isForgottenCluster(api, info))) return requests
+    const isOpen = info !== undefined && !isWritten(info, this.#ownLabels, present)
+    if (isOpen && (present !== undefined || isAlive)) {
+      const desired = await this.#build(api, name, info, present)
+      if (desired === undefined) return requests
       present = await applyDevice(api, desired)
       this.#written(present)
       requests += 1
@@ -187,6 +195,23 @@ export class DeviceCache {
     // Guarded by the resourceVersion: `/status` takes any uid, and a new Device of this name must not get this one's.
     await api.patchIfUnchanged(DEVICES, present, { status: { taints: null, ...status } }, 'status')
     return requests + 1
+  }
+
+  /** What its agent says of it, as far as that is taken; undefined when no Device is made for it. @throws ApiError, NetworkError */
+  async #build(api: Api, name: string, info: Info, present: Device | undefined): Promise<Desired<Device> | undefined> {
+    const cluster = await readClusterOfDevice(api, info)
+    if (present === undefined && cluster === 'Forgotten') return undefined
+    const allowed = this.#ownLabels
+    // The cache has no owners of fields.
+    const stored = present === undefined || allowed.includes('*') ? undefined : await api.get(DEVICES, name)
+    const labels = chooseLabels({
+      name,
+      info,
+      cluster: cluster === 'Forgotten' ? undefined : cluster,
+      allowed,
+      written: stored === undefined ? {} : labelsAppliedBy(FIELD_MANAGER, stored),
+    })
+    return buildDevice({ name, info, allowed, labels, operator: this.#operatorId })
   }
 
   /** As our own write left it, unless the watch has shown a later version. */

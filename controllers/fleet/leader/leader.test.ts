@@ -41,7 +41,7 @@ const leading = async (count: number) => {
     devices: new DeviceCache(state, clock, 'shop/muster-fleet'),
     isConverged: () => isConverged,
     natsOutage: () => undefined,
-    store: () => undefined,
+    stores: () => undefined,
     wake: ({ name }) => {
       woken.push(name)
       void leader.reconcile(`shop/${name}`)

@@ -4,6 +4,7 @@
  *   Deployments ─► woken: reconcile.ts has what is done for each
  *   Devices ─────► labels and inventory as agents tell them, status
  *   unneeded keys ► deleted, or held by the brake
+ *   stray reports ► cleared: one device must not fill the store
  */
 
 import type { HeldDeletions, Recovery } from '#apis/fleet.nationtech.io/fleet-view.ts'
@@ -18,13 +19,14 @@ import type { Logger } from '#operator/model/log.ts'
 import type { DeploymentCache } from '../cache/deployments.ts'
 import type { DeviceCache } from '../cache/devices.ts'
 import type { Metrics } from '../metrics.ts'
-import type { DesiredStore } from '../nats/desired-store.ts'
 import { DeploymentReconciler } from '../reconcile.ts'
+import type { FleetStores } from '../sources/nats.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import type { NatsOutage } from '../state/sync-state.ts'
 import { DeviceQueue } from './device-queue.ts'
 import { KeyCollector } from './key-collector.ts'
 import { leaseAnnotations } from './lease-annotations.ts'
+import { clearStrayReports } from './stray-reports.ts'
 
 export interface LeaderOptions {
   readonly state: FleetState
@@ -34,7 +36,8 @@ export interface LeaderOptions {
   isConverged(): boolean
   /** NATS is away, and the Deployments are known; else undefined. */
   natsOutage(): NatsOutage | undefined
-  store(): DesiredStore | undefined
+  /** Undefined while NATS is away. */
+  stores(): FleetStores | undefined
   /** Has a Deployment reconciled. */
   readonly wake: SourceContext['wake']
   /** Called with each new view. */
@@ -117,7 +120,7 @@ export class Leader {
     const { urgent, others } = devices.takeChanged()
     this.#deviceQueue.addUrgent(urgent)
     for (const name of others) this.#deviceQueue.add(name)
-    await Promise.all([this.#reconcileDevices(signal), this.#collectKeys()])
+    await Promise.all([this.#reconcileDevices(signal), this.#collectKeys(), clearStrayReports(this.#options)])
   }
 
   /** Those of which something may be different; all of them while NATS is away, because their numbers are old. FLEET-73. */
@@ -170,8 +173,8 @@ export class Leader {
   }
 
   async #collectKeys(): Promise<void> {
-    const { store, clock, log, metrics, brake } = this.#options
-    const target = store()
+    const { stores, clock, log, metrics, brake } = this.#options
+    const target = stores()?.desired
     const now = monotonic(clock)
     if (target === undefined || now < this.#collectAt) return
     try {

@@ -30,6 +30,8 @@ export interface WatchedBucket {
   readonly settings: BucketSettings
   /** Which keys: a pattern of subjects, such as `>`. */
   readonly keys: string
+  /** What is gone from it without a deletion is said again by devices, and what was known of it stays. FLEET-64. */
+  readonly isSaidAgain?: boolean
   readonly listener: BucketListener
 }
 
@@ -44,9 +46,9 @@ export class BucketWatch {
   #hasGoneBack = false
   #incarnation: Incarnation | undefined
 
-  constructor({ settings, keys, listener }: WatchedBucket, clock: Clock) {
+  constructor({ settings, keys, isSaidAgain = false, listener }: WatchedBucket, clock: Clock) {
     this.#name = settings.name
-    this.#history = new StoreHistory(settings.ttl > 0)
+    this.#history = new StoreHistory({ expires: settings.ttl > 0, isSaidAgain })
     this.#keys = keys
     this.#listener = listener
     this.#clock = clock

@@ -2,10 +2,11 @@
 import { type JetStreamManager, StorageType, type StreamConfig, type StreamInfo } from '@nats-io/jetstream'
 import { Kvm } from '@nats-io/kv'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
-import { type BucketSettings, compareBucket } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { type BucketSettings, compareBucket, type FoundBucket } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { type Connected, toNatsProblem } from '#lib/nats/connection.ts'
 import { findStream } from '#lib/nats/find-stream.ts'
 import { streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+import { isWithoutRoom } from '#lib/nats/limits.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { StoreState } from './store-history.ts'
@@ -30,7 +31,7 @@ export const ensureBucket = async (
       case 'Fine':
         break
       case 'Migrate':
-        await manager.streams.update(streamOf(settings.name), changesTo(settings))
+        await migrate(manager, verdict.settings, found, log)
         log.info('fleet: a bucket had other settings and was changed', {
           bucket: settings.name,
           changes: verdict.changes,
@@ -46,24 +47,32 @@ export const ensureBucket = async (
   }
 }
 
+/** A bucket at a moment. */
+export interface BucketLook {
+  readonly store: StoreState
+  readonly usedBytes: number
+  /** Undefined when it has no limit. */
+  readonly maxBytes: number | undefined
+}
+
 /** What is in its store. @throws NatsProblem (BucketGone, …) when the bucket is another one than it was */
 export const checkIncarnation = async (
   manager: JetStreamManager,
   bucket: string,
   incarnation: Incarnation,
-): Promise<StoreState> => {
+): Promise<BucketLook> => {
   const found = await findStream(manager, bucket).catch((error: unknown) => {
     throw toNatsProblem(`tell about the bucket ${bucket}`, error)
   })
-  if (found?.created === incarnation) return storeStateOf(found)
+  if (found?.created === incarnation) return lookOf(found)
   const what = found === undefined ? 'was deleted' : 'was deleted and made anew'
   throw new NatsProblem('BucketGone', `the bucket ${bucket} ${what}: what is missing in it is written again`)
 }
 
-const storeStateOf = ({ state }: StreamInfo): StoreState => ({
-  firstRevision: state.first_seq,
-  lastRevision: state.last_seq,
-  messages: state.messages,
+const lookOf = ({ state, config }: StreamInfo): BucketLook => ({
+  store: { firstRevision: state.first_seq, lastRevision: state.last_seq, messages: state.messages },
+  usedBytes: state.bytes,
+  maxBytes: config.max_bytes > 0 ? config.max_bytes : undefined,
 })
 
 /** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */
@@ -79,19 +88,48 @@ const create = async (
   log: Logger,
 ): Promise<Incarnation> => {
   const { history, ttl, markerTtl, maxValueSize, maxBytes, storage } = settings
-  await new Kvm(connection).create(settings.name, {
-    history,
-    maxValueSize,
-    max_bytes: maxBytes,
-    storage: storage === 'file' ? StorageType.File : StorageType.Memory,
-    description: 'Muster: made and watched by its fleet operator',
-    ...(ttl > 0 && { ttl }),
-    ...(markerTtl > 0 && { markerTTL: markerTtl }),
-  })
+  await new Kvm(connection)
+    .create(settings.name, {
+      history,
+      maxValueSize,
+      max_bytes: maxBytes,
+      storage: storage === 'file' ? StorageType.File : StorageType.Memory,
+      description: 'Muster: made and watched by its fleet operator',
+      ...(ttl > 0 && { ttl }),
+      ...(markerTtl > 0 && { markerTTL: markerTtl }),
+    })
+    .catch((error: unknown) => {
+      if (!isWithoutRoom(error)) throw error
+      const problem = `NATS has no room for the bucket ${settings.name}, which may hold ${maxBytes} bytes: raise max_file_store of JetStream, or make the bucket with a limit of your own`
+      throw new NatsProblem('NoJetStream', problem, { cause: error })
+    })
   const made = await manager.streams.info(streamOf(settings.name))
   await closeToRollups(manager, settings, made)
   log.info('fleet: a bucket was created', { bucket: settings.name })
   return made.created
+}
+
+/** A fleet that is there goes on without a limit where NATS can't keep the room for it. */
+const migrate = async (
+  { streams }: JetStreamManager,
+  settings: BucketSettings,
+  found: StreamInfo,
+  log: Logger,
+): Promise<void> => {
+  const stream = streamOf(settings.name)
+  try {
+    await streams.update(stream, changesTo(settings))
+  } catch (error) {
+    if (!isWithoutRoom(error)) throw error
+    log.warn(
+      'fleet: a bucket has no limit, because NATS has no room to keep for it: raise max_file_store of JetStream',
+      {
+        bucket: settings.name,
+        bytes: settings.maxBytes,
+      },
+    )
+    await streams.update(stream, changesTo({ ...settings, maxBytes: found.config.max_bytes }))
+  }
 }
 
 /** By a header of one message that it may write, a device would erase what all others said. Markers need them: docs/decisions/fleet-agent.md. */
@@ -116,7 +154,7 @@ const refuseForeign = ({ name }: BucketSettings, { config }: StreamInfo): void =
   )
 }
 
-const settingsOf = (name: string, { config }: StreamInfo): BucketSettings => ({
+const settingsOf = (name: string, { config, state }: StreamInfo): FoundBucket => ({
   name,
   history: config.max_msgs_per_subject,
   ttl: Math.round(config.max_age / NANOSECONDS),
@@ -124,6 +162,7 @@ const settingsOf = (name: string, { config }: StreamInfo): BucketSettings => ({
   maxValueSize: config.max_msg_size,
   maxBytes: config.max_bytes,
   storage: config.storage === StorageType.File ? 'file' : 'memory',
+  usedBytes: state.bytes,
 })
 
 const markerNanos = ({ subject_delete_marker_ttl: ttl }: StreamConfig): number => (typeof ttl === 'number' ? ttl : 0)

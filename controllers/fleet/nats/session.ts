@@ -4,6 +4,7 @@
  * anything breaks; then all of it again. FLEET-11, FLEET-13.
  */
 
+import type { JetStreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { type Connected, type NatsAccess, openConnection, toNatsProblem } from '#lib/nats/connection.ts'
@@ -12,13 +13,15 @@ import { detach } from '#lib/process/detach.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { BucketWatch, type WatchedBucket } from './bucket-watch.ts'
-import { checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
+import { type BucketLook, checkIncarnation, ensureBucket, type Incarnation, newestRevision } from './provision.ts'
 
 export interface FollowOptions<Name extends string> {
   readonly access: NatsAccess
   readonly buckets: Readonly<Record<Name, WatchedBucket>>
   /** The buckets can be written to, until `lost`. */
-  opened(buckets: Readonly<Record<Name, KV>>): void
+  opened(buckets: Readonly<Record<Name, KV>>, manager: JetStreamManager): void
+  /** A bucket at a look, every five seconds. */
+  onLook(name: Name, look: BucketLook): void
   /** Called for every attempt that failed and for every connection that broke. */
   lost(problem: NatsProblem): void
   readonly clock: Clock
@@ -78,7 +81,7 @@ const runSession = async <Name extends string>(
     const incarnations = await eachOf(names, (name) => ensureBucket(connected, buckets[name].settings, log))
     const kvm = new Kvm(connection)
     const open = await eachOf(names, (name) => kvm.open(buckets[name].settings.name, { allow_direct: true }))
-    options.opened(open)
+    options.opened(open, connected.manager)
     log.info('fleet: connected to NATS, reading its buckets', { version: connection.info?.version })
     parts = [
       ...names.map((name) => {
@@ -101,7 +104,7 @@ const runSession = async <Name extends string>(
 
 /** Looks now and then whether the buckets are still those that are followed: a watch of one that is gone, or was purged, is silent for ever. */
 const watch = async <Name extends string>(
-  { buckets, clock }: FollowOptions<Name>,
+  { buckets, onLook, clock }: FollowOptions<Name>,
   names: readonly Name[],
   incarnations: ByName<Name, Incarnation>,
   mirrors: ByName<Name, BucketWatch>,
@@ -112,7 +115,9 @@ const watch = async <Name extends string>(
     await clock.sleep(BUCKET_CHECK_INTERVAL_MS, signal)
     if (signal.aborted) return
     await eachOf(names, async (name) => {
-      mirrors[name].check(await checkIncarnation(manager, buckets[name].settings.name, incarnations[name]))
+      const look = await checkIncarnation(manager, buckets[name].settings.name, incarnations[name])
+      onLook(name, look)
+      mirrors[name].check(look.store)
     })
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { StoreHistory, type StoreState } from './store-history.ts'
+import { StoreHistory, type StoreKind, type StoreState } from './store-history.ts'
 
 const state = (firstRevision: number, lastRevision: number, messages: number): StoreState => ({
   firstRevision,
@@ -8,9 +8,11 @@ const state = (firstRevision: number, lastRevision: number, messages: number): S
   messages,
 })
 
+const historyOf = (kind: Partial<StoreKind> = {}) => new StoreHistory({ expires: false, isSaidAgain: false, ...kind })
+
 // FLEET-63
 test('a store whose last revision is lower than one that was seen went back, be it found at a look or at the next reading', () => {
-  const looked = new StoreHistory(false)
+  const looked = historyOf()
   expect(looked.begin(100)).toBe(true)
   looked.seen(120)
   expect(looked.evaluate(state(1, 119, 50), 1)).toBe('WentBack')
@@ -20,7 +22,7 @@ test('a store whose last revision is lower than one that was seen went back, be 
 
 // FLEET-64
 test('a value that is before the first one of the store was purged; the watch has a look’s time to tell that it was written again', () => {
-  const history = new StoreHistory(true)
+  const history = historyOf({ expires: true })
   history.begin(100)
   expect(history.evaluate(state(11, 100, 50), 10)).toBe('Same')
   expect(history.evaluate(state(12, 101, 50), 11)).toBe('Same')
@@ -29,7 +31,7 @@ test('a value that is before the first one of the store was purged; the watch ha
 
 // FLEET-64
 test('fewer messages are a purge, unless keys expire', () => {
-  const [stays, expires] = [new StoreHistory(false), new StoreHistory(true)]
+  const [stays, expires] = [historyOf(), historyOf({ expires: true })]
   for (const history of [stays, expires]) {
     history.begin(100)
     history.evaluate(state(1, 100, 50), 1)
@@ -38,11 +40,20 @@ test('fewer messages are a purge, unless keys expire', () => {
   expect(expires.evaluate(state(1, 100, 49), 1)).toBe('Same')
 })
 
+// FLEET-64
+test('what devices say again may be purged; that its store went back is noticed all the same', () => {
+  const history = historyOf({ isSaidAgain: true })
+  history.begin(100)
+  expect(history.evaluate(state(1, 100, 50), 1)).toBe('Same')
+  for (let look = 0; look < 3; look += 1) expect(history.evaluate(state(90, 100, 10), 1)).toBe('Same')
+  expect(history.evaluate(state(1, 99, 50), 1)).toBe('WentBack')
+})
+
 // FLEET-63, FLEET-64
 test('a store that is only written to is always the same one', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ key: fc.nat(9), isDelayed: fc.boolean() }), { maxLength: 100 }), (writes) => {
-      const history = new StoreHistory(false)
+      const history = historyOf()
       history.begin(0)
       const [stored, shown] = [new Map<number, number>(), new Map<number, number>()]
       writes.forEach(({ key, isDelayed }, index) => {

@@ -20,15 +20,21 @@ export type StoreVerdict =
   /** Values are gone without a deletion. */
   | 'Purged'
 
+export interface StoreKind {
+  /** Its keys go by themselves after a while. */
+  readonly expires: boolean
+  /** A value that is gone is written again by the device that wrote it, so nothing is to be done about it. */
+  readonly isSaidAgain: boolean
+}
+
 export class StoreHistory {
-  readonly #expires: boolean
+  readonly #kind: StoreKind
   #highest = 0
   #messages: number | undefined
   #suspected: number | undefined
 
-  /** @param expires Its keys go by themselves after a while. */
-  constructor(expires: boolean) {
-    this.#expires = expires
+  constructor(kind: StoreKind) {
+    this.#kind = kind
   }
 
   /** The highest revision that was seen of it. */
@@ -54,8 +60,9 @@ export class StoreHistory {
   evaluate({ firstRevision, lastRevision, messages }: StoreState, oldest: number | undefined): StoreVerdict {
     if (lastRevision < this.#highest) return 'WentBack'
     this.#highest = lastRevision
+    if (this.#kind.isSaidAgain) return 'Same'
     // Every write leaves its key a message, be it a marker.
-    const shrank = !this.#expires && messages < (this.#messages ?? 0)
+    const shrank = !this.#kind.expires && messages < (this.#messages ?? 0)
     this.#messages = messages
     // It may have been written again, and the watch is about to show that: only a second look is sure.
     const missing = oldest !== undefined && oldest < firstRevision ? oldest : undefined

@@ -16,6 +16,8 @@ import type { DeviceCache } from '../cache/devices.ts'
 import type { Metrics } from '../metrics.ts'
 import type { BucketListener } from '../nats/bucket-watch.ts'
 import { createDesiredStore, type DesiredStore } from '../nats/desired-store.ts'
+import type { BucketLook } from '../nats/provision.ts'
+import { createReportStore, type ReportStore } from '../nats/report-store.ts'
 import { followBuckets } from '../nats/session.ts'
 import type { FleetState } from '../state/fleet-state.ts'
 import type { KeyUpdate } from '../state/key-update.ts'
@@ -30,10 +32,16 @@ export interface NatsSourceOptions {
   readonly devices: DeviceCache
   readonly listener: SourceListener
   /** What can be written to; undefined while NATS is away. */
-  store(store: DesiredStore | undefined): void
+  stores(stores: FleetStores | undefined): void
   readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Logger
+}
+
+/** The buckets that an operator writes to. */
+export interface FleetStores {
+  readonly desired: DesiredStore
+  readonly reports: ReportStore
 }
 
 /** Until the signal aborts; then no connection is left. Never rejects. */
@@ -49,6 +57,7 @@ export const followNats = (options: NatsSourceOptions, signal: AbortSignal): Pro
       states: {
         settings: BUCKETS.state,
         keys: placements,
+        isSaidAgain: true,
         listener: listen(
           'states',
           (seen) => state.stateSeen(seen),
@@ -74,9 +83,14 @@ export const followNats = (options: NatsSourceOptions, signal: AbortSignal): Pro
         ),
       },
     },
-    opened: (buckets) => options.store(createDesiredStore(buckets.desired, () => clock.now())),
+    opened: (buckets, manager) =>
+      options.stores({
+        desired: createDesiredStore(buckets.desired, () => clock.now()),
+        reports: createReportStore(manager, namespace),
+      }),
+    onLook: watchRoom(options),
     lost: ({ reason, message }) => {
-      options.store(undefined)
+      options.stores(undefined)
       metrics.lost.inc({ reason })
       for (const feed of NATS_FEEDS) listener.syncChanged(feed, { type: 'Lost', problem: message })
     },
@@ -84,6 +98,31 @@ export const followNats = (options: NatsSourceOptions, signal: AbortSignal): Pro
     log,
     signal,
   })
+}
+
+/** Share of its limit above which a bucket is nearly full. */
+const NEARLY_FULL = 0.8
+
+/** Tells of buckets that are nearly full before they refuse anything. FLEET-91. */
+const watchRoom = ({ metrics, log }: NatsSourceOptions) => {
+  const crowded = new Set<NatsFeed>()
+  return (bucket: NatsFeed, { usedBytes, maxBytes }: BucketLook): void => {
+    metrics.bucketBytes.set({ bucket }, usedBytes)
+    if (maxBytes === undefined) metrics.bucketLimit.remove({ bucket })
+    else metrics.bucketLimit.set({ bucket }, maxBytes)
+    const isCrowded = maxBytes !== undefined && usedBytes >= NEARLY_FULL * maxBytes
+    if (isCrowded === crowded.has(bucket)) return
+    if (!isCrowded) {
+      crowded.delete(bucket)
+      return
+    }
+    crowded.add(bucket)
+    log.warn('fleet: a bucket is nearly full, what does not fit will be refused: raise its limit', {
+      bucket,
+      bytes: usedBytes,
+      limit: maxBytes,
+    })
+  }
 }
 
 /** What is in fleet-desired when the operator begins is the seed. */

@@ -1,4 +1,6 @@
 /** What can be asked of the fleet as it is known now. FleetState is what changes it. */
+import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
 import type { Aggregate } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { buildAggregate } from './aggregate.ts'
 import { FleetFacts } from './fleet-facts.ts'
@@ -14,6 +16,8 @@ export type MatchedPlacement = PlacementFacts & { readonly deployment: Deploymen
 export abstract class FleetQueries {
   protected readonly facts = new FleetFacts()
   protected readonly slots = new SlotOwners(this.facts)
+  /** Those whose entries the store has no room for. */
+  protected readonly noRoom = new Set<PlacementState>()
 
   isAlive(device: string): boolean {
     return this.facts.heartbeats.isAlive(device)
@@ -46,6 +50,26 @@ export abstract class FleetQueries {
     for (const { entry } of this.facts.placements.ofDeployment(deployment))
       if (entry?.isOfLaterRelease === true) count += 1
     return count
+  }
+
+  /** On how many devices an entry of a Deployment could not be stored. FLEET-91. */
+  countRefused(deployment: string): number {
+    let count = 0
+    for (const state of this.noRoom) if (state.deployment === deployment) count += 1
+    return count
+  }
+
+  /** Whether a key of fleet-state is of a Deployment that is there, or that the device was given. FLEET-92. */
+  isAnswer(key: string): boolean {
+    try {
+      const { namespace, deployment, device } = parsePlacementKey(key)
+      const { deployments, placements } = this.facts
+      const name = `${namespace}/${deployment}`
+      return deployments.has(name) || placements.get(name, device)?.entry !== undefined
+    } catch (error) {
+      if (error instanceof MalformedEntry) return false
+      throw error
+    }
   }
 
   /** The revisions of a Deployment that devices have, by their entry or by their report. */

@@ -17,10 +17,15 @@ import { FleetQueries } from './fleet-queries.ts'
 import { type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
 import { decideWrite, isMatched } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
+import { StrayReports } from './stray-reports.ts'
 import type { UnneededKey } from './unneeded-keys.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
+/** Reports of one device that are kept in memory: with its key any number can be written. */
+const MAX_PLACEMENTS_OF_DEVICE = 1_000
+
 export class FleetState extends FleetQueries {
+  readonly strayReports = new StrayReports()
   readonly #changed = new Set<PlacementState>()
   readonly #dirtyDeployments = new Set<string>()
   readonly #dirtyDevices = new Set<string>()
@@ -79,9 +84,15 @@ export class FleetState extends FleetQueries {
   }
 
   /** A key of fleet-state. A malformed value counts as none. @returns what is malformed */
-  stateSeen({ key, bytes, revision }: KeyUpdate): MalformedEntry | undefined {
+  stateSeen(update: KeyUpdate): MalformedEntry | undefined {
+    const { key, bytes, revision } = update
+    if (revision !== 0 && !this.isAnswer(key)) this.strayReports.count(key, bytes === undefined)
     return skipMalformed(() => {
-      const state = this.facts.placements.at(parsePlacementKey(key), key)
+      const { placements } = this.facts
+      const placement = parsePlacementKey(key)
+      const isKnown = placements.get(`${placement.namespace}/${placement.deployment}`, placement.device) !== undefined
+      if (!isKnown && placements.countOfDevice(placement.device) >= MAX_PLACEMENTS_OF_DEVICE) return
+      const state = placements.at(placement, key)
       if (revision <= state.reportedRevision && revision !== 0) return
       state.reportedRevision = revision
       state.reported = undefined
@@ -105,6 +116,7 @@ export class FleetState extends FleetQueries {
 
   /** A bucket was made anew: what was known of it is gone, and its revisions begin again. FLEET-13. */
   bucketRecreated(bucket: 'desired' | 'state' | 'heartbeat'): void {
+    if (bucket === 'state') this.strayReports.clear()
     if (bucket === 'heartbeat') for (const device of this.facts.heartbeats.clear()) this.#dirtyDevices.add(device)
     for (const state of this.facts.placements.all()) {
       if (bucket === 'desired') this.#forgetEntry(state, 0)
@@ -130,6 +142,20 @@ export class FleetState extends FleetQueries {
     if (state === undefined) return
     if (state.entry === undefined) state.wasWanted = false
     this.#markChanged(state)
+  }
+
+  /** The store has no room for a write: it is decided again by `retryRefused`. FLEET-91. */
+  refused(key: string): void {
+    const { namespace, deployment, device } = parsePlacementKey(key)
+    const state = this.facts.placements.get(`${namespace}/${deployment}`, device)
+    if (state === undefined) return
+    if (state.entry === undefined) state.wasWanted = false
+    this.noRoom.add(state)
+    this.#dirtyDeployments.add(state.deployment)
+  }
+
+  retryRefused(): void {
+    for (const state of this.noRoom) this.#markOneChanged(state)
   }
 
   /** The Deployments whose aggregate may have changed since the last call. */
@@ -177,6 +203,7 @@ export class FleetState extends FleetQueries {
         return
       }
       if (state.entry === undefined) this.#keys += 1
+      this.noRoom.delete(state)
       state.entryRevision = revision
       state.entry = { bytes, revision, isSeeded, at, desired: undefined, isOfLaterRelease: false }
       try {
@@ -225,6 +252,7 @@ export class FleetState extends FleetQueries {
     if (!state.isMatched && !state.wasWanted && state.entry === undefined && state.reported === undefined) {
       this.facts.placements.remove(state)
       this.#changed.delete(state)
+      this.noRoom.delete(state)
       return
     }
     this.#changed.add(state)
@@ -233,6 +261,7 @@ export class FleetState extends FleetQueries {
   #write(state: PlacementState): DesiredWrite | undefined {
     const { key, entryRevision: revision } = state
     const decision = decideWrite(this.slots.factsOf(state))
+    if (decision.do !== 'Put') this.noRoom.delete(state)
     switch (decision.do) {
       case 'Nothing':
         return undefined

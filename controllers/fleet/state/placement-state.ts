@@ -54,6 +54,10 @@ export class PlacementIndex {
     return this.#byDeployment.get(deployment)?.values() ?? []
   }
 
+  countOfDevice(device: string): number {
+    return this.#byDevice.get(device)?.size ?? 0
+  }
+
   ofDevice(device: string): Iterable<PlacementState> {
     return this.#byDevice.get(device)?.values() ?? []
   }

@@ -19,6 +19,7 @@ test('fields of a status that a later release has written stay, and those of thi
     fault: undefined,
     unstored: undefined,
     laterEntries: 0,
+    refusedEntries: 0,
     now: new Date(0),
   })
   expect(status).toEqual({ observedGeneration: 2, fromLater: { cost: 3 }, conditions: expect.any(Array) })

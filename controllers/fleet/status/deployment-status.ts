@@ -22,6 +22,8 @@ export interface DeploymentStatusInput {
   readonly unstored: string | undefined
   /** Devices whose entries a later release wrote. */
   readonly laterEntries: number
+  /** Devices whose entries the store has no room for. */
+  readonly refusedEntries: number
   readonly now: Date
 }
 
@@ -78,11 +80,15 @@ export const buildOutdatedStatus = (
 type Claimed = Pick<KstatusInput, 'type' | 'reason' | 'message'>
 
 const explainReadiness = (input: DeploymentStatusInput): Claimed => {
-  const { aggregate, rollout, isLate, fault, unstored, laterEntries } = input
+  const { aggregate, rollout, isLate, fault, unstored, laterEntries, refusedEntries } = input
   if (fault !== undefined) return { type: 'Stalled', reason: fault.reason, message: fault.message }
   if (laterEntries > 0) {
     const message = `a later release of the operator wrote the entries of ${laterEntries} devices: this one leaves them alone and rolls nothing out`
     return { type: 'Reconciling', reason: 'LaterRelease', message }
+  }
+  if (refusedEntries > 0) {
+    const message = `the bucket fleet-desired is full, so the entries of ${refusedEntries} devices could not be stored: these keep what they have. Raise its limit, or delete what is not needed`
+    return { type: 'Reconciling', reason: 'StoreFull', message }
   }
   if (unstored !== undefined) return { type: 'Reconciling', reason: 'RevisionNotStored', message: unstored }
   if (aggregate === undefined || rollout === undefined)

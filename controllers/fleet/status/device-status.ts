@@ -1,4 +1,4 @@
-/** What is written of a Device: its labels and inventory as the agent tells them, and its status. Pure. FLEET-52, FLEET-53. */
+/** What is written of a Device: what its agent tells, as far as it may, and its status. Pure. FLEET-52, FLEET-53, FLEET-93. */
 
 import { PLACEMENT_PHASES, type PlacementPhase } from '#apis/fleet.nationtech.io/fleet-view.ts'
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
@@ -6,32 +6,52 @@ import type { Info } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import type { Device, DeviceStatus } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import type { Desired } from '#operator/client/api.ts'
 import { type ConditionInput, withConditions } from '#operator/model/conditions.ts'
+import type { OwnLabels } from '../cache/own-labels.ts'
 import { UNREACHABLE, unreachableTaint } from '../selection/taints.ts'
 import type { SlotConflict } from '../state/slot-conflicts.ts'
 import { deviceSlotConditions } from './multiple-owners.ts'
 
 /** The digest of what the agent said that was written last: a restart writes nothing, and what people changed since stays. */
-export const INFO_ANNOTATION = 'fleet.nationtech.io/info'
+const INFO_ANNOTATION = 'fleet.nationtech.io/info'
+
+/** What the agent said of labels that are not its own to choose, as `key=value`, separated by commas. */
+export const REPORTED_LABELS_ANNOTATION = 'fleet.nationtech.io/reported-labels'
 
 /** Which operator keeps a Device, as `<namespace>/<Lease>`: others, of other NATS servers, leave it alone. */
 export const OPERATOR_ANNOTATION = 'fleet.nationtech.io/operator'
 
-/**
- * What is applied for a device; undefined when that was done.
- * @param present As it is; undefined when there is none yet.
- */
-export const buildDevice = (
-  name: string,
-  info: Info,
-  keeper: string,
-  present: Device | undefined,
-): Desired<Device> | undefined => {
-  const { labels, inventory } = info
-  const digest = digestOf({ labels, inventory })
-  if (present?.metadata.annotations?.[INFO_ANNOTATION] === digest) return undefined
+/** Of what the agent says, and of the labels that it may choose. */
+const digestOfInfo = ({ labels, inventory }: Info, allowed: readonly string[]): string =>
+  digestOf(allowed.includes('*') ? { labels, inventory } : { labels, inventory, allowed })
+
+/** Whether what the agent says was written. @param present As it is; undefined when there is none yet. */
+export const isWritten = (info: Info, allowed: readonly string[], present: Device | undefined): boolean =>
+  present?.metadata.annotations?.[INFO_ANNOTATION] === digestOfInfo(info, allowed)
+
+export interface DeviceInput {
+  readonly name: string
+  readonly info: Info
+  /** Labels that devices choose themselves. */
+  readonly allowed: readonly string[]
+  readonly labels: OwnLabels
+  /** Which operator writes it. */
+  readonly operator: string
+}
+
+/** What is applied for a device. */
+export const buildDevice = ({ name, info, allowed, labels, operator }: DeviceInput): Desired<Device> => {
+  const ignored = Object.entries(labels.ignored).map(([key, value]) => `${key}=${value}`)
   return {
-    metadata: { name, labels, annotations: { [INFO_ANNOTATION]: digest, [OPERATOR_ANNOTATION]: keeper } },
-    spec: { inventory },
+    metadata: {
+      name,
+      labels: labels.labels,
+      annotations: {
+        [INFO_ANNOTATION]: digestOfInfo(info, allowed),
+        [OPERATOR_ANNOTATION]: operator,
+        ...(ignored.length > 0 && { [REPORTED_LABELS_ANNOTATION]: ignored.join(',') }),
+      },
+    },
+    spec: { inventory: info.inventory },
   }
 }
 

@@ -1,6 +1,14 @@
 /** What the operator wants of this device: its keys of fleet-desired, all of them first and then every change. */
-import { DeliverPolicy, type JsMsg, jetstream } from '@nats-io/jetstream'
-import { createInbox, type NatsConnection } from '@nats-io/transport-node'
+import {
+  AckPolicy,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JsMsg,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream'
+import { createInbox, type NatsConnection, nanos, nuid, PermissionViolationError } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { keysOfDevice } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { keyIn, streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
@@ -18,20 +26,52 @@ export interface DesiredListener {
   onReplayed(): void
 }
 
-/**
- * What an ordered consumer says when it may have missed something. It begins again behind the revision that it saw last, and in a
- * bucket that was made anew all revisions are lower: so the watch ends, and the next one reads everything. AGENT-28.
- */
-const LOSSES: ReadonlySet<string> = new Set([
-  'stream_not_found',
-  'consumer_deleted',
-  'heartbeats_missed',
-  'ordered_consumer_recreated',
-])
+/** What a consumer says when it may have missed something: the watch ends, and the next one reads everything. AGENT-28. */
+const LOSSES: ReadonlySet<string> = new Set(['stream_not_found', 'consumer_deleted', 'heartbeats_missed'])
+
+/** How often the server says that there is nothing new; two that stay out are a loss. Milliseconds. */
+const IDLE_HEARTBEAT_MS = 30_000
+/** After which the server removes a consumer that no agent listens to any more. Milliseconds. */
+const INACTIVE_THRESHOLD_MS = 300_000
 
 /**
- * Tells the listener, one after the other, until the signal aborts or the stream of the bucket is lost. An ordered consumer
- * whose filter is a part of the subject that creates it: so a server can allow a device its own keys alone.
+ * Makes the consumer of the device, in place of the one before. Its name and filter are parts of the subject that makes it: so a server
+ * can allow a device its own keys alone, and one consumer. AGENT-40.
+ * @returns how many entries there are to begin with @throws JetStreamApiError, such as for a bucket that is not there yet
+ */
+const makeConsumer = async (connection: NatsConnection, device: string, deliverSubject: string): Promise<number> => {
+  const stream = streamOf(BUCKETS.desired.name)
+  const { consumers } = await jetstreamManager(connection, { checkAPI: false })
+  const name = await consumers.delete(stream, device).then(
+    () => device,
+    (error: unknown) => {
+      if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound) return device
+      // A server whose users were written by an earlier release: it allows any name.
+      if (isNotPermitted(error)) return nuid.next()
+      throw error
+    },
+  )
+  const made = await consumers.add(stream, {
+    name,
+    filter_subject: subjectOf(BUCKETS.desired.name, keysOfDevice(device)),
+    deliver_policy: DeliverPolicy.LastPerSubject,
+    deliver_subject: deliverSubject,
+    ack_policy: AckPolicy.None,
+    max_deliver: 1,
+    mem_storage: true,
+    num_replicas: 1,
+    flow_control: true,
+    idle_heartbeat: nanos(IDLE_HEARTBEAT_MS),
+    inactive_threshold: nanos(INACTIVE_THRESHOLD_MS),
+  })
+  return made.num_pending
+}
+
+const isNotPermitted = (error: unknown): boolean =>
+  error instanceof PermissionViolationError || (error instanceof Error && isNotPermitted(error.cause))
+
+/**
+ * Tells the listener, one after the other, until the signal aborts or something may have been missed.
  * @throws JetStreamApiError, such as for a bucket that is not there yet
  */
 export const watchDesired = async (
@@ -41,12 +81,12 @@ export const watchDesired = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const bucket = BUCKETS.desired.name
-  const consumer = await jetstream(connection).consumers.getPushConsumer(streamOf(bucket), {
-    filter_subjects: subjectOf(bucket, keysOfDevice(device)),
-    deliver_policy: DeliverPolicy.LastPerSubject,
-    deliver_prefix: createInbox(inboxOf(device)),
+  const deliver_subject = createInbox(inboxOf(device))
+  let left = await makeConsumer(connection, device, deliver_subject)
+  const consumer = await jetstream(connection).consumers.getBoundPushConsumer({
+    deliver_subject,
+    idle_heartbeat: nanos(IDLE_HEARTBEAT_MS),
   })
-  let left = (await consumer.info(true)).num_pending
   const messages = await consumer.consume()
   const stop = (): void => messages.stop()
   signal.addEventListener('abort', stop, { once: true })
@@ -56,8 +96,10 @@ export const watchDesired = async (
   })()
   try {
     if (left === 0) listener.onReplayed()
+    let delivered = 0
     for await (const message of messages) {
-      if (signal.aborted) break
+      delivered += 1
+      if (signal.aborted || message.info.deliverySequence !== delivered) break
       await notify(message, bucket, listener)
       left -= 1
       if (left === 0) listener.onReplayed()

@@ -44,6 +44,7 @@ const startOperator = async (stage: Stage, natsUrl: string): Promise<Operator> =
       'manager',
       '--controllers=fleet',
       `--nats-url=${natsUrl}`,
+      '--device-labels=group',
       `--metrics-bind-address=127.0.0.1:${metrics}`,
       `--health-probe-bind-address=127.0.0.1:${probe}`,
       '--log-level=warn',

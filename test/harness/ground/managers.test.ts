@@ -4,10 +4,14 @@ import { withManagers, withVolumes } from './managers.ts'
 const OVERLAY = 'kind: Kustomization\nresources:\n  - ../../base\npatches:\n  - path: no-claim.yaml\n'
 
 test('an overlay gets the Deployments of its managers once, and keeps the rest', () => {
-  expect(withManagers(OVERLAY, ['pools', 'clusters', 'fleet'])).toEqual({
+  expect(withManagers(OVERLAY, ['pools', 'clusters', 'devices'])).toEqual({
     'kustomization.yaml':
-      'kind: Kustomization\nresources:\n  - ../../base\n  - ../../pools\n  - ../../fleet\npatches:\n  - path: no-claim.yaml\n',
+      'kind: Kustomization\nresources:\n  - ../../base\n  - ../../pools\n  - ../../clusterdevices\npatches:\n  - path: no-claim.yaml\n',
   })
+})
+
+test('machines choose their labels', () => {
+  expect(withManagers(OVERLAY, ['fleet'])['kustomization.yaml']).toContain('value: --device-labels=*')
 })
 
 test('Sentinels get one Deployment for every shard', () => {

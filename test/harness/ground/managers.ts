@@ -30,6 +30,12 @@ const EVERY_SENTINEL = {
   ],
 }
 
+/** Machines of a suite choose their labels: no person is there to set them. */
+const DEVICES_CHOOSE_LABELS = {
+  target: { kind: 'Deployment', name: 'fleet-operator' },
+  patch: dump([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--device-labels=*' }]),
+}
+
 interface Overlay {
   readonly resources: readonly string[]
   readonly components: readonly string[]
@@ -60,7 +66,11 @@ export const withManagers = (
   const overlay = load(kustomization) as Overlay
   const added = new Set(managers.map((name) => RESOURCES[name]))
   return {
-    'kustomization.yaml': dump({ ...overlay, resources: [...overlay.resources, ...added] }),
+    'kustomization.yaml': dump({
+      ...overlay,
+      resources: [...overlay.resources, ...added],
+      ...(managers.includes('fleet') && { patches: [...overlay.patches, DEVICES_CHOOSE_LABELS] }),
+    }),
     ...(added.has(SENTINELS) && { [`${SENTINELS}/kustomization.yaml`]: dump(EVERY_SENTINEL) }),
   }
 }

@@ -107,7 +107,7 @@ export const superviseManager = async (
     pools: [],
     clusters: [`--hyperfleet-api-url=${apiUrl}`],
     devices: [`--nats-url=${natsUrl}`, `--cluster-device-state-dir=${join(scratch, 'cluster-devices')}`],
-    fleet: [`--nats-url=${natsUrl}`],
+    fleet: [`--nats-url=${natsUrl}`, '--device-labels=*'],
   }
   const { args, env, tokenFile } = await settingOf(place, MANAGERS[name], ...more[name])
   const quiet = [...args.filter((arg) => !arg.startsWith('--dashboard-bind')), '--dashboard-bind=']

@@ -106,9 +106,9 @@ describe('a device with its own key', () => {
     await expect(watch('$KV.fleet-desired.theirs.>')).rejects.toThrow(/ermission/)
     await expect(watch('$KV.fleet-desired.>')).rejects.toThrow(/ermission/)
     // The subject says ours, the request says theirs.
-    const config = { name: 'sly', filter_subject: '$KV.fleet-desired.theirs.>', deliver_subject: '_INBOX.ours.sly' }
+    const config = { name: 'ours', filter_subject: '$KV.fleet-desired.theirs.>', deliver_subject: '_INBOX.ours.sly' }
     const answer = await connection.request(
-      '$JS.API.CONSUMER.CREATE.KV_fleet-desired.sly.$KV.fleet-desired.ours.>',
+      '$JS.API.CONSUMER.CREATE.KV_fleet-desired.ours.$KV.fleet-desired.ours.>',
       JSON.stringify({ stream_name: 'KV_fleet-desired', config: { ...config, ack_policy: 'none' } }),
     )
     expect(answer.json()).toMatchObject({
@@ -141,13 +141,14 @@ describe('a device with its own key', () => {
     const connection = await signIn('devices/ours.nk', '_INBOX.ours')
     await here.buckets.desired.put('ours.shop.bait', entry(program('true')))
     const config = {
-      name: 'lever',
+      name: 'ours',
       ack_policy: 'none',
       filter_subject: '$KV.fleet-desired.ours.>',
       deliver_subject: '$JS.API.STREAM.PURGE.KV_fleet-state',
     }
+    await connection.request('$JS.API.CONSUMER.DELETE.KV_fleet-desired.ours')
     await connection.request(
-      '$JS.API.CONSUMER.CREATE.KV_fleet-desired.lever.$KV.fleet-desired.ours.>',
+      '$JS.API.CONSUMER.CREATE.KV_fleet-desired.ours.$KV.fleet-desired.ours.>',
       JSON.stringify({ stream_name: 'KV_fleet-desired', config }),
     )
     const rollup: PublishOptions = { headers: headers() }

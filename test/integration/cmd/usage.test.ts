@@ -255,6 +255,7 @@ describe('what is asked for is printed', () => {
         --former-kubernetes-uids <UIDS>         uids of namespace kube-system of the clusters that this one was restored from, whose registered clusters its ClusterDeployments take over; separated by commas (default: none; MUSTER_FORMER_KUBERNETES_UIDS)
         --cluster-device-labels <KEYS>          which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas (default: device.fleet.nationtech.io/; MUSTER_CLUSTER_DEVICE_LABELS)
         --cluster-device-state-dir <DIRECTORY>  where is noted what was applied to clusters that are devices; it must outlive the manager (default: ./muster-cluster-devices; MUSTER_CLUSTER_DEVICE_STATE_DIR)
+        --device-labels <KEYS>                  labels that devices choose themselves, and so the Deployments that select by them: keys, prefixes that end in a slash, separated by commas; * for all (default: none; MUSTER_DEVICE_LABELS)
         --log-level <LEVEL>                     how much to log: debug, info, warn, error (default: info; MUSTER_LOG_LEVEL)
         --log-format <FORMAT>                   json for machines, text for people (default: json; MUSTER_LOG_FORMAT)
         -h, --help                              display help for command

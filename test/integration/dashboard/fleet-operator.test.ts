@@ -20,6 +20,7 @@ const startManager = async (at: number): Promise<void> => {
       `--namespace=${world.namespace}`,
       `--kubeconfig=${await world.plane.kubeconfigFor('fleet-operator', world.namespace)}`,
       `--nats-url=${world.nats.url}`,
+      '--device-labels=*',
       '--metrics-bind-address=0',
       '--health-probe-bind-address=0',
       `--dashboard-bind=127.0.0.1:${at}`,

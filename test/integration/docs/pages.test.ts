@@ -60,11 +60,13 @@ describe('commands', () => {
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
         "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
         "docs/fleet-agent.md: sudo muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --labels=site=north: it needs a machine with systemd",
+        "docs/fleet.md: kubectl get fleetdev pump-17 -o jsonpath='{.metadata.annotations.fleet\\.nationtech\\.io/reported-labels}{"\\n"}'   # what its agent says: it needs an agent",
         "docs/gitops.md: kubectl create namespace hyperfleet-system --dry-run=client -o yaml | kubectl apply --server-side -f -: it needs a PostgreSQL of your own",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
         "docs/image.md: git checkout v0.1.0: it needs an image built by others",
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
+        "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",
       ]
     `)
   })

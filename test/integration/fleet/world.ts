@@ -76,6 +76,8 @@ export interface Between {
   readonly command?: Command
   /** The namespace whose Deployments an operator in this process works on; the world's when undefined. */
   readonly of?: string
+  /** Labels that devices choose themselves; all by default, which spares each test to set them. */
+  readonly deviceLabels?: readonly string[]
 }
 
 export interface Running {
@@ -137,7 +139,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
         return texts
       }),
     revision: (name) => bucket(name, async (kv) => (await kv.status()).streamInfo.state.last_seq),
-    async operator({ natsUrl = nats.url, server, of = namespace } = {}) {
+    async operator({ natsUrl = nats.url, server, of = namespace, deviceLabels = ['*'] } = {}) {
       const registry = new Registry()
       const lines: string[] = []
       const viewRef: FleetViewRef = { view: undefined }
@@ -145,6 +147,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
         fleet({
           nats: { url: natsUrl },
           namespace: of,
+          deviceLabels,
           leaseNamespace: namespace,
           identity: `replica-${Math.random().toString(36).slice(2)}`,
           registry,
@@ -166,7 +169,7 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
       }, PATIENCE)
       return { view, registry, lines, stop }
     },
-    async process({ natsUrl = nats.url, server, command } = {}) {
+    async process({ natsUrl = nats.url, server, command, deviceLabels = ['*'] } = {}) {
       const started = await startMuster(
         [
           'manager',
@@ -174,6 +177,8 @@ export const fleetWorld = async (): Promise<FleetWorld> => {
           `--namespace=${namespace}`,
           `--kubeconfig=${await account.kubeconfig(server)}`,
           `--nats-url=${natsUrl}`,
+          // The last release knows no such flag: it took every label.
+          ...(command === undefined ? [`--device-labels=${deviceLabels.join(',')}`] : []),
           '--metrics-bind-address=0',
           '--health-probe-bind-address=0',
         ],

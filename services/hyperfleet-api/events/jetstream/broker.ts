@@ -11,6 +11,7 @@ import {
 } from '@nats-io/jetstream'
 import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { isWithoutRoom } from '#lib/nats/limits.ts'
 import { serverOf, withoutCredentials } from '#lib/nats/url.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../../problems/problem.ts'
@@ -21,6 +22,8 @@ export const STREAM = 'hyperfleet-events'
 export const SUBJECTS = 'hyperfleet.events'
 
 const HOUR_MS = 3_600_000
+/** Room for some 400,000 events, kept for them beside the buckets of a fleet; older ones go first. API-120. */
+const STREAM_MAX_BYTES = 384 * 2 ** 20
 /** How long JetStream keeps an event. */
 const STREAM_MAX_AGE_MS = 72 * HOUR_MS
 /** How long JetStream recognises a repetition: longer than any crash and restart of this process takes. */
@@ -204,13 +207,20 @@ const ensureStream = async ({ streams }: JetStreamManager): Promise<void> => {
     await streams.info(STREAM)
   } catch (error) {
     if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound)) throw error
-    await streams.add({
-      name: STREAM,
-      subjects: [`${SUBJECTS}.>`],
-      retention: RetentionPolicy.Limits,
-      storage: StorageType.File,
-      max_age: nanos(STREAM_MAX_AGE_MS),
-      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
-    })
+    await streams
+      .add({
+        name: STREAM,
+        subjects: [`${SUBJECTS}.>`],
+        retention: RetentionPolicy.Limits,
+        storage: StorageType.File,
+        max_age: nanos(STREAM_MAX_AGE_MS),
+        max_bytes: STREAM_MAX_BYTES,
+        duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+      })
+      .catch((refusal: unknown) => {
+        if (!isWithoutRoom(refusal)) throw refusal
+        const problem = `NATS has no room for the stream ${STREAM}, which may hold ${STREAM_MAX_BYTES} bytes: raise max_file_store of JetStream, or make the stream with a limit of your own`
+        throw new BrokerError(problem, { cause: refusal })
+      })
   }
 }

@@ -1,0 +1,28 @@
+/** What the leader does with fleet-state, which devices write: it counts what one of them has there, and clears it. FLEET-92. */
+import type { JetStreamManager } from '@nats-io/jetstream'
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { keyIn, streamOf, subjectOf } from '#lib/nats/kv-subjects.ts'
+
+export interface ReportStore {
+  /** The keys under which there is a report of a device, or the marker of one that it took back. @throws what NATS answers */
+  keys(device: string): Promise<readonly string[]>
+  /** Removes all of these. A device says again what it runs: AGENT-25. @throws what NATS answers */
+  clear(device: string): Promise<void>
+}
+
+/** @param namespace Whose keys the operator reads; all when undefined. Others are another operator's to judge. */
+export const createReportStore = ({ streams }: JetStreamManager, namespace: string | undefined): ReportStore => {
+  const bucket = BUCKETS.state.name
+  const keys = namespace === undefined ? '>' : `${namespace}.*`
+  const filterOf = (device: string) => subjectOf(bucket, `${deviceKey(device)}.${keys}`)
+  return {
+    async keys(device) {
+      const { state } = await streams.info(streamOf(bucket), { subjects_filter: filterOf(device) })
+      return Object.keys(state.subjects ?? {}).flatMap((subject) => keyIn(bucket, subject) ?? [])
+    },
+    async clear(device) {
+      await streams.purge(streamOf(bucket), { filter: filterOf(device) })
+    },
+  }
+}

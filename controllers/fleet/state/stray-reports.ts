@@ -1,0 +1,54 @@
+/**
+ * Reports of Deployments that do not exist, by the device that wrote them: one whose key was stolen may write any number. They are only
+ * counted here, so that they take no memory; what is in the store is looked at before anything is removed. FLEET-92. Pure.
+ */
+
+import { isDeviceName } from '#apis/fleet.nationtech.io/kv/keys.ts'
+
+/** So many reports of Deployments that do not exist a device may have; the markers of those that it took back count as well. */
+export const MAX_STRAY_REPORTS = 100
+
+/** A device that may have too many. */
+export interface StraySuspicion {
+  readonly device: string
+  /** Whether it wrote more than markers, which every device leaves behind. */
+  readonly isFlood: boolean
+}
+
+export class StrayReports {
+  readonly #written = new Map<string, { values: number; all: number }>()
+  readonly #suspicious = new Set<string>()
+
+  /** A device wrote a report, or its marker, of a Deployment that nothing is known of. @param key Of fleet-state, be it malformed. */
+  count(key: string, isMarker: boolean): void {
+    const [device = ''] = key.split('.', 1)
+    if (!isDeviceName(device)) return
+    const written = this.#written.get(device) ?? { values: 0, all: 0 }
+    written.all += 1
+    if (!isMarker) written.values += 1
+    this.#written.set(device, written)
+    if (written.all > MAX_STRAY_REPORTS) this.#suspicious.add(device)
+  }
+
+  /** Those that have written too many since they were taken the last time. */
+  take(): readonly StraySuspicion[] {
+    const suspicions = [...this.#suspicious].map((device) => ({
+      device,
+      isFlood: (this.#written.get(device)?.values ?? 0) > MAX_STRAY_REPORTS,
+    }))
+    for (const { device } of suspicions) this.#written.delete(device)
+    this.#suspicious.clear()
+    return suspicions
+  }
+
+  /** They could not be looked at: they are suspicious still. */
+  putBack({ device, isFlood }: StraySuspicion): void {
+    this.#written.set(device, { values: isFlood ? MAX_STRAY_REPORTS + 1 : 0, all: MAX_STRAY_REPORTS + 1 })
+    this.#suspicious.add(device)
+  }
+
+  clear(): void {
+    this.#written.clear()
+    this.#suspicious.clear()
+  }
+}
