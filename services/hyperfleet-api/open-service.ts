@@ -15,6 +15,7 @@ import { type ApiOptions, buildOf } from './options.ts'
 import type { SpecSchemas } from './specs/schemas.ts'
 import { type Database, openDatabase } from './storage/database.ts'
 import { openDatabaseClock } from './storage/database-clock.ts'
+import { createKnownReporters } from './storage/known-reporters.ts'
 import { createKnownTotals } from './storage/known-totals.ts'
 import { RETENTION_MS, startRetention } from './storage/retention.ts'
 import { createRoom } from './storage/room.ts'
@@ -68,6 +69,7 @@ export const openService = async (
     queue,
     wakeup,
     totals: createKnownTotals(),
+    reporters: createKnownReporters(),
     room: measureRoom(metrics.registry, createRoom(options.streamBytes ?? STREAM_BYTES)),
     clock,
     sharedTime: sharedTime(database, clock),

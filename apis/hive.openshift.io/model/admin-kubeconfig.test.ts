@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { parseAdminKubeconfig } from './admin-kubeconfig.ts'
+import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
+import type { ClusterDeployment } from '../v1/clusterdeployment.ts'
+import { parseAdminKubeconfig, readAdminKubeconfig } from './admin-kubeconfig.ts'
 
 const kubeconfig = (cluster: object, user: object, more: object = {}): string =>
   JSON.stringify({
@@ -48,4 +50,20 @@ test.each([
   [kubeconfig({}, {}, { users: 'none' }), 'in the Secret n/admin'],
 ])('%s is refused with the reason', (text, reason) => {
   expect(() => read(text)).toThrow(reason)
+})
+
+test.each([
+  ['its own', 'cluster-1', undefined],
+  ['one that no adapter made', undefined, undefined],
+  ['one that was made for another record since', 'cluster-2', /was made for the cluster cluster-2/],
+])('CLUSTER-18: the Secret that a cluster names: %s', async (_what, id, refusal) => {
+  const cluster = {
+    ...aClusterDeployment({}, { clusterMetadata: { adminKubeconfigSecretRef: { name: 'kube' } } }),
+    status: { hyperfleet: { id: 'cluster-1' } },
+  } as unknown as ClusterDeployment
+  const labels = id === undefined ? {} : { 'muster.dev/resource-id': id }
+  const secret = { metadata: { name: 'kube', namespace: 'one', labels }, data: { kubeconfig: btoa('a: b') } }
+  const reading = readAdminKubeconfig({ get: async () => secret } as never, cluster)
+  if (refusal === undefined) expect(await reading).toMatchObject({ text: 'a: b' })
+  else await expect(reading).rejects.toThrow(refusal)
 })

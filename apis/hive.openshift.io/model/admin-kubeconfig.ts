@@ -9,6 +9,7 @@ import { load } from 'js-yaml'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
 import { APIS_ERRORS } from '../../errors.ts'
+import { RESOURCE_LABEL } from '../../hyperfleet.redhat.com/applied-objects.ts'
 import { Secret } from '../../kubernetes.ts'
 import type { ClusterDeployment } from '../v1/clusterdeployment.ts'
 
@@ -41,6 +42,9 @@ export const readAdminKubeconfig = async (api: SecretReader, cluster: ClusterDep
   const { namespace = '' } = cluster.metadata
   const secret = await api.get(Secret, name, namespace)
   if (secret === undefined) throw new AdminKubeconfigError(`the Secret ${namespace}/${name} is not there`)
+  const id = secret.metadata.labels?.[RESOURCE_LABEL]
+  if (id !== undefined && id !== cluster.status?.hyperfleet?.id)
+    throw new AdminKubeconfigError(`the Secret ${namespace}/${name} was made for the cluster ${id}`)
   return kubeconfigIn(secret)
 }
 

@@ -9,6 +9,8 @@ import type { Clock } from '#operator/model/clock.ts'
 
 /** Of a whole look, in milliseconds. */
 const TIMEOUT_MS = 10_000
+/** The cluster's own words are in it. */
+const MAX_MESSAGE_CHARS = 256
 
 export interface ProbeOptions {
   readonly userAgent: string
@@ -33,7 +35,7 @@ export const probeApiServer = async (
   } catch (error) {
     signal.throwIfAborted()
     if (limited.signal.aborted) return `${transport.server}: no answer within ${TIMEOUT_MS / 1_000} s`
-    return describe(transport.server, error)
+    return describe(transport.server, error)?.slice(0, MAX_MESSAGE_CHARS)
   } finally {
     await transport.close()
   }

@@ -22,6 +22,9 @@ const BACKOFF: Backoff = { initial: 2_000, factor: 2, max: 300_000, jitter: 0.2 
 const nextLook = (failures: number, random: number): number =>
   failures === 0 ? backoffDelay(INTERVAL, 1, random) : backoffDelay(BACKOFF, failures, random)
 
+/** So long after an answer of any cluster this process counts as one that reaches clusters. */
+const OTHERS_ANSWER_MS = 10 * 60_000
+
 /** Looks at once: clusters that don't answer take the whole time limit each. */
 const MAX_LOOKS = 32
 
@@ -31,6 +34,8 @@ export const watchReachability = (
   version: string,
 ): ((context: DaemonContext<ClusterDeployment>) => Promise<void>) => {
   const slots = new Slots(MAX_LOOKS)
+  /** When any cluster answered last: while none does it is more likely this process that reaches nothing. CLUSTER-21. */
+  let answeredAt = Number.NEGATIVE_INFINITY
   return async (context) => {
     const { object, clock, signal } = context
     let latest: Reachability | undefined = findCondition(object.status?.conditions, UNREACHABLE)
@@ -40,8 +45,11 @@ export const watchReachability = (
       while (!signal.aborted) {
         const look = await slots.run(() => lookAt(context, `muster-clusterdeployment/${version}`))
         failures = look.kind === 'Answers' ? 0 : failures + 1
-        if (failures <= 1) failingSince = monotonic(clock)
-        const { status, reason, message } = judge(latest, look, { failures, ms: monotonic(clock) - failingSince })
+        const now = monotonic(clock)
+        if (look.kind === 'Answers') answeredAt = now
+        if (failures <= 1) failingSince = now
+        const ms = now - answeredAt < OTHERS_ANSWER_MS ? now - failingSince : 0
+        const { status, reason, message } = judge(latest, look, { failures, ms })
         latest = { status, reason, message }
         const apiURL = look.kind === 'NoKubeconfig' ? {} : { apiURL: look.apiURL }
         findings.record(object, 'probe', { ...apiURL, unreachable: latest })

@@ -88,28 +88,38 @@ const create = async (
   log: Logger,
 ): Promise<Incarnation> => {
   const { history, ttl, markerTtl, maxValueSize, maxBytes, storage } = settings
-  await new Kvm(connection)
-    .create(settings.name, {
+  const createWith = (limit: number) =>
+    new Kvm(connection).create(settings.name, {
       history,
       maxValueSize,
-      max_bytes: maxBytes,
+      max_bytes: limit,
       storage: storage === 'file' ? StorageType.File : StorageType.Memory,
       description: 'Muster: made and watched by its fleet operator',
       ...(ttl > 0 && { ttl }),
       ...(markerTtl > 0 && { markerTTL: markerTtl }),
     })
-    .catch((error: unknown) => {
-      if (!isWithoutRoom(error)) throw error
-      const problem = `NATS has no room for the bucket ${settings.name}, which may hold ${maxBytes} bytes: raise max_file_store of JetStream, or make the bucket with a limit of your own`
-      throw new NatsProblem('NoJetStream', problem, { cause: error })
-    })
+  try {
+    await createWith(maxBytes)
+  } catch (error) {
+    if (!isWithoutRoom(error)) throw error
+    warnOfNoRoom(settings, log)
+    await createWith(NO_LIMIT)
+  }
   const made = await manager.streams.info(streamOf(settings.name))
   await closeToRollups(manager, settings, made)
   log.info('fleet: a bucket was created', { bucket: settings.name })
   return made.created
 }
 
-/** A fleet that is there goes on without a limit where NATS can't keep the room for it. */
+const NO_LIMIT = -1
+
+/** A fleet goes on without a limit where NATS can't keep the room for it, also one whose store was lost: FLEET-13. */
+const warnOfNoRoom = ({ name, maxBytes }: BucketSettings, log: Logger): void =>
+  log.warn('fleet: a bucket has no limit, because NATS has no room to keep for it: raise max_file_store of JetStream', {
+    bucket: name,
+    bytes: maxBytes,
+  })
+
 const migrate = async (
   { streams }: JetStreamManager,
   settings: BucketSettings,
@@ -121,13 +131,7 @@ const migrate = async (
     await streams.update(stream, changesTo(settings))
   } catch (error) {
     if (!isWithoutRoom(error)) throw error
-    log.warn(
-      'fleet: a bucket has no limit, because NATS has no room to keep for it: raise max_file_store of JetStream',
-      {
-        bucket: settings.name,
-        bytes: settings.maxBytes,
-      },
-    )
+    warnOfNoRoom(settings, log)
     await streams.update(stream, changesTo({ ...settings, maxBytes: found.config.max_bytes }))
   }
 }

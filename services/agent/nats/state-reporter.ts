@@ -3,6 +3,7 @@ import type { KV } from '@nats-io/kv'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { type Info, infoCodec, type State, stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { isFull } from '#lib/nats/limits.ts'
 import { isStaleWrite, presentRevision } from '#lib/nats/stale-write.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -113,23 +114,39 @@ export class StateReporter {
   }
 
   async #send({ state, info }: ReportBuckets, signal: AbortSignal): Promise<void> {
-    if (!this.#isInfoSent) {
-      this.#infoRevision = await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
-      this.#isInfoSent = true
+    // A new key of a bucket that is full holds up none that is in it.
+    const refusals: unknown[] = []
+    const attempt = async (write: () => Promise<void>): Promise<void> => {
+      try {
+        await write()
+      } catch (error) {
+        if (!isFull(error)) throw error
+        refusals.push(error)
+      }
     }
+    if (!this.#isInfoSent)
+      await attempt(async () => {
+        this.#infoRevision = await info.put(deviceKey(this.#device), infoCodec.encode(this.#info, 0))
+        this.#isInfoSent = true
+      })
     for (const key of this.#unsent) {
       if (signal.aborted) return
-      const reported = this.#states.get(key)
-      const removal = this.#removals.get(key)
-      if (reported !== undefined)
-        this.#revisions.set(key, await state.put(key, stateCodec.encode(reported.state, reported.generation)))
-      else if (removal !== undefined) await state.delete(key)
-      if (this.#states.get(key) === reported) this.#unsent.delete(key)
-      if (reported === undefined && removal !== undefined) {
-        this.#removals.delete(key)
-        this.#revisions.delete(key)
-        removal.done()
-      }
+      await attempt(() => this.#sendState(state, key))
+    }
+    if (refusals.length > 0) throw refusals[0]
+  }
+
+  async #sendState(state: KV, key: string): Promise<void> {
+    const reported = this.#states.get(key)
+    const removal = this.#removals.get(key)
+    if (reported !== undefined)
+      this.#revisions.set(key, await state.put(key, stateCodec.encode(reported.state, reported.generation)))
+    else if (removal !== undefined) await state.delete(key)
+    if (this.#states.get(key) === reported) this.#unsent.delete(key)
+    if (reported === undefined && removal !== undefined) {
+      this.#removals.delete(key)
+      this.#revisions.delete(key)
+      removal.done()
     }
   }
 }

@@ -3,6 +3,7 @@ import type { EventQueue } from '../events/queue.ts'
 import type { Feed } from '../feed/feed.ts'
 import type { Wakeup } from '../feed/wakeup.ts'
 import type { MutationContext } from '../mutations/context.ts'
+import type { KnownReporters } from '../storage/known-reporters.ts'
 import type { KnownTotals } from '../storage/known-totals.ts'
 import type { Room } from '../storage/room.ts'
 import type { SharedTime } from '../storage/shared-time.ts'
@@ -14,6 +15,7 @@ export interface Service extends MutationContext {
   readonly queue: EventQueue
   readonly wakeup: Wakeup
   readonly totals: KnownTotals
+  readonly reporters: KnownReporters
   /** For what long answers hold in memory. */
   readonly room: Room
   readonly clock: Clock

@@ -40,7 +40,9 @@ export interface FilteredRows {
 export const compileRowsByCreation = (dialect: DialectName, filter: Filter): FilteredRows => {
   const { scope, parts } = compileNarrowing(dialect, filter)
   const leading = parts.find((part) => 'look' in part && part.look.isInOrder === true)
-  if (leading === undefined || !('look' in leading) || typeof filter.kind !== 'string')
+  // The side tables know neither tenants nor owners: along them one tenant's list would cost, and take, what all tenants have.
+  const isOwned = filter.tenancy !== undefined || filter.ownerId !== undefined || filter.reference !== undefined
+  if (isOwned || leading === undefined || !('look' in leading) || typeof filter.kind !== 'string')
     return compileRows(dialect, filter)
   const others = parts.filter((part) => part !== leading).map((part) => toClause(scope, part))
   return {

@@ -1,9 +1,10 @@
 /** Most totals that are known at a time. */
 const MAX_TOTALS = 500
 
-/** A count as of a version of the changes: it holds until there is a newer one. */
+/** A count as of a version of the changes: it holds until there is a newer one, or a gap behind it. */
 export interface KnownTotal {
   readonly version: number
+  readonly gap: number
   readonly total: number
 }
 

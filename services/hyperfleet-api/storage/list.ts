@@ -23,12 +23,13 @@ export interface Page {
 /** What queries need of the database. */
 export type Source = Pick<Database, 'kysely' | 'dialect'>
 
-/** The rows of one page and how many match in all, of one moment. */
+/** The rows of one page and how many match in all, of one moment. @param total how that is found out */
 export const listPage = async (
   source: Source,
   page: Page,
+  total = sql`(${compileCount(source.dialect, page.filter)})`,
 ): Promise<{ readonly rows: readonly PageRow[]; readonly total: number }> => {
-  const rows = await execute<CountedRow>(source, countedPageQuery(source, page))
+  const rows = await execute<CountedRow>(source, countedPageQuery(source, page, total))
   const [first] = rows
   if (first !== undefined) return { rows, total: Number(first.total) }
   const isFirst = 'after' in page.from ? page.from.after === '' : page.from.offset === 0
@@ -37,13 +38,13 @@ export const listPage = async (
 
 type CountedRow = PageRow & { readonly total: number | string }
 
-const countedPageQuery = ({ dialect }: Source, page: Page): SqlText =>
+const countedPageQuery = ({ dialect }: Source, page: Page, total: SqlText): SqlText =>
   // The count is not about the rows, so it is evaluated once, and not at all when there are none.
   pageQuery(
     dialect,
     page,
     sql`resources.id as key, octet_length(resources.document) as bytes, ${shortDocument(page.size)},
-      (${compileCount(dialect, page.filter)}) as total`,
+      ${total} as total`,
   )
 
 /** The rows of a page. Size and the first offset are in its text: a plan for any number of rows would be made for a tenth of all. */

@@ -336,6 +336,10 @@ export const migrate = async (kysely: Kysely<unknown>, dialect: DialectName): Pr
     if (dialect === 'postgres') {
       // Waiting for another process, and an index on a table that has grown, take as long as they take.
       await sql`set local statement_timeout = 0`.execute(transaction)
+      // A process that is killed meanwhile leaves no statement at work behind, with its locks. PostgreSQL 14 and later have it.
+      await sql`select set_config(name, '5s', true) from pg_settings where name = 'client_connection_check_interval'`.execute(
+        transaction,
+      )
       await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
     }
     await sql`create table if not exists migrations (name text primary key)`.execute(transaction)

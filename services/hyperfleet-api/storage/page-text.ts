@@ -1,5 +1,5 @@
 import { compileCount, type Filter } from './compile-filter.ts'
-import type { KnownTotals } from './known-totals.ts'
+import type { KnownTotal, KnownTotals } from './known-totals.ts'
 import { type Page, pageQuery, type Source, shortDocument } from './list.ts'
 import { compileText, execute, type SqlText, sql } from './sql-text.ts'
 
@@ -30,17 +30,20 @@ export const readPageText = async (
   { totals, head }: TotalsBefore,
 ): Promise<PageText | undefined> => {
   const question = questionOf(source, page.filter)
-  const known = question === undefined ? undefined : totals.get(question)
-  const counted = sql`(${compileCount(source.dialect, page.filter)})`
-  const total =
-    known === undefined
-      ? counted
-      : sql`case when ${NEWEST_VERSION} = ${known.version} then ${known.total} else ${counted} end`
-  const [row] = await execute<PageTextRow>(source, pageTextQuery(source, page, total))
+  const [row] = await execute<PageTextRow>(source, pageTextQuery(source, page, totalOf(source, page.filter, totals)))
   if (row === undefined) throw new TypeError('an aggregate without groups has one row')
   if (question !== undefined && Number(row.version) === head)
-    totals.set(question, { version: head, total: Number(row.total) })
+    totals.set(question, { version: head, gap: Number(row.gap), total: Number(row.total) })
   return row.items === null ? undefined : { items: row.items, size: Number(row.size), total: Number(row.total) }
+}
+
+/** How many match in all: what is known while nothing has changed since, else counted. One text for both, so that it has one plan. */
+export const totalOf = (source: Source, filter: Filter, totals: KnownTotals): SqlText => {
+  const counted = sql`(${compileCount(source.dialect, filter)})`
+  const question = questionOf(source, filter)
+  if (question === undefined) return counted
+  const { version, gap, total } = totals.get(question) ?? UNKNOWN
+  return sql`case when ${NEWEST_VERSION} = ${version} and ${NEWEST_GAP} = ${gap} then ${total} else ${counted} end`
 }
 
 export interface PageTextRow {
@@ -50,6 +53,8 @@ export interface PageTextRow {
   readonly total: number | string
   /** Of the newest change. */
   readonly version: number | string
+  /** Up to where the newest versions lie that no change has: another when a server without some of the last changes takes over. */
+  readonly gap: number | string
 }
 
 /** The query, apart so that tests can look at its plan. Both databases join what a subquery gives in its order. */
@@ -58,14 +63,23 @@ export const pageTextQuery = (
   page: Page,
   total = sql`(${compileCount(dialect, page.filter)})`,
 ): SqlText =>
-  sql`select count(*) as size, ${total} as total, ${NEWEST_VERSION} as version,
+  sql`select count(*) as size, ${total} as total, ${NEWEST_VERSION} as version, ${NEWEST_GAP} as gap,
       case when count(*) = count(document) then coalesce(string_agg(document, ','), '') end as items
     from (${pageQuery(dialect, page, shortDocument(page.size))}) as page`
 
-const NEWEST_VERSION = sql.raw('coalesce((select max(version) from changes), (select version from change_floor))')
+/** While a backup is restored the floor may have no row, or one too many. */
+const NEWEST_VERSION = sql.raw(
+  'coalesce((select max(version) from changes), (select max(version) from change_floor), 0)',
+)
+const NEWEST_GAP = sql.raw('coalesce((select max(upto) from change_gaps), 0)')
+/** No version is below zero. */
+const UNKNOWN: KnownTotal = { version: -1, gap: -1, total: 0 }
+/** A longer one is counted each time: what is known is bounded in bytes. */
+const MAX_QUESTION_CHARS = 4_096
 
-/** The count as text with its values; undefined for a kind as a whole, which is counted as it grows. */
+/** The count as text with its values; undefined for a kind as a whole, which is counted as it grows, and for what is too long to keep. */
 const questionOf = ({ dialect }: Source, filter: Filter): string | undefined => {
   const { sql: text, parameters } = compileText(dialect, compileCount(dialect, filter))
-  return text.includes('resource_counts') ? undefined : `${text} ${JSON.stringify(parameters)}`
+  const question = `${text} ${JSON.stringify(parameters)}`
+  return text.includes('resource_counts') || question.length > MAX_QUESTION_CHARS ? undefined : question
 }

@@ -52,11 +52,15 @@ const compileEquality = (
     const types = values.every((value) => typeof value === 'number') ? NUMBERS : SCALARS
     return sql`${at.typed(types)} and ${at.json} not in (${sql.join(written)})`
   }
-  if (dialect === 'sqlite') return sql`${at.json} in (${sql.join(written)})`
+  // Each document below has the whole path: of a long one with many values they would be megabytes.
+  const isLong = written.length * path.join().length > MAX_DOCUMENTS_CHARS
+  if (dialect === 'sqlite' || isLong) return sql`${at.json} in (${sql.join(written)})`
   // Containment of a document with this one value: what the index on specs answers.
   const documents = written.map((json) => path.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, json))
   return anyOf(documents.map((document) => sql`spec @> ${document}`))
 }
+
+const MAX_DOCUMENTS_CHARS = 16_384
 
 /** What the value may be as JSON: `'3'` finds the text and the number. */
 const jsonTexts = (value: Value): string[] => {

@@ -60,8 +60,10 @@ const beforeOf = (step: UpsertWrite): Resource | undefined => (step.type === 'mo
 const labelParts = (step: UpsertWrite): SqlText[] => {
   const before = beforeOf(step)?.labels ?? {}
   const after = step.resource.labels ?? {}
-  const changed = Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key] !== value))
-  const gone = Object.keys(before).filter((key) => after[key] === undefined)
+  const changed = Object.fromEntries(
+    Object.entries(after).filter(([key, value]) => !Object.hasOwn(before, key) || before[key] !== value),
+  )
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key))
   const parts: SqlText[] = []
   if (Object.keys(changed).length > 0)
     parts.push(sql`labels as (

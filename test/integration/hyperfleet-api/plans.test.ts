@@ -55,6 +55,10 @@ for (const { name, skip, choice } of databases)
       'one by id': search("id='id-00000077'"),
       'after an id': search("id > 'id-00019900'"),
       'one tenant': { tenancy: { org: 'one' } },
+      'one tenant without any, and a label that many have': {
+        tenancy: { org: 'nothing' },
+        labels: parseSelector('region=region-7'),
+      },
       'by a value of the spec': search("spec.region.zone='zone-7'"),
     }
     const orders: Readonly<Record<string, readonly Order[]>> = {

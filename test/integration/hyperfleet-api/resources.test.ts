@@ -143,6 +143,14 @@ onBothDatabases((fresh) => {
       expect([answer.status, answer.body.code]).toEqual([400, code])
     })
 
+    test('of a label that is named like what every object of JavaScript has takes it away', async () => {
+      const api = await serve(await fresh())
+      const { id } = await api.cluster('one', { constructor: 'x', valueOf: 'x' })
+      await api.call('PATCH', `/clusters/${id}`, { labels: {} })
+      for (const key of ['constructor', 'valueOf'])
+        expect((await api.call('GET', `/clusters?size=10&labels=${key}%3Dx`)).body.items).toEqual([])
+    })
+
     test('twenty at once are twenty generations', async () => {
       const api = await serve(await fresh())
       const { id } = await api.cluster('one')

@@ -3,8 +3,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { findPostgres } from '#hack/postgres/find.ts'
 import { parseSelector } from '#operator/model/selector-syntax.ts'
 import type { Resource } from '#services/hyperfleet-api/model/resource.ts'
+import { parseSearch } from '#services/hyperfleet-api/search/parse-search.ts'
 import { openDatabase } from '#services/hyperfleet-api/storage/database.ts'
-import { createKnownTotals } from '#services/hyperfleet-api/storage/known-totals.ts'
+import { createKnownTotals, type KnownTotal } from '#services/hyperfleet-api/storage/known-totals.ts'
 import { readPageText } from '#services/hyperfleet-api/storage/page-text.ts'
 import { writeResource } from '#services/hyperfleet-api/storage/write-resource.ts'
 import { countRowsRead, FILLING_MS, fill } from './explained.ts'
@@ -37,6 +38,42 @@ onBothDatabases((fresh) => {
     expect(await totalOf(api, ready)).toBeGreaterThan(before)
     await api.call('DELETE', `/clusters/${id}`)
     expect(await totalOf(api, `/clusters?search=${encodeURIComponent('deleted_time is not null')}`)).toBe(1)
+  })
+})
+
+onBothDatabases((fresh) => {
+  test('API-103: what is kept of a question is bounded, whatever a search says; a server without the last changes is another', async () => {
+    const database = await openDatabase({ ...(await fresh()), onError: () => {} })
+    onTestFinished(() => database.close())
+    const known = createKnownTotals()
+    const kept: { readonly question: string; readonly total: KnownTotal }[] = []
+    const totals = {
+      ...known,
+      set: (...[question, total]: Parameters<typeof known.set>) => {
+        kept.push({ question, total })
+        known.set(question, total)
+      },
+    }
+    const read = (search: string) => {
+      const filter = { kind: 'Cluster', search: parseSearch(search) }
+      const order = [{ column: 'created_time', direction: 'desc' }] as const
+      return readPageText(database, { filter, order, size: 10, from: { offset: 0 } }, { totals, head: 0 })
+    }
+    const values = Array.from({ length: 900 }, () => '1').join(',')
+    await read(`spec.${'k'.repeat(2_000)} in (${values})`)
+    expect(kept).toEqual([])
+    expect((await read("name = 'one'"))?.total).toBe(0)
+    const [one] = kept
+    if (one === undefined) throw new Error('nothing was kept')
+    expect(one.question.length).toBeLessThan(4_096)
+    known.set(one.question, { ...one.total, total: 7 })
+    expect((await read("name = 'one'"))?.total).toBe(7)
+    // As a promoted standby notes that has the newest change and lacks one before it.
+    await database.kysely
+      .insertInto('change_gaps')
+      .values({ after: 0, upto: one.total.gap + 5 })
+      .execute()
+    expect((await read("name = 'one'"))?.total).toBe(0)
   })
 })
 

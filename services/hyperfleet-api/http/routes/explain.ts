@@ -5,7 +5,7 @@ import type { Report, Resource } from '../../model/resource.ts'
 import type { Timestamp } from '../../model/timestamp.ts'
 import type { Reader } from '../../storage/dialect.ts'
 import { type ChildSummary, parseDocument, readChildSummaries, readDocument } from '../../storage/resources.ts'
-import { hasReportedOnKind, readHistory, readStatuses } from '../../storage/statuses.ts'
+import { readHistory, readStatuses } from '../../storage/statuses.ts'
 import { type Operation, operation } from '../operation.ts'
 import type { Service } from '../service.ts'
 import { type Collection, itemOf, readAddress } from './collection.ts'
@@ -33,7 +33,11 @@ export const explainOperations = (service: Service, place: Collection): Operatio
         const resource = parseDocument(await readDocument(kysely, address))
         const { id, kind, name, href, generation, deleted_time, status } = resource
         const explained = explainAdapters(resource, await readStatuses(kysely, id), place.entity.requiredAdapters)
-        const adapters = await Promise.all(explained.map((one) => explainSilence(kysely, kind, one)))
+        // Whether others' resources have reports is no concern of a tenant.
+        const adapters =
+          call.tenancy === undefined
+            ? await Promise.all(explained.map((one) => explainSilence(service, kind, one)))
+            : explained
         const children =
           place.entity.children.length === 0 ? [] : await readChildSummaries(service.database, id, MAX_CHILDREN)
         const groups = status.awaited_groups ?? []
@@ -66,12 +70,13 @@ export const explainOperations = (service: Service, place: Collection): Operatio
 
 /** A required adapter that no resource of the kind ever heard of has no task, more likely than not. */
 const explainSilence = async (
-  reader: Reader,
+  { reporters, database }: Pick<Service, 'reporters' | 'database'>,
   kind: string,
   explained: AdapterExplanation,
 ): Promise<AdapterExplanation> => {
   const { adapter, required, status, why } = explained
-  if (!required || status !== undefined || (await hasReportedOnKind(reader, kind, adapter))) return explained
+  if (!required || status !== undefined || (await reporters.hasReported(database.kysely, kind, adapter)))
+    return explained
   return { ...explained, why: `${why}, on no ${kind} at all: is there a task for it?` }
 }
 

@@ -18,7 +18,7 @@ import type { Filter } from '../../storage/compile-filter.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Kinds } from '../../storage/kinds.ts'
 import { listPage, type Order } from '../../storage/list.ts'
-import { readPageText } from '../../storage/page-text.ts'
+import { readPageText, totalOf } from '../../storage/page-text.ts'
 import { readDocuments, readPortions } from '../../storage/portions.ts'
 import { readDocument } from '../../storage/resources.ts'
 import type { Room } from '../../storage/room.ts'
@@ -229,7 +229,7 @@ export const listResources = async (
   const text = await readPageText(database, place, { totals: service.totals, head: version })
   if (text !== undefined) return answerText({ text, page, headers, projection })
   return answerPage({
-    ...(await listPage(database, place)),
+    ...(await listPage(database, place, totalOf(database, filter, service.totals))),
     page,
     headers,
     room,
