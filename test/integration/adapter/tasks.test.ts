@@ -48,7 +48,7 @@ resources:
     discovery: {namespace: ${world.namespace}, by_name: "valueless-{{ .clusterId }}"}
 `
   await world.plane.rest('POST', `/api/v1/namespaces/${world.namespace}/configmaps`, {
-    metadata: { name: 'valueless' },
+    metadata: { name: 'valueless', labels: { 'muster.dev/task-account': 'everything' } },
     data: { 'task-config.yaml': file },
   })
   await world.declare('valueless', { taskRef: { name: 'valueless' } })
