@@ -14,12 +14,12 @@ const flags = new Map(
   read('docs/reference/flags.md')
     .split(/^## /m)
     .slice(1)
-    .map((section) => [section.split('\n')[0] ?? '', new Set(section.match(/(?<=^\| `)--[\w-]+/gm))] as const),
+    .map((section) => [section.split('\n')[0] ?? '', new Set(section.match(/(?<=^\| `(?:-\w`, `)?)--[\w-]+/gm))] as const),
 )
 
 describe.each(PAGES.map((page) => [page.path, page.text] as const))('%s', (_, text) => {
   test('names scripts of npm that there are', () => {
-    const named = [...text.matchAll(/npm run (?:-s )?([a-z][\w:]*)/g)].map(([, name]) => name ?? '')
+    const named = [...text.matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name]) => name ?? '')
     expect(named.filter((name) => !scripts.includes(name))).toEqual([])
   })
 
