@@ -14,7 +14,9 @@ const flags = new Map(
   read('docs/reference/flags.md')
     .split(/^## /m)
     .slice(1)
-    .map((section) => [section.split('\n')[0] ?? '', new Set(section.match(/(?<=^\| `(?:-\w`, `)?)--[\w-]+/gm))] as const),
+    .map(
+      (section) => [section.split('\n')[0] ?? '', new Set(section.match(/(?<=^\| `(?:-\w`, `)?)--[\w-]+/gm))] as const,
+    ),
 )
 
 describe.each(PAGES.map((page) => [page.path, page.text] as const))('%s', (_, text) => {
