@@ -32,8 +32,8 @@ afterAll(async () => {
 })
 
 /** Of the cluster's own admin, with something else in the place of what is given. */
-const kubeconfig = async (entry: object = {}, user?: object): Promise<string> => {
-  const config = await readKubeconfig(cluster.kubeconfig)
+const kubeconfig = async (entry: object = {}, user?: object, path = cluster.kubeconfig): Promise<string> => {
+  const config = await readKubeconfig(path)
   return JSON.stringify({
     ...config,
     clusters: config.clusters.map((one) => ({ ...one, cluster: { ...one.cluster, ...entry } })),
@@ -154,6 +154,10 @@ test('CLUSTER-19: a cluster that sleeps is not looked at, and is again when it w
 })
 
 test('CLUSTER-20, CLUSTER-21: a cluster whose API server dies is unreachable since then, after a while for long, and no more when it is back', async () => {
+  // Without one that answers it would be the manager that reaches nothing.
+  await writeSecret('alive-admin-kubeconfig', await kubeconfig({}, undefined, the.plane.kubeconfig))
+  await install('alive')
+  await until('alive', REACHABLE)
   await writeSecret('mortal-admin-kubeconfig', await kubeconfig())
   const id = await install('mortal')
   await until('mortal', REACHABLE)
