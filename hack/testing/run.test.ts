@@ -34,7 +34,10 @@ const affectedBy = async (path: string): Promise<unknown> => {
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
 }
 
-test('of the files that fit, a change runs those that it affects, and what they cost is known', async () => {
+// It starts a whole run of its own.
+test('of the files that fit, a change runs those that it affects, and what they cost is known', {
+  timeout: 240_000,
+}, async () => {
   expect(await affectedBy('hack/testing/tally.ts')).toEqual({
     failed: [],
     hasPassed: true,
