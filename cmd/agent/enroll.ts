@@ -7,11 +7,12 @@
  * AGENT-30.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
+import { replaceFile } from '#lib/replace-file.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
 import { CredentialsError, connectAgent, RefusedError, readAuthenticator } from '#services/agent/index.ts'
@@ -109,7 +110,7 @@ const readSecrets = async ({ natsCredentials, kubeconfig }: EnrollFlags): Promis
 
 const writeSecret = async (root: string, name: string, text: string): Promise<string> => {
   await mkdir(join(root, SECRETS_FOLDER), { recursive: true, mode: 0o700 })
-  return replaceFile(join(root, SECRETS_FOLDER, name), text, 0o600)
+  return writeWhole(join(root, SECRETS_FOLDER, name), text, 0o600)
 }
 
 const writeUnit = async (flags: EnrollFlags, secrets: readonly Secret['name'][]): Promise<string> => {
@@ -131,14 +132,12 @@ const writeUnit = async (flags: EnrollFlags, secrets: readonly Secret['name'][])
     secrets: Object.fromEntries(secrets.map((name) => [name, join(SECRETS_FOLDER, name)])),
   })
   await mkdir(join(root, UNIT_FOLDER), { recursive: true })
-  return replaceFile(join(root, UNIT_FOLDER, UNIT_NAME), unit, 0o644)
+  return writeWhole(join(root, UNIT_FOLDER, UNIT_NAME), unit, 0o644)
 }
 
-/** Whole or not at all: a machine that loses power meanwhile has the one or the other. */
-const replaceFile = async (path: string, text: string, mode: number): Promise<string> => {
-  const next = `${path}.next`
-  await writeFile(next, text, { mode, flush: true })
-  await rename(next, path)
+/** @returns what was done */
+const writeWhole = async (path: string, text: string, mode: number): Promise<string> => {
+  await replaceFile(path, text, mode)
   return `${path}: written`
 }
 

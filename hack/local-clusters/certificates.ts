@@ -1,8 +1,9 @@
 /** The certificates of one cluster: an authority of its own, and what it signs for the API server and its clients. */
+import { replaceFile } from '#lib/replace-file.ts'
 import 'reflect-metadata'
 import { randomBytes, webcrypto } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
 
@@ -98,13 +99,6 @@ const signLeaf = async (folder: string, leaf: Leaf, validityMs: number, now: num
 
 const privateKeyOf = async (keys: webcrypto.CryptoKeyPair): Promise<string> =>
   `${x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY')}\n`
-
-/** At once: a reader sees the old text or the new one. */
-export const replaceFile = async (file: string, text: string): Promise<void> => {
-  const next = `${file}.next`
-  await writeFile(next, text, { mode: 0o600 })
-  await rename(next, file)
-}
 
 /** Positive, as RFC 5280 asks. */
 const serialNumber = (): string => `00${randomBytes(16).toString('hex')}`

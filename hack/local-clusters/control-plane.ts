@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
-import { Agent, request } from 'undici'
-import { authorityFile, ensureCertificates, leafFile, replaceFile } from './certificates.ts'
+import { isReady } from '#hack/cluster/local/readiness.ts'
+import { replaceFile } from '#lib/replace-file.ts'
+import { authorityFile, ensureCertificates, leafFile } from './certificates.ts'
 import { type Daemon, findDaemon, startDaemon, stopDaemon } from './daemon.ts'
 import { prefixOf } from './etcd.ts'
 import type { ClusterRecord } from './record.ts'
@@ -49,17 +50,7 @@ export class ControlPlane {
   async isReady(): Promise<boolean> {
     const { folder } = this.#options
     const pair = await readFile(leafFile(folder, 'admin'))
-    const ca = await readFile(authorityFile(folder))
-    const dispatcher = new Agent({ connect: { ca, cert: pair, key: pair } })
-    try {
-      const { statusCode, body } = await request(`${this.server}/readyz`, { dispatcher, headersTimeout: 5_000 })
-      await body.dump()
-      return statusCode === 200
-    } catch {
-      return false
-    } finally {
-      await dispatcher.destroy()
-    }
+    return isReady(this.server, { ca: await readFile(authorityFile(folder)), cert: pair, key: pair })
   }
 
   start(part: Part): Promise<void> {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { replaceFile } from './certificates.ts'
+import { replaceFile } from '#lib/replace-file.ts'
 
 export type Power = 'Running' | 'Hibernating'
 

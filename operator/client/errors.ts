@@ -84,8 +84,6 @@ const codeOf = (cause: unknown): string => {
   return typeof code === 'string' ? code : ''
 }
 
-export { messageOf }
-
 /** Is this the answer that an object (or its kind) does not exist? */
 export const isNotFound = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 404
 

@@ -9,10 +9,12 @@
  *     hold            the device takes no other revision now: see `hold-file.ts`
  *     …               what its runner remembers
  */
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parsePlacementKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { replaceFile } from '#lib/replace-file.ts'
 import type { Logger } from '#operator/model/log.ts'
 import type { StorePosition } from './evaluate-deletion.ts'
 import type { AcceptedEntry } from './evaluate-entry.ts'
@@ -121,17 +123,4 @@ export const readIfThere = async (path: string): Promise<Buffer | undefined> => 
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-}
-
-/** A reader of the file finds the old content or the new one, also after a power cut. Readable for its owner alone. */
-export const replaceFile = async (path: string, content: Uint8Array | string): Promise<void> => {
-  const next = `${path}.next`
-  const file = await open(next, 'w', 0o600)
-  try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(next, path)
 }

@@ -41,14 +41,14 @@ export const startLateApiServer = async (plane: OwnControlPlane, delays: EtcdDel
     await child.kill()
   })
   const server = `https://127.0.0.1:${port}`
-  const [certificateAuthority, token] = [await readFile(layout.certificate, 'utf8'), await readToken(layout, 'admin')]
-  await untilReady(child, () => isReady(server, certificateAuthority, token), { timeout: 180_000 })
+  const [ca, token] = [await readFile(layout.certificate, 'utf8'), await readToken(layout, 'admin')]
+  await untilReady(child, () => isReady(server, { ca }, token), { timeout: 180_000 })
   // Not before: one that starts gives up what takes too long.
   etcd.delay(delays)
   const running = stack.move()
   return {
     server,
-    rest: rest({ server, certificateAuthority, token, kubeconfig: plane.kubeconfig, binaries }),
+    rest: rest({ server, certificateAuthority: ca, token, kubeconfig: plane.kubeconfig, binaries }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }

@@ -3,7 +3,7 @@
  * and, task by task, in the condition Required. ADAPTER-99, ADAPTER-100.
  */
 import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
 import type { SourceContext } from '#operator/engine/context.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
 import { createHttp, type Http, readJson } from '#services/hyperfleet-api/client/http.ts'

@@ -80,7 +80,7 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
       async () => {
         options.signal?.throwIfAborted()
         if (!existsSync(layout.certificate)) return false
-        return isReady(server, await readFile(layout.certificate, 'utf8'), token)
+        return isReady(server, { ca: await readFile(layout.certificate, 'utf8') }, token)
       },
       { timeout: 120_000 },
     )

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
-import { readIfThere, replaceFile } from '../placement-store.ts'
+import { replaceFile } from '#lib/replace-file.ts'
+import { readIfThere } from '../placement-store.ts'
 import type { LocalPlacement } from '../workload-runner.ts'
 import type { ObjectName } from './objects.ts'
 
