@@ -51,15 +51,16 @@ export const runTests = async (selection: TestSelection, say: (line: string) => 
   const looking = setInterval(processes.look, LOOK_EVERY)
   const { tally, unsteady } = await runs(vitest, counting, timing, selection, say)
   processes.look()
-  await vitest.close()
-  clearInterval(looking)
   // What is found when the servers have stopped (test/harness/global.ts) fails no test: vitest tells it by the exit code alone.
-  const foundAtTheEnd = tally.failed.length === 0 && (process.exitCode ?? 0) !== 0
+  process.exitCode = 0
+  await vitest.close()
+  const foundAtTheEnd = process.exitCode !== 0
+  clearInterval(looking)
   // A part of a file says nothing of how long the file takes.
   const whole = selection.options.testNamePattern === undefined
   if (whole) writeDurations(Object.fromEntries(timing.costs().map(({ file, seconds }) => [file, seconds])))
   return {
-    tally: foundAtTheEnd ? { ...tally, failed: ['the end of the run: see above'] } : tally,
+    tally: foundAtTheEnd ? { ...tally, failed: [...tally.failed, 'the end of the run: see above'] } : tally,
     unsteady,
     cost: {
       files: timing.costs(),
