@@ -26,7 +26,7 @@ export interface TextResponse {
   readonly projection: Projection | undefined
 }
 
-/** The page of a list that the database has joined. */
+/** The page of a list that was read as one text. */
 export const answerText = ({ text, page, headers, projection }: TextResponse): OperationResponse => {
   const { items, size, total } = text
   const shown = projection === undefined ? `[${items}]` : projectDocument(`[${items}]`, projection)

@@ -17,7 +17,7 @@ const wholeTables = async (database: Database, query: SqlText): Promise<string[]
     dialect === 'postgres'
       ? /Seq Scan on (?!changes|change_floor|change_gaps)/.test(line)
       : // A subquery's own result is small and has no index to use; the counts are a row a kind; nothing indexes JSON.
-        /^SCAN (?!\(|SUBQUERY|page|change_floor|change_gaps|resource_counts|resource_specs)/.test(line) &&
+        /^SCAN (?!\(|CONSTANT ROW|SUBQUERY|page|change_floor|change_gaps|resource_counts|resource_specs)/.test(line) &&
         !/USING (COVERING )?INDEX/.test(line),
   )
 }
@@ -113,8 +113,8 @@ for (const { name, skip, choice } of databases)
             continue
           }
           const { page } = await executedScans(database, query)
-          const [row] = await execute<PageTextRow>(database, query)
-          const size = Number(row?.size)
+          // One row has the total.
+          const size = (await execute<PageTextRow>(database, query)).length - 1
           expect([what, size, rowsRead(page) <= size * (looks + 1)]).toEqual([what, 100, true])
         }
     })
