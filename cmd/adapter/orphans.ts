@@ -1,3 +1,4 @@
+import { fileToken } from '#controllers/adapter/http/bearer-token.ts'
 import { HttpClient, RequestError } from '#controllers/adapter/http/client.ts'
 import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
 import { listOrphans, type Orphan, pruneOrphans } from '#controllers/adapter/inventory/orphans.ts'
@@ -15,9 +16,9 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
   const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
   const connection =
     hyperfleetUrl === undefined ? undefined : openHttpConnection({ base: hyperfleetUrl, userAgent: 'muster' })
+  const token = tokenFile === undefined ? undefined : fileToken(tokenFile)
   const apiClient =
-    connection &&
-    new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, tokenFile })
+    connection && new HttpClient({ roundTrip: connection.roundTrip, clock: systemClock, timeoutMs: TIMEOUT_MS, token })
   const reading = { transport, clock: systemClock, namespace, apiClient, signal: new AbortController().signal }
   try {
     const orphans = await listOrphans(reading)

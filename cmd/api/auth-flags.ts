@@ -1,5 +1,5 @@
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
-import { nonEmpty, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
+import { names as listOf, nonEmpty, objectName, oneOf, someOf, urlOf } from '#operator/flags/values.ts'
 import type { RoleMapping } from '#services/hyperfleet-api/auth/claims.ts'
 import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { KeyLocation } from '#services/hyperfleet-api/auth/key-source.ts'
@@ -64,6 +64,12 @@ export const authFlags = {
     mappings('GROUP', (names) => ({ roles: [], consumers: names.map(boundName) })),
     '',
   ),
+  authTaskAccounts: flag(
+    'NAMESPACES',
+    'namespaces whose ServiceAccounts are those of adapter tasks, separated by commas: each has the role adapter, for the adapter of its own name and the consumer group of the task of that name',
+    (text): readonly string[] => listOf(text).map(objectName),
+    '',
+  ),
   authDefaultRoles: flag(
     'ROLES',
     'what every caller with a good token may do',
@@ -88,6 +94,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
     groupsClaim: 'groups',
     mappings,
     defaultRoles: options.authDefaultRoles,
+    taskNamespaces: options.authTaskAccounts,
   }
   if (authKubernetes && authIssuer !== undefined)
     throw new UsageError('--auth-kubernetes: write one of --auth-kubernetes and --auth-issuer')
@@ -100,7 +107,7 @@ export const issuersOf = (options: AuthOptions): readonly IssuerSettings[] => {
   const needless = (['authJwksUrl', 'authJwksFile', 'authRolesClaim'] as const).find(
     (name) => options[name] !== undefined,
   )
-  if (needless !== undefined || mappings.length > 0)
+  if (needless !== undefined || mappings.length > 0 || options.authTaskAccounts.length > 0)
     throw new UsageError('--auth-issuer: the other --auth flags need it, or --auth-kubernetes')
   return []
 }

@@ -12,6 +12,7 @@ export const permissions: Readonly<Record<ControllerName, readonly Permission[]>
   ],
   adapter: [
     { group: '', resource: 'serviceaccounts', verbs: ['impersonate'] },
+    { group: '', resource: 'serviceaccounts/token', verbs: ['create'] },
     { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
     { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
     { group: 'hyperfleet.redhat.com', resource: 'adapterinventories', verbs: ['get', 'list', 'create', 'update', 'delete'] },

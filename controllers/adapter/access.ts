@@ -12,7 +12,7 @@ export interface Access {
   readonly environment: Readonly<Record<string, string>>
   /** Whether a file is in one of the listed folders. */
   mayRead(path: string): boolean
-  /** Whether it is the file of `--hyperfleet-api-token-file`: a task may name it, and it is used where it may go. */
+  /** Whether it is the file of `--hyperfleet-api-token-file`: a task may name it, and gets the token that it is given anyway. */
   isManagersToken(path: string): boolean
   /** @throws Error when it may not be read, or can't */
   readFile(path: string): Promise<string>
@@ -26,8 +26,8 @@ export interface Access {
 export interface ApiAccess {
   /** Why it must not be; undefined when it may. */
   readonly refusal: string | undefined
-  /** Undefined: it is asked without a token. */
-  readonly tokenFile: string | undefined
+  /** Whose token it is asked with: one from a file, one of the task's ServiceAccount, or none. */
+  readonly token: { readonly file: string } | 'account' | undefined
   /** Resolves its name; Node.js' own when undefined. */
   readonly lookup: LookupFunction | undefined
 }
@@ -44,8 +44,10 @@ export interface AccessOptions {
   readonly httpTargets?: readonly string[]
   /** URLs of the NATS servers that events may come from. */
   readonly natsServers?: readonly string[]
-  /** Of the manager's flags: the only API that gets the manager's token. */
+  /** Of the manager's flags: the only API that gets a token which the task does not name. */
   readonly hyperfleetApi?: TrustedApi
+  /** With one, tasks show that API tokens of their ServiceAccounts, meant for it, and not the manager's. */
+  readonly tokenAudience?: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -58,6 +60,7 @@ export const grantAccess = ({
   httpTargets = [],
   natsServers = [],
   hyperfleetApi = { url: undefined, tokenFile: undefined },
+  tokenAudience,
   env,
 }: AccessOptions): Access => {
   const { tokenFile } = hyperfleetApi
@@ -73,6 +76,10 @@ export const grantAccess = ({
     files.some((listed) => isWithin(listed, path)) &&
     !secretFolders.some((folder) => isWithin(folder, path))
   const allowlist = httpAllowlist(httpTargets)
+  /** For the API of the flags. */
+  const trustedToken =
+    tokenAudience !== undefined ? 'account' : tokenFile === undefined ? undefined : { file: tokenFile }
+  const isManagersToken = (path: string) => path === tokenFile
   return {
     environment,
     httpAllowlist: allowlist,
@@ -80,7 +87,7 @@ export const grantAccess = ({
     api(url, tokenPath) {
       const isTrusted = isTrustedOrigin(url, hyperfleetApi)
       const refused = isTrusted ? undefined : allowlist.refusal(url)
-      const asksForOurs = tokenFile !== undefined && tokenPath === tokenFile
+      const asksForOurs = tokenPath !== undefined && isManagersToken(tokenPath)
       const own = tokenPath !== undefined && mayRead(tokenPath) ? tokenPath : undefined
       return {
         refusal:
@@ -89,12 +96,12 @@ export const grantAccess = ({
               ? `${tokenPath} is the manager's token, which is sent to no API but that of --hyperfleet-api-url`
               : undefined
             : `${refused}, and it is not the API of --hyperfleet-api-url`,
-        tokenFile: own ?? (isTrusted ? tokenFile : undefined),
+        token: own !== undefined ? { file: own } : isTrusted ? trustedToken : undefined,
         lookup: isTrusted ? undefined : guardedLookup,
       }
     },
     mayRead,
-    isManagersToken: (path) => path === tokenFile,
+    isManagersToken,
     async readFile(path) {
       if (!mayRead(path))
         throw new Error('it is not among the files that tasks may read: list its folder in --adapter-files')

@@ -1,8 +1,8 @@
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { ControllerEntry } from '#operator/controller-entry.ts'
-import { flag, toggle, type Values } from '#operator/flags/flag.ts'
-import { absolutePaths, httpPrefixes, names, natsServers } from '#operator/flags/values.ts'
+import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
+import { absolutePaths, httpPrefixes, names, natsServers, nonEmpty } from '#operator/flags/values.ts'
 import { CALLER_REVIEWS, type Rights, readAfterConflict } from '#operator/rights.ts'
 import type { AdapterDeps } from './index.ts'
 import type { RunHistory } from './runs/run-history.ts'
@@ -34,6 +34,11 @@ const flags = {
     natsServers,
     '',
   ),
+  adapterTokenAudience: optional(
+    'NAME',
+    'adapter tasks show the HyperFleet API of --hyperfleet-api-url tokens of their own ServiceAccounts, meant for this audience (default: they show that of --hyperfleet-api-token-file)',
+    nonEmpty,
+  ),
 }
 
 type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
@@ -49,6 +54,8 @@ const rights: Rights = {
     leases: 'One Lease an AdapterTask: a second replica stands by.',
     adapterinventories: 'What each task has applied, written down before it is applied.',
     events: 'Runs that fail and recover are events of the task.',
+    'serviceaccounts/token':
+      'Each task is known to the HyperFleet API by a token of its own ServiceAccount, kept in memory only.',
     serviceaccounts: 'A task may do what its ServiceAccount may. Only those of this namespace.',
   },
   rare: [readAfterConflict('hyperfleet.redhat.com', 'adaptertasks')],
@@ -67,7 +74,8 @@ export const adapterEntry = {
   flags,
   rights,
   load: async (options: Context) => {
-    const { adapterEnv, adapterFiles, adapterHttpTargets, adapterNatsServers, adaptersElsewhere, ...others } = options
+    const { adapterEnv, adapterFiles, adapterHttpTargets, adapterNatsServers, adapterTokenAudience, ...rest } = options
+    const { adaptersElsewhere, ...others } = rest
     const { denyInvalidTasks, runs, ...context } = others
     const { adapter } = await import('./index.ts')
     return adapter({
@@ -78,6 +86,7 @@ export const adapterEntry = {
       httpTargets: adapterHttpTargets,
       natsServers: adapterNatsServers,
       elsewhere: adaptersElsewhere,
+      tokenAudience: adapterTokenAudience,
       denyInvalid: denyInvalidTasks,
     })
   },

@@ -18,6 +18,10 @@ export const ADAPTER_ERRORS = {
     when: 'a request of a task was refused, or got no answer',
     remedy: 'look at the URL, the status and the code in the message; the run is tried again as the task says',
   },
+  NoTokenError: {
+    when: 'there is no token for the HyperFleet API, so a request of a task is not sent',
+    remedy: "make the task's ServiceAccount, or give the manager the right that the message names",
+  },
   DryRunFileError: {
     when: "a file of a dry run can't be read",
     remedy: 'correct the file at the place that the message names',

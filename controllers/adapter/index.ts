@@ -17,6 +17,7 @@ import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import { type Access, grantAccess } from './access.ts'
 import { refuseInvalidTask } from './admission.ts'
 import { taskDaemon } from './daemon/daemon.ts'
+import { AccountTokens } from './http/account-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { RequiredAdapters } from './required/required-adapters.ts'
 import { RunHistory } from './runs/run-history.ts'
@@ -40,6 +41,8 @@ export interface AdapterDeps {
   readonly hyperfleetApiTokenFile?: string | undefined
   /** Adapters that that API requires and that no task of this manager does. */
   readonly elsewhere?: readonly string[]
+  /** Tasks show that API tokens of their own ServiceAccounts, meant for this audience; that of the file when left out. */
+  readonly tokenAudience?: string | undefined
   /** Where runs are noted for others to read; only for the tasks' own status when left out. */
   readonly history?: RunHistory
   /** Refuse tasks that can't be run, by admission. */
@@ -57,6 +60,7 @@ export const adapter = ({
   hyperfleetApiUrl: url,
   hyperfleetApiTokenFile: tokenFile,
   elsewhere = [],
+  tokenAudience,
   history = new RunHistory(),
   denyInvalid = false,
 }: AdapterDeps): Controller<AdapterTask> => {
@@ -67,6 +71,7 @@ export const adapter = ({
     httpTargets,
     natsServers,
     hyperfleetApi: { url, tokenFile },
+    tokenAudience,
     env: process.env,
   })
   const reloadSignals = new Map<string, WakeSignal>()
@@ -96,6 +101,7 @@ export const adapter = ({
       metrics,
       version,
       access,
+      accountTokens: tokenAudience === undefined ? undefined : new AccountTokens(tokenAudience, clock),
       reloadSignals,
       history,
       required: (task) => required?.judge(task),

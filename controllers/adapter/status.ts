@@ -25,6 +25,8 @@ export interface StatusInput {
   readonly connected: boolean
   /** Why events can't be taken; undefined when they can. */
   readonly sourceProblem: string | undefined
+  /** Why the HyperFleet API takes no reports of the task, or gives it no events; undefined when it does. */
+  readonly refusal: string | undefined
   /** Kinds whose changes are not seen, with why. */
   readonly unwatchedKinds: ReadonlyMap<string, string>
   /** Deletions that no person asked for, and what releases them; undefined when there are none. */
@@ -53,6 +55,7 @@ const decideState = ({
   failure,
   connected,
   sourceProblem,
+  refusal,
   held,
   unwatchedKinds,
 }: StatusInput): TaskState => {
@@ -61,6 +64,7 @@ const decideState = ({
   if (suspended)
     return { type: 'Ready', reason: 'Suspended', message: 'no run starts while spec.suspend is true; events wait' }
   if (failure !== undefined) return { type: 'Reconciling', reason: 'BrokenOff', message: failure }
+  if (refusal !== undefined) return { type: 'Stalled', reason: 'APIRefused', message: `${refusal}; retrying` }
   if (sourceProblem !== undefined)
     return { type: 'Reconciling', reason: 'EventsUnreachable', message: `${sourceProblem}; retrying` }
   if (!connected) return { type: 'Reconciling', reason: 'Connecting', message: 'connecting to the source of events' }

@@ -17,14 +17,11 @@ export const apiArgs = async (
   storage,
   `--config=${KINDS}`,
   ...(await authArgs(cluster, scratch, namespace, {
-    roles: {
-      [SENTINELS.account]: 'adapter',
-      [ADAPTERS.account]: 'adapter',
-      [CLUSTERS.account]: 'editor',
-      [DEVELOPER]: 'admin',
-    },
-    adapters: { [ADAPTERS.account]: '*' },
-    consumers: { [ADAPTERS.account]: `${namespace}-*` },
+    [SENTINELS.account]: 'adapter',
+    [ADAPTERS.account]: 'reader',
+    [CLUSTERS.account]: 'editor',
+    [DEVELOPER]: 'admin',
   })),
+  `--auth-task-accounts=${namespace}`,
   ...(natsUrl === undefined ? [] : [`--nats-url=${natsUrl}`]),
 ]

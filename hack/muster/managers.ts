@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Cluster } from '../cluster/cluster.ts'
 import { writeTokenKubeconfig } from '../cluster/kubeconfig.ts'
 import { freePort } from '../process/ports.ts'
-import { clusterToken, hyperfleetToken } from './tokens.ts'
+import { AUDIENCE, clusterToken, hyperfleetToken } from './tokens.ts'
 
 export interface Manager {
   /** What it looks after, for people. Its log is called so. */
@@ -15,6 +15,8 @@ export interface Manager {
   readonly everywhere: boolean
   /** The flag that tells it where its token for the HyperFleet API is; undefined when it does not ask that API. */
   readonly tokenFlag: string | undefined
+  /** Others that it is delivered with. */
+  readonly flags?: readonly string[]
 }
 
 export const SENTINELS: Manager = {
@@ -30,6 +32,7 @@ export const ADAPTERS: Manager = {
   account: 'hyperfleet-adapter',
   everywhere: false,
   tokenFlag: '--hyperfleet-api-token-file',
+  flags: [`--adapter-token-audience=${AUDIENCE}`],
 }
 export const POOLS: Manager = {
   subject: 'pools',
@@ -75,13 +78,14 @@ export interface ManagerSetting {
   readonly env: Readonly<Record<string, string>>
   /** Open to every user of this machine. */
   readonly dashboardUrl: string
+  /** With its token for the HyperFleet API, where it asks that itself. */
   readonly tokenFile: string
 }
 
 /** Makes its credentials. @param more flags of its own */
 export const settingOf = async (
   { cluster, namespace, scratch }: Home,
-  { controllers, account, everywhere, tokenFlag }: Manager,
+  { controllers, account, everywhere, tokenFlag, flags = [] }: Manager,
   ...more: readonly string[]
 ): Promise<ManagerSetting> => {
   const kubeconfig = join(scratch, `${account}.kubeconfig`)
@@ -100,6 +104,7 @@ export const settingOf = async (
       `--kubeconfig=${kubeconfig}`,
       `--namespace=${everywhere ? '' : namespace}`,
       ...(tokenFlag === undefined ? [] : [`${tokenFlag}=${tokenFile}`]),
+      ...flags,
       ...more,
     ],
     // As in a pod: Leases that are not of an object's namespace are kept at home.

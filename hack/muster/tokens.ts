@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Cluster } from '../cluster/cluster.ts'
 
-/** The subjects that the API takes tokens for; kustomize/base/api says the same to the API in a cluster. */
-const AUDIENCE = 'hyperfleet-api'
+/** What tokens for the API are meant for; kustomize/base/api says the same to the API in a cluster. */
+export const AUDIENCE = 'hyperfleet-api'
 const DAY = '24h'
 
 /** A token of a ServiceAccount, for the HyperFleet API or, without an audience, for the cluster itself. */
@@ -19,22 +19,21 @@ export const hyperfleetToken = (cluster: Cluster, account: string, namespace: st
 /**
  * The flags with which an API outside of the cluster knows its service accounts, as `--auth-kubernetes` does within.
  * @param folder where the cluster's public keys are put
- * @param granted by ServiceAccount: a role, adapters, consumer groups
+ * @param roles by ServiceAccount
  */
 export const authArgs = async (
   { kubectl }: Cluster,
   folder: string,
   namespace: string,
-  granted: Readonly<Record<'roles' | 'adapters' | 'consumers', Readonly<Record<string, string>>>>,
+  roles: Readonly<Record<string, string>>,
 ): Promise<readonly string[]> => {
   const { issuer } = JSON.parse(await kubectl(['get', '--raw', '/.well-known/openid-configuration'])) as {
     issuer: string
   }
   const keys = join(folder, 'jwks.json')
   await writeFile(keys, await kubectl(['get', '--raw', '/openid/v1/jwks']))
-  const mappings = Object.entries(granted).map(([what, byAccount]) => {
-    const entries = Object.entries(byAccount)
-    return `--auth-${what}=${entries.map(([account, name]) => `system:serviceaccount:${namespace}:${account}=${name}`).join(',')}`
-  })
-  return [`--auth-issuer=${issuer}`, `--auth-jwks-file=${keys}`, ...mappings]
+  const mappings = Object.entries(roles).map(
+    ([account, role]) => `system:serviceaccount:${namespace}:${account}=${role}`,
+  )
+  return [`--auth-issuer=${issuer}`, `--auth-jwks-file=${keys}`, `--auth-roles=${mappings.join(',')}`]
 }

@@ -12,18 +12,17 @@ export interface RunningManager {
   readonly metricsUrl: string
   /** Open to every user of this machine. */
   readonly dashboardUrl: string
-  readonly tokenFile: string
 }
 
 /** Starts one and waits until it is ready. @param more flags of its own */
 const startManager = async (place: Place, manager: Manager, ...more: readonly string[]): Promise<RunningManager> => {
   const { run, logs } = place
   const { subject } = manager
-  const { args, env, dashboardUrl, tokenFile } = await settingOf(place, manager, ...more)
+  const { args, env, dashboardUrl } = await settingOf(place, manager, ...more)
   const child = await startMuster({ name: 'manager', log: subject.toLowerCase(), args, folder: logs, env })
   run.undo(`Stopping the manager of the ${subject}`, async () => void (await child.stop()))
   run.watch(child)
-  return { subject, metricsUrl: child.metricsUrl, dashboardUrl, tokenFile }
+  return { subject, metricsUrl: child.metricsUrl, dashboardUrl }
 }
 
 export const startSentinels = (place: Place, apiUrl: string): Promise<RunningManager> =>

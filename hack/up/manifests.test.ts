@@ -20,7 +20,7 @@ test('what would run in the cluster rests there', () => {
   expect(resting(config)).toBe(config)
 })
 
-const pointed = pointedAt('http://127.0.0.1:8000', '/run/token')
+const pointed = pointedAt('http://127.0.0.1:8000')
 
 test("a SentinelConfig talks to this machine's API and keeps everything else", () => {
   expect(pointed(config).spec).toEqual({
@@ -30,8 +30,8 @@ test("a SentinelConfig talks to this machine's API and keeps everything else", (
   expect(pointed(deployment)).toBe(deployment)
 })
 
-test('an AdapterTask shows the token of this machine too', () => {
-  const hyperfleetAPI = { url: 'http://127.0.0.1:8000', timeout: '10s', tokenPath: '/run/token' }
+test('so does an AdapterTask', () => {
+  const hyperfleetAPI = { url: 'http://127.0.0.1:8000', timeout: '10s' }
   expect(pointed({ ...config, kind: 'AdapterTask' }).spec).toEqual({ resourceType: 'clusters', hyperfleetAPI })
 })
 

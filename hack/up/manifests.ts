@@ -15,13 +15,12 @@ const WORKLOADS = new Set(['Deployment', 'StatefulSet'])
 export const resting = (manifest: Manifest): Manifest =>
   WORKLOADS.has(manifest.kind) ? { ...manifest, spec: { ...manifest.spec, replicas: 0 } } : manifest
 
-/** A SentinelConfig or AdapterTask that talks to the API on this machine, the latter with the token in a file. */
+/** A SentinelConfig or AdapterTask that talks to the API on this machine. */
 export const pointedAt =
-  (url: string, tokenPath: string) =>
+  (url: string) =>
   (manifest: Manifest): Manifest => {
     if (manifest.kind !== 'SentinelConfig' && manifest.kind !== 'AdapterTask') return manifest
-    const token = manifest.kind === 'AdapterTask' ? { tokenPath } : {}
-    const hyperfleetAPI = { ...(manifest.spec?.hyperfleetAPI as object), url, ...token }
+    const hyperfleetAPI = { ...(manifest.spec?.hyperfleetAPI as object), url }
     return { ...manifest, spec: { ...manifest.spec, hyperfleetAPI } }
   }
 

@@ -12,11 +12,10 @@ import type { Sighting } from './progress.ts'
 import { createSamples, deleteAll, isGone, isReady, untilAll } from './sample-resources.ts'
 import { DELETED } from './samples.ts'
 
-/** @param tokenFile of the manager of the adapters, which tasks show the API */
-export const applySamples = async (place: Place, apiUrl: string, tokenFile: string): Promise<void> => {
+export const applySamples = async (place: Place, apiUrl: string): Promise<void> => {
   const { run, cluster, namespace } = place
   await run.step('Apply kustomize/samples', async () => {
-    const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl, tokenFile))
+    const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl))
     await applyForNow(place, 'Removing the samples', samples)
     // Its clusters go only while an adapter takes them down.
     if (!cluster.ours) run.undo('Deleting the sample pool', () => removePool(cluster, namespace))

@@ -40,7 +40,7 @@ export const bringUp = async (run: Run, screen: Screen, { request, logs }: Setti
   const pools = await startPools(place, apiUrl)
   const fleet = natsUrl === undefined ? [] : [await startFleet(place)]
 
-  await applySamples(place, apiUrl, adapters.tokenFile)
+  await applySamples(place, apiUrl)
   const observations = await followResources(place, apiUrl)
   await followClaim(place)
   await followSentinels(place)

@@ -62,8 +62,6 @@ export interface Suite extends AsyncDisposable {
   readonly apiMetricsUrl: string
   /** For the HyperFleet API, as a user that may do everything. */
   readonly token: string
-  /** Where adapter tasks of this suite find their token: `spec.hyperfleetAPI.tokenPath`. */
-  readonly tokenPath: string
   /** Files of each manager. */
   readonly credentials: ReadonlyMap<ManagerName, Credentials>
   /** From now on the managers' clocks are off by so many milliseconds. */
@@ -126,7 +124,6 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     add(name, manager.process)
     credentials.set(name, manager.credentials)
   }
-  const tokenPath = credentials.get('adapters')?.apiToken ?? ''
   for (const [device, labels] of Object.entries(machines)) add(device, await superviseAgent(place, device, labels))
   for (const process of processes.values()) await process.ready()
 
@@ -141,7 +138,6 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     apiUrl,
     apiMetricsUrl,
     token,
-    tokenPath,
     credentials,
     skewClocks,
     logs,
@@ -154,7 +150,7 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     render: (folder) => render(admin, join(KUSTOMIZE, folder)),
     apply: async (what) => {
       const manifests = typeof what === 'string' ? await render(admin, join(KUSTOMIZE, what)) : what
-      await apply(admin, manifests.map(pointedAt(apiUrl, tokenPath)))
+      await apply(admin, manifests.map(pointedAt(apiUrl)))
     },
     call: (method, path, body) => callApi(`${apiUrl}${path}`, method, token, body),
     stop,

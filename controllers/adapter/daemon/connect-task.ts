@@ -5,17 +5,21 @@ import { impersonating, serviceAccountUser } from '#operator/client/impersonatio
 import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import type { Access } from '../access.ts'
+import type { AccountTokens } from '../http/account-tokens.ts'
+import type { BearerToken } from '../http/bearer-token.ts'
 import { HttpClient } from '../http/client.ts'
 import { openHttpConnection } from '../http/connection.ts'
 import type { Task } from '../task/task.ts'
 import { MAX_RESPONSE_CHARS } from '../transports/http.ts'
-import { connectApi, inventoriesOf } from './connect.ts'
+import { type ApiConnectionOptions, connectApi, inventoriesOf } from './connect.ts'
 import type { TaskRunnerOptions } from './task-runner.ts'
 
 export interface ConnectionDeps {
   /** Of this program, for `User-Agent`. */
   readonly version: string
   readonly access: Access
+  /** Undefined when tasks show no tokens of their own. */
+  readonly accountTokens: AccountTokens | undefined
   /** What the API server serves. It asks with the daemon's lease, and so ends with it. */
   kinds(context: DaemonContext<AdapterTask>): RestMapper
 }
@@ -32,15 +36,29 @@ export const impersonatedApi = ({ api, spec, namespace = 'default' }: DaemonCont
   transport: impersonating(api.transport, serviceAccountUser(namespace, spec.serviceAccountName)),
 })
 
-/** To be closed. */
+/** By which the HyperFleet API knows the task. */
+export const accountTokenOf = (
+  { api, spec, namespace = 'default' }: DaemonContext<AdapterTask>,
+  { accountTokens }: Pick<ConnectionDeps, 'accountTokens'>,
+): BearerToken | undefined => accountTokens?.of(api.transport, namespace, spec.serviceAccountName)
+
+/** To be closed. @param onOutcome told how each request to the HyperFleet API ended */
 export const connectTask = (
   context: DaemonContext<AdapterTask>,
-  { version, access, kinds }: ConnectionDeps,
+  deps: ConnectionDeps,
   task: Task,
+  onOutcome?: ApiConnectionOptions['onOutcome'],
 ): TaskConnections => {
+  const { version, access, kinds } = deps
   const { spec, object, api, name, clock, log } = context
   const userAgent = userAgentOf(name, version)
-  const { connection, caller, timeoutMs } = connectApi(spec, { access, userAgent, clock })
+  const { connection, caller, timeoutMs } = connectApi(spec, {
+    access,
+    accountToken: accountTokenOf(context, deps),
+    userAgent,
+    clock,
+    onOutcome,
+  })
   const external = openHttpConnection({ userAgent, maxResponseChars: MAX_RESPONSE_CHARS, lookup: guardedLookup })
   return {
     runner: {

@@ -1,4 +1,6 @@
 /** Connects a task to the HyperFleet API and to its events, as its spec says. */
+
+import { consumerGroup, legacyConsumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import type { AdapterTask, AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
@@ -6,9 +8,9 @@ import { toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, selectorOf } from '#operator/model/selector.ts'
 import type { Access } from '../access.ts'
 import { apiQueueSource } from '../events/api-queue.ts'
-import { consumerGroup, legacyConsumerGroup } from '../events/consumer-group.ts'
 import type { EventSource, SourceOptions } from '../events/source.ts'
-import { HttpClient } from '../http/client.ts'
+import { type BearerToken, fileToken } from '../http/bearer-token.ts'
+import { HttpClient, type HttpClientOptions } from '../http/client.ts'
 import { type HttpConnection, openHttpConnection, type RoundTrip } from '../http/connection.ts'
 import { InventoryStore } from '../inventory/inventory-store.ts'
 
@@ -21,19 +23,30 @@ export interface ApiConnection {
   readonly timeoutMs: number
 }
 
+export interface ApiConnectionOptions {
+  readonly access: Access
+  /** Of the task's ServiceAccount. */
+  readonly accountToken: BearerToken | undefined
+  readonly userAgent: string
+  readonly clock: Clock
+  /** Told how each request ended. */
+  readonly onOutcome?: HttpClientOptions['onOutcome']
+}
+
 export const connectApi = (
   { hyperfleetAPI: { url, timeout, tokenPath } }: AdapterTaskSpec,
-  { access, userAgent, clock }: { readonly access: Access; readonly userAgent: string; readonly clock: Clock },
+  { access, accountToken, userAgent, clock, onOutcome }: ApiConnectionOptions,
 ): ApiConnection => {
   const timeoutMs = toMilliseconds(timeout ?? '10s')
-  const { refusal, tokenFile, lookup } = access.api(url, tokenPath)
+  const { refusal, token: allowed, lookup } = access.api(url, tokenPath)
+  const token = allowed === 'account' ? accountToken : allowed && fileToken(allowed.file)
   const connection = openHttpConnection({ base: url, userAgent, lookup })
   // A task that is not valid is left by the API that it names, too.
   const roundTrip: RoundTrip = async (...request) => {
     if (refusal !== undefined) throw new Error(refusal)
     return connection.roundTrip(...request)
   }
-  return { connection, caller: new HttpClient({ roundTrip, clock, timeoutMs, tokenFile }), timeoutMs }
+  return { connection, caller: new HttpClient({ roundTrip, clock, timeoutMs, token, onOutcome }), timeoutMs }
 }
 
 /** Nothing is requested before it is opened. @param caller of the HyperFleet API */

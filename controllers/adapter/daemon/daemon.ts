@@ -19,6 +19,7 @@ import type { RunHistory } from '../runs/run-history.ts'
 import type { StatusInput } from '../status.ts'
 import type { Task } from '../task/task.ts'
 import { InvalidTaskError, type TaskProblem } from '../task/task-problems.ts'
+import { ApiRefusals } from './api-refusals.ts'
 import { createEventSource } from './connect.ts'
 import { type ConnectionDeps, connectTask, impersonatedApi } from './connect-task.ts'
 import { describeHeld, type HeldResources, InferredDeletions, RELEASE_ANNOTATION } from './inferred-deletions.ts'
@@ -62,6 +63,8 @@ class TaskDaemon {
   readonly #statusWriter: StatusWriter
   readonly #brake: InferredDeletions
   #worker: Worker | undefined
+  /** Of the worker. */
+  #refusals: ApiRefusals | undefined
   /** As it could be read last. */
   #lastTask: Task | undefined
   #invalid: StatusInput['invalid']
@@ -212,7 +215,8 @@ class TaskDaemon {
   async #runWorker(task: Task, signal: AbortSignal): Promise<void> {
     const { metrics } = this.#deps
     const { spec, object, events } = this.#context
-    const connections = connectTask(this.#context, this.#deps, task)
+    const refusals = new ApiRefusals(() => this.#statusChanged.wake())
+    const connections = connectTask(this.#context, this.#deps, task, (outcome) => refusals.record(outcome))
     const worker = new Worker({
       ...connections.runner,
       selector: selectorOf(spec.selector ?? {}),
@@ -236,6 +240,7 @@ class TaskDaemon {
       },
     })
     this.#worker = worker
+    this.#refusals = refusals
     this.#failure = undefined
     this.#statusChanged.wake()
     try {
@@ -292,6 +297,7 @@ class TaskDaemon {
       failure: this.#failure,
       connected: worker?.connected ?? false,
       sourceProblem: worker?.sourceProblem,
+      refusal: worker && this.#refusals?.problem,
       unwatchedKinds: worker?.unwatchedKinds ?? new Map(),
       held: this.#brake.held && describeHeld(this.#brake.held),
       required: this.#deps.required(this.#context.object),

@@ -5,7 +5,7 @@ import { messageOf } from '#lib/errors/message-of.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import type { Task } from '../task/task.ts'
 import { connectApi, createEventSource } from './connect.ts'
-import { type ConnectionDeps, connectTask, userAgentOf } from './connect-task.ts'
+import { accountTokenOf, type ConnectionDeps, connectTask, userAgentOf } from './connect-task.ts'
 import { sweepDeletedTask } from './sweep-deleted-task.ts'
 
 /** How long it may take to take away what a deleted task has applied. */
@@ -42,11 +42,12 @@ const sweep = async (context: DaemonContext<AdapterTask>, deps: ConnectionDeps, 
 }
 
 /** Events would wait for a task that is gone. A group that the spec names stays, as other tasks may use it: ADAPTER-21. */
-const removeGroup = async (
-  { spec, object, name, clock, log }: DaemonContext<AdapterTask>,
-  { version, access }: ConnectionDeps,
-): Promise<void> => {
-  const { connection, caller } = connectApi(spec, { access, userAgent: userAgentOf(name, version), clock })
+const removeGroup = async (context: DaemonContext<AdapterTask>, deps: ConnectionDeps): Promise<void> => {
+  const { spec, object, name, clock, log } = context
+  const { version, access } = deps
+  const userAgent = userAgentOf(name, version)
+  const accountToken = accountTokenOf(context, deps)
+  const { connection, caller } = connectApi(spec, { access, accountToken, userAgent, clock })
   const source = await createEventSource(object, caller, access, () => {})
   using limit = new AbortScope().within(GROUP_REMOVAL_TIMEOUT_MS)
   try {

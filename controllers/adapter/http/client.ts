@@ -1,10 +1,10 @@
 /** Sends a task's requests: rendered, authorised, tried again, and noted in the trace. */
-import { readFile } from 'node:fs/promises'
 import type { TracedRequest } from '#apis/hyperfleet.redhat.com/adapter-trace.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { ApiCall, Json, Retry, Scope } from '../task/task.ts'
 import { apiPath } from './api-path.ts'
+import { type BearerToken, NoTokenError } from './bearer-token.ts'
 import type { HttpRequest, HttpResponse, RoundTrip } from './connection.ts'
 import { isRetryable, retryDelay } from './retry.ts'
 
@@ -42,13 +42,25 @@ export class RequestError extends TaskError {
   }
 }
 
+/** How one try of a request ended. */
+export interface RequestOutcome {
+  readonly request: Pick<HttpRequest, 'method' | 'url'>
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined
+  /** Of the answer's problem document, or of the error. */
+  readonly problem: string
+  readonly error: unknown
+}
+
 export interface HttpClientOptions {
   readonly roundTrip: RoundTrip
   readonly clock: Clock
   /** Of one try where the task says nothing, in milliseconds. */
   readonly timeoutMs: number
-  /** A file with the bearer token, read for every request: tokens are rotated under us. */
-  readonly tokenFile?: string | undefined
+  /** Sent with every request that has no Authorization of its own. */
+  readonly token?: BearerToken | undefined
+  /** Told how each try ended. */
+  readonly onOutcome?: ((outcome: RequestOutcome) => void) | undefined
   /** In [0, 1). */
   readonly random?: () => number
   /** W3C Trace Context, sent along. */
@@ -100,13 +112,34 @@ export class HttpClient {
   }
 
   async #attempt(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<Attempt> {
-    const { roundTrip, timeoutMs, tokenFile, traceparent } = this.#options
+    const attempt = await this.#exchange(request, retry, signal)
+    this.#options.onOutcome?.({
+      request,
+      status: attempt.answer?.status,
+      problem: attempt.answer === undefined ? messageOf(attempt.error) : describeProblem(attempt.answer),
+      error: attempt.error,
+    })
+    return attempt
+  }
+
+  async #exchange(request: HttpRequest, retry: Retry, signal: AbortSignal): Promise<Attempt> {
+    const { roundTrip, timeoutMs, token, traceparent } = this.#options
+    const headers: Record<string, string> = { ...request.headers }
+    if (traceparent !== undefined) headers.traceparent = traceparent
+    const send = (authorization: string | undefined) =>
+      roundTrip(
+        { ...request, headers: { ...headers, ...(authorization !== undefined && { authorization }) } },
+        retry.timeoutMs ?? timeoutMs,
+        signal,
+      )
     try {
-      const headers: Record<string, string> = { ...request.headers }
-      if (traceparent !== undefined) headers.traceparent = traceparent
-      if (tokenFile !== undefined) headers.authorization ??= `Bearer ${await readToken(tokenFile)}`
-      const sent = { ...request, headers }
-      return { answer: await roundTrip(sent, retry.timeoutMs ?? timeoutMs, signal), error: undefined }
+      if (token === undefined || headers.authorization !== undefined)
+        return { answer: await send(undefined), error: undefined }
+      const text = await token.read()
+      const answer = await send(`Bearer ${text}`)
+      // By the API's clock its time may be over already, or its keys are others by now.
+      const isStale = answer.status === 401 && token.reject(text)
+      return { answer: isStale ? await send(`Bearer ${await token.read()}`) : answer, error: undefined }
     } catch (error) {
       signal.throwIfAborted()
       return { answer: undefined, error }
@@ -120,8 +153,10 @@ type Attempt =
 
 const toResult = ({ method, url }: HttpRequest, { answer, error }: Attempt, attempts: number): HttpResult => {
   const tries = attempts === 1 ? '' : ` (${attempts} attempts)`
-  if (answer === undefined)
-    throw new RequestError(`${method} ${url} got no answer: ${messageOf(error)}${tries}`, { url, cause: error })
+  if (answer === undefined) {
+    const what = error instanceof NoTokenError ? 'was not sent' : 'got no answer'
+    throw new RequestError(`${method} ${url} ${what}: ${messageOf(error)}${tries}`, { url, cause: error })
+  }
   const body = parseBody(answer.text)
   const { etag, location } = answer.headers
   if (answer.status < 300) return { status: answer.status, body, etag: typeof etag === 'string' ? etag : undefined }
@@ -130,15 +165,29 @@ const toResult = ({ method, url }: HttpRequest, { answer, error }: Attempt, atte
       `${method} ${url} was answered with ${answer.status}${describeRedirect(location, url)}: redirects are not followed, write the URL that it leads to`,
       { status: answer.status, url },
     )
-  const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  const statement = problem.detail ?? problem.reason ?? problem.title ?? ''
-  const detail = typeof statement === 'string' && statement !== '' ? `: ${statement.slice(0, 300)}` : ''
+  const problem = problemIn(body)
+  const statement = statementIn(problem)
+  const detail = statement === '' ? '' : `: ${statement}`
   throw new RequestError(`${method} ${url} was answered with ${answer.status}${detail}${tries}`, {
     status: answer.status,
     url,
     ...(typeof problem.code === 'string' && { code: problem.code }),
   })
 }
+
+const problemIn = (body: Json): Record<string, unknown> =>
+  (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+
+/** RFC 9457, or the Go service's words. */
+const statementIn = ({ detail, reason, title }: Record<string, unknown>): string => {
+  const statement = detail ?? reason ?? title ?? ''
+  return typeof statement === 'string' ? statement.slice(0, MAX_STATEMENT_CHARS) : ''
+}
+
+const MAX_STATEMENT_CHARS = 300
+
+const describeProblem = ({ status, text }: HttpResponse): string =>
+  status < 400 ? '' : statementIn(problemIn(parseBody(text))) || `the HyperFleet API answers ${status}`
 
 /** Where a redirect leads, without its query, which may be secret. */
 const describeRedirect = (location: string | string[] | undefined, from: string): string => {
@@ -159,12 +208,6 @@ const parseBody = (text: string): Json => {
 const parseRetryAfter = (answer: HttpResponse | undefined): number | undefined => {
   const header = answer?.headers['retry-after']
   return typeof header === 'string' && /^\d+$/.test(header) ? Number(header) * 1_000 : undefined
-}
-
-const readToken = async (file: string): Promise<string> => {
-  const token = (await readFile(file, 'utf8')).trim()
-  if (token === '') throw new Error(`the token file ${file} is empty`)
-  return token
 }
 
 const messageOf = (error: unknown): string => {

@@ -1,12 +1,12 @@
 /** The inventories of one task: AdapterInventory objects beside it, which its manager alone writes. docs/decisions/adapter-inventory.md. */
 import { createHash } from 'node:crypto'
+import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import type { Clock } from '#operator/model/clock.ts'
-import { consumerGroup } from '../events/consumer-group.ts'
 import type { EventData } from '../events/reconcile-event.ts'
 import { TaskError } from '../run/task-error.ts'
 import type { JsonObject } from '../task/task.ts'

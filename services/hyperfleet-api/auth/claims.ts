@@ -1,5 +1,6 @@
 import type { BoundNames } from './bound-names.ts'
 import type { Role } from './role.ts'
+import { namesOfTaskAccount } from './task-account.ts'
 
 /** The payload of a token. RFC 7519, section 4. */
 export type Claims = Readonly<Record<string, unknown>>
@@ -36,6 +37,8 @@ export interface RoleRules {
   readonly mappings: readonly RoleMapping[]
   /** What every caller with a good token has. */
   readonly defaultRoles: readonly Role[]
+  /** Namespaces of Kubernetes whose ServiceAccounts are those of adapter tasks. */
+  readonly taskNamespaces?: readonly string[] | undefined
 }
 
 const MAX_IDENTITY_CHARS = 256
@@ -68,22 +71,26 @@ export interface Grants extends BoundNames {
   readonly roles: readonly Role[]
 }
 
-/** Every role that the token, the mapping and the issuer's default give, and every name that the mapping gives. */
+/** Every role that the token, the mapping and the issuer's default give, and every name that the mapping gives, or the account of a task has. */
 export const readGrants = (
   claims: Claims,
   identity: Identity,
   rules: RoleRules & IdentityRules,
   known: readonly Role[],
 ): Grants => {
-  const { rolesClaim, groupsClaim, mappings, defaultRoles, identityClaim } = rules
+  const { rolesClaim, groupsClaim, mappings, defaultRoles, identityClaim, taskNamespaces = [] } = rules
   const named = rolesClaim === undefined ? [] : readNames(claims, rolesClaim)
   const groups = readNames(claims, groupsClaim)
   const isTrusted = identityClaim !== 'email' || hasVerifiedEmail(claims)
   const subjects = [claims.sub, isTrusted && 'identity' in identity ? identity.identity : undefined]
-  const mapped = mappings.filter(
+  const matching = mappings.filter(
     ({ subject, group }) =>
       (subject !== undefined && subjects.includes(subject)) || (group !== undefined && groups.includes(group)),
   )
+  // By the token's own word alone: an identity may come from a claim that its holder writes.
+  const ofTask = namesOfTaskAccount(claims.sub, taskNamespaces)
+  const mapped: readonly RoleMapping[] =
+    ofTask === undefined ? matching : [...matching, { roles: ['adapter'], ...ofTask }]
   return {
     roles: known.filter(
       (role) => defaultRoles.includes(role) || named.includes(role) || mapped.some(({ roles }) => roles.includes(role)),

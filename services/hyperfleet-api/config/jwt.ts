@@ -38,6 +38,8 @@ const Issuer = Type.Object(
     groups_claim: Type.Optional(Text),
     role_mappings: Type.Optional(Type.Array(RoleMapping)),
     default_roles: Type.Optional(Roles),
+    /** Namespaces of Kubernetes whose ServiceAccounts are those of adapter tasks. */
+    task_accounts: Type.Optional(Type.Array(Text)),
   },
   { additionalProperties: false },
 )
@@ -66,6 +68,7 @@ const parseIssuer = (config: Static<typeof Issuer>, where: string): IssuerSettin
   groupsClaim: config.groups_claim ?? 'groups',
   mappings: config.role_mappings ?? [],
   defaultRoles: config.default_roles ?? [],
+  taskNamespaces: config.task_accounts,
 })
 
 /** Without one, a token that its holder got for any other program of the issuer would be taken here, and could be replayed. */

@@ -32,15 +32,13 @@ export const localGround: GroundProvider = {
   },
 }
 
-/** SentinelConfigs and tasks of Git name the API in the cluster, and where a pod has its token; those of the suite are on this machine. */
-const pointTo = async ({ apiUrl, tokenPath }: Suite, git: GitRepository): Promise<void> => {
+/** SentinelConfigs and tasks of Git name the API in the cluster; that of the suite is on this machine. */
+const pointTo = async ({ apiUrl }: Suite, git: GitRepository): Promise<void> => {
   const files = globSync(['kustomize/shards/*/config/sentinelconfig.yaml', 'kustomize/samples/tasks/*/task.yaml'], {
     cwd: git.folder,
   })
   const edits = files.map(async (path) => {
-    const text = (await git.read(path))
-      .replace(/http:.*:8080/, apiUrl)
-      .replace(/tokenPath: .*/, `tokenPath: ${tokenPath}`)
+    const text = (await git.read(path)).replace(/http:.*:8080/, apiUrl)
     return [path, text] as const
   })
   await git.commit('Where the API is', Object.fromEntries(await Promise.all(edits)))

@@ -1,6 +1,6 @@
 /** The HyperFleet API fails at each thing that a run asks of it, for longer than a request is tried: what was asked for is done in the end. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { consumerGroup } from '#controllers/adapter/events/consumer-group.ts'
+import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import { type ApiFate, type ApiFront, type ApiRequest, apiFront } from './api-front.ts'
 import { type AdapterWorld, adapterWorld, PATIENCE } from './world.ts'
 

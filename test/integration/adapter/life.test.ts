@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { consumerGroup } from '#controllers/adapter/events/consumer-group.ts'
 import { muster } from '../cmd/run.ts'
 import { type AdapterWorld, adapterWorld, type Manager, namespaceAndConfig, PATIENCE } from './world.ts'
 

@@ -41,7 +41,6 @@ const declareSamples = async (): Promise<void> => {
   const text = (await plane.kubectl('kustomize', 'kustomize/samples/tasks'))
     .replaceAll('hyperfleet-system', world.namespace)
     .replaceAll(/url: http:.*/g, `url: ${world.url}`)
-    .replaceAll(/ +tokenPath: .*\n/g, '')
   const paths: Readonly<Record<string, string>> = {
     ServiceAccount: `/api/v1/namespaces/${world.namespace}/serviceaccounts`,
     Role: `/apis/rbac.authorization.k8s.io/v1/namespaces/${world.namespace}/roles`,

@@ -6,6 +6,7 @@ import { type AdapterDeps, adapter } from '#controllers/adapter/index.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { type DeepPartial, type KubeObject, systemClock } from '#operator/index.ts'
 import { silent } from '#operator/model/log.ts'
+import type { IssuerSettings } from '#services/hyperfleet-api/auth/issuer.ts'
 import type { EntityConfig } from '#services/hyperfleet-api/model/entity-config.ts'
 import { start } from '#services/hyperfleet-api/start.ts'
 import { accountOf, type ControlPlane, recorder, runOperator, sharedControlPlane } from '#test/harness/index.ts'
@@ -71,29 +72,35 @@ export interface AdapterWorldOptions {
   readonly natsUrl?: string
   /** The kinds of the API; Cluster and NodePool when absent. */
   readonly entities?: readonly EntityConfig[]
+  /** Which callers the API takes; all, without a token, when this is left out. The ServiceAccount `hyperfleet-developer` must be its admin. */
+  readonly issuer?: (plane: ControlPlane, namespace: string) => Promise<IssuerSettings>
 }
 
 export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<AdapterWorld> => {
-  const { plane = await sharedControlPlane(), natsUrl, entities } = options
+  const { plane = await sharedControlPlane(), natsUrl, entities, issuer } = options
   const namespace = await plane.namespace('adapter')
   const account = await accountOf(plane, 'adapter', namespace)
   await grantEverything(plane, namespace)
   const kubeconfig = await account.kubeconfig()
   const transport = await plane.transport()
   const kube = createApi(transport)
+  const issuers = issuer && [await issuer(plane, namespace)]
   const api = await start({
     listen: { host: '127.0.0.1', port: 0 },
     clock: systemClock,
     log: silent,
     natsUrl,
+    issuers,
     ...(entities && { entities }),
   })
+  const authorization = issuers && `Bearer ${await developerToken(plane, namespace)}`
   const running: Manager[] = []
 
   const call = async <T>(method: string, path: string, body?: object): Promise<T | undefined> => {
     const answer = await fetch(`${api.url}${path.startsWith(BASE) ? '' : BASE}${path}`, {
       method,
-      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { ...(authorization && { authorization }), ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
     if (answer.status === 404) return undefined
@@ -173,6 +180,17 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
       await transport.close()
     },
   }
+}
+
+/** Of a ServiceAccount that is made for it. */
+const developerToken = async (plane: ControlPlane, namespace: string): Promise<string> => {
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`
+  await plane.rest('POST', accounts, { metadata: { name: 'hyperfleet-developer' } })
+  const spec = { audiences: ['hyperfleet-api'], expirationSeconds: 7_200 }
+  const { status } = await plane.rest<{ status: { token: string } }>('POST', `${accounts}/hyperfleet-developer/token`, {
+    spec,
+  })
+  return status.token
 }
 
 /** An account for tasks that may do everything. */

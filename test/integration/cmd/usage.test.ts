@@ -182,6 +182,11 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
       ['--auth-consumers=dns=dns'],
       '--auth-issuer: the other --auth flags need it, or --auth-kubernetes',
     ],
+    [
+      'accounts of tasks without authentication',
+      ['--auth-task-accounts=tasks'],
+      '--auth-issuer: the other --auth flags need it, or --auth-kubernetes',
+    ],
     ['a certificate without its key', ['--tls-cert-file=tls.crt'], '--tls-cert-file: it needs --tls-key-file'],
     ['a rate that is no number', ['--rate-limit=fast'], '--rate-limit: "fast" is not a whole number from 0'],
   ])('an API with %s', async (_case, args, reason) => {
@@ -252,6 +257,7 @@ describe('what is asked for is printed', () => {
         --adapter-http-targets <URLS>           prefixes of the URLs that http resources of adapter tasks, and HyperFleet APIs other than the manager’s, may have, separated by commas (default: none; MUSTER_ADAPTER_HTTP_TARGETS)
         --adapters-elsewhere <NAMES>            adapters that the HyperFleet API requires and that no task of this manager does, because they run elsewhere, separated by commas (default: none; MUSTER_ADAPTERS_ELSEWHERE)
         --adapter-nats-servers <URLS>           NATS servers that the events of adapter tasks may come from (spec.events.url), separated by commas (default: none; MUSTER_ADAPTER_NATS_SERVERS)
+        --adapter-token-audience <NAME>         adapter tasks show the HyperFleet API of --hyperfleet-api-url tokens of their own ServiceAccounts, meant for this audience (default: they show that of --hyperfleet-api-token-file) (MUSTER_ADAPTER_TOKEN_AUDIENCE)
         --former-kubernetes-uids <UIDS>         uids of namespace kube-system of the clusters that this one was restored from, whose registered clusters its ClusterDeployments take over; separated by commas (default: none; MUSTER_FORMER_KUBERNETES_UIDS)
         --cluster-device-labels <KEYS>          which labels of ClusterDeployments their devices get: keys, or prefixes that end in a slash, separated by commas (default: device.fleet.nationtech.io/; MUSTER_CLUSTER_DEVICE_LABELS)
         --cluster-device-state-dir <DIRECTORY>  where is noted what was applied to clusters that are devices; it must outlive the manager (default: ./muster-cluster-devices; MUSTER_CLUSTER_DEVICE_STATE_DIR)

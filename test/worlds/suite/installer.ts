@@ -32,15 +32,15 @@ const ACCESS = 'cluster-access'
 
 /**
  * Puts the admin's kubeconfig beside each ClusterDeployment, as an installer does.
- * @param adapter whose reports these are
+ * @param name of the adapter whose reports these are, and so of the task's account
  */
-export const access = (namespace: string, kubeconfig: object, adapter = ACCESS): readonly Manifest[] =>
+export const access = (namespace: string, kubeconfig: object, name = ACCESS): readonly Manifest[] =>
   [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCESS, namespace } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
-      metadata: { name: ACCESS },
+      metadata: { name },
       rules: [
         { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
       ],
@@ -48,18 +48,18 @@ export const access = (namespace: string, kubeconfig: object, adapter = ACCESS):
     {
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRoleBinding',
-      metadata: { name: ACCESS },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: ACCESS },
-      subjects: [{ kind: 'ServiceAccount', name: ACCESS, namespace }],
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace }],
     },
     {
       apiVersion: 'hyperfleet.redhat.com/v1alpha1',
       kind: 'AdapterTask',
-      metadata: { name: ACCESS, namespace },
+      metadata: { name, namespace },
       spec: {
-        adapter: { name: adapter },
+        adapter: { name },
         resourceType: 'clusters',
-        serviceAccountName: ACCESS,
+        serviceAccountName: name,
         params: [{ name: 'home', source: 'resource.spec.clusterDeployment.namespace', required: true }],
         resources: [
           {

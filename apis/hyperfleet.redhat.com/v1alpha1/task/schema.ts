@@ -36,7 +36,7 @@ const hyperfleetAPI = () =>
       tokenPath: Type.Optional(
         Type.String({
           description:
-            'A file with the bearer token for the API, read for every request, in --adapter-files. Not needed for the API of the manager’s --hyperfleet-api-url, which gets the manager’s token.',
+            'A file with the bearer token for the API, read for every request, in --adapter-files. Not needed for the API of the manager’s --hyperfleet-api-url, which gets a token anyway.',
           maxLength: 512,
           ...rules({
             rule: "self.startsWith('/') && !self.contains('..')",

@@ -1,0 +1,119 @@
+/**
+ * Tokens by which tasks are known to the HyperFleet API, each of its own ServiceAccount: ADAPTER-105. They are asked for when they are
+ * needed, live for minutes, and are kept in memory only. Kubernetes: TokenRequest.
+ */
+import { isForbidden, isNotFound, messageOf } from '#operator/client/errors.ts'
+import type { Transport } from '#operator/client/transport.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
+import { type BearerToken, NoTokenError } from './bearer-token.ts'
+
+/** Seconds; the least that Kubernetes gives. */
+const LIFETIME_SECONDS = 600
+/** Of its life; then another one is asked for, as kubelet does it. */
+const RENEW_AFTER = 0.8
+/** Between two requests for a token of one account, when the API server or the HyperFleet API refuses, in milliseconds. */
+const MIN_INTERVAL_MS = 10_000
+
+interface IssuedToken {
+  readonly text: string
+  /** By a clock that only goes forward: what this machine or the API server takes for the time does not matter. Milliseconds. */
+  readonly issuedAt: number
+  readonly renewAt: number
+  readonly endsAt: number
+}
+
+interface TokenRequest {
+  readonly spec: { readonly expirationSeconds: number }
+  readonly status: { readonly token: string }
+}
+
+export class AccountTokens {
+  readonly #audience: string
+  readonly #clock: Clock
+  /** By namespace and name: tasks may share an account. */
+  readonly #issued = new Map<string, IssuedToken>()
+  readonly #requests = new Map<string, Promise<IssuedToken>>()
+
+  /** @param audience whom the tokens are meant for */
+  constructor(audience: string, clock: Clock) {
+    this.#audience = audience
+    this.#clock = clock
+  }
+
+  /** @param transport as the manager, which may create tokens of the ServiceAccounts of the namespace */
+  of(transport: Transport, namespace: string, name: string): BearerToken {
+    const key = `${namespace}/${name}`
+    return {
+      read: async () => {
+        const held = this.#issued.get(key)
+        const now = monotonic(this.#clock)
+        if (held !== undefined && now < held.renewAt) return held.text
+        try {
+          return (await this.#request(transport, namespace, name)).text
+        } catch (error) {
+          if (held === undefined || now >= held.endsAt) throw explain(error, namespace, name)
+          this.#issued.set(key, { ...held, renewAt: Math.min(now + MIN_INTERVAL_MS, held.endsAt) })
+          return held.text
+        }
+      },
+      reject: (token) => {
+        const held = this.#issued.get(key)
+        // Another request has a newer one already.
+        if (held?.text !== token) return held !== undefined
+        if (monotonic(this.#clock) - held.issuedAt < MIN_INTERVAL_MS) return false
+        this.#issued.delete(key)
+        return true
+      },
+    }
+  }
+
+  /** Requests that need it at the same time wait for one. */
+  #request(transport: Transport, namespace: string, name: string): Promise<IssuedToken> {
+    const key = `${namespace}/${name}`
+    const underWay = this.#requests.get(key)
+    if (underWay !== undefined) return underWay
+    const asked = this.#create(transport, namespace, name)
+      .then((issued) => {
+        this.#issued.set(key, issued)
+        return issued
+      })
+      .finally(() => this.#requests.delete(key))
+    this.#requests.set(key, asked)
+    return asked
+  }
+
+  async #create(transport: Transport, namespace: string, name: string): Promise<IssuedToken> {
+    const issuedAt = monotonic(this.#clock)
+    const { spec, status } = await transport.request<TokenRequest>({
+      method: 'POST',
+      path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/serviceaccounts/${encodeURIComponent(name)}/token`,
+      body: {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        spec: { audiences: [this.#audience], expirationSeconds: LIFETIME_SECONDS },
+      },
+    })
+    const lifetimeMs = spec.expirationSeconds * 1_000
+    return {
+      text: status.token,
+      issuedAt,
+      renewAt: issuedAt + lifetimeMs * RENEW_AFTER,
+      endsAt: issuedAt + lifetimeMs,
+    }
+  }
+}
+
+const explain = (error: unknown, namespace: string, name: string): NoTokenError => {
+  const account = `the ServiceAccount ${name}`
+  if (isNotFound(error))
+    return new NoTokenError(
+      `${account} is not there: make it in the namespace ${namespace}, or name another one in spec.serviceAccountName`,
+      { cause: error },
+    )
+  if (isForbidden(error))
+    return new NoTokenError(
+      `the manager may not make a token of ${account}: give its account the right to create serviceaccounts/token, as kustomize/base/rbac/adapter.yaml does`,
+      { cause: error },
+    )
+  return new NoTokenError(`there is no token of ${account}: ${messageOf(error)}`, { cause: error })
+}

@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
+import { isBoundTo } from './bound-names.ts'
+import { readGrants } from './claims.ts'
+import { ROLES } from './role.ts'
+import { namesOfTaskAccount } from './task-account.ts'
+
+const rules = { groupsClaim: 'groups', mappings: [], defaultRoles: [], taskNamespaces: ['tasks'] }
+const account = (namespace: string, name: string) => `system:serviceaccount:${namespace}:${name}`
+const grantsOf = (sub: string, more: object = {}) =>
+  readGrants({ sub, ...more }, { identity: sub }, { ...rules, ...more }, ROLES)
+
+test('API-104: the account of a task reports for the adapter of its name, and takes the events of the task of its name', () => {
+  expect(grantsOf(account('tasks', 'dns'))).toEqual({
+    roles: ['adapter'],
+    adapters: ['dns'],
+    consumers: [consumerGroup('tasks', 'dns')],
+  })
+})
+
+test.each([
+  ['of another namespace', account('team', 'dns')],
+  ['whose namespace begins so', account('tasks-2', 'dns')],
+  ['that is none', 'tasks:dns'],
+  ['with more parts', account('tasks', 'dns:x')],
+  ['of no name', account('tasks', '')],
+  ['that would be a pattern', account('tasks', '*')],
+  ['behind other words', `x ${account('tasks', 'dns')}`],
+])('API-104: an account %s has nothing by its name', (_case, sub) => {
+  expect(grantsOf(sub)).toEqual({ roles: [], adapters: [], consumers: [] })
+})
+
+test('API-104: who calls itself so in another claim is no account', () => {
+  const sub = account('tasks', 'dns')
+  const identity = { identity: sub }
+  expect(readGrants({ sub: 'mallory', email: sub, name: sub }, identity, rules, ROLES)).toEqual({
+    roles: [],
+    adapters: [],
+    consumers: [],
+  })
+})
+
+test('API-104: what is mapped to an account comes on top', () => {
+  const sub = account('tasks', 'dns')
+  const mappings = [{ subject: sub, roles: [], adapters: ['dns-records'] }]
+  expect(grantsOf(sub, { mappings })).toMatchObject({ roles: ['adapter'], adapters: ['dns-records', 'dns'] })
+})
+
+test('API-104: no account acts for the adapter or the group of another one', () => {
+  const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?$/)
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const names = namesOfTaskAccount(account('tasks', one), ['tasks'])
+      if (names === undefined) throw new Error(`${one} is an account`)
+      expect(isBoundTo(names, { kind: 'adapter', name: other })).toBe(one === other)
+      expect(isBoundTo(names, { kind: 'consumer', name: consumerGroup('tasks', other) })).toBe(one === other)
+    }),
+  )
+})

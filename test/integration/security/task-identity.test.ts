@@ -1,0 +1,201 @@
+/**
+ * Attacks by the author of an AdapterTask on what the HyperFleet API takes the task for: on a real API server with the delivered Role and
+ * policy, and the real API with the delivered flags. docs/security.md.
+ */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { AdapterDeps } from '#controllers/adapter/index.ts'
+import { ProcessError } from '#hack/process/errors.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { monotonic, systemClock } from '#operator/model/clock.ts'
+import { type AdapterWorld, adapterWorld, namespaceAndConfig, PATIENCE } from '../adapter/world.ts'
+import { apiToken, shippedIssuer, shippedManager } from './shipped.ts'
+
+let world: AdapterWorld
+let shipped: Partial<AdapterDeps>
+/** By which the manager's clock for the ends of tokens is ahead, in milliseconds. */
+let ahead = 0
+
+const RBAC = '/apis/rbac.authorization.k8s.io/v1'
+/** May write tasks for one account, and nothing else. */
+const AUTHOR = 'author'
+
+const accountOfTask = async (name: string): Promise<void> => {
+  const { plane, namespace } = world
+  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
+  await plane.rest('POST', `${RBAC}/clusterrolebindings`, {
+    metadata: { name: `${name}-${namespace}` },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  })
+}
+
+const authorOf = async (account: string): Promise<void> => {
+  const { plane, namespace } = world
+  await plane.rest('POST', `${RBAC}/namespaces/${namespace}/roles`, {
+    metadata: { name: AUTHOR },
+    rules: [
+      { apiGroups: ['hyperfleet.redhat.com'], resources: ['adaptertasks'], verbs: ['get', 'create', 'patch'] },
+      { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: [account], verbs: ['impersonate'] },
+    ],
+  })
+  await plane.rest('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, {
+    metadata: { name: AUTHOR },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: AUTHOR },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: AUTHOR }],
+  })
+}
+
+const kubectlAs = async (object: object): Promise<void> => {
+  const file = join(await temporaryFolder('task'), 'task.json')
+  await writeFile(file, JSON.stringify(object))
+  await world.plane.kubectl('create', `--as=${AUTHOR}`, '-f', file)
+}
+
+/** As the author. @returns what the API server said against it */
+const declare = async (name: string, spec: object): Promise<string | undefined> => {
+  const { namespace, url } = world
+  const task = {
+    apiVersion: 'hyperfleet.redhat.com/v1alpha1',
+    kind: 'AdapterTask',
+    metadata: { name, namespace },
+    spec: { resourceType: 'clusters', hyperfleetAPI: { url }, ...namespaceAndConfig(), ...spec },
+  }
+  try {
+    await kubectlAs(task)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ProcessError)) throw error
+    return error.message
+  }
+}
+
+const adaptersThatReported = async (id: string): Promise<readonly string[]> => {
+  const found = await world.call<{ items: { adapter: string }[] }>('GET', `/clusters/${id}/statuses`)
+  return (found?.items ?? []).map(({ adapter }) => adapter)
+}
+
+const problemOf = ({ status }: AdapterTask) => status?.conditions?.find(({ type }) => type === 'Stalled')?.message
+
+beforeAll(async () => {
+  world = await adapterWorld({ issuer: shippedIssuer })
+  await world.plane.kubectl('apply', '--server-side', '-f', 'kustomize/base/policies/task-accounts.yaml')
+  await accountOfTask('victim')
+  await accountOfTask('mallory')
+  await authorOf('mallory')
+  const honest = { adapter: { name: 'victim' }, serviceAccountName: 'victim' }
+  await world.declare('victim', { ...namespaceAndConfig(), ...honest, selector: { matchLabels: { never: 'so' } } })
+  shipped = await shippedManager(world.plane, world.namespace)
+  const clock = { ...systemClock, monotonic: () => monotonic(systemClock) + ahead }
+  await world.manager(undefined, { ...shipped, clock })
+  await world.until('victim', 'Working')
+})
+
+afterAll(async () => {
+  await world?.[Symbol.asyncDispose]()
+})
+
+test('a task works for the adapter of its account’s name, and for the group of its own', async () => {
+  expect(await declare('mallory', { adapter: { name: 'mallory' }, serviceAccountName: 'mallory' })).toBeUndefined()
+  await world.until('mallory', 'Working')
+  const { id } = await world.create('honest')
+  await world.pulse(id)
+  await vi.waitFor(async () => expect(await adaptersThatReported(id)).toEqual(['mallory']), PATIENCE)
+})
+
+test('attack: the author of a task names an account of others', async () => {
+  // The policy takes a moment to hold.
+  await vi.waitFor(
+    async () =>
+      expect(await declare('as-victim', { adapter: { name: 'x' }, serviceAccountName: 'victim' })).toContain(
+        'the task would act as the ServiceAccount victim, which you may not',
+      ),
+    PATIENCE,
+  )
+})
+
+// ADAPTER-105, ADAPTER-106
+test('attack: the author of a task chooses another adapter’s name, and reports its success', async () => {
+  const patch = JSON.stringify({ spec: { adapter: { name: 'victim' } } })
+  const place = [`--namespace=${world.namespace}`, `--as=${AUTHOR}`, '--type=merge', `--patch=${patch}`]
+  await world.plane.kubectl('patch', 'adaptertask', 'mallory', ...place)
+  const { id } = await world.create('pretended')
+  await world.pulse(id)
+  const refused = await vi.waitFor(async () => {
+    const outcome = problemOf(await world.task('mallory')) || (await adaptersThatReported(id)).join()
+    if (outcome === '') throw new Error('it was neither refused nor taken')
+    return outcome
+  }, PATIENCE)
+  expect(refused).toContain(`--auth-adapters=system:serviceaccount:${world.namespace}:mallory=victim`)
+  expect(await adaptersThatReported(id)).toEqual([])
+})
+
+// ADAPTER-105, ADAPTER-106
+test('attack: the author of a task takes the events of another one', async () => {
+  const consumer = consumerGroup(world.namespace, 'victim')
+  const spec = { adapter: { name: 'mallory' }, serviceAccountName: 'mallory', events: { consumer } }
+  expect(await declare('thief', spec)).toBeUndefined()
+  const problem = problemOf(await world.until('thief', 'APIRefused'))
+  expect(problem).toContain(`--auth-consumers=system:serviceaccount:${world.namespace}:mallory=${consumer}`)
+})
+
+// ADAPTER-105
+test('attack: the author of a task names the manager’s own token', async () => {
+  const { hyperfleetApiTokenFile: tokenPath } = shipped
+  const patch = JSON.stringify({ spec: { adapter: { name: 'mallory' }, hyperfleetAPI: { tokenPath } } })
+  const place = [`--namespace=${world.namespace}`, `--as=${AUTHOR}`, '--type=merge', `--patch=${patch}`]
+  await world.plane.kubectl('patch', 'adaptertask', 'mallory', ...place)
+  await world.until('mallory', 'Working')
+  const { id } = await world.create('borrowed')
+  await world.pulse(id)
+  // The manager may not report for this adapter, and its account may.
+  await vi.waitFor(async () => expect(await adaptersThatReported(id)).toEqual(['mallory']), PATIENCE)
+})
+
+// ADAPTER-106
+test('a task without an account says so, and works once it is made', async () => {
+  await world.declare('homeless', {
+    ...namespaceAndConfig(),
+    adapter: { name: 'homeless' },
+    serviceAccountName: 'homeless',
+  })
+  expect(problemOf(await world.until('homeless', 'APIRefused'))).toContain(
+    `the ServiceAccount homeless is not there: make it in the namespace ${world.namespace}, or name another one in spec.serviceAccountName`,
+  )
+  await accountOfTask('homeless')
+  await world.until('homeless', 'Working')
+})
+
+// ADAPTER-105, ADAPTER-106
+test('an account that is deleted under way is missed when its token has ended, and is taken again when it is back', async () => {
+  const { plane, namespace } = world
+  await world.plane.kubectl('delete', 'serviceaccount', 'homeless', `--namespace=${namespace}`)
+  ahead += 600_000
+  // Its next request; one that waits for events is under way.
+  const { id } = await world.create('deleted-under-way')
+  await world.pulse(id)
+  expect(problemOf(await world.until('homeless', 'APIRefused'))).toContain('the ServiceAccount homeless is not there')
+  await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'homeless' } })
+  await world.until('homeless', 'Working')
+})
+
+// ADAPTER-105
+test('attack: the manager’s own identity reports for whom it likes', async () => {
+  const { id } = await world.create('by-manager')
+  const answer = await fetch(`${world.url}/api/hyperfleet/v1/clusters/${id}/statuses`, {
+    method: 'PUT',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${await apiToken(world.plane, 'hyperfleet-adapter', world.namespace)}`,
+    },
+    body: JSON.stringify({
+      adapter: 'victim',
+      observed_generation: 1,
+      conditions: ['Applied', 'Available', 'Health'].map((type) => ({ type, status: 'True' })),
+    }),
+  })
+  expect(answer.status).toBe(403)
+})
