@@ -112,7 +112,7 @@ const explain = (error: unknown, namespace: string, name: string): NoTokenError 
     )
   if (isForbidden(error))
     return new NoTokenError(
-      `the manager may not make a token of ${account}: give its account the right to create serviceaccounts/token, as kustomize/base/rbac/adapter.yaml does`,
+      `the manager may not make a token of ${account}: ${messageOf(error)}; its own account needs the right to create serviceaccounts/token, as kustomize/base/rbac/adapter.yaml gives it`,
       { cause: error },
     )
   return new NoTokenError(`there is no token of ${account}: ${messageOf(error)}`, { cause: error })

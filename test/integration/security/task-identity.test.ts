@@ -2,7 +2,7 @@
  * Attacks by the author of an AdapterTask on what the HyperFleet API takes the task for: on a real API server with the delivered Role and
  * policy, and the real API with the delivered flags. docs/security.md.
  */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { consumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
@@ -82,7 +82,12 @@ const problemOf = ({ status }: AdapterTask) => status?.conditions?.find(({ type 
 
 beforeAll(async () => {
   world = await adapterWorld({ issuer: shippedIssuer })
-  await world.plane.kubectl('apply', '--server-side', '-f', 'kustomize/base/policies/task-accounts.yaml')
+  const policies = await temporaryFolder('policies')
+  for (const policy of ['task-accounts', 'task-tokens']) {
+    const text = await readFile(`kustomize/base/policies/${policy}.yaml`, 'utf8')
+    await writeFile(join(policies, policy), text.replaceAll('hyperfleet-system', world.namespace))
+    await world.plane.kubectl('apply', '--server-side', '-f', join(policies, policy))
+  }
   await accountOfTask('victim')
   await accountOfTask('mallory')
   await authorOf('mallory')
@@ -180,6 +185,31 @@ test('an account that is deleted under way is missed when its token has ended, a
   expect(problemOf(await world.until('homeless', 'APIRefused'))).toContain('the ServiceAccount homeless is not there')
   await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'homeless' } })
   await world.until('homeless', 'Working')
+})
+
+// ADAPTER-105
+test('attack: who has taken the manager over has tokens made for Kubernetes, for long, or of an account that may do more', async () => {
+  const { plane, namespace } = world
+  const said = async (account: string, ...args: readonly string[]): Promise<string> => {
+    const who = [`--namespace=${namespace}`, `--as=system:serviceaccount:${namespace}:hyperfleet-adapter`]
+    try {
+      await plane.kubectl('create', 'token', account, ...args, ...who)
+      return 'made'
+    } catch (error) {
+      if (!(error instanceof ProcessError)) throw error
+      return error.message
+    }
+  }
+  const forTenMinutes = ['--audience=hyperfleet-api', '--duration=10m']
+  // The policy takes a moment to hold.
+  await vi.waitFor(
+    async () => expect(await said('victim', '--duration=10m')).toContain('for the audience hyperfleet-api, for ten minutes'),
+    PATIENCE,
+  )
+  expect(await said('victim', ...forTenMinutes)).toBe('made')
+  expect(await said('victim', '--audience=hyperfleet-api', '--duration=1h')).toContain('for ten minutes, and no others')
+  expect(await said('victim', ...forTenMinutes, '--audience=x')).toContain('for ten minutes, and no others')
+  expect(await said('hyperfleet-developer', ...forTenMinutes)).toContain('is a part of Muster, and no account of a task')
 })
 
 // ADAPTER-105
