@@ -2,7 +2,8 @@
  * Tokens by which tasks are known to the HyperFleet API, each of its own ServiceAccount: ADAPTER-105. They are asked for when they are
  * needed, live for minutes, and are kept in memory only. Kubernetes: TokenRequest.
  */
-import { isForbidden, isNotFound, messageOf } from '#operator/client/errors.ts'
+import { messageOf } from '#lib/errors/message-of.ts'
+import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { type BearerToken, NoTokenError } from './bearer-token.ts'

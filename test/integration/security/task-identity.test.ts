@@ -203,13 +203,16 @@ test('attack: who has taken the manager over has tokens made for Kubernetes, for
   const forTenMinutes = ['--audience=hyperfleet-api', '--duration=10m']
   // The policy takes a moment to hold.
   await vi.waitFor(
-    async () => expect(await said('victim', '--duration=10m')).toContain('for the audience hyperfleet-api, for ten minutes'),
+    async () =>
+      expect(await said('victim', '--duration=10m')).toContain('for the audience hyperfleet-api, for ten minutes'),
     PATIENCE,
   )
   expect(await said('victim', ...forTenMinutes)).toBe('made')
   expect(await said('victim', '--audience=hyperfleet-api', '--duration=1h')).toContain('for ten minutes, and no others')
   expect(await said('victim', ...forTenMinutes, '--audience=x')).toContain('for ten minutes, and no others')
-  expect(await said('hyperfleet-developer', ...forTenMinutes)).toContain('is a part of Muster, and no account of a task')
+  expect(await said('hyperfleet-developer', ...forTenMinutes)).toContain(
+    'is a part of Muster, and no account of a task',
+  )
 })
 
 // ADAPTER-105
