@@ -9,9 +9,6 @@ import type { Decision } from './decide.ts'
 import { revokeGrants } from './grant-writes.ts'
 import type { ClaimIndexes } from './observe.ts'
 
-/** After a write that lost against another one; the watch is usually quicker. Milliseconds. */
-export const CONFLICT_RETRY_MS = 1_000
-
 /** @returns the claim with its finalizer */
 export const addFinalizer = async ({ object, api }: Context<ClusterClaim>): Promise<ClusterClaim> => {
   const { finalizers = [], deletionTimestamp } = object.metadata
@@ -82,10 +79,7 @@ export const execute = async (
     case 'LetGo': {
       // A cache that does not show the cluster is no proof that it is gone.
       if (await isClusterClaimed(claim, api))
-        throw new TemporaryError(
-          `cluster ${claim.spec.namespace} is still claimed, though the cache does not show it`,
-          { delay: CONFLICT_RETRY_MS },
-        )
+        throw new TemporaryError(`cluster ${claim.spec.namespace} is still claimed, though the cache does not show it`)
       await revokeGrants(claim, indexes, api)
       const finalizers = (claim.metadata.finalizers ?? []).filter((one) => one !== CLAIM_FINALIZER)
       await api.patchIfUnchanged(ClusterClaim, claim, { metadata: { finalizers } })

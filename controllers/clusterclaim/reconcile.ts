@@ -1,8 +1,9 @@
 /** One pass over a claim: observe → decide → execute. */
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ApiError, type Context, isConflict, isNotFound, type MayWait } from '#operator/index.ts'
+import { countConflict, forgetConflicts } from '#operator/model/conflict-retry.ts'
 import { decide, type WriteRejection, withFinalizerRejection, withGrantRejection } from './decide.ts'
-import { addFinalizer, CONFLICT_RETRY_MS, execute, writeStatus } from './execute.ts'
+import { addFinalizer, execute, writeStatus } from './execute.ts'
 import { grantSubjects } from './grant-writes.ts'
 import { type ClaimIndexes, observe } from './observe.ts'
 
@@ -11,9 +12,11 @@ export const reconcile =
   (indexes: ClaimIndexes) =>
   async (context: Context<ClusterClaim>): Promise<MayWait> => {
     try {
-      return await pass(indexes, context)
+      const wait = await pass(indexes, context)
+      forgetConflicts(context.memo)
+      return wait
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return { requeueAfter: CONFLICT_RETRY_MS }
+      if (isConflict(error) || isNotFound(error)) return { requeueAfter: countConflict(context.memo) }
       throw error
     }
   }

@@ -1,6 +1,7 @@
 /** One pass over a ClusterDeployment: what the caches say is enough while nothing is to be done; what is done rests on fresh reads. */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { Context, MayWait } from '#operator/engine/context.ts'
+import { countConflict, forgetConflicts } from '#operator/model/conflict-retry.ts'
 import { TemporaryError } from '#operator/model/errors.ts'
 import type { HyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
 import { HyperFleetError } from '#services/hyperfleet-api/client/error.ts'
@@ -34,8 +35,6 @@ export interface ReconcileDeps {
 const SECRET_RECHECK_INTERVAL = '5s'
 /** How often is looked whether another cluster with the customization is gone: its record wakes another ClusterDeployment. */
 const OTHER_USER_RECHECK_INTERVAL = '30s'
-/** When the customization was written while its lease was looked at. */
-const LEASE_RECHECK_INTERVAL = '1s'
 
 export const reconcile =
   (deps: ReconcileDeps) =>
@@ -74,8 +73,10 @@ const observeAndAct = async (deps: ReconcileDeps, context: Context<ClusterDeploy
   if (observed === undefined) return
   const next = decide(observed, clock.now())
   if (next.step.do === 'Hibernate' && !(await hibernate(context, observed.deployment, next.step.why))) return
+  // The customization was written while its lease was looked at.
   if (next.step.do === 'Register' && !(await mayRegister(context, observed)))
-    return { requeueAfter: LEASE_RECHECK_INTERVAL }
+    return { requeueAfter: countConflict(context.memo) }
+  forgetConflicts(context.memo)
   const record = await execute(deps, context, observed, next.step)
   const done = { ...next, record: record ?? next.record }
   return report(deps, context, { object: observed.deployment, decision: done })

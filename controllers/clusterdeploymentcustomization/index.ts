@@ -13,6 +13,7 @@ import { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clust
 import { LEASE_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Context, type Controller, controller, isConflict, isNotFound, type MayWait } from '#operator/index.ts'
 import { withConditions } from '#operator/model/conditions.ts'
+import { countConflict, forgetConflicts } from '#operator/model/conflict-retry.ts'
 
 export const clusterDeploymentCustomization = (): Controller<ClusterDeploymentCustomization> => {
   // One at a time: a pool that is being filled writes it with each lease anyway.
@@ -24,14 +25,12 @@ export const clusterDeploymentCustomization = (): Controller<ClusterDeploymentCu
   return customizations
 }
 
-/** After a pool was faster; the watch is usually quicker. Milliseconds. */
-const CONFLICT_RETRY_MS = 1_000
-
 const reconcile = async (context: Context<ClusterDeploymentCustomization>): Promise<MayWait> => {
   try {
     await (hasLeftoverFinalizer(context.object) ? removeLeaseFinalizer(context) : writeConditions(context))
+    forgetConflicts(context.memo)
   } catch (error) {
-    if (isConflict(error) || isNotFound(error)) return { requeueAfter: CONFLICT_RETRY_MS }
+    if (isConflict(error) || isNotFound(error)) return { requeueAfter: countConflict(context.memo) }
     throw error
   }
 }

@@ -4,7 +4,7 @@ import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { POOL_FINALIZER } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type Clock, type Context, isConflict, isNotFound, type MayWait, TemporaryError } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
-import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
+import { countConflict, forgetConflicts } from '#operator/model/conflict-retry.ts'
 import { keyOf } from '#operator/model/resource.ts'
 import {
   applyBrake,
@@ -44,8 +44,6 @@ const DEPENDENCIES_MAX_AGE_MS = 60_000
 const MISSING_RECHECK_MS = 15_000
 /** What a pool refers to is not watched: a pool that has nothing else to do looks at it this often (POOL-51). */
 const RESYNC_INTERVAL_MS = 5 * 60_000
-/** After a write that lost against another one; the watch is usually quicker. It grows while every pass loses. */
-const CONFLICT_RETRY: ExponentialBackoff = { initial: 1_000, factor: 2, max: 60_000 }
 
 /** What a pool's passes keep from one to the next; lost with the process. */
 interface Memory {
@@ -55,8 +53,6 @@ interface Memory {
   /** Since when claims that clusters name are not there. */
   readonly absentClaims: Map<string, number>
   readonly brake: ClusterBrake
-  /** Passes in a row that lost a write. */
-  conflicts: number
   /** That of the rejections and the dependencies. */
   generation: number | undefined
   dependencies: Dependencies | undefined
@@ -67,7 +63,7 @@ export const reconcile =
   (deps: ReconcileDeps) =>
   async (context: Context<ClusterPool>): Promise<MayWait> => {
     const memory = poolMemory(context, deps.indexes)
-    const { api, clock, signal, events, log } = context
+    const { api, clock, signal, events, log, memo } = context
     const latest = memory.writeCache.latest(ClusterPool, context.object, clock.now())
     if (memory.generation !== latest.metadata.generation) {
       memory.rejections.ofCustomizations.clear()
@@ -78,7 +74,7 @@ export const reconcile =
     }
     const passContext: PassContext = { api, clock, memory, deps }
     let pool = await addFinalizer(latest, passContext)
-    if (pool === undefined) return { requeueAfter: countConflict(memory) }
+    if (pool === undefined) return { requeueAfter: countConflict(memo) }
     let decided = await observeAndDecide(pool, passContext)
     // What clusters are made of is read again before they are: it is not watched.
     if (makesClusters(decided.plan) && decided.dependencies.readAt < decided.now.getTime()) {
@@ -88,7 +84,7 @@ export const reconcile =
     const planned = plannedDeletions(decided.plan, decided.inferred)
     if (planned.length > 0) {
       pool = await writeDeletionRecord(pool, planned, passContext)
-      if (pool === undefined) return { requeueAfter: countConflict(memory) }
+      if (pool === undefined) return { requeueAfter: countConflict(memo) }
       decided = await observeAndDecide(pool, passContext)
     }
     const { plan, objects, dependencies } = decided
@@ -118,8 +114,8 @@ export const reconcile =
     }
     throwFailures(results)
     const isConflicted = results.some(({ result }) => result === 'conflict')
-    const conflictDelay = isConflicted ? countConflict(memory) : undefined
-    if (!isConflicted) memory.conflicts = 0
+    const conflictDelay = isConflicted ? countConflict(memo) : undefined
+    if (!isConflicted) forgetConflicts(memo)
     return requeue(decided, { results, overdueAt: writeCache.overdueAt(), conflictDelay }, clock.now())
   }
 
@@ -243,12 +239,6 @@ const throwFailures = (results: readonly ActionResult[]): void => {
   throw new TemporaryError([...new Set(messages)].join('; '), { cause: first.error })
 }
 
-/** @returns how long the next pass waits, in milliseconds */
-const countConflict = (memory: Memory): number => {
-  memory.conflicts += 1
-  return exponentialDelay(CONFLICT_RETRY, memory.conflicts)
-}
-
 interface Executed {
   readonly results: readonly ActionResult[]
   /** When the watch should have shown what was made; undefined when it has shown all. Milliseconds since the epoch. */
@@ -288,7 +278,6 @@ const poolMemory = ({ memo, object, clock }: Context<ClusterPool>, indexes: Pool
     unfinishedClusters: new Map(),
     absentClaims: knownAbsentClaims(object, indexes.clustersOfPool.get(keyOf(object.metadata))),
     brake: createBrake(object, clock.now()),
-    conflicts: 0,
     generation: undefined,
     dependencies: undefined,
   }

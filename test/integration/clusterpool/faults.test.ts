@@ -41,6 +41,46 @@ test('a cluster whose creation is confirmed after its deletion was seen does not
   })
 })
 
+/** How long the reconciles of an object waited, in milliseconds, as the log of its manager says it. */
+const waitsOf = (lines: readonly string[], key: string): readonly number[] =>
+  lines.flatMap((line) => {
+    const [, fields] = /^debug handler waits (\{.*\})$/.exec(line) ?? []
+    const { object, delay } = fields === undefined ? {} : JSON.parse(fields)
+    return object === key ? [delay] : []
+  })
+
+test('POOL-65: while every write of a status loses, the next pass of a pool, a claim and a customization waits ever longer', {
+  timeout: 180_000,
+}, async () => {
+  await using the = await poolWorld()
+  await using proxy = await the.plane.proxy()
+  const { lines } = await the.start({ server: proxy.server })
+  const STATUS =
+    /\/(clusterpools\/overtaken-pool|clusterclaims\/overtaken-claim|clusterdeploymentcustomizations\/overtaken)\/status/
+  const overtake = () =>
+    proxy.decide(({ method, path }) => (method !== 'GET' && STATUS.test(path) ? { status: 409 } : 'pass'))
+  const objects = ['overtaken-pool', 'overtaken-claim', 'overtaken'].map((name) => `${the.namespace}/${name}`)
+  const expectWaits = (waits: readonly number[]) =>
+    eventually(() => {
+      for (const object of objects)
+        expect([object, waitsOf(lines, object)]).toEqual([object, expect.arrayContaining([...waits])])
+    }, 60_000)
+
+  overtake()
+  await the.customize(['overtaken'])
+  await the.pool('overtaken-pool', { size: 0 })
+  await the.claim('overtaken-claim', 'there-is-none')
+  await expectWaits([1_000, 2_000, 4_000])
+
+  // One that wins ends it.
+  proxy.decide(() => 'pass')
+  await eventually(async () => {
+    expect((await the.get.pool('overtaken-pool')).status?.conditions).toBeDefined()
+    expect((await the.get.claim('overtaken-claim')).status?.conditions).toBeDefined()
+    expect((await the.get.customization('overtaken')).status?.conditions).toBeDefined()
+  }, 60_000)
+})
+
 /** One that says that it is of the pool. */
 const clusterOf = (the: PoolWorld, poolName: string, name: string, namespace: string): Promise<ClusterDeployment> =>
   the.api.create(ClusterDeployment, {
