@@ -6,7 +6,7 @@ import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { DeletionBrake } from '#operator/model/deletion-brake.ts'
 import type { KubeObject } from '#operator/model/resource.ts'
-import { aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
+import { aClaim, aCluster, aCustomization, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { changesIn, conditionIn, entriesIn, planPass, statusIn, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
 import { applyBrake, createBrake, recordDeletions } from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
@@ -110,6 +110,56 @@ describe('POOL-53: clusters past their deadline', () => {
     const broken = aCluster('broken', { pool, state: 'broken' })
     const observed = toObserved({ pool, clusters: [broken], claims: [], customizations: [] })
     expect(findInferredDeletions(observed, minutes(61))).toEqual([])
+  })
+})
+
+describe('POOL-66: a pool whose namespace was deleted', () => {
+  const deletedIn =
+    (minute: number) =>
+    <O extends KubeObject>(object: O): O => ({
+      ...object,
+      metadata: { ...object.metadata, deletionTimestamp: minutes(minute).toISOString() },
+    })
+  const clusters = [
+    aCluster('free', {}),
+    aCluster('theirs', { claim: 'theirs' }),
+    aCluster('done', { claim: 'done', marked: true }),
+  ]
+  const ending = (more: Partial<PoolObjects>): PoolObjects => ({
+    pool: aPool({ size: 1 }),
+    clusters,
+    claims: [aClaim('theirs'), deletedIn(60)(aClaim('done'))],
+    customizations: [],
+    namespaceDeletedAt: minutes(60).getTime(),
+    ...more,
+  })
+  const inferred = (objects: PoolObjects) =>
+    findInferredDeletions(toObserved(objects), minutes(61)).map(({ name, why }) => `${name}: ${why}`)
+
+  test('takes none of its clusters along that a person did not name, though pool and claims are deleted one after the other', () => {
+    const all = [
+      'done: its claim done goes with namespace pools',
+      'free: its pool goes with namespace pools',
+      'theirs: its claim theirs goes with namespace pools',
+    ]
+    expect(inferred(ending({}))).toEqual(all)
+    expect(inferred(ending({ pool: deletedIn(60)(aPool({ size: 1 })) }))).toEqual(all)
+  })
+
+  test('what was deleted before the namespace goes as it was going', () => {
+    const claims = [deletedIn(61)(aClaim('theirs')), deletedIn(59)(aClaim('done'))]
+    expect(inferred(ending({ claims, pool: deletedIn(59)(aPool({ size: 1 })) }))).toEqual([
+      'theirs: its claim theirs goes with namespace pools',
+    ])
+  })
+
+  test('holds all of them, unclaimed ones too, and says so', () => {
+    const objects = ending({ pool: deletedIn(60)(aPool({ size: 1 })) })
+    const deletions = findInferredDeletions(toObserved(objects), minutes(61))
+    const plan = planPass({ ...objects, heldDeletions: { deletions, release: '0123456789ab', limit: 2 }, at: 61 })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+    expect(conditionIn(plan, 'DeletionsHeld')).toContain('free (its pool goes with namespace pools)')
+    expect(targetsOf(planPass({ ...objects, at: 61 }), 'DeleteCluster').toSorted()).toEqual(['done', 'free'])
   })
 })
 

@@ -8,7 +8,7 @@ import { Namespace, type RoleBinding } from '#apis/kubernetes.ts'
 import type { Api } from '#operator/index.ts'
 import { keyOf, type Resource } from '#operator/model/resource.ts'
 import { ADMIN_BINDING, ADMIN_ROLE } from './decide/admin-bindings.ts'
-import type { NamespacedName, PoolNamespace, PoolObjects } from './model/observed.ts'
+import { deletedAt, type NamespacedName, type PoolNamespace, type PoolObjects } from './model/observed.ts'
 import type { Dependencies } from './observe/dependencies.ts'
 import type { PoolIndexes } from './observe/indexes.ts'
 import type { Rejections } from './observe/rejections.ts'
@@ -44,6 +44,7 @@ export const readPoolObjects = async (
     customizations,
     absent: await findAbsentClusters(clusters, customizations, reading),
     absentClaims: await findAbsentClaims(pool, clusters, claims, reading),
+    namespaceDeletedAt: await findNamespaceDeletion(pool, claims, reading),
     refused: reading.rejections.ofCustomizations,
     creationFailures: reading.rejections.ofCreations,
     refusal: reading.rejections.ofPool,
@@ -126,6 +127,17 @@ const findAbsentClaims = async (
   before.clear()
   for (const [name, since] of absent) before.set(name, since)
   return absent
+}
+
+/** It takes the pool and its claims along, so it is asked for only when one of these is being deleted. POOL-66. */
+const findNamespaceDeletion = async (
+  pool: ClusterPool,
+  claims: readonly ClusterClaim[],
+  { api }: ObserveSources,
+): Promise<number | undefined> => {
+  if ([pool, ...claims].every(({ metadata }) => metadata.deletionTimestamp === undefined)) return undefined
+  const namespace = await api.get(Namespace, pool.metadata.namespace ?? '')
+  return namespace && deletedAt(namespace.metadata)
 }
 
 const adminsOf = ({ roleRef, subjects = [] }: RoleBinding) =>

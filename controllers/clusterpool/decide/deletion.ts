@@ -6,7 +6,7 @@ import { buildInventory } from '../inventory/inventory.ts'
 import { summarizeEntries } from '../inventory/summary.ts'
 import { findLeases, poolOf } from '../lease/lease.ts'
 import { leaseActions } from '../lease/lease-actions.ts'
-import { isSame, type Observed } from '../model/observed.ts'
+import { type Cluster, isSame, type Observed } from '../model/observed.ts'
 import type { Action, Plan } from '../model/plan.ts'
 import { statusActions } from '../status.ts'
 import { bindingActions } from './admin-bindings.ts'
@@ -32,9 +32,11 @@ export const decideDeletion = (observed: Observed, now: Date): Plan => {
 
   const { concurrent } = sizeLimits({ spec: pool.spec, buckets, unseen: 0, waiting: 0 })
   const { marked, broken, installing, standby, assignable } = buckets
+  // Deleting the pool deletes its unclaimed clusters; deleting its namespace names none of them. POOL-66.
+  const isUnasked = (cluster: Cluster) => observed.namespaceDeletedAt !== undefined && isHeld(observed, cluster)
   const going = [
     ...marked.filter((cluster) => !isHeld(observed, cluster)),
-    ...[...broken, ...installing, ...standby, ...assignable].filter((one) => !promised.has(one)),
+    ...[...broken, ...installing, ...standby, ...assignable].filter((one) => !promised.has(one) && !isUnasked(one)),
   ]
   const deletions = going.slice(0, concurrent)
   const waits = going.length > deletions.length ? [waitForRoom(going.length - deletions.length)] : []

@@ -3,7 +3,7 @@
  * until a person has looked at them (POOL-53). A cluster whose installation was given up is no loss. One that is past its deadline may be:
  * that it was installed is told by another process, which may be the one that stands still.
  */
-import type { Cluster, InferredClusterDeletion, Observed } from '../model/observed.ts'
+import { type Cluster, deletedAt, type InferredClusterDeletion, type Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
 import { brokenReason, isClaimGone } from './buckets.ts'
@@ -27,10 +27,27 @@ export const findInferredDeletions = (observed: Observed, now: Date): readonly I
     .toSorted((a, b) => compareText(a.name, b.name))
 
 const inferredReason = (cluster: Cluster, observed: Observed, now: Date): string | undefined => {
-  if (cluster.deleting || cluster.marked) return undefined
+  if (cluster.deleting) return undefined
+  const ending = endingReason(cluster, observed)
+  if (ending !== undefined || cluster.marked) return ending
   if (!cluster.installed && cluster.stopped !== undefined) return undefined
   if (cluster.claim === undefined) return brokenReason(cluster, observed.pool.spec, now)
   return isClaimGone(cluster, observed.absentClaims, now) ? `its claim ${cluster.claim} is gone` : undefined
+}
+
+/**
+ * Why a cluster goes when the namespace of its pool was deleted: no person named its pool or its claim. All of them count at once, for claims
+ * and pool are deleted one after the other. What a person deleted before the namespace is no part of that. POOL-66.
+ */
+const endingReason = (
+  { claim }: Cluster,
+  { pool, claims, namespace, namespaceDeletedAt }: Observed,
+): string | undefined => {
+  if (namespaceDeletedAt === undefined) return undefined
+  const owner =
+    claim === undefined ? { deletedAt: deletedAt(pool.metadata) } : claims.find(({ name }) => name === claim)
+  if (owner?.deletedAt !== undefined && owner.deletedAt < namespaceDeletedAt) return undefined
+  return `its ${claim === undefined ? 'pool' : `claim ${claim}`} goes with namespace ${namespace}`
 }
 
 /** May the cluster not be deleted now, because a person has to look at it first? */

@@ -72,6 +72,8 @@ export interface Claim {
   readonly resourceVersion: string
   readonly createdAt: number
   readonly deleting: boolean
+  /** Since when; undefined while it is not being deleted. */
+  readonly deletedAt: number | undefined
   /** Where the cluster is that it was given; undefined while it waits. */
   readonly namespace: string | undefined
   readonly queuePosition: number | undefined
@@ -133,6 +135,8 @@ export interface Observed {
   readonly absent: ReadonlySet<string>
   /** Claims that clusters name and that a GET did not find, with the time since when; milliseconds since the epoch. */
   readonly absentClaims: ReadonlyMap<string, number>
+  /** When the namespace of the pool and its claims was deleted; undefined when it was not, or nothing of it is being deleted. */
+  readonly namespaceDeletedAt: number | undefined
   /** Deletions that no person asked for and that are too many at once (POOL-53); undefined when there are none. */
   readonly heldDeletions: HeldDeletions | undefined
   /** Customizations whose cluster the API server refused, by name. */
@@ -161,6 +165,7 @@ export interface PoolObjects {
   readonly customizations: readonly ClusterDeploymentCustomization[]
   readonly absent?: readonly NamespacedName[]
   readonly absentClaims?: ReadonlyMap<string, number>
+  readonly namespaceDeletedAt?: number | undefined
   readonly heldDeletions?: HeldDeletions | undefined
   readonly refused?: ReadonlyMap<string, CustomizationRejection>
   readonly creationFailures?: ReadonlyMap<string, CreationFailure>
@@ -193,6 +198,7 @@ export const toObserved = (read: PoolObjects): Observed => {
     ),
     absent: new Set(read.absent?.map(keyOf)),
     absentClaims: read.absentClaims ?? new Map(),
+    namespaceDeletedAt: read.namespaceDeletedAt,
     heldDeletions: read.heldDeletions,
     rejectedCustomizations: read.refused ?? new Map(),
     creationFailures: read.creationFailures ?? new Map(),
@@ -260,6 +266,7 @@ const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({
   resourceVersion: metadata.resourceVersion,
   createdAt: millisecondsOf(metadata.creationTimestamp),
   deleting: metadata.deletionTimestamp !== undefined,
+  deletedAt: deletedAt(metadata),
   namespace: spec.namespace || undefined,
   queuePosition: status?.queuePosition,
   pending: findCondition(status?.conditions, 'Pending'),
@@ -298,6 +305,10 @@ export const sharedCustomizationVersion = ({
   customizations.get(pool.spec.customizationRef?.name ?? '')?.version ?? ''
 
 const namespaceOf = ({ namespace }: ObjectMeta): string => namespace ?? ''
+
+/** Milliseconds since the epoch; undefined when it is not being deleted. */
+export const deletedAt = ({ deletionTimestamp }: ObjectMeta): number | undefined =>
+  deletionTimestamp === undefined ? undefined : Date.parse(deletionTimestamp)
 
 /** An object that the API server has not stamped yet is as old as can be: it was made before this pass. */
 const millisecondsOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text))

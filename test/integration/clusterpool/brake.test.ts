@@ -1,10 +1,15 @@
-/** POOL-53, POOL-60: many claims vanish without having given their clusters back, as after a namespace was restored without them. */
+/**
+ * POOL-53, POOL-60: many claims vanish without having given their clusters back, as after a namespace was restored without them.
+ * POOL-66: the namespace of pool and claims is deleted.
+ */
 import { expect, test } from 'vitest'
 import { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
 import { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
-import { RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
+import { RELEASE_DELETIONS_ANNOTATION, REMOVE_ANNOTATIONS } from '#apis/hive.openshift.io/v1/labels.ts'
+import { Namespace } from '#apis/kubernetes.ts'
 import { planOf } from '#cmd/pool/plan.ts'
 import { findCondition } from '#operator/model/conditions.ts'
+import { sharedControlPlane } from '#test/harness/index.ts'
 import { hurriedClock } from '../clusterdeployment/world.ts'
 import { eventually, poolWorld } from './world.ts'
 
@@ -67,4 +72,48 @@ test('clusters whose claims are gone are held and listed when they are many, and
     const held = findCondition((await the.get.pool('claimed')).status?.conditions, 'DeletionsHeld')
     expect(held?.status).toBe('False')
   }, LONG)
+})
+
+test('POOL-66: a namespace of pool and claims that is deleted takes none of many clusters along, until a person releases them', {
+  timeout: 300_000,
+}, async () => {
+  const plane = await sharedControlPlane()
+  await using the = await poolWorld(plane, await plane.namespace('managers'))
+  await the.start()
+  await the.pool('ending', { size: 2 })
+  for (const name of ['one', 'two']) await the.claim(name, 'ending')
+  await eventually(
+    async () => expect((await the.get.pool('ending')).status).toMatchObject({ size: 2, claimed: 2 }),
+    LONG,
+  )
+  const names = async () => (await the.clusters('ending')).map(({ metadata }) => metadata.name)
+  const deleted = async () => (await the.clusters('ending')).filter(({ metadata }) => metadata.deletionTimestamp)
+  await eventually(async () => expect(await names()).toHaveLength(4), LONG)
+  const all = await names()
+
+  await plane.rest('DELETE', `/api/v1/namespaces/${the.namespace}`)
+  const message = await eventually(async () => {
+    const { metadata, status } = await the.get.pool('ending')
+    expect(metadata.deletionTimestamp).toBeDefined()
+    const held = findCondition(status?.conditions, 'DeletionsHeld')
+    expect(held).toMatchObject({ status: 'True', reason: 'TooManyAtOnce' })
+    for (const name of all) expect(held?.message).toContain(name)
+    return held?.message ?? ''
+  }, LONG)
+  // Its claims are marked as given up by now, and the pool has looked at that.
+  await eventually(async () => {
+    for (const name of ['one', 'two']) expect((await the.get.claim(name)).metadata.deletionTimestamp).toBeDefined()
+    const marked = (await the.clusters('ending')).filter(({ metadata }) =>
+      REMOVE_ANNOTATIONS.some((annotation) => metadata.annotations?.[annotation] === 'true'),
+    )
+    expect(marked).toHaveLength(2)
+  }, LONG)
+  expect(await names()).toEqual(all)
+  expect(await deleted()).toEqual([])
+
+  const [release] = /[0-9a-f]{12}$/.exec(message) ?? []
+  const metadata = { annotations: { [RELEASE_DELETIONS_ANNOTATION]: release ?? '' } }
+  await the.api.patch(ClusterPool, { name: 'ending', namespace: the.namespace, type: 'merge', body: { metadata } })
+  await eventually(async () => expect(await names()).toEqual([]), LONG)
+  await eventually(async () => expect(await the.api.get(Namespace, the.namespace)).toBeUndefined(), 60_000)
 })

@@ -77,15 +77,18 @@ const PATIENCE = { timeout: 45_000, interval: 50 }
 export const eventually = <T>(check: () => T | Promise<T>, timeout = PATIENCE.timeout): Promise<T> =>
   vi.waitFor(check, { ...PATIENCE, timeout })
 
-/** @param given a control plane of the test's own; the shared one when absent */
-export const poolWorld = async (given?: ControlPlane): Promise<PoolWorld> => {
+/**
+ * @param given a control plane of the test's own; the shared one when absent
+ * @param accountsIn a namespace for the accounts of its managers; that of its pools when absent
+ */
+export const poolWorld = async (given?: ControlPlane, accountsIn?: string): Promise<PoolWorld> => {
   const plane = given ?? (await sharedControlPlane())
   const namespace = await plane.namespace('pools')
   const transport = await plane.transport()
   const api = createApi(transport)
   const accounts = {
-    pools: await accountOf(plane, 'clusterpool', namespace),
-    claims: await accountOf(plane, 'clusterclaim', namespace),
+    pools: await accountOf(plane, 'clusterpool', accountsIn ?? namespace),
+    claims: await accountOf(plane, 'clusterclaim', accountsIn ?? namespace),
   }
   await applyPoolAdmin(plane)
   const installer = await startInstaller(transport, namespace)
