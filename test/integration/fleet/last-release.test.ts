@@ -1,7 +1,11 @@
-/** The operator of the last release and today's: side by side, and one after the other. */
+/** The operator of the last release, the bundle that it ships, and today's: side by side, and one after the other. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { desiredCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { drill } from '#cmd/fleet/drill.ts'
-import { lastRelease, lastReleaseMissing } from '#test/harness/index.ts'
+import { lastRelease, lastReleaseMissing, startMuster } from '#test/harness/index.ts'
 import { converged, type FleetWorld, fleetWorld, type Machine, scoreOf } from './world.ts'
 
 vi.setConfig({ testTimeout: 240_000 })
@@ -28,6 +32,12 @@ test('in CI there is a last release: an upgrade may not be left out', () => {
 })
 
 describe.skipIf(missing !== undefined)('the last release', () => {
+  test('is the bundle of the commit that hack/compatibility/last-release.txt names', async () => {
+    const [node, ...before] = await lastRelease()
+    const { stdout } = await promisify(execFile)(node, [...before, 'version'])
+    expect(stdout).toContain(readFileSync('hack/compatibility/last-release.txt', 'utf8').trim().slice(0, 7))
+  })
+
   // FLEET-65, FLEET-6
   test('two_versions_overlap_no_flap: beside today’s, each key is written once, whichever leads', async () => {
     const old = await world.process({ command: await lastRelease() })
@@ -85,5 +95,21 @@ describe.skipIf(missing !== undefined)('the last release', () => {
       { revisions: [], puts: [], deletes: [], later: [], problems: [] },
       false,
     ])
+
+    // The gate can close: a key of which today’s would make other bytes than there are ends the drill with 1.
+    await world.bucket('fleet-desired', async (kv) => {
+      const key = `${a.name}.${world.namespace}.all`
+      const { generation, payload } = desiredCodec.decode((await kv.get(key))?.value ?? new Uint8Array())
+      await kv.put(key, desiredCodec.encode(payload, generation + 1))
+    })
+    await using today = await startMuster([
+      'fleet',
+      'drill',
+      `--kubeconfig=${await world.kubeconfig()}`,
+      `--nats-url=${world.nats.url}`,
+      `--namespace=${world.namespace}`,
+    ])
+    expect(await today.exited).toMatchObject({ code: 1 })
+    expect(today.output()).toContain(`${a.name}.${world.namespace}.all`)
   })
 })
