@@ -141,8 +141,13 @@ export class FleetOperator {
     this.#wakeSignal.wake()
   }
 
-  isDeletedByPerson(key: string): boolean {
-    return this.#deployments.isDeletedByPerson(key)
+  /** It goes with its namespace: its keys go as the brake lets them. FLEET-77. */
+  goesWithNamespace(key: string): void {
+    this.#deployments.goesWithNamespace(key)
+  }
+
+  isDeletionUnexplained(key: string): boolean {
+    return this.#deployments.isDeletionUnexplained(key)
   }
 
   /** The keys of a Deployment that is being deleted are gone. */

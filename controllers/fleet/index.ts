@@ -95,8 +95,10 @@ export const fleet = (deps: FleetDeps): Controller<Deployment> => {
   deployments.on.delete('keys', async ({ object, api }) => {
     const key = keyOf(object.metadata)
     const operator = running
-    if (operator?.isDeletedByPerson(key) === false && !(await isNamespaceDeleted(api, object.metadata.namespace)))
-      operator.deletedByPerson(key)
+    if (operator?.isDeletionUnexplained(key) === true) {
+      if (await isNamespaceDeleted(api, object.metadata.namespace)) operator.goesWithNamespace(key)
+      else operator.deletedByPerson(key)
+    }
     return operator?.areKeysDeleted(key) === true ? undefined : { requeueAfter: KEYS_RECHECK_INTERVAL }
   })
 

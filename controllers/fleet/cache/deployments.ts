@@ -54,6 +54,8 @@ export class DeploymentCache {
   readonly #changed = new Set<string>()
   /** Those of which it is known that a person deleted them, by uid. */
   readonly #deletedByPerson = new Map<string, string>()
+  /** Those of which it is known that they go with their namespace, by uid. */
+  readonly #goingWithNamespace = new Map<string, string>()
   /** What the view of a Deployment was made of: the same again changes nothing. */
   readonly #lastViews = new Map<string, string>()
 
@@ -95,6 +97,18 @@ export class DeploymentCache {
   isDeletedByPerson(key: string): boolean {
     const uid = this.#objects.get(key)?.metadata.uid
     return uid !== undefined && this.#deletedByPerson.get(key) === uid
+  }
+
+  /** It was deleted with its namespace: no person named it. FLEET-77. */
+  goesWithNamespace(key: string): void {
+    const uid = this.#objects.get(key)?.metadata.uid
+    if (uid !== undefined) this.#goingWithNamespace.set(key, uid)
+  }
+
+  /** It is being deleted, and it is not known yet whether a person named it. */
+  isDeletionUnexplained(key: string): boolean {
+    const { uid, deletionTimestamp } = this.#objects.get(key)?.metadata ?? {}
+    return deletionTimestamp !== undefined && !this.isDeletedByPerson(key) && this.#goingWithNamespace.get(key) !== uid
   }
 
   revisionSeen(object: ControllerRevisionObject): void {
@@ -203,6 +217,7 @@ export class DeploymentCache {
     this.#storeProblems.delete(key)
     this.#admittedByLeader.delete(key)
     this.#deletedByPerson.delete(key)
+    this.#goingWithNamespace.delete(key)
     this.#lastViews.delete(key)
   }
 

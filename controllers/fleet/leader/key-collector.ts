@@ -32,6 +32,8 @@ export interface CollectorOptions {
   readonly api: Api
   /** Its agent is heard, so a Device that is gone is made again. */
   isHeard(device: string): boolean
+  /** It is not known yet whether a person deleted this Deployment: its keys neither go nor count. */
+  isDeletionUnexplained(deployment: string): boolean
   readonly lease: LeaseAnnotations
 }
 
@@ -53,9 +55,11 @@ export class KeyCollector {
    * @throws ApiError, NetworkError, and what NATS answers; the next pass goes on
    */
   async collect(store: DesiredStore, now: Date, monotonicNow: number): Promise<Collection> {
-    const { state, isHeard, lease } = this.#options
+    const { state, isHeard, isDeletionUnexplained, lease } = this.#options
     const times = { now: monotonicNow, epoch: now.getTime() - monotonicNow }
-    const keys = state.unneededKeys()
+    const keys = state
+      .unneededKeys()
+      .filter(({ placement: { namespace, deployment } }) => !isDeletionUnexplained(`${namespace}/${deployment}`))
     if (!this.#isRecalled && keys.length > 0) {
       this.#brake.recall(await lease.readBrakeRecord(), times)
       this.#isRecalled = true

@@ -76,12 +76,13 @@ export class Leader {
 
   constructor(options: LeaderOptions) {
     this.#options = options
-    const { state, devices, api, lease } = options
+    const { state, deployments, devices, api, lease } = options
     this.#reconciler = new DeploymentReconciler({ ...options, natsOutage: () => this.#lastingOutage() })
     this.#collector = new KeyCollector({
       state,
       api,
       isHeard: (device) => state.isAlive(device) && devices.info(device) !== undefined,
+      isDeletionUnexplained: (deployment) => deployments.isDeletionUnexplained(deployment),
       lease: leaseAnnotations(api, lease),
     })
   }

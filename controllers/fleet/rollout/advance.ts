@@ -272,7 +272,8 @@ export const admittedDevices = (
   const spec = effectiveSpec(input)
   const { members, isRestoring } = input
   const having = members.filter(({ stage }) => stage !== 'Waiting')
-  if (status.phase === 'Paused' || status.phase === 'Suspended') return namesOf(having)
+  const isSuspended = status.phase === 'Suspended'
+  if (status.phase === 'Paused' || (isSuspended && !isRestoring)) return namesOf(having)
   const { isOpen } = rolloutOpening(spec, input.now)
   const batchOf = findBatch(input, status)
   const draw = drawOf(input)
@@ -280,7 +281,7 @@ export const admittedDevices = (
   const waiting = members
     .filter((member) => member.stage === 'Waiting' && !member.isHeld && (budget === undefined || member.isAlive))
     .map((member) => ({ ...budgeted(member), batch: batchOf(member), place: orderKey(draw, member.name) }))
-    .filter(({ batch, isDown }) => (isRestoring && isDown) || (isOpen && batch <= status.batch))
+    .filter(({ batch, isDown }) => (isRestoring && isDown) || (isOpen && !isSuspended && batch <= status.batch))
     .toSorted((a, b) => a.batch - b.batch || (a.place < b.place ? -1 : 1))
   return namesOf([...having, ...admitWithinBudget(budget, members.map(budgeted), waiting)])
 }

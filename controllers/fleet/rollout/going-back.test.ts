@@ -95,6 +95,23 @@ describe('going back', () => {
     expect(rollout.stands).toBe('Inactive 3/3')
   })
 
+  // FLEET-74
+  test('that is suspended, because the older workload failed, still takes along what goes down only then', () => {
+    const rollout = rolledOut()
+    rollout.run()
+    rollout.fail('c1', 'c2')
+    expect([rollout.run(), rollout.stands]).toEqual([[], 'Suspended 1/3'])
+    rollout.set(['d5'], { isHealthy: false, isDown: true })
+    rollout.set(['d6'], { isHealthy: false })
+    const { input } = rollout
+    const plan = planRollout({ ...input, stored: rollout.status, admitted: new Set(), isOpen: true })
+    const admitted = input.members.filter(
+      (one) => one.stage === 'Waiting' && plan.admits(viewOf(one, input.now), one.isDown),
+    )
+    expect(admitted.map(({ name }) => name)).toEqual(['d5'])
+    expect([rollout.run(), rollout.stands]).toEqual([['d5'], 'Suspended 1/3'])
+  })
+
   // FLEET-42, FLEET-74
   test('that is paused changes no device, be it down', () => {
     const rollout = rolledOut({ paused: true })

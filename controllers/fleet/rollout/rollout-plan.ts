@@ -42,7 +42,9 @@ export const planRollout = (input: RolloutPlanInput): RolloutPlan => {
   if (spec.disruptionBudget !== undefined)
     return { ...keeps, admits: ({ name }, isDown) => admitted.has(name) && (isOpen || (isRestoring && isDown)) }
   if (belongsToRollout(stored, input)) {
-    if (stored.phase === 'Paused' || stored.phase === 'Suspended') return { ...keeps, admits: () => false }
+    if (stored.phase === 'Paused') return { ...keeps, admits: () => false }
+    // What is down goes back at once, also when the way back is suspended: it has nothing to lose. FLEET-74.
+    if (stored.phase === 'Suspended') return { ...keeps, admits: (_device, isDown) => isRestoring && isDown }
     const batchOf = findBatch(input, stored)
     return {
       ...keeps,
