@@ -18,6 +18,8 @@ export type SyncState =
       readonly total: number | undefined
       /** Why reading makes no progress; undefined while it does. */
       readonly problem: string | undefined
+      /** Why what was read before holds no longer; undefined when nothing was. */
+      readonly cause: string | undefined
     }
   | { readonly phase: 'Converged'; readonly since: Date }
   | { readonly phase: 'Degraded'; readonly since: Date; readonly problem: string }

@@ -44,14 +44,15 @@ const renderProgress = (sync: SyncState, now: Date): Markup => {
     case 'Degraded':
       return html`${state('bad', 'lost')} ${age(sync.since, now)} ago: ${sync.problem}`
     case 'Recovering': {
-      const { replayed, total, problem } = sync
+      const { replayed, total, problem, cause } = sync
       const read =
         total === undefined
           ? replayed === 0
             ? 'rebuilding'
             : `${number(replayed)} replayed`
           : `${number(replayed)}/${number(total)} replayed`
-      return html`${state(problem === undefined ? 'busy' : 'warn', read)}${problem === undefined ? undefined : `: ${problem}`}`
+      const reasons = [cause, problem].filter((reason) => reason !== undefined).join('; ')
+      return html`${state(problem === undefined ? 'busy' : 'warn', read)}${reasons === '' ? undefined : `: ${reasons}`}`
     }
   }
 }

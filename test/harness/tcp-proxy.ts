@@ -15,6 +15,10 @@ export interface TcpProxy extends AsyncDisposable {
   release(): void
   /** Connections that are open stay so and carry nothing any more, whatever becomes of the server: it vanished. New ones are welcome. */
   strand(): void
+  /** Each new connection ends once it has carried so many bytes from the server; what they carried arrives. */
+  endAfter(bytes: number): void
+  /** Bytes that all connections carried from the server. */
+  carried(): number
   /** New connections are broken at once, until `accept`. */
   refuse(): void
   accept(): void
@@ -30,6 +34,8 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
   const stranded = new Set<readonly [Socket, Socket]>()
   let held = false
   let refusing = false
+  let longest = Number.POSITIVE_INFINITY
+  let carried = 0
 
   const server = createServer((client) => {
     if (refusing) {
@@ -50,6 +56,16 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
       from.on('error', end)
       from.on('close', end)
     }
+    const most = longest
+    let own = 0
+    // After the pipe's own listener: what it is called with was passed on.
+    upstream.on('data', ({ length }: Buffer) => {
+      carried += length
+      own += length
+      if (own < most) return
+      upstream.unpipe(client)
+      client.end()
+    })
     if (held) pause(pair)
   })
   server.listen(0, '127.0.0.1')
@@ -90,6 +106,10 @@ export const tcpProxy = async (target: string): Promise<TcpProxy> => {
       }
       pairs.clear()
     },
+    endAfter: (bytes) => {
+      longest = bytes
+    },
+    carried: () => carried,
     refuse: () => {
       refusing = true
     },

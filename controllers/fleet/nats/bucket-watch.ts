@@ -1,24 +1,26 @@
 /**
- * Follows one bucket: what is there, then every change. Each time it is followed anew it is read from the beginning, and what it
- * does not show any more is gone. So whatever happened between two watches is known in the end.
+ * Follows one bucket: what is there, then every change. When it is followed anew it is read from the beginning, and what it does not
+ * show any more is gone. So whatever happened between two watches is known in the end. A reading that was cut off before all buckets
+ * were read goes on where it ended: else a machine that is too slow to read all of them in one go would never come to an end.
+ * FLEET-78.
  */
 import type { KV } from '@nats-io/kv'
 import type { BucketSettings } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { KeyUpdate } from '../state/key-update.ts'
-import type { Incarnation } from './provision.ts'
+import { type Incarnation, storeStateOf } from './provision.ts'
 import { StoreHistory, type StoreState } from './store-history.ts'
 
 /** Is called for each change, in order. */
 export interface BucketListener {
-  /** The store was made anew, or went back: nothing that was known of it holds. */
-  recreated(): void
+  /** The store was made anew, or went back, as the cause says: nothing that was known of it holds. */
+  recreated(cause: string): void
   /** How far the replay is, now and then. */
   progress(replayed: number, total: number): void
   seen(key: KeyUpdate): void
-  /** All that was there has been seen; where there are no such keys that is at once. */
-  replayed(): void
+  /** All that was there has been seen; where there are no such keys that is at once. @param entries How many it took. */
+  replayed(entries: number): void
 }
 
 /** So many keys of a replay are one step of its progress. */
@@ -45,6 +47,7 @@ export class BucketWatch {
   readonly #history: StoreHistory
   #hasGoneBack = false
   #incarnation: Incarnation | undefined
+  #replay: Replay | undefined
 
   constructor({ settings, keys, isSaidAgain = false, listener }: WatchedBucket, clock: Clock) {
     this.#name = settings.name
@@ -54,6 +57,16 @@ export class BucketWatch {
     this.#clock = clock
   }
 
+  /** All that was there when it was followed last has been seen. */
+  get isReplayed(): boolean {
+    return this.#replay?.isOver ?? false
+  }
+
+  /** The next reading is from the beginning. */
+  readAnew(): void {
+    this.#replay = undefined
+  }
+
   /**
    * Until the watch ends, be it by the signal or because the connection broke.
    * @param newest The revision of what was written last among its keys; 0 when there are none.
@@ -61,28 +74,33 @@ export class BucketWatch {
    */
   async follow(kv: KV, incarnation: Incarnation, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
     // Before the watch: what comes later than this, comes by it.
-    const before = (await kv.status()).streamInfo.state.last_seq
+    const store = storeStateOf((await kv.status()).streamInfo)
     const wasRead = this.#incarnation !== undefined
-    const isSame = this.#history.begin(before) && !this.#hasGoneBack && this.#incarnation === incarnation
+    const { highest } = this.#history
+    const isContinued = this.#history.mayContinue(store, this.#oldest())
+    const isSame = this.#history.begin(store) && !this.#hasGoneBack && this.#incarnation === incarnation
     if (wasRead && !isSame) {
       this.#known.clear()
-      this.#listener.recreated()
+      const isOther = this.#incarnation !== incarnation
+      const what = isOther ? 'was made anew' : `went back from revision ${highest} to ${store.lastRevision}`
+      this.#listener.recreated(`the bucket ${this.#name} ${what}`)
     }
     this.#incarnation = incarnation
     this.#hasGoneBack = false
-    const watch = await kv.watch({ key: this.#keys })
+    const before = isSame && isContinued ? this.#replay : undefined
+    const replay = new Replay(new Set(this.#known.keys()), before)
+    this.#replay = replay
+    const watch = await kv.watch({
+      key: this.#keys,
+      ...(replay.revision > 0 && { resumeFromRevision: replay.revision + 1 }),
+    })
     const ending = new AbortController()
     const stop = () => watch.stop()
     signal.addEventListener('abort', stop, { once: true })
-    const replay = new Replay(new Set(this.#known.keys()), (gone) => {
-      // The last value of all has no later revision that its end could have.
-      for (const key of gone)
-        this.#notify({ key, bytes: undefined, revision: this.#known.get(key) === before ? 0 : before })
-      this.#listener.replayed()
-    })
+    const finish = () => this.#finish(replay, store.lastRevision)
     try {
-      const reading = this.#read(watch, replay, signal).finally(() => ending.abort())
-      await Promise.all([reading, this.#waitForEnd(replay, newest, ending.signal)])
+      const reading = this.#read(watch, replay, finish, signal).finally(() => ending.abort())
+      await Promise.all([reading, this.#waitForEnd(replay, newest, finish, ending.signal)])
     } finally {
       signal.removeEventListener('abort', stop)
       stop()
@@ -92,9 +110,7 @@ export class BucketWatch {
   /** @throws NatsProblem (BucketWentBack, BucketPurged) when the store lost something that the watch does not tell of */
   check(store: StoreState): void {
     const { highest } = this.#history
-    let oldest: number | undefined
-    for (const revision of this.#known.values()) if (oldest === undefined || revision < oldest) oldest = revision
-    switch (this.#history.evaluate(store, oldest)) {
+    switch (this.#history.evaluate(store, this.#oldest())) {
       case 'WentBack':
         throw this.#wentBack(highest, store.lastRevision)
       case 'Purged':
@@ -103,13 +119,25 @@ export class BucketWatch {
     }
   }
 
+  /** The lowest revision of the values that are known. */
+  #oldest(): number | undefined {
+    let oldest: number | undefined
+    for (const revision of this.#known.values()) if (oldest === undefined || revision < oldest) oldest = revision
+    return oldest
+  }
+
   #wentBack(from: number, to: number): NatsProblem {
     this.#hasGoneBack = true
     const problem = `the bucket ${this.#name} went back from revision ${from} to ${to}, as one that was restored from a backup: what it lost is written again`
     return new NatsProblem('BucketWentBack', problem)
   }
 
-  async #read(watch: Awaited<ReturnType<KV['watch']>>, replay: Replay, signal: AbortSignal): Promise<void> {
+  async #read(
+    watch: Awaited<ReturnType<KV['watch']>>,
+    replay: Replay,
+    finish: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     for await (const entry of watch) {
       if (signal.aborted) return
       const { key, operation, value, revision, created, delta = 0 } = entry
@@ -121,16 +149,30 @@ export class BucketWatch {
       if (!replay.isOver && replay.count % PROGRESS_EVERY_KEYS === 0)
         this.#listener.progress(replay.count + 1, replay.count + 1 + delta)
       replay.seen(key, revision)
-      if (entry.isUpdate || delta === 0) replay.finish()
+      if (entry.isUpdate || delta === 0) finish()
     }
   }
 
   /** A watch of keys that are not there, or that expire while they are read, never says that it has shown all. */
-  async #waitForEnd(replay: Replay, newest: () => Promise<number>, signal: AbortSignal): Promise<void> {
+  async #waitForEnd(
+    replay: Replay,
+    newest: () => Promise<number>,
+    finish: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     while (!replay.isOver && !signal.aborted) {
-      if ((await newest()) <= replay.revision) replay.finish()
+      if ((await newest()) <= replay.revision) finish()
       else await this.#clock.sleep(END_CHECK_INTERVAL_MS, signal)
     }
+  }
+
+  /** @param last The last revision of all when the watch began. */
+  #finish(replay: Replay, last: number): void {
+    if (replay.isOver) return
+    // The last value of all has no later revision that its end could have.
+    for (const key of replay.end())
+      this.#notify({ key, bytes: undefined, revision: this.#known.get(key) === last ? 0 : last })
+    this.#listener.replayed(replay.count)
   }
 
   #notify(seen: KeyUpdate): void {
@@ -143,17 +185,17 @@ export class BucketWatch {
 /** What was there when the bucket began to be read, until all of it has been seen. */
 class Replay {
   readonly #unseen: Set<string>
-  readonly #over: (unseen: Iterable<string>) => void
   isOver = false
-  /** How many keys were seen. */
-  count = 0
-  /** Of the key that was seen last. */
-  revision = 0
+  /** How many entries were seen. */
+  count: number
+  /** Of the entry that was seen last; 0 before the first one. */
+  revision: number
 
-  /** @param known The keys of the time before. @param over Is told once which of them are not there any more. */
-  constructor(known: Set<string>, over: (unseen: Iterable<string>) => void) {
-    this.#unseen = known
-    this.#over = over
+  /** @param known The keys of the time before. @param before The reading that this one goes on with. */
+  constructor(known: Set<string>, before: Replay | undefined) {
+    this.#unseen = before === undefined ? known : before.#unseen
+    this.count = before?.count ?? 0
+    this.revision = before?.revision ?? 0
   }
 
   seen(key: string, revision: number): void {
@@ -162,10 +204,11 @@ class Replay {
     this.revision = revision
   }
 
-  finish(): void {
-    if (this.isOver) return
+  /** @returns the keys of the time before that are not there any more */
+  end(): readonly string[] {
     this.isOver = true
-    this.#over(this.#unseen)
+    const gone = [...this.#unseen]
     this.#unseen.clear()
+    return gone
   }
 }

@@ -69,10 +69,16 @@ export const checkIncarnation = async (
   throw new NatsProblem('BucketGone', `the bucket ${bucket} ${what}: what is missing in it is written again`)
 }
 
-const lookOf = ({ state, config }: StreamInfo): BucketLook => ({
-  store: { firstRevision: state.first_seq, lastRevision: state.last_seq, messages: state.messages },
-  usedBytes: state.bytes,
-  maxBytes: config.max_bytes > 0 ? config.max_bytes : undefined,
+const lookOf = (info: StreamInfo): BucketLook => ({
+  store: storeStateOf(info),
+  usedBytes: info.state.bytes,
+  maxBytes: info.config.max_bytes > 0 ? info.config.max_bytes : undefined,
+})
+
+export const storeStateOf = ({ state }: StreamInfo): StoreState => ({
+  firstRevision: state.first_seq,
+  lastRevision: state.last_seq,
+  messages: state.messages,
 })
 
 /** The revision of what was written last among such keys; 0 when there are none. @param keys A pattern of subjects. */

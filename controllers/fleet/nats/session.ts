@@ -1,7 +1,7 @@
 /**
  * Keeps the buckets followed, whatever happens to NATS. There is one way for the start, a restart of the server, a cut network and
- * a wiped store: connect, check the server, make or check the buckets, read them from the beginning, and follow them until
- * anything breaks; then all of it again. FLEET-11, FLEET-13.
+ * a wiped store: connect, check the server, make or check the buckets, read them, and follow them until anything breaks; then all of
+ * it again. FLEET-11, FLEET-13.
  */
 
 import type { JetStreamManager } from '@nats-io/jetstream'
@@ -46,6 +46,8 @@ export const followBuckets = async <Name extends string>(options: FollowOptions<
   let lastProblem: string | undefined
   while (!signal.aborted) {
     const began = monotonic(clock)
+    // Cut off before all of it was read, it goes on where it ended. FLEET-78.
+    if (names.every((name) => mirrors[name].isReplayed)) for (const name of names) mirrors[name].readAnew()
     try {
       await runSession(options, names, mirrors)
     } catch (error) {

@@ -13,17 +13,17 @@ const historyOf = (kind: Partial<StoreKind> = {}) => new StoreHistory({ expires:
 // FLEET-63
 test('a store whose last revision is lower than one that was seen went back, be it found at a look or at the next reading', () => {
   const looked = historyOf()
-  expect(looked.begin(100)).toBe(true)
+  expect(looked.begin(state(1, 100, 50))).toBe(true)
   looked.seen(120)
   expect(looked.evaluate(state(1, 119, 50), 1)).toBe('WentBack')
-  expect(looked.begin(119)).toBe(false)
-  expect(looked.begin(119)).toBe(true)
+  expect(looked.begin(state(1, 119, 50))).toBe(false)
+  expect(looked.begin(state(1, 119, 50))).toBe(true)
 })
 
 // FLEET-64
 test('a value that is before the first one of the store was purged; the watch has a look’s time to tell that it was written again', () => {
   const history = historyOf({ expires: true })
-  history.begin(100)
+  history.begin(state(1, 100, 50))
   expect(history.evaluate(state(11, 100, 50), 10)).toBe('Same')
   expect(history.evaluate(state(12, 101, 50), 11)).toBe('Same')
   expect(history.evaluate(state(12, 101, 50), 11)).toBe('Purged')
@@ -33,7 +33,7 @@ test('a value that is before the first one of the store was purged; the watch ha
 test('fewer messages are a purge, unless keys expire', () => {
   const [stays, expires] = [historyOf(), historyOf({ expires: true })]
   for (const history of [stays, expires]) {
-    history.begin(100)
+    history.begin(state(1, 100, 50))
     history.evaluate(state(1, 100, 50), 1)
   }
   expect(stays.evaluate(state(1, 100, 49), 1)).toBe('Purged')
@@ -43,7 +43,7 @@ test('fewer messages are a purge, unless keys expire', () => {
 // FLEET-64
 test('what devices say again may be purged; that its store went back is noticed all the same', () => {
   const history = historyOf({ isSaidAgain: true })
-  history.begin(100)
+  history.begin(state(1, 100, 50))
   expect(history.evaluate(state(1, 100, 50), 1)).toBe('Same')
   for (let look = 0; look < 3; look += 1) expect(history.evaluate(state(90, 100, 10), 1)).toBe('Same')
   expect(history.evaluate(state(1, 99, 50), 1)).toBe('WentBack')
@@ -54,7 +54,7 @@ test('a store that is only written to is always the same one', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ key: fc.nat(9), isDelayed: fc.boolean() }), { maxLength: 100 }), (writes) => {
       const history = historyOf()
-      history.begin(0)
+      history.begin(state(1, 0, 0))
       const [stored, shown] = [new Map<number, number>(), new Map<number, number>()]
       writes.forEach(({ key, isDelayed }, index) => {
         stored.set(key, index + 1)
@@ -67,4 +67,21 @@ test('a store that is only written to is always the same one', () => {
       })
     }),
   )
+})
+
+// FLEET-78
+test('a reading goes on where it was cut off unless something of it may be gone without a word', () => {
+  const begun = (kind: Partial<StoreKind> = {}) => {
+    const history = historyOf(kind)
+    history.begin(state(1, 100, 50))
+    history.seen(40)
+    return history
+  }
+  expect(begun().mayContinue(state(1, 120, 60), 1)).toBe(true)
+  expect(begun().mayContinue(state(1, 100, 50), undefined)).toBe(true)
+  expect(begun().mayContinue(state(1, 99, 50), 1)).toBe(false)
+  expect(begun().mayContinue(state(1, 120, 49), 1)).toBe(false)
+  expect(begun().mayContinue(state(2, 120, 60), 1)).toBe(false)
+  // Of these `evaluate` tells, once nothing is left of their time.
+  expect(begun({ expires: true }).mayContinue(state(90, 120, 10), 1)).toBe(true)
 })

@@ -133,14 +133,14 @@ const listenDesired = (options: NatsSourceOptions): BucketListener => {
   const listener = createListener(options, 'desired', seen, () => state.bucketRecreated('desired'))
   return {
     ...listener,
-    recreated: () => {
+    recreated: (cause) => {
       // What is in a store that went back may be of Deployments that are gone: nothing but this reading tells of it.
       isSeeded = false
-      listener.recreated()
+      listener.recreated(cause)
     },
-    replayed: () => {
+    replayed: (entries) => {
       isSeeded = true
-      listener.replayed()
+      listener.replayed(entries)
     },
   }
 }
@@ -163,11 +163,14 @@ const createListener = (
     }
     listener.changed()
   },
-  recreated: () => {
-    log.warn('fleet: the store of a bucket is not the one that was read, reading it again', { bucket: feed })
+  recreated: (cause) => {
+    log.warn('fleet: the store of a bucket is not the one that was read, reading it again', { bucket: feed, cause })
     recreated()
-    listener.syncChanged(feed, { type: 'Wiped' })
+    listener.syncChanged(feed, { type: 'Wiped', cause })
   },
   progress: (replayed, total) => listener.syncChanged(feed, { type: 'Progress', replayed, total }),
-  replayed: () => listener.syncChanged(feed, { type: 'Replayed' }),
+  replayed: (entries) => {
+    log.debug('fleet: a bucket was read', { bucket: feed, entries })
+    listener.syncChanged(feed, { type: 'Replayed' })
+  },
 })

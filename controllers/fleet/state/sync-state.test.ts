@@ -71,6 +71,14 @@ describe('the states', () => {
     const recreated = having(...replayed, ['heartbeats', { type: 'Wiped' }])
     expect(recreated.phase).toBe('Recovering')
     expect(recreated.sources.states).toMatchObject({ phase: 'Recovering', since: at(FEEDS.length + 1) })
+    const cause = 'it went back'
+    const cutOff = having(
+      ...replayed,
+      ['states', { type: 'Wiped', cause }],
+      ['states', { type: 'Progress', replayed: 1 }],
+      lost,
+    )
+    expect(cutOff.sources.states).toMatchObject({ phase: 'Recovering', replayed: 1, cause, problem: 'NATS is away' })
     expect(having(...replayed, ['heartbeats', { type: 'Wiped' }], ['heartbeats', { type: 'Replayed' }]).phase).toBe(
       'Converged',
     )

@@ -35,15 +35,16 @@ export type SyncEvent =
   /** The end of what was there is reached; for an empty bucket that is at once. */
   | { readonly type: 'Replayed' }
   | { readonly type: 'Lost'; readonly problem: string }
-  /** The store was made anew: what is known of it holds no longer. */
-  | { readonly type: 'Wiped' }
+  /** The store was made anew, or went back: what is known of it holds no longer. */
+  | { readonly type: 'Wiped'; readonly cause?: string }
 
-const recovering = (since: Date, problem?: string): SyncState => ({
+const recovering = (since: Date, cause?: string): SyncState => ({
   phase: 'Recovering',
   since,
   replayed: 0,
   total: undefined,
-  problem,
+  problem: undefined,
+  cause,
 })
 
 /** The state after an event. `since` moves only when the phase does. */
@@ -58,7 +59,7 @@ export const applySyncEvent = (state: SyncState, event: SyncEvent, now: Date): S
       if (state.phase === 'Recovering') return { ...state, problem: event.problem }
       return { phase: 'Degraded', since: state.phase === 'Degraded' ? state.since : now, problem: event.problem }
     case 'Wiped':
-      return recovering(now)
+      return recovering(now, event.cause)
   }
 }
 
