@@ -56,7 +56,7 @@ const BY_PATH: Readonly<Record<string, Affected>> = {
   'hack/cluster/': ON_SERVERS,
   'hack/controlplane/': ON_SERVERS,
   'hack/gobuild/': [],
-  'hack/local-clusters/': ['test/integration/providers/', 'test/integration/docs/'],
+  'hack/local-clusters/': ['test/integration/providers/', 'test/integration/docs/', 'test/e2e/'],
   'hack/kindnode/': ['test/conformance/', 'test/e2e/'],
   'hack/process/': ON_SERVERS,
   'hack/run.mjs': ['test/integration/docs/', 'test/e2e/'],

@@ -35,11 +35,10 @@ const serverFor = async (users: string, folder: string) => {
   return startNatsContainer(users)
 }
 
-/** What keeps a manager of the fleet and NATS together. */
-export const operatorArgs = ({ url, credentials }: FleetNats): readonly string[] => [
+/** How a manager reaches it, and may do everything there. */
+export const natsArgs = ({ url, credentials }: FleetNats): readonly string[] => [
   `--nats-url=${url}`,
   `--nats-credentials=${join(credentials, 'operator.nk')}`,
-  `--device-labels=${DEVICE_LABEL.key}`,
 ]
 
 /** Starts an agent for each device. Their programs end with them. */

@@ -5,7 +5,11 @@ import { NAMESPACE } from './place.ts'
 import type { Up } from './steps.ts'
 
 /** What to do next, as lines to copy. @param kubectl the program's name, or its path when it is not on the PATH */
-export const hints = ({ cluster, apiUrl, managers, runsUrl }: Up, logs: string, kubectl: string): readonly string[] => {
+export const hints = (
+  { cluster, apiUrl, managers, runsUrl, claimedKubeconfig }: Up,
+  logs: string,
+  kubectl: string,
+): readonly string[] => {
   const choose = cluster.ours ? [] : [`  ${kubectl} config use-context ${cluster.context}`]
   const hasFleet = managers.some(({ subject }) => subject === FLEET.subject)
   return [
@@ -25,6 +29,9 @@ export const hints = ({ cluster, apiUrl, managers, runsUrl }: Up, logs: string, 
     `  curl -H "Authorization: Bearer $TOKEN" '${apiUrl}/api/hyperfleet/v1/clusters?labels=region=us-east'`,
     ...managers.map(({ metricsUrl }) => `  curl -s ${metricsUrl} | grep -E '^(hyperfleet|hive|fleet|muster)_'`),
     `  curl -s '${runsUrl}?task=cluster-config&limit=1'`,
+    ...(claimedKubeconfig === undefined
+      ? []
+      : ['The real cluster of the claim mine:', `  ${kubectl} --kubeconfig=${claimedKubeconfig} get namespaces`]),
     'Dashboards, one a manager; each shows what its manager looks after:',
     ...managers.map(({ subject, dashboardUrl }) => `  ${dashboardUrl}  ${subject}`),
     `Logs: ${logs}/*.log`,

@@ -1,7 +1,17 @@
-import { ADAPTERS, CLUSTERS, FLEET, type Manager, POOLS, SENTINELS, settingOf } from '../muster/managers.ts'
+import { join } from 'node:path'
+import {
+  ADAPTERS,
+  CLUSTER_DEVICES,
+  CLUSTERS,
+  FLEET,
+  type Manager,
+  POOLS,
+  SENTINELS,
+  settingOf,
+} from '../muster/managers.ts'
 import { freePort } from '../process/ports.ts'
-import { operatorArgs, startAgents, startFleetNats } from './agents.ts'
-import { followFleet, isThere, removeDevices } from './fleet.ts'
+import { type FleetNats, natsArgs, startAgents, startFleetNats } from './agents.ts'
+import { DEVICE_LABEL, followFleet, isThere, removeDevices } from './fleet.ts'
 import { untilGoal } from './goal.ts'
 import { startMuster } from './muster.ts'
 import type { Place } from './place.ts'
@@ -32,13 +42,17 @@ export const startSentinels = (place: Place, apiUrl: string): Promise<RunningMan
     ({ metricsUrl }) => metricsUrl,
   )
 
-/** The manager of the adapters, and where it shows the last runs of their tasks. */
-export const startAdapters = (place: Place, apiUrl: string): Promise<RunningManager & { readonly runsUrl: string }> =>
+/** The manager of the adapters, and where it shows the last runs of their tasks. @param more flags of its own */
+export const startAdapters = (
+  place: Place,
+  apiUrl: string,
+  ...more: readonly string[]
+): Promise<RunningManager & { readonly runsUrl: string }> =>
   place.run.step(
     'Start the manager of the adapters as its ServiceAccount',
     async () => {
       const runs = `127.0.0.1:${await freePort()}`
-      const flags = [`--hyperfleet-api-url=${apiUrl}`, `--adapter-runs-bind-address=${runs}`]
+      const flags = [`--hyperfleet-api-url=${apiUrl}`, `--adapter-runs-bind-address=${runs}`, ...more]
       return { ...(await startManager(place, ADAPTERS, ...flags)), runsUrl: `http://${runs}/adapter/runs` }
     },
     ({ metricsUrl }) => metricsUrl,
@@ -55,8 +69,8 @@ export const startPools = (place: Place, apiUrl: string): Promise<readonly Runni
     (both) => both.map(({ metricsUrl }) => metricsUrl).join(' and '),
   )
 
-/** The fleet's NATS, its operator, and three agents. */
-export const startFleet = async (place: Place): Promise<RunningManager> => {
+/** The fleet's NATS, its operator, and three agents. @param withClusters clusters that ask for it are devices, too */
+export const startFleet = async (place: Place, withClusters: boolean): Promise<readonly RunningManager[]> => {
   const { run, screen, cluster, scratch, logs } = place
   const nats = await run.step(
     'Start a NATS for the fleet that knows each device by its key',
@@ -67,12 +81,23 @@ export const startFleet = async (place: Place): Promise<RunningManager> => {
   if (!cluster.ours) run.undo('Removing the devices', () => removeDevices(cluster))
   const manager = await run.step(
     'Start the manager of the fleet as its ServiceAccount',
-    () => startManager(place, FLEET, ...operatorArgs(nats)),
+    () => startManager(place, FLEET, ...natsArgs(nats), `--device-labels=${DEVICE_LABEL.key}`),
     ({ metricsUrl }) => metricsUrl,
   )
+  const more = withClusters ? [await startClusterDevices(place, nats)] : []
   await run.step('Start three agents and wait until their devices are heard', async () => {
     await startAgents(run, nats, scratch, logs)
     await untilGoal(run, screen, (signal, seen) => followFleet(cluster, signal, seen, isThere))
   })
-  return manager
+  return [manager, ...more]
 }
+
+const startClusterDevices = (place: Place, nats: FleetNats): Promise<RunningManager> =>
+  place.run.step(
+    'Start the manager of clusters as devices as its ServiceAccount',
+    () => {
+      const state = join(place.scratch, 'cluster-devices')
+      return startManager(place, CLUSTER_DEVICES, ...natsArgs(nats), `--cluster-device-state-dir=${state}`)
+    },
+    ({ metricsUrl }) => metricsUrl,
+  )

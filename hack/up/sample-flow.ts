@@ -5,17 +5,19 @@ import { hyperfleetToken } from '../muster/tokens.ts'
 import { followFleet, isRolledOut } from './fleet.ts'
 import { untilGoal } from './goal.ts'
 import { hyperfleet } from './hyperfleet.ts'
-import { apply, pointedAt, render } from './manifests.ts'
+import { apply, type Manifest, pointedAt, render } from './manifests.ts'
 import { applyForNow, KUSTOMIZE, type Place } from './place.ts'
-import { CLAIM, followPool, isFilled, isFree, isRefilled, POOL, type PoolSighting, removePool } from './pool.ts'
+import { CLAIM, isFilled, isFree, isRefilled, POOL, removePool, untilPool } from './pool.ts'
 import type { Sighting } from './progress.ts'
 import { createSamples, deleteAll, isGone, isReady, untilAll } from './sample-resources.ts'
 import { DELETED } from './samples.ts'
 
-export const applySamples = async (place: Place, apiUrl: string): Promise<void> => {
+/** @param more objects that are applied with the samples */
+export const applySamples = async (place: Place, apiUrl: string, more: readonly Manifest[]): Promise<void> => {
   const { run, cluster, namespace } = place
   await run.step('Apply kustomize/samples', async () => {
-    const samples = (await render(cluster, join(KUSTOMIZE, 'samples'))).map(pointedAt(apiUrl))
+    const rendered = await render(cluster, join(KUSTOMIZE, 'samples'))
+    const samples = [...rendered, ...more].map(pointedAt(apiUrl))
     await applyForNow(place, 'Removing the samples', samples)
     // Its clusters go only while an adapter takes them down.
     if (!cluster.ours) run.undo('Deleting the sample pool', () => removePool(cluster, namespace))
@@ -55,25 +57,17 @@ export const followResources = async (place: Place, apiUrl: string): Promise<rea
 export const followClaim = async (place: Place): Promise<void> => {
   const { run, cluster, namespace } = place
   const filled = await run.step(`Watch the pool ${POOL} until its three clusters are ready`, () =>
-    untilPool(place, undefined, isFilled),
+    untilPool(place, POOL, undefined, isFilled),
   )
   const refilled = await run.step(`Claim a cluster of ${POOL} and watch the pool refill`, async () => {
     await apply(cluster, await render(cluster, join(KUSTOMIZE, 'samples', 'claim')))
-    return untilPool(place, filled, isRefilled)
+    return untilPool(place, POOL, filled, isRefilled)
   })
   await run.step('Delete the claim and watch its cluster go and its customization become free', async () => {
     await cluster.kubectl(['delete', 'clusterclaim', CLAIM, `--namespace=${namespace}`, '--wait=false'])
-    await untilPool(place, refilled, isFree)
+    await untilPool(place, POOL, refilled, isFree)
   })
 }
-
-/** Follows the sample pool until it has reached the goal. */
-const untilPool = (
-  { run, screen, cluster, namespace }: Place,
-  last: PoolSighting | undefined,
-  isDone: (sighting: PoolSighting) => boolean,
-): Promise<PoolSighting> =>
-  untilGoal(run, screen, (signal, onSighting) => followPool({ cluster, namespace, last, signal, onSighting }, isDone))
 
 export const followSentinels = ({ run, cluster, namespace }: Place): Promise<void> =>
   run.step('See the same in the status of every SentinelConfig', async () => {

@@ -55,8 +55,12 @@ const startBroker = async (run: Run, logs: string, note: (line: string) => void)
   return nats.url
 }
 
-/** The API, with a database of its own. @returns its URL */
-export const startApi = (place: Place, natsUrl: string | undefined): Promise<string> =>
+/** The API, with a database of its own. @param requiredAdapters beside those of kustomize/overlays/dev. @returns its URL */
+export const startApi = (
+  place: Place,
+  natsUrl: string | undefined,
+  requiredAdapters: readonly string[],
+): Promise<string> =>
   place.run.step(
     'Start the HyperFleet API',
     async () => {
@@ -64,7 +68,7 @@ export const startApi = (place: Place, natsUrl: string | undefined): Promise<str
       const port = await freePort()
       const data = join(scratch, 'api')
       await mkdir(data)
-      const args = await apiArgs(place, { port, storage: `--data-dir=${data}`, natsUrl })
+      const args = await apiArgs(place, { port, storage: `--data-dir=${data}`, natsUrl, requiredAdapters })
       const child = await startMuster({ name: 'api', log: 'api', args, folder: logs })
       run.undo('Stopping the HyperFleet API', async () => void (await child.stop()))
       run.watch(child)

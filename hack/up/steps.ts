@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises'
 import type { Cluster, ClusterRequest } from '../cluster/cluster.ts'
 import { temporaryFolder } from '../process/folder.ts'
+import { claimRealCluster, releaseRealClusters, watchSecondClaim } from './lab.ts'
 import { type RunningManager, startAdapters, startFleet, startPools, startSentinels } from './managers.ts'
 import { NAMESPACE, type Place } from './place.ts'
 import type { Sighting } from './progress.ts'
+import { startProvider } from './provider.ts'
 import type { Run } from './run.ts'
 import { applySamples, followClaim, followResources, followRollout, followSentinels } from './sample-flow.ts'
 import type { Screen } from './screen.ts'
@@ -17,34 +19,51 @@ export interface Up {
   /** Of the last runs of the adapters' tasks. */
   readonly runsUrl: string
   readonly observations: readonly Sighting[]
+  /** Path of the kubeconfig of a claimed cluster; undefined where there are no real ones. With `once` it is gone again. */
+  readonly claimedKubeconfig: string | undefined
 }
 
 export interface Settings {
   readonly request: ClusterRequest
   /** Where the logs go. */
   readonly logs: string
+  /** Nothing is to be looked at afterwards. */
+  readonly once: boolean
+  /** Whether a pool of real clusters is wanted; there is none where the cluster is no local control plane of ours. */
+  readonly realClusters: boolean
 }
 
 /** Everything that `npm run up` does, in order: servers, managers, and what the samples show. */
-export const bringUp = async (run: Run, screen: Screen, { request, logs }: Settings): Promise<Up> => {
+export const bringUp = async (run: Run, screen: Screen, settings: Settings): Promise<Up> => {
+  const { request, logs } = settings
   const scratch = await temporaryFolder('up')
   run.undo(undefined, () => rm(scratch, { recursive: true, force: true }))
 
   const cluster = await startClusterForNow(run, request)
   const place: Place = { run, screen, cluster, namespace: NAMESPACE, scratch, logs }
   const natsUrl = await startEventsNats(place)
-  const apiUrl = await startApi(place, natsUrl)
+  const provider = await startProvider(place, settings.realClusters)
+  const apiUrl = await startApi(place, natsUrl, provider.requiredAdapters)
 
   const sentinels = await startSentinels(place, apiUrl)
-  const adapters = await startAdapters(place, apiUrl)
+  const adapters = await startAdapters(place, apiUrl, ...provider.adapterFlags)
   const pools = await startPools(place, apiUrl)
-  const fleet = natsUrl === undefined ? [] : [await startFleet(place)]
+  const fleet = natsUrl === undefined ? [] : await startFleet(place, provider.folder !== undefined)
 
-  await applySamples(place, apiUrl)
+  await applySamples(place, apiUrl, provider.manifests)
   const observations = await followResources(place, apiUrl)
   await followClaim(place)
+  const hasFleet = fleet.length > 0
+  const claimedKubeconfig = provider.folder && (await claimRealCluster(place, hasFleet, settings.once))
+  const seeThemGone = provider.folder && settings.once ? await releaseAll(place, provider.folder) : undefined
+  if (hasFleet) await followRollout(place)
+  await seeThemGone?.()
   await followSentinels(place)
-  if (fleet.length > 0) await followRollout(place)
   const managers = [sentinels, adapters, ...pools, ...fleet]
-  return { cluster, apiUrl, managers, runsUrl: adapters.runsUrl, observations }
+  return { cluster, apiUrl, managers, runsUrl: adapters.runsUrl, observations, claimedKubeconfig }
+}
+
+const releaseAll = async (place: Place, folder: string): Promise<() => Promise<void>> => {
+  await watchSecondClaim(place)
+  return releaseRealClusters(place, folder)
 }

@@ -17,6 +17,7 @@ import { takeTurn } from './turn.ts'
 
 interface Options {
   readonly once?: true
+  readonly realClusters: boolean
   readonly kubeconfig?: string
   readonly context?: string
 }
@@ -27,6 +28,9 @@ Where the cluster comes from, the first that serves:
   kind in Docker, the local control plane built with Go.
 MUSTER_CLUSTER=kind, local or the name of a context leaves no other choice.
 
+On the local control plane there is a pool of two real clusters besides, and a claim that has one of them: docs/get-a-cluster.md.
+They take 0.4 GB of memory each while they run. --no-real-clusters leaves them out.
+
 It ends with Ctrl-C, which stops what it started and removes what it added. A second Ctrl-C does not wait.
 `
 
@@ -35,13 +39,14 @@ const program = new Command('npm run up --')
     'Brings up a cluster, the HyperFleet API, NATS and the managers, applies samples, and shows how they get on.',
   )
   .option('--once', 'end when the samples have reached their goal; exit 0, or 1 with the reason')
+  .option('--no-real-clusters', 'make no pool of real clusters: saves up to 1 GB of memory')
   .option('--kubeconfig <file>', 'use the cluster of this kubeconfig')
   .option('--context <name>', 'use this context of the kubeconfig')
   .addHelpText('after', HELP)
   .allowExcessArguments(false)
   .parse()
 
-const { once, ...request } = program.opts<Options>()
+const { once, realClusters, ...request } = program.opts<Options>()
 
 const INTERRUPTED = 130
 /** A terminal, npm and hack/run.mjs may each deliver the same Ctrl-C; later than this it is another one. Milliseconds. */
@@ -74,7 +79,7 @@ const main = async (): Promise<number> => {
   await rm(logs, { recursive: true, force: true })
   await mkdir(logs, { recursive: true, mode: 0o700 })
 
-  const up = await bringUp(run, screen, { request, logs })
+  const up = await bringUp(run, screen, { request, logs, once: once === true, realClusters })
   screen.print('', ...progressTable(up.observations), '', await tabulateObjects(up.cluster))
   if (once) return 0
   screen.print(...hints(up, logs, onPath('kubectl') === undefined ? (findKubectl() ?? 'kubectl') : 'kubectl'))

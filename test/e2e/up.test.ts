@@ -60,7 +60,7 @@ const steps = (output: string): readonly string[] =>
     .filter((line) => line.startsWith('✓') || line.startsWith('✗'))
     .map((line) => line.replace(/: .*/, ''))
 
-test('npm run up -- --once brings everything up, sees the adapters make every sample Ready, deletes one, fills, claims from and refills a pool, rolls out to the fleet in two batches, and takes everything down', {
+test('npm run up -- --once brings everything up, sees the adapters make every sample Ready, deletes one, fills, claims from and refills a pool, has two real clusters and leaves nothing of them, rolls out to the fleet in two batches, and takes everything down', {
   timeout: TIMEOUT,
 }, async () => {
   const run = await npmRunUp('--once')
@@ -70,12 +70,14 @@ test('npm run up -- --once brings everything up, sees the adapters make every sa
       "✓ Find or start a cluster",
       "✓ Apply kustomize/overlays/dev",
       "✓ Start NATS",
+      "✓ Start a service that gives real clusters",
       "✓ Start the HyperFleet API",
       "✓ Start the manager of the Sentinels as its ServiceAccount",
       "✓ Start the manager of the adapters as its ServiceAccount",
       "✓ Start the managers of pools and of their clusters as their ServiceAccounts",
       "✓ Start a NATS for the fleet that knows each device by its key",
       "✓ Start the manager of the fleet as its ServiceAccount",
+      "✓ Start the manager of clusters as devices as its ServiceAccount",
       "✓ Start three agents and wait until their devices are heard",
       "✓ Apply kustomize/samples",
       "✓ Wait until every AdapterTask takes events",
@@ -85,9 +87,16 @@ test('npm run up -- --once brings everything up, sees the adapters make every sa
       "✓ Watch the pool edge until its three clusters are ready",
       "✓ Claim a cluster of edge and watch the pool refill",
       "✓ Delete the claim and watch its cluster go and its customization become free",
-      "✓ See the same in the status of every SentinelConfig",
+      "✓ Watch the pool lab until one real cluster runs and another one hibernates",
+      "✓ Claim a cluster of lab and take its kubeconfig",
+      "✓ List its namespaces with that kubeconfig, the one that the fleet makes there among them",
+      "✓ Watch a second claim wait in the queue until the other cluster runs",
+      "✓ Delete both claims and the pool lab",
       "✓ Roll greeter out to the devices in two batches",
+      "✓ See that no process, folder, key in etcd and Secret of the real clusters is left",
+      "✓ See the same in the status of every SentinelConfig",
       "✓ Stopping the agents",
+      "✓ Stopping the manager of the devices",
       "✓ Stopping the manager of the fleet",
       "✓ Stopping the NATS of the fleet",
       "✓ Stopping the manager of the clusters",
@@ -95,11 +104,14 @@ test('npm run up -- --once brings everything up, sees the adapters make every sa
       "✓ Stopping the manager of the adapters",
       "✓ Stopping the manager of the Sentinels",
       "✓ Stopping the HyperFleet API",
+      "✓ Stopping the service and its clusters",
       "✓ Stopping NATS",
       "✓ Stopping the cluster",
     ]
   `)
-  expect(run.output()).toContain('cluster/nowhere is Ready (ClusterConfig=True ClusterValidation=True)')
+  expect(run.output()).toContain(
+    'cluster/nowhere is Ready (ClusterConfig=True ClusterLocal=True ClusterValidation=True)',
+  )
   expect(run.output()).toContain('nodepool/seattle-web is gone')
   expect(run.output()).toContain('cluster/seattle is gone')
   expect(run.output()).toContain('clusterclaim/demo is ClusterClaimed')
@@ -107,6 +119,9 @@ test('npm run up -- --once brings everything up, sees the adapters make every sa
   expect(run.output()).toMatch(/clusterdeployment\/edge-\w+ is gone/)
   expect(run.output()).toContain('clusterclaim/demo is gone')
   expect(run.output()).toMatch(/hyperfleet-system +edge +3 +3 +0 +0 +4\/4/)
+  expect(run.output()).toContain('clusterpool/lab has 1 of 2 clusters ready, 1 hibernated, 0 claimed, inventory 3/3')
+  expect(run.output()).toMatch(/clusterclaim\/yours is NoClusters\n.*clusterclaim\/yours is ClusterClaimed/s)
+  expect(run.output()).toMatch(/among them: default, kube-node-lease, kube-public, kube-system, team\n/)
   expect(run.output()).toMatch(/deployment\.fleet\.nationtech\.io\/greeter is \w+: batch 2\/2, 3\/3 devices run it/)
   expect(run.output()).toMatch(/default +greeter +3\/3 +0 +0 +0 +2\/2 +Inactive +1 /)
   for (const device of ['gate-1', 'gate-2', 'gate-3']) expect(run.output()).toContain(`device/${device} runs greeter`)
@@ -134,8 +149,10 @@ test('SIGKILL in the middle leaves nothing either', { timeout: TIMEOUT }, async 
   await expect.poll(run.left).toEqual([])
 })
 
-test('a manager that dies ends the run with its last words', { timeout: TIMEOUT }, async () => {
-  const run = await scriptOfUp()
+test('a manager that dies ends the run with its last words; real clusters can be left out', {
+  timeout: TIMEOUT,
+}, async () => {
+  const run = await scriptOfUp('--no-real-clusters')
   await said(run, '… Watch the adapters')
   const manager = run.left().find(({ command }) => command.includes('--controllers=sentinel'))
   process.kill(manager?.pid ?? 0, 'SIGKILL')
@@ -144,6 +161,7 @@ test('a manager that dies ends the run with its last words', { timeout: TIMEOUT 
     /"Watch the adapters[^"]*" failed: muster manager ended \(SIGKILL\)\. Its log, .*sentinels\.log, ends with:\n\{/,
   )
   expect(run.output()).toContain('✓ Stopping the cluster')
+  expect(run.output()).not.toContain('real clusters')
   await expect.poll(run.left).toEqual([])
 })
 

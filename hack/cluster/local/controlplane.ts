@@ -45,7 +45,8 @@ export interface LocalControlPlane {
   stop(): Promise<void>
 }
 
-const CONTEXT = 'muster-local'
+/** Of kubeconfigs of local control planes. */
+export const LOCAL_CONTEXT = 'muster-local'
 
 /**
  * Starts a control plane and waits until its API server is ready.
@@ -105,7 +106,7 @@ export const startLocalControlPlane = async (options: ControlPlaneOptions): Prom
     server,
     ports,
     kubeconfig: layout.kubeconfig('admin'),
-    context: CONTEXT,
+    context: LOCAL_CONTEXT,
     kill: async (part) => {
       await children.get(part)?.kill()
     },
@@ -121,7 +122,10 @@ const writeKubeconfigs = async (layout: Layout, server: string): Promise<void> =
   const certificateAuthority = await readFile(layout.certificate)
   const write = async (user: User) => {
     const token = await readToken(layout, user)
-    await writeKubeconfig(layout.kubeconfig(user), kubeconfig({ name: CONTEXT, server, certificateAuthority, token }))
+    await writeKubeconfig(
+      layout.kubeconfig(user),
+      kubeconfig({ name: LOCAL_CONTEXT, server, certificateAuthority, token }),
+    )
   }
   await Promise.all(users.map(write))
 }
