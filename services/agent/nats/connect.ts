@@ -3,6 +3,7 @@
 import { type Authenticator, AuthorizationError, connect, type NatsConnection } from '@nats-io/transport-node'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { reconnectAfter } from '#lib/nats/reconnect.ts'
 import { hideCredentials } from '#lib/nats/url.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -38,7 +39,7 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
         name: `muster-agent/${device}`,
         inboxPrefix: inboxOf(device),
         maxReconnectAttempts: -1,
-        reconnectTimeWait: RETRY_DELAY_MS,
+        ...reconnectAfter(RETRY_DELAY_MS),
         // Users come and go with a server's configuration: an agent that is let in again goes on.
         ignoreAuthErrorAbort: true,
         ...(authenticator !== undefined && { authenticator }),

@@ -12,6 +12,7 @@ import {
 import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-io/transport-node'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { isWithoutRoom } from '#lib/nats/limits.ts'
+import { reconnectAfter } from '#lib/nats/reconnect.ts'
 import { serverOf, withoutCredentials } from '#lib/nats/url.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../../problems/problem.ts'
@@ -174,7 +175,7 @@ const connectTo = async (url: string, place: string): Promise<Client> => {
     ...serverOf(url),
     name: 'muster-api',
     maxReconnectAttempts: -1,
-    reconnectTimeWait: RECONNECT_DELAY_MS,
+    ...reconnectAfter(RECONNECT_DELAY_MS),
     // Users come and go with a server's configuration: refused twice in a row, the connection would be closed for good.
     ignoreAuthErrorAbort: true,
   }).catch((error: unknown) => {
