@@ -31,6 +31,7 @@ import {
   superviseManager,
 } from './suite/processes.ts'
 import type { Supervised } from './suite/supervised.ts'
+import { type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
 export type { Manifest } from '#hack/up/manifests.ts'
 export type { ManagerName } from './suite/processes.ts'
@@ -47,6 +48,8 @@ export interface SuiteOptions {
   readonly managers?: readonly ManagerName[]
   /** Machines, with the labels of their Devices as `--labels` takes them. */
   readonly machines?: Readonly<Record<string, string>>
+  /** Machines that reach NATS by a network of their own, and have clocks of their own. */
+  readonly region?: readonly string[]
 }
 
 /** A suite that runs. Stop it, or take it with `await using`. */
@@ -64,8 +67,14 @@ export interface Suite extends AsyncDisposable {
   readonly token: string
   /** Files of each manager. */
   readonly credentials: ReadonlyMap<ManagerName, Credentials>
+  /** Of each manager. */
+  readonly metricsUrls: ReadonlyMap<ManagerName, string>
   /** From now on the managers' clocks are off by so many milliseconds. */
   skewClocks(milliseconds: number): Promise<void>
+  /** Between NATS and the machines of the region; undefined when there is none. */
+  readonly network: TcpProxy | undefined
+  /** The same of one machine of the region. */
+  skewClockOf(machine: string, milliseconds: number): Promise<void>
   /** The folder of all logs. */
   readonly logs: string
   /** By name: api, the managers, the machines. */
@@ -87,7 +96,7 @@ const KUSTOMIZE = join(import.meta.dirname, '..', '..', 'kustomize')
 
 /** Starts it and waits until every process works. @throws Error with the last lines of the log of the one that does not */
 export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
-  const { cluster: plane, applies = true, database = 'sqlite', machines = {} } = options
+  const { cluster: plane, applies = true, database = 'sqlite', machines = {}, region = [] } = options
   const managers = options.managers ?? (Object.keys(MANAGERS) as ManagerName[])
   await using stack = new AsyncDisposableStack()
   const scratch = await temporaryFolder('suite')
@@ -119,12 +128,24 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
   add('api', api)
   await api.ready()
   const credentials = new Map<ManagerName, Credentials>()
+  const metricsUrls = new Map<ManagerName, string>()
   for (const name of managers) {
     const manager = await superviseManager(place, name, apiUrl)
     add(name, manager.process)
     credentials.set(name, manager.credentials)
+    metricsUrls.set(name, manager.metricsUrl)
   }
-  for (const [device, labels] of Object.entries(machines)) add(device, await superviseAgent(place, device, labels))
+  const network = region.length === 0 ? undefined : stack.use(await tcpProxy(nats.url))
+  const clockOf = (machine: string): string => join(scratch, `clock-${machine}`)
+  const skewClockOf = (machine: string, milliseconds: number) => writeFile(clockOf(machine), String(milliseconds))
+  for (const [device, labels] of Object.entries(machines)) {
+    const isAway = network !== undefined && region.includes(device)
+    if (isAway) await skewClockOf(device, 0)
+    const where = isAway
+      ? { ...place, natsUrl: network.url, clockFile: clockOf(device) }
+      : { ...place, clockFile: undefined }
+    add(device, await superviseAgent(where, device, labels))
+  }
   for (const process of processes.values()) await process.ready()
 
   const token = await hyperfleetToken(admin, DEVELOPER, NAMESPACE)
@@ -139,7 +160,10 @@ export const startSuite = async (options: SuiteOptions): Promise<Suite> => {
     apiMetricsUrl,
     token,
     credentials,
+    metricsUrls,
     skewClocks,
+    network,
+    skewClockOf,
     logs,
     processes,
     process: (name) => {

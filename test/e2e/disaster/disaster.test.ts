@@ -1,12 +1,11 @@
-/** A store goes back in time below a suite at work, and a person does what docs/disaster-recovery.md says. */
+/** A store goes back in time, or devices go away, below a suite at work; a person does what docs/disaster-recovery.md says. */
 import { afterAll, beforeAll, describe, expect, onTestFailed, test, vi } from 'vitest'
-import { isDeep } from '#test/harness/deep.ts'
 import { postgresMissing } from '#test/harness/index.ts'
 import type { DeclaredPool } from '#test/worlds/suite/declared.ts'
-import { type DisasterWorld, disasterWorld } from './world.ts'
+import { AWAY, type DisasterWorld, disasterWorld } from './world.ts'
 
 /** Nothing waits so long when all is well. */
-const PATIENCE = { timeout: 180_000, interval: 300 }
+const PATIENCE = { timeout: 180_000, interval: 1_000 }
 const TIMEOUT = 600_000
 
 const NORTH: DeclaredPool = {
@@ -15,30 +14,39 @@ const NORTH: DeclaredPool = {
   customizations: Array.from({ length: 6 }, (_, i) => `north-${i}`),
   claims: ['mine'],
   rollouts: { web: 'first' },
+  // Whatever is lost, a person has to look at it.
+  deletionBrake: { percent: 0, least: 0 },
 }
 
-const DEEP_ONLY = 'npm run test:deep restores etcd'
+/** More than the brake of a task lets go. */
+const MANY = 21
+/** How long a cluster that is lost stays, in milliseconds (CLUSTER-14). */
+const LOST_GRACE_MS = 92_000
+const DAY_MS = 24 * 3_600_000
 
-describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
+interface Disaster {
+  readonly name: string
+  /** What comes before it. Nothing else goes on, and at its end everything is as it is declared. */
+  readonly prepare?: () => Promise<void>
+  /** Commits go on all the time. */
+  readonly happens: () => Promise<void>
+}
+
+describe.skipIf(postgresMissing() !== undefined)('below a suite at work', () => {
   let world: DisasterWorld
 
   beforeAll(async () => {
     world = await disasterWorld()
-    world.declare(NORTH)
+    declare('mine')
     await asDeclared()
-    world.observer.keepPrograms()
   }, TIMEOUT)
 
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]()
   }, 120_000)
 
-  /** What a person needs whom this test wakes. */
-  const tellWhenItFails = (): void => {
-    onTestFailed(async () => {
-      console.log([...world.timeline.lines(), ...world.missing(), await world.lastStates()].join('\n'))
-    }, 60_000)
-  }
+  const declare = (...claims: readonly string[]): void =>
+    world.declare({ ...NORTH, claims, rollouts: { web: `with ${claims.join(' and ')}` } })
 
   /** Everything is as it is declared, seen after it was asked for. */
   const asDeclared = async (): Promise<void> => {
@@ -52,74 +60,47 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     timeline.note('everything is as it is declared')
   }
 
-  // FLEET-12, FLEET-13, AGENT-5
-  test('NATS begins with nothing: every key is written again, and no program stops', { timeout: TIMEOUT }, async () => {
-    tellWhenItFails()
-    const { observer } = world
-    const before = observer.sight().keys.toSorted()
-    await world.wipeNats(() => world.declare({ ...NORTH, claims: ['mine', 'second'] }))
-    await asDeclared()
-    expect(observer.sight().keys).toEqual(expect.arrayContaining(before))
-  })
-
-  // FLEET-64, AGENT-25
-  test('the buckets are purged: every key is written again, and no program stops', { timeout: TIMEOUT }, async () => {
-    tellWhenItFails()
-    const { observer } = world
-    const before = observer.sight().keys.toSorted()
-    world.declare({ ...NORTH, rollouts: { web: 'second' } })
-    await world.purgeNats()
-    await asDeclared()
-    await expect
-      .poll(() => observer.sight().keys, PATIENCE)
-      .toEqual(expect.arrayContaining(before.filter((key) => !key.includes('north-'))))
-  })
-
-  // FLEET-63, FLEET-5, AGENT-26
-  test('NATS is restored: what was withdrawn since is held, listed, and released by a person', {
-    timeout: TIMEOUT,
-  }, async () => {
-    tellWhenItFails()
-    const { observer, timeline } = world
-    const old = ['old-1', 'old-2', 'old-3']
-    world.runPrograms(old)
-    await asDeclared()
-    await world.backUp('nats')
-    world.runPrograms(['late'])
-    world.declare({ ...NORTH, claims: ['mine', 'third'], rollouts: { web: 'third' } })
-    await asDeclared()
-    observer.keepPrograms()
-    await world.restoreNats(() =>
-      world.declare({ ...NORTH, claims: ['mine', 'third'], rollouts: { web: 'meanwhile' } }),
-    )
-    const person = await world.instructions('NATS went back')
-    const list = await person.next(/OrphansHeld|release-deletions=/)
-    for (const name of old) expect(list).toContain(`${world.suite.namespace}/${name} on 3 devices`)
-    await person.next()
-    timeline.note('released')
-    await asDeclared()
-    person.done()
-  })
-
   /**
-   * The steps of the page; `restore` is what a provider does, or NATS' own backup.
-   * @param meanwhile commits that come when Argo CD is stopped: what the person brings is older, and what is restored is older still
+   * Waits until these brakes hold, and everything that is held is listed; then a person reads the lists and releases them, until nothing is held.
+   * @param brakes the first words of what lists it
    */
+  const releaseHeld = async (...brakes: readonly string[]): Promise<void> => {
+    const { observer, timeline } = world
+    await vi.waitFor(async () => {
+      expect(await observer.unlisted()).toEqual([])
+      const holding = (await observer.holds()).map(({ brake }) => brake)
+      for (const brake of brakes) expect(holding.filter((one) => one.startsWith(brake))).not.toEqual([])
+    }, PATIENCE)
+    await vi.waitFor(async () => {
+      const holds = await observer.holds()
+      if (holds.length > 0) {
+        const person = await world.instructions('What is held')
+        const lists = await person.next()
+        for (const { brake } of holds) expect(lists).toContain(brake === 'fleet' ? 'muster-fleet' : nameIn(brake))
+        await person.next()
+        person.done()
+        timeline.note(`released: ${holds.map(({ brake, count }) => `${count} of ${brake}`).join(', ')}`)
+      }
+      expect(holds).toEqual([])
+    }, PATIENCE)
+  }
+
+  /** The steps of the page, while commits go on. What is restored is what a provider does, or NATS' own backup. */
   const goBack = async (
-    restore: Readonly<Partial<Record<'etcd' | 'database' | 'nats', true>>>,
-    meanwhile: () => void,
+    restored: Readonly<Partial<Record<'etcd' | 'database' | 'nats', true>>>,
+    held: { readonly byPools?: true; readonly byAdapters?: true } = {},
   ): Promise<void> => {
+    const { observer } = world
     const person = await world.instructions('etcd or the database went back')
     await world.stopGitOps()
     await person.next()
     await world.scaled()
-    if (restore.database) await person.next()
+    if (restored.database) await person.next()
     else person.skip()
-    if (restore.etcd) await world.restoreEtcd()
-    if (restore.nats) await world.restoreNats()
-    meanwhile()
+    if (restored.etcd) await world.restoreEtcd()
+    if (restored.nats) await world.restoreNats()
     await person.next()
-    if (restore.etcd) await world.startControllers()
+    if (restored.etcd) await world.startControllers()
     await person.next()
     await person.next()
     await person.next()
@@ -131,11 +112,20 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
     await person.next()
     await world.scaled()
     world.startGitOps()
-    await vi.waitFor(() => expect(unregistered()).toEqual([]), PATIENCE)
+    await vi.waitFor(async () => {
+      await observer.look()
+      expect(unregistered()).toEqual([])
+    }, PATIENCE)
     await person.next()
     await person.next()
-    await vi.waitFor(() => expect(world.lost()).toEqual([]), PATIENCE)
+    await releaseHeld(...(held.byPools ? ['ClusterPool'] : []))
+    await world.passTime(LOST_GRACE_MS)
+    await vi.waitFor(async () => {
+      await observer.look()
+      expect(world.lost()).toEqual([])
+    }, PATIENCE)
     await person.next()
+    await releaseHeld(...(held.byAdapters ? ['AdapterTask'] : []))
     person.done()
   }
 
@@ -143,69 +133,130 @@ describe.skipIf(postgresMissing() !== undefined)('a store goes back', () => {
   const unregistered = (): readonly string[] =>
     world.missing().filter((one) => one.endsWith('has no record') && !world.lost().some((name) => one.includes(name)))
 
-  // CLUSTER-8, CLUSTER-11
-  test('the database is restored: claims keep their clusters, and what it forgot is made again', {
-    timeout: TIMEOUT,
-  }, async () => {
-    tellWhenItFails()
-    const { observer } = world
-    world.declare({ ...NORTH, claims: ['mine', 'third'] })
-    await asDeclared()
-    const backup = await world.instructions('Back up the database')
-    await backup.next()
-    // One record is removed, the standby is claimed, one is made and claimed, and one is made.
-    world.declare({ ...NORTH, claims: ['mine', 'fourth', 'fifth'] })
-    await asDeclared()
-    const mine = observer.sight().records.map(({ id }) => id)
-    await goBack({ database: true }, () => {
-      world.declare({ ...NORTH, claims: ['mine', 'fifth', 'meanwhile'], rollouts: { web: 'during the restore' } })
-    })
-    await asDeclared()
-    expect(mine.filter((id) => observer.sight().records.some((record) => record.id === id)).length).toBeGreaterThan(1)
-  })
+  const disasters: readonly Disaster[] = [
+    {
+      // FLEET-12, FLEET-13, AGENT-5
+      name: 'NATS begins with nothing: every key is written again, and no program stops',
+      happens: async () => {
+        declare('mine', 'second')
+        await world.wipeNats()
+      },
+    },
+    {
+      // FLEET-64, AGENT-25
+      name: 'the buckets are purged: every key is written again, and no program stops',
+      happens: async () => {
+        declare('mine')
+        await world.load.done()
+        await world.purgeNats()
+      },
+    },
+    {
+      // FLEET-63, FLEET-5, AGENT-26
+      name: 'NATS is restored: what was withdrawn since is held, listed, and released by a person',
+      prepare: async () => {
+        world.runPrograms(['brief-1', 'brief-2', 'brief-3'])
+        await asDeclared()
+        await world.backUp('nats')
+        world.runPrograms(['late'])
+        declare('mine', 'third')
+        await asDeclared()
+      },
+      happens: async () => {
+        await world.restoreNats()
+        await releaseHeld('fleet')
+      },
+    },
+    {
+      // FLEET-8, FLEET-10, FLEET-15, FLEET-53, AGENT-5
+      name: 'a region of devices is gone for a day, and back with clocks a day off: what it is to keep runs on, the rest is caught up',
+      prepare: async () => {
+        world.runPrograms(['late', 'brief-changed', 'brief-withdrawn'])
+        await asDeclared()
+      },
+      happens: async () => {
+        const { suite, observer } = world
+        await world.loseRegion()
+        await vi.waitFor(async () => {
+          await observer.look()
+          for (const machine of AWAY) expect(world.machinesReady()[machine]).toBe('Unknown')
+        }, PATIENCE)
+        // The day: all that a device leaves in NATS but its heartbeat goes by revisions, of which it has as many as a long one.
+        declare('mine', 'fourth')
+        world.runPrograms(['late', 'brief-changed', 'brief-added'], 1_000)
+        await suite.process('fleet').kill()
+        await vi.waitFor(async () => {
+          await observer.look()
+          expect(observer.sight().brief.get(1_000)).toBe(2)
+        }, PATIENCE)
+        world.runPrograms(['late', 'brief-changed', 'brief-added'], 1_001)
+        await world.load.done()
+        expect(observer.sight().brief.get(1)).toBe(2 * AWAY.length)
+        const [behind, ahead] = AWAY
+        await world.regionReturns({ [behind]: -DAY_MS, [ahead]: DAY_MS })
+      },
+    },
+    {
+      // CLUSTER-8, CLUSTER-11, RUNTIME-47, POOL-53, ADAPTER-75, ADAPTER-76
+      name: 'the database is restored: claims keep their clusters, what it forgot is made again, and what is lost is held and listed',
+      prepare: async () => {
+        const backup = await world.instructions('Back up the database')
+        await backup.next()
+        // A record is removed, the standby is claimed, another cluster is made, and many resources come that Kubernetes does not declare.
+        declare('mine', 'fifth', 'sixth')
+        await asDeclared()
+        await world.makeNodePools(MANY, 'mine')
+        await asDeclared()
+      },
+      happens: async () => {
+        const mine = world.clusterOf('mine')
+        await goBack({ database: true }, { byPools: true, byAdapters: true })
+        expect(world.clusterOf('mine')).toEqual(mine)
+      },
+    },
+    {
+      // FLEET-26, FLEET-72, POOL-1
+      name: 'etcd is restored: what was made since is Git’s, no program stops, and no customization is in two clusters',
+      prepare: async () => {
+        await world.backUp('etcd')
+        world.runPrograms(['late', 'later'])
+        declare('mine', 'seventh')
+        await asDeclared()
+      },
+      happens: () => goBack({ etcd: true }),
+    },
+    {
+      name: 'all three are restored, each to another time',
+      prepare: async () => {
+        await world.backUp('nats')
+        world.runPrograms(['late', 'later', 'brief-1'])
+        declare('mine', 'seventh', 'eighth')
+        await asDeclared()
+        await (await world.instructions('Back up the database')).next()
+        declare('mine', 'ninth')
+        await asDeclared()
+        await world.backUp('etcd')
+        world.runPrograms(['late', 'latest'])
+        declare('mine', 'tenth')
+        await asDeclared()
+      },
+      happens: () => goBack({ etcd: true, database: true, nats: true }),
+    },
+  ]
 
-  // FLEET-26, FLEET-72, POOL-1. Not in every run until it has passed steadily: docs/plan.md.
-  test('etcd is restored: what was made since is Git’s, no program stops, and no customization is in two clusters', {
-    timeout: TIMEOUT,
-  }, async ({ skip }) => {
-    skip(!isDeep, DEEP_ONLY)
-    tellWhenItFails()
-    world.runPrograms([])
-    world.declare({ ...NORTH, claims: ['mine', 'sixth'] })
-    await asDeclared()
-    await world.backUp('etcd')
-    world.runPrograms(['late', 'later'])
-    world.declare({ ...NORTH, claims: ['mine', 'seventh'], rollouts: { web: 'seventh', more: 'first' } })
-    await asDeclared()
-    world.observer.keepPrograms()
-    await goBack({ etcd: true }, () => {
-      world.declare({ ...NORTH, claims: ['mine', 'seventh', 'meanwhile'], rollouts: { web: 'during the restore' } })
-    })
-    await asDeclared()
-  })
-
-  // The parts of it are in every run; together they take as long as all of these.
-  test('all three are restored, each to another time', { timeout: TIMEOUT }, async ({ skip }) => {
-    skip(!isDeep, DEEP_ONLY)
-    tellWhenItFails()
-    world.runPrograms(['first'])
-    world.declare({ ...NORTH, claims: ['mine', 'eighth'] })
-    await asDeclared()
-    await world.backUp('nats')
-    world.runPrograms(['first', 'second'])
-    world.declare({ ...NORTH, claims: ['mine', 'eighth', 'ninth'], rollouts: { web: 'eighth' } })
-    await asDeclared()
-    await (await world.instructions('Back up the database')).next()
-    world.declare({ ...NORTH, claims: ['mine', 'tenth'], rollouts: { web: 'ninth' } })
-    await asDeclared()
-    await world.backUp('etcd')
-    world.runPrograms(['first', 'third'])
-    world.declare({ ...NORTH, claims: ['mine', 'eleventh'], rollouts: { web: 'eleventh' } })
-    await asDeclared()
-    world.observer.keepPrograms()
-    await goBack({ etcd: true, database: true, nats: true }, () => {
-      world.declare({ ...NORTH, claims: ['mine', 'meanwhile'], rollouts: { web: 'during the restore' } })
-    })
+  test.each(disasters)('$name', { timeout: TIMEOUT }, async ({ prepare, happens }) => {
+    // What a person needs whom this test wakes.
+    onTestFailed(async () => {
+      const unlisted = await world.observer.unlisted().catch(String)
+      console.log([...world.timeline.lines(), ...world.missing(), unlisted, await world.lastStates()].join('\n'))
+    }, 60_000)
+    const { load, observer } = world
+    await prepare?.()
+    observer.keepPrograms()
+    load.work()
+    await happens()
+    await load.done()
+    load.rest()
     await asDeclared()
   })
 })
@@ -214,3 +265,6 @@ interface Drilled {
   readonly deletes: readonly { readonly key: string }[]
   readonly problems: readonly string[]
 }
+
+/** Of `ClusterPool <namespace>/<name>`. */
+const nameIn = (brake: string): string => brake.split('/').at(-1) ?? ''

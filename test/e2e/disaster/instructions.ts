@@ -1,7 +1,6 @@
 /** What docs/disaster-recovery.md has a person do, run as it stands there. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
@@ -9,18 +8,11 @@ import { parsePage, REPOSITORY, readPage } from '../../integration/docs/page.ts'
 
 const run = promisify(execFile)
 
-/** How long a person looks again, in milliseconds. */
-const PATIENCE_MS = 120_000
-
 const PAGE = 'docs/disaster-recovery.md'
 
 export interface Instructions {
-  /**
-   * Does what the next block says. @returns what it printed
-   * @param until it is done again until that fits, as a person looks again
-   * @throws Error with what it said, when it fails or when there is none
-   */
-  next(until?: RegExp): Promise<string>
+  /** Does what the next block says. @returns what it printed @throws Error with what it said, when it fails or when there is none */
+  next(): Promise<string>
   /** The next block is about something else. */
   skip(): void
   /** @throws Error when there are blocks that were not run */
@@ -53,14 +45,10 @@ export const instructionsOf = async (heading: string, person: Person): Promise<I
     }
   }
   return {
-    next: async (until) => {
+    next: async () => {
       const commands = blocks.shift()
       if (commands === undefined) throw new Error(`${PAGE} has nothing more to do below ${heading}`)
-      for (const deadline = performance.now() + PATIENCE_MS; ; await delay(1_000)) {
-        const said = await once(commands)
-        if (until === undefined || until.test(said)) return said
-        if (performance.now() > deadline) throw new Error(`${PAGE}, ${heading}:\n${commands}\n\nIt said ${said}`)
-      }
+      return once(commands)
     },
     skip: () => void blocks.shift(),
     done: () => {

@@ -5,7 +5,7 @@ import { brokenHolds, type Declared, missingFrom, type Sight, violationsOf } fro
 
 const declared: Declared = {
   pools: new Map([['north', { name: 'north', size: 1, customizations: ['c'], claims: ['mine'], rollouts: {} }]]),
-  programs: ['keeper'],
+  programs: new Map([['keeper', 1]]),
 }
 
 const cluster = (
@@ -42,8 +42,11 @@ const record = (id: string, registeredFor: string, isDeleting = false) => ({
 const sight = (more: Partial<Sight> = {}): Sight => ({
   objects: {},
   records: [],
+  nodePools: [],
+  applied: new Map(),
   keys: [],
   programs: [],
+  brief: new Map(),
   kept: [],
   customizations: new Map(),
   lost: new Set(),
@@ -81,7 +84,7 @@ test('a cluster that is deleted though a claim or its pool wants it is found', (
 
 test('what is not as declared yet is told', () => {
   const bare = { ...seen(cluster('a')), records: [record('1', 'gone/gone')] }
-  expect(missingFrom(bare, declared, 3)).toEqual([
+  expect(missingFrom(bare, declared, ['m1', 'm2', 'm3'])).toEqual([
     'ClusterPool north is not there',
     'ClusterClaim mine is not there',
     'ClusterPool north has 0 of 1 clusters ready',
@@ -123,4 +126,32 @@ test('the words of the brake are those that the invariant reads', () => {
   const metadata = { name: 'north', namespace: 'n', uid: 'north', resourceVersion: '1' }
   const pool: KubeSight = { kind: 'ClusterPool', metadata, status: { conditions: [held] } }
   expect(brokenHolds(sight({ objects: { ClusterPool: [pool] } }))).toEqual([])
+})
+
+test('what is held, what adapters leave, and programs that nothing declares any more are told as missing', () => {
+  const none: Declared = { pools: new Map(), programs: new Map([['brief-web', 2]]) }
+  const task: KubeSight = {
+    kind: 'AdapterTask',
+    metadata: { name: 'a', namespace: 'n', uid: 'a', resourceVersion: '1' },
+    status: { conditions: [{ type: 'DeletionsHeld', status: 'True', message: 'many' }] },
+  }
+  const left = sight({
+    objects: { AdapterTask: [task] },
+    applied: new Map([
+      ['Job n/one', 'gone'],
+      ['ConfigMap n/two', 'p1'],
+    ]),
+    nodePools: ['p1', 'p2'],
+    brief: new Map([
+      [1, 1],
+      [2, 1],
+    ]),
+  })
+  expect(missingFrom(left, none, ['m'])).toEqual([
+    'Deployment brief-web is not there',
+    '1 programs of version 1 run on the machines, not 0',
+    'AdapterTask n/a holds deletions: many',
+    'nothing is applied for the node pool p2',
+    'Job n/one, applied by an adapter: its cluster gone is gone',
+  ])
 })

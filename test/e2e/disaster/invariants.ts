@@ -8,18 +8,24 @@ import { clusterOf, type KubeSight, nameOf, type RecordSight } from '#test/world
 export interface Declared {
   /** By name. */
   readonly pools: ReadonlyMap<string, DeclaredPool>
-  /** Names of Deployments of the fleet for the machines. */
-  readonly programs: readonly string[]
+  /** Deployments of the fleet for the machines, with the version of each. */
+  readonly programs: ReadonlyMap<string, number>
 }
 
 /** What was seen at one moment. */
 export interface Sight {
   readonly objects: Readonly<Record<string, readonly KubeSight[]>>
   readonly records: readonly RecordSight[]
+  /** Their ids in the HyperFleet API. */
+  readonly nodePools: readonly string[]
+  /** What carries the id of a resource of the API, `<kind> <name>`, with that id. */
+  readonly applied: ReadonlyMap<string, string>
   /** In NATS, `<bucket> <key>`. */
   readonly keys: readonly string[]
-  /** Numbers of the programs that run. */
+  /** Numbers of the programs that run and that are to go on. */
   readonly programs: readonly number[]
+  /** How many of the others run, by version. */
+  readonly brief: ReadonlyMap<number, number>
   /** Those that must go on. */
   readonly kept: readonly number[]
   /** The customization of each cluster that was ever seen, by the names of its ClusterDeployment. */
@@ -85,10 +91,9 @@ const RELEASE = 'hive.openshift.io/release-deletions'
  */
 export const brokenHolds = ({ objects }: Pick<Sight, 'objects'>): readonly string[] =>
   (objects.ClusterPool ?? []).flatMap((pool) => {
-    const { conditions = [] } = (pool.status ?? {}) as Conditions
-    const held = conditions.find(({ type, status }) => type === 'DeletionsHeld' && status === 'True')
+    const held = findCondition(pool, 'DeletionsHeld')
     const [, count, limit, list = ''] = HELD.exec(held?.message ?? '') ?? []
-    if (held === undefined) return []
+    if (held?.status !== 'True') return []
     if (count === undefined) return [`the pool ${nameOf(pool)} holds deletions and lists none: ${held.message}`]
     const listed = new Set([...list.matchAll(/(?:^|, )([a-z0-9-]+) \(/g)].map(([, name = '']) => name))
     const more = Number(/ and (\d+) more$/.exec(list)?.[1] ?? 0)
@@ -120,24 +125,46 @@ interface Conditions {
   }[]
 }
 
+export const findCondition = ({ status }: KubeSight, type: string) =>
+  ((status as Conditions | undefined)?.conditions ?? []).find((one) => one.type === type)
+
 /** Whether the HyperFleet API has the cluster of a ClusterDeployment no more. */
 export const isRecordGone = ({ status }: KubeSight): boolean =>
   ((status as Conditions | undefined)?.conditions ?? []).some(({ reason }) => reason === 'RecordGone')
 
-/** What is not as people want it yet: pools, claims and rollouts; programs; and what belongs to nothing. */
-export const missingFrom = (sight: Sight, { pools, programs }: Declared, machines: number): readonly string[] => {
+/** Names of programs begin so that end when they change, or are not declared any more; all others go on. */
+export const BRIEF = 'brief'
+
+/**
+ * What is not as people want it yet: pools, claims and rollouts; programs; what adapters are to apply; what belongs to nothing; and what is
+ * held, with the sentence of each brake.
+ */
+export const missingFrom = (
+  sight: Sight,
+  { pools, programs }: Declared,
+  machines: readonly string[],
+): readonly string[] => {
   const all = sight.objects
-  const isProgram = ({ metadata }: KubeSight): boolean => programs.includes(metadata.name)
+  const isProgram = ({ metadata }: KubeSight): boolean => programs.has(metadata.name)
   const clusters = (all.ClusterDeployment ?? []).map(clusterOf)
   const registered = new Set(sight.records.map(({ registeredFor }) => registeredFor))
   return [
     ...notYet(pools, (kind) => (all[kind] ?? []).filter((object) => kind !== 'Deployment' || !isProgram(object))),
-    ...programs.flatMap((name) => unfinished(name, all.Deployment ?? [], machines)),
+    ...[...programs.keys()].flatMap((name) => unfinished(name, all.Deployment ?? [], machines.length)),
+    ...[...programs.keys()].flatMap((name) => unsaid(name, all.Deployment ?? [], sight.keys, machines)),
+    ...otherPrograms(sight.brief, programs, machines.length),
+    ...[...(all.ClusterPool ?? []), ...(all.AdapterTask ?? [])].flatMap((object) => {
+      const held = findCondition(object, 'DeletionsHeld')
+      return held?.status === 'True' ? [`${object.kind} ${nameOf(object)} holds deletions: ${held.message}`] : []
+    }),
+    ...sight.nodePools
+      .filter((id) => !sight.applied.values().some((of) => of === id))
+      .map((id) => `nothing is applied for the node pool ${id}`),
     ...clusters.filter(({ name }) => !registered.has(name)).map(({ name }) => `the cluster ${name} has no record`),
     ...orphans({
       clusters,
       records: sight.records,
-      applied: new Map(),
+      applied: new Map([...sight.applied].filter(([, id]) => !sight.nodePools.includes(id))),
       // What a device said that Kubernetes has forgotten stays: nothing runs by it.
       keys: sight.keys.filter((key) => key.startsWith('fleet-desired ')),
       devices: (all.Device ?? []).map(nameOf),
@@ -155,4 +182,34 @@ const unfinished = (name: string, deployments: readonly KubeSight[], machines: n
   }
   const isDone = observedGeneration === found.metadata.generation && aggregate?.succeeded === machines
   return isDone ? [] : [`Deployment ${name} runs on ${aggregate?.succeeded ?? 0} of ${machines} machines`]
+}
+
+/** What the operator and the agents have in NATS of a program. */
+const unsaid = (
+  name: string,
+  deployments: readonly KubeSight[],
+  keys: readonly string[],
+  machines: readonly string[],
+): readonly string[] => {
+  const found = deployments.find(({ metadata }) => metadata.name === name)
+  return machines
+    .flatMap((machine) => [`fleet-desired ${machine}`, `fleet-state ${machine}`])
+    .map((key) => `${key}.${found?.metadata.namespace}.${name}`)
+    .filter((key) => found !== undefined && !keys.includes(key))
+    .map((key) => `NATS does not have ${key}`)
+}
+
+/** Programs of another version than is declared run, or too few or too many. */
+const otherPrograms = (
+  running: Sight['brief'],
+  programs: Declared['programs'],
+  machines: number,
+): readonly string[] => {
+  const wanted = new Map<number, number>()
+  for (const [name, version] of programs)
+    if (name.startsWith(BRIEF)) wanted.set(version, (wanted.get(version) ?? 0) + machines)
+  return [...new Set([...running.keys(), ...wanted.keys()])].flatMap((version) => {
+    const [there, due] = [running.get(version) ?? 0, wanted.get(version) ?? 0]
+    return there === due ? [] : [`${there} programs of version ${version} run on the machines, not ${due}`]
+  })
 }

@@ -7,17 +7,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Rest } from '#test/harness/connection.ts'
 import { type Call, readRecords } from '#test/worlds/suite/observer/hyperfleet.ts'
 import { keysIn } from '#test/worlds/suite/observer/keys.ts'
-import { KINDS, type Kind } from '#test/worlds/suite/observer/kinds.ts'
+import { KINDS } from '#test/worlds/suite/observer/kinds.ts'
 import { type ClusterSight, clusterOf, type KubeSight, nameOf } from '#test/worlds/suite/observer/sights.ts'
 import type { Timeline } from '#test/worlds/suite/timeline.ts'
+import { type BrakeSight, type Hold, holdsOf, unlisted } from './holds.ts'
 import { type Declared, isRecordGone, type Sight, violationsOf } from './invariants.ts'
 
 export interface ObserverOptions {
   readonly rest: Rest
   readonly call: Call
   readonly natsUrl: string
-  /** The arguments of the programs that are to run on machines. */
-  readonly program: readonly string[]
+  /** The arguments of the programs that are to go on. */
+  readonly program: string
+  /** Those of the others, before `.` and the version. */
+  readonly brief: string
+  /** Of the managers, by what their brakes hold. */
+  readonly metricsUrls: Readonly<Record<Brake, string>>
   readonly timeline: Timeline
   /** What people want at this moment. */
   declared(): Declared
@@ -30,42 +35,102 @@ export interface DisasterObserver extends AsyncDisposable {
   sight(): Sight
   /** Resolves when everything that answers has been looked at from now on. */
   look(): Promise<void>
+  /** What brakes hold, as they say themselves now. @throws when one of them does not answer */
+  holds(): Promise<readonly Hold[]>
+  /** What they hold and don't list, and the other way round. @throws when one of them does not answer */
+  unlisted(): Promise<readonly string[]>
   /** From now on each of the programs that run must go on, until others are declared. */
   keepPrograms(): void
   releasePrograms(): void
 }
 
 /** Between two looks, in milliseconds. */
-const POLL_INTERVAL_MS = 400
+const POLL_INTERVAL_MS = 600
+
+/** What is looked at beside the suite's own kinds. */
+const MORE_KINDS = {
+  AdapterTask: '/apis/hyperfleet.redhat.com/v1alpha1/adaptertasks',
+  AdapterInventory: '/apis/hyperfleet.redhat.com/v1alpha1/adapterinventories',
+} as const
+
+/** Of what adapters apply: the id of the resource that it is for. */
+const RESOURCE_LABEL = 'muster.dev/resource-id'
+
+/** Kinds that the tasks of this world apply. */
+const APPLIED_KINDS = {
+  Namespace: '/api/v1/namespaces',
+  ConfigMap: '/api/v1/configmaps',
+  Secret: '/api/v1/secrets',
+  Job: '/apis/batch/v1/jobs',
+} as const
+
+const BRAKE_METRICS = {
+  fleet: 'muster_fleet_orphans_waiting',
+  ClusterPool: 'muster_clusterpool_deletions_held',
+  AdapterTask: 'hyperfleet_adapter_deletions_held',
+} as const
+
+/** What holds. */
+export type Brake = keyof typeof BRAKE_METRICS
 
 export const startObserver = async (options: ObserverOptions): Promise<DisasterObserver> => {
-  const { rest, call, natsUrl, program, timeline, declared } = options
+  const { rest, call, natsUrl, program, brief, metricsUrls, timeline, declared } = options
   const ending = new AbortController()
   const violations = new Set<string>()
   const customizations = new Map<string, string>()
   const lost = new Set<string>()
-  let sight: Sight = { objects: {}, records: [], keys: [], programs: [], kept: [], customizations, lost }
+  let sight: Sight = {
+    objects: {},
+    records: [],
+    nodePools: [],
+    applied: new Map(),
+    keys: [],
+    programs: [],
+    brief: new Map(),
+    kept: [],
+    customizations,
+    lost,
+  }
 
-  const objectsOf = async (kind: Kind): Promise<readonly KubeSight[]> =>
+  const objectsOf = async (kind: string, path: string): Promise<readonly KubeSight[]> =>
     // Items of a list don't say their kind.
-    (await rest<{ items: readonly KubeSight[] }>('GET', KINDS[kind])).items.map((item) => ({ ...item, kind }))
+    (await rest<{ items: readonly KubeSight[] }>('GET', path)).items.map((item) => ({ ...item, kind }))
+  const appliedObjects = async (): Promise<Sight['applied']> => {
+    const found = await Promise.all(
+      Object.entries(APPLIED_KINDS).map(([kind, path]) => objectsOf(kind, `${path}?labelSelector=${RESOURCE_LABEL}`)),
+    )
+    return new Map(
+      found
+        .flat()
+        .map((object) => [`${object.kind} ${nameOf(object)}`, object.metadata.labels?.[RESOURCE_LABEL] ?? '']),
+    )
+  }
   const keep = async <T>(read: () => Promise<T>, before: T): Promise<T> => read().catch(() => before)
 
   const look = async (): Promise<void> => {
-    const kinds = Object.keys(KINDS) as Kind[]
     const before = sight
     const found = await Promise.all(
-      kinds.map(async (kind) => [kind, await keep(() => objectsOf(kind), before.objects[kind] ?? [])] as const),
+      Object.entries({ ...KINDS, ...MORE_KINDS }).map(
+        async ([kind, path]) => [kind, await keep(() => objectsOf(kind, path), before.objects[kind] ?? [])] as const,
+      ),
     )
     const objects = Object.fromEntries(found) as Sight['objects']
     for (const { name, customization } of (objects.ClusterDeployment ?? []).map(clusterOf) as readonly ClusterSight[])
       if (customization !== undefined) customizations.set(name, customization)
     for (const cluster of objects.ClusterDeployment ?? []) if (isRecordGone(cluster)) lost.add(nameOf(cluster))
+    const running = await argumentsOfProcesses()
     sight = {
       objects,
+      applied: await keep(appliedObjects, before.applied),
       records: await keep(() => readRecords(call), before.records),
+      nodePools: await keep(() => readNodePools(call), before.nodePools),
       keys: await keep(() => keysIn(natsUrl), before.keys),
-      programs: await programsOf(program),
+      programs: [...running].filter(([, line]) => line === program).map(([number]) => number),
+      brief: new Map(
+        [...Map.groupBy(running.values(), (line) => (line.startsWith(`${brief}.`) ? line : ''))].flatMap(
+          ([line, all]) => (line === '' ? [] : [[Number(line.slice(brief.length + 1)), all.length] as const]),
+        ),
+      ),
       kept: sight.kept,
       customizations,
       lost,
@@ -88,10 +153,30 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     }
   })()
   await looking
+  const lookAtBrakes = async (): Promise<BrakeSight> => {
+    const { items } = await rest<{ items: readonly EventSight[] }>('GET', EVENTS)
+    const newest = items.toSorted((a, b) => timeOf(a) - timeOf(b)).at(-1)
+    const metrics = await Promise.all(
+      (Object.keys(BRAKE_METRICS) as Brake[]).map(async (brake) => {
+        const text = await (await fetch(metricsUrls[brake])).text()
+        const lines = text.split('\n').filter((line) => new RegExp(`^${BRAKE_METRICS[brake]}[ {]`).test(line))
+        return [brake, lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)] as const
+      }),
+    )
+    return { metrics: Object.fromEntries(metrics), fleetMessage: newest?.note }
+  }
   return {
     violations: () => [...violations],
     sight: () => sight,
     look: observeOnce,
+    holds: async () => {
+      await observeOnce()
+      return holdsOf(sight, await lookAtBrakes())
+    },
+    unlisted: async () => {
+      await observeOnce()
+      return unlisted(sight, await lookAtBrakes())
+    },
     keepPrograms: () => {
       sight = { ...sight, kept: sight.programs }
     },
@@ -105,15 +190,27 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
   }
 }
 
-/** Numbers of the processes of this machine that were started with these arguments. */
-const programsOf = async (args: readonly string[]): Promise<readonly number[]> => {
-  const wanted = args.join('\0')
+/** Of the fleet's brake. */
+const EVENTS = '/apis/events.k8s.io/v1/events?fieldSelector=reason=OrphansHeld'
+
+interface EventSight {
+  readonly note?: string
+  readonly metadata: { readonly creationTimestamp: string }
+  readonly eventTime?: string
+  readonly series?: { readonly lastObservedTime: string }
+}
+
+const timeOf = ({ metadata, eventTime, series }: EventSight): number =>
+  Date.parse(series?.lastObservedTime ?? eventTime ?? metadata.creationTimestamp)
+
+const readNodePools = async (call: Call): Promise<readonly string[]> => {
+  const list = await call<{ items: readonly { readonly id: string }[] }>('GET', '/api/hyperfleet/v1/nodepools?size=100')
+  return (list?.items ?? []).map(({ id }) => id)
+}
+
+/** With spaces between them, by the number of each process of this machine. */
+const argumentsOfProcesses = async (): Promise<ReadonlyMap<number, string>> => {
   const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const found = await Promise.all(
-    numbers.map(async (number) => {
-      const line = await readFile(`/proc/${number}/cmdline`, 'utf8').catch(() => '')
-      return line.replace(/\0+$/, '') === wanted ? [Number(number)] : []
-    }),
-  )
-  return found.flat()
+  const lines = await Promise.all(numbers.map((number) => readFile(`/proc/${number}/cmdline`, 'utf8').catch(() => '')))
+  return new Map(lines.map((line, index) => [Number(numbers[index]), line.replace(/\0+$/, '').replaceAll('\0', ' ')]))
 }

@@ -27,6 +27,11 @@ test('claims and rollouts come and go, pools go and come back, and no claim has 
   expect(new Set(claims).size).toBe(claims.length)
 })
 
+test('where pools stay, none is removed or resized', () => {
+  const words = new Set(dayOf({ ...options, keepsPools: true }).map(({ message }) => message.split(' ')[0]))
+  expect(words).toEqual(new Set(['Add', 'Claim', 'Release', 'Roll', 'Update', 'Withdraw']))
+})
+
 test('what stands at the end is what the last commit of each pool says', () => {
   const [first, second] = dayOf(options)
   if (first === undefined || second === undefined) throw new Error('the day has no commits')

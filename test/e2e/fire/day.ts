@@ -20,6 +20,8 @@ export interface DayOptions {
   /** Between two commits, in milliseconds. */
   readonly pace: number
   readonly pools: readonly string[]
+  /** Pools stay, as large as they were made. */
+  readonly keepsPools?: boolean
 }
 
 const LEAST_SIZE = 1
@@ -31,14 +33,14 @@ const MOST_ROLLOUTS = 2
 const INVENTORY = MOST_SIZE + MOST_CLAIMS + 1
 
 /** The first commits make every pool; the others change one each. In the order of time. */
-export const dayOf = ({ seed, duration, pace, pools }: DayOptions): readonly Change[] => {
+export const dayOf = ({ seed, duration, pace, pools, keepsPools = false }: DayOptions): readonly Change[] => {
   const random = randomOf(seed)
   const state = new Map<string, DeclaredPool | undefined>()
   const changes: Change[] = []
   const names = counter()
   for (let at = 0; at < duration; at += Math.round(pace * (0.5 + random.next()))) {
     const pool = pools.find((name) => !state.has(name)) ?? random.pick(pools)
-    const { message, declared } = changed(random, pool, state.get(pool), names)
+    const { message, declared } = changed(random, pool, state.get(pool), names, keepsPools)
     state.set(pool, declared)
     changes.push({ at, message, pool, declared })
   }
@@ -66,6 +68,7 @@ const changed = (
   name: string,
   now: DeclaredPool | undefined,
   names: Names,
+  keepsPool: boolean,
 ): { readonly message: string; readonly declared: DeclaredPool | undefined } => {
   if (now === undefined) {
     const rollout = names('rollout')
@@ -76,9 +79,8 @@ const changed = (
     ...(now.claims.length > 0 ? [release, release] : []),
     ...(Object.keys(now.rollouts).length < MOST_ROLLOUTS ? [rollOut] : []),
     ...(Object.keys(now.rollouts).length > 0 ? [update, withdraw] : []),
-    resize,
     // Now and then a pool goes with all that it has.
-    ...(random.next() < 0.3 ? [drop] : []),
+    ...(keepsPool ? [] : [resize, ...(random.next() < 0.3 ? [drop] : [])]),
   ]
   return random.pick(options)(now, random, names)
 }

@@ -71,6 +71,12 @@ const asInPod = async (kubeconfig: string): Promise<Pick<Credentials, 'token' | 
 
 const CLOCK = join(import.meta.dirname, '..', 'skewed-clock.ts')
 
+/** The environment of a process whose clock is off by what the file says. */
+const withClock = (file: string): NodeJS.ProcessEnv => ({
+  NODE_OPTIONS: `${NODE_OPTIONS ?? ''} --import=${CLOCK}`,
+  [SKEW_FILE_VARIABLE]: file,
+})
+
 /** A test's own environment must not reach what it tests, except for what global.ts gives to all processes. */
 const { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS } = process.env
 const ENVIRONMENT = { PATH, HOME, NODE_COMPILE_CACHE, NODE_OPTIONS }
@@ -99,7 +105,7 @@ export const superviseManager = async (
   place: SuitePlace,
   name: ManagerName,
   apiUrl: string,
-): Promise<{ readonly credentials: Credentials; readonly process: Supervised }> => {
+): Promise<{ readonly credentials: Credentials; readonly metricsUrl: string; readonly process: Supervised }> => {
   const { logs: folder, scratch, natsUrl, clockFile } = place
   const more: Readonly<Record<ManagerName, readonly string[]>> = {
     sentinels: [`--hyperfleet-api-url=${apiUrl}`],
@@ -112,23 +118,27 @@ export const superviseManager = async (
   const { args, env, tokenFile } = await settingOf(place, MANAGERS[name], ...more[name])
   const quiet = [...args.filter((arg) => !arg.startsWith('--dashboard-bind')), '--dashboard-bind=']
   const credentials = { apiToken: tokenFile, ...(await asInPod(join(scratch, `${MANAGERS[name].account}.kubeconfig`))) }
-  const own = {
-    ...ENVIRONMENT,
-    ...env,
-    NODE_OPTIONS: `${NODE_OPTIONS ?? ''} --import=${CLOCK}`,
-    [SKEW_FILE_VARIABLE]: clockFile,
-  }
+  const own = { ...ENVIRONMENT, ...env, ...withClock(clockFile) }
   const program = await servedProgram({ name: 'manager', log: name, args: quiet, folder, env: own })
-  return { credentials, process: await supervise(bundled(program), () => saysReady(program.probe)) }
+  const process = await supervise(bundled(program), () => saysReady(program.probe))
+  return { credentials, metricsUrl: program.metricsUrl, process }
 }
 
-/** A machine. Its programs end with it. @param labels as `--labels` takes them */
+/** A machine. Its programs end with it. Its clock is right without a file. @param labels as `--labels` takes them */
 export const superviseAgent = async (
-  { logs: folder, scratch, natsUrl }: SuitePlace,
+  {
+    logs: folder,
+    scratch,
+    natsUrl,
+    clockFile,
+  }: Pick<SuitePlace, 'logs' | 'scratch' | 'natsUrl'> & {
+    readonly clockFile: string | undefined
+  },
   device: string,
   labels: string,
 ): Promise<Supervised> => {
   const state = join(scratch, 'agents', device)
   const args = [`--nats-url=${natsUrl}`, `--labels=${labels}`, `--state-dir=${state}`, '--stop-workloads']
-  return supervise(bundled(agentProgram(device, { args, folder, env: ENVIRONMENT })), async () => true)
+  const env = { ...ENVIRONMENT, ...(clockFile !== undefined && withClock(clockFile)) }
+  return supervise(bundled(agentProgram(device, { args, folder, env })), async () => true)
 }

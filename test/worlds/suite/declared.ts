@@ -8,6 +8,8 @@ export interface DeclaredPool {
   readonly claims: readonly string[]
   /** Deployments of the fleet for its clusters: what each writes, by its name. */
   readonly rollouts: Readonly<Record<string, string>>
+  /** From how many inferred deletions on its brake holds; the product's own limits when undefined. */
+  readonly deletionBrake?: { readonly percent: number; readonly least: number }
 }
 
 /** In "the clusters": all of them are one API server here, and this is where their workloads go. */
@@ -20,17 +22,20 @@ export const ADMIN_SECRET = 'admin'
 export const REGION = 'us-west'
 
 /** Every manifest of the folder. */
-export const manifestsOf = ({ name, size, customizations, claims, rollouts }: DeclaredPool): readonly object[] => [
-  ...customizations.map(customization),
-  pool(name, size, customizations),
-  ...claims.map((claim) => ({
-    apiVersion: 'hive.openshift.io/v1',
-    kind: 'ClusterClaim',
-    metadata: { name: claim },
-    spec: { clusterPoolName: name },
-  })),
-  ...Object.entries(rollouts).map(([rollout, text]) => deployment(rollout, name, text)),
-]
+export const manifestsOf = (declared: DeclaredPool): readonly object[] => {
+  const { name, customizations, claims, rollouts } = declared
+  return [
+    ...customizations.map(customization),
+    pool(declared),
+    ...claims.map((claim) => ({
+      apiVersion: 'hive.openshift.io/v1',
+      kind: 'ClusterClaim',
+      metadata: { name: claim },
+      spec: { clusterPoolName: name },
+    })),
+    ...Object.entries(rollouts).map(([rollout, text]) => deployment(rollout, name, text)),
+  ]
+}
 
 const customization = (name: string) => ({
   apiVersion: 'hive.openshift.io/v1',
@@ -44,7 +49,7 @@ const customization = (name: string) => ({
   },
 })
 
-const pool = (name: string, size: number, customizations: readonly string[]) => ({
+const pool = ({ name, size, customizations, deletionBrake }: DeclaredPool) => ({
   apiVersion: 'hive.openshift.io/v1',
   kind: 'ClusterPool',
   metadata: { name },
@@ -57,6 +62,7 @@ const pool = (name: string, size: number, customizations: readonly string[]) => 
     // The policy: every cluster of this pool is a device of the fleet.
     labels: { region: REGION, 'fleet.nationtech.io/device': 'true', 'device.fleet.nationtech.io/pool': name },
     inventory: { ClusterDeploymentCustomizations: customizations.map((entry) => ({ name: entry })) },
+    ...(deletionBrake !== undefined && { deletionBrake }),
   },
 })
 
