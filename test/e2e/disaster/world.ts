@@ -11,6 +11,7 @@ import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
 import { type ManagerName, type Suite, startSuite } from '#test/harness/suite.ts'
 import { type DeclaredPool, manifestsOf } from '#test/worlds/suite/declared.ts'
 import { install } from '#test/worlds/suite/installer.ts'
+import { KINDS } from '#test/worlds/suite/observer/kinds.ts'
 import { clusterOf, nameOf } from '#test/worlds/suite/observer/sights.ts'
 import { type Timeline, timelineFrom } from '#test/worlds/suite/timeline.ts'
 import { lastStates, MUSTER_KINDS } from '../fire/world.ts'
@@ -252,8 +253,15 @@ export const disasterWorld = async (): Promise<DisasterWorld> => {
       passed += milliseconds
       timeline.note(`${milliseconds / 1_000} s pass`)
       await suite.skewClocks(passed)
-      const looked = `example.com/looked-at=${passed}`
-      await cluster.kubectl('annotate', 'clusterdeployments', '--all', '--all-namespaces', '--overwrite', looked)
+      const body = { metadata: { annotations: { 'example.com/looked-at': `${passed}` } } }
+      for (const { metadata } of observer.sight().objects.ClusterDeployment ?? []) {
+        const path = KINDS.ClusterDeployment.replace(
+          /\/(\w+)$/,
+          `/namespaces/${metadata.namespace}/$1/${metadata.name}`,
+        )
+        // Some go meanwhile.
+        await cluster.rest('PATCH', path, body).catch(() => undefined)
+      }
     },
     instructions: (heading) =>
       instructionsOf(heading, {
