@@ -251,7 +251,7 @@ describe.skipIf(postgresMissing() !== undefined)('below a suite at work', () => 
     },
   ]
 
-  test.each(disasters)('$name', { timeout: TIMEOUT }, async ({ isForDeep = false, prepare, happens }, { skip }) => {
+  test.for(disasters)('$name', { timeout: TIMEOUT }, async ({ isForDeep = false, prepare, happens }, { skip }) => {
     skip(isForDeep && !isDeep, DEEP_ONLY)
     // What a person needs whom this test wakes.
     onTestFailed(async () => {
