@@ -5,7 +5,7 @@ import { hurried, sentinel } from '#test/worlds/suite/installer.ts'
 
 const NAME = 'node-pools'
 
-/** The account of the sample task `cluster-config` may write ConfigMaps. */
+/** A task is known to the API by its account, whose name is the adapter's. It may do what that of the sample task `cluster-config` may. */
 export const installNodePools = async (suite: Suite): Promise<void> => {
   const { namespace } = suite
   const one = 'node-pool-{{ .nodePoolId }}'
@@ -16,7 +16,7 @@ export const installNodePools = async (suite: Suite): Promise<void> => {
     spec: {
       adapter: { name: NAME },
       resourceType: 'nodepools',
-      serviceAccountName: 'cluster-config',
+      serviceAccountName: NAME,
       params: [{ name: 'nodePoolId', source: 'event.id', required: true }],
       resources: [
         {
@@ -27,9 +27,17 @@ export const installNodePools = async (suite: Suite): Promise<void> => {
       ],
     },
   }
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: NAME, namespace } }
+  const rights = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: NAME },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'muster-cluster-config' },
+    subjects: [{ kind: 'ServiceAccount', name: NAME, namespace }],
+  }
   const { metadata, spec, ...rest } = sentinel(namespace)
   const watch = { ...rest, metadata: { ...metadata, name: NAME }, spec: { ...spec, resourceType: 'nodepools' } }
-  await suite.apply([watch, hurried(task as Manifest)])
+  await suite.apply([account, rights, watch, hurried(task as Manifest)])
 }
 
 /** @param cluster its id in the HyperFleet API */
