@@ -19,5 +19,16 @@ test('ADAPTER-52: only listed variables and files are there, and no link leads o
   await expect(access.readFile(join(home, 'secret'))).rejects.toThrow('not among the files that tasks may read')
   await expect(access.readFile(`${listed}/../secret`)).rejects.toThrow('not among the files that tasks may read')
   await expect(access.readFile(join(listed, 'link'))).rejects.toThrow('a link leads out of the listed folder')
-  expect(access.mayRead(`${listed}-other/token`)).toBe(false)
+  expect(access.fileRefusal(`${listed}-other/token`)).toContain('list its folder in --adapter-files')
+})
+
+test('a file beside the manager’s token is refused with that for its reason, also where its folder is listed', async () => {
+  const access = grantAccess({
+    variables: [],
+    files: ['/var/run'],
+    hyperfleetApi: { url: 'http://api', tokenFile: '/var/run/tokens/token' },
+    env: {},
+  })
+  expect(access.fileRefusal('/var/run/tokens/other')).toContain("in the folder of the manager's token")
+  expect(access.fileRefusal('/var/run/elsewhere/other')).toBeUndefined()
 })

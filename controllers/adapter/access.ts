@@ -10,8 +10,8 @@ import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.t
 export interface Access {
   /** The listed variables that are set. */
   readonly environment: Readonly<Record<string, string>>
-  /** Whether a file is in one of the listed folders. */
-  mayRead(path: string): boolean
+  /** Why tasks may not read a file, and what to do; undefined when they may. */
+  fileRefusal(path: string): string | undefined
   /** Whether it is the file of `--hyperfleet-api-token-file`: a task may name it, and gets the token that it is given anyway. */
   isManagersToken(path: string): boolean
   /** @throws Error when it may not be read, or can't */
@@ -71,10 +71,11 @@ export const grantAccess = ({
     const value = env[name]
     if (value !== undefined) environment[name] = value
   }
-  const mayRead = (path: string): boolean =>
-    isAbsolute(path) &&
-    files.some((listed) => isWithin(listed, path)) &&
-    !secretFolders.some((folder) => isWithin(folder, path))
+  const fileRefusal = (path: string): string | undefined => {
+    if (secretFolders.some((folder) => isWithin(folder, path))) return SECRET_FOLDER
+    if (isAbsolute(path) && files.some((listed) => isWithin(listed, path))) return undefined
+    return 'it is not among the files that tasks may read: list its folder in --adapter-files'
+  }
   const allowlist = httpAllowlist(httpTargets)
   /** For the API of the flags. */
   const trustedToken =
@@ -88,7 +89,7 @@ export const grantAccess = ({
       const isTrusted = isTrustedOrigin(url, hyperfleetApi)
       const refused = isTrusted ? undefined : allowlist.refusal(url)
       const asksForOurs = tokenPath !== undefined && isManagersToken(tokenPath)
-      const own = tokenPath !== undefined && mayRead(tokenPath) ? tokenPath : undefined
+      const own = tokenPath !== undefined && fileRefusal(tokenPath) === undefined ? tokenPath : undefined
       return {
         refusal:
           refused === undefined
@@ -100,23 +101,24 @@ export const grantAccess = ({
         lookup: isTrusted ? undefined : guardedLookup,
       }
     },
-    mayRead,
+    fileRefusal,
     isManagersToken,
     async readFile(path) {
-      if (!mayRead(path))
-        throw new Error('it is not among the files that tasks may read: list its folder in --adapter-files')
+      const refusal = fileRefusal(path)
+      if (refusal !== undefined) throw new Error(refusal)
       const actual = await realpath(path)
       const folders = await Promise.all(files.map((listed) => realpath(listed).catch(() => listed)))
       if (!folders.some((folder) => isWithin(folder, actual))) throw new Error('a link leads out of the listed folder')
       const secrets = await Promise.all(secretFolders.map((folder) => realpath(folder).catch(() => folder)))
-      if (secrets.some((folder) => isWithin(folder, actual)))
-        throw new Error("it is in the folder of the manager's token")
+      if (secrets.some((folder) => isWithin(folder, actual))) throw new Error(SECRET_FOLDER)
       const text = await readFile(actual, 'utf8')
       if (text.length > MAX_FILE_BYTES) throw new Error(`it is larger than ${MAX_FILE_BYTES} bytes`)
       return text
     },
   }
 }
+
+const SECRET_FOLDER = "it is in the folder of the manager's token, which tasks may not read: put the file elsewhere"
 
 const isWithin = (listed: string, path: string): boolean => {
   const [folder, file] = [normalize(listed).replace(/\/+$/, ''), normalize(path)]

@@ -101,15 +101,12 @@ const validateSpecFields = ({ hyperfleetAPI, events, selector }: AdapterTaskSpec
   const { url, tokenPath } = hyperfleetAPI
   const { refusal } = access.api(url, tokenPath)
   const api = refusal === undefined ? [] : [{ path: 'spec.hyperfleetAPI.url', message: refusal }]
+  const refusedFile =
+    tokenPath === undefined || access.isManagersToken(tokenPath) ? undefined : access.fileRefusal(tokenPath)
   const token =
-    tokenPath === undefined || access.mayRead(tokenPath) || access.isManagersToken(tokenPath)
+    refusedFile === undefined
       ? []
-      : [
-          {
-            path: 'spec.hyperfleetAPI.tokenPath',
-            message: `${tokenPath} is not among the files that tasks may read: start the manager with --adapter-files`,
-          },
-        ]
+      : [{ path: 'spec.hyperfleetAPI.tokenPath', message: `${tokenPath} is refused: ${refusedFile}` }]
   const server = events.url === undefined ? undefined : access.natsAllowlist.refusal(events.url)
   const nats = server === undefined ? [] : [{ path: 'spec.events.url', message: server }]
   return [...api, ...token, ...nats, ...selectorProblem(selector)]

@@ -1,4 +1,5 @@
 import { each, type Rule } from './manifest.ts'
+import { running } from './workload.ts'
 
 interface Right {
   readonly apiGroups?: readonly string[]
@@ -25,3 +26,17 @@ export const rightsAreSomebodys: Rule = each(['RoleBinding', 'ClusterRoleBinding
     .filter(({ name }) => EVERYBODY.includes(name))
     .map(({ name }) => `name who is meant instead of the group ${name}`),
 )
+
+/** No account of a pod of Muster's is one of a task: the manager of adapter tasks may not have tokens of it. */
+export const partsAreNoTasks: Rule = (objects) => {
+  const policy = objects.find(
+    ({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && metadata.name === 'muster-task-tokens',
+  )
+  const refused = JSON.stringify(policy ?? '')
+  return running(objects).flatMap(({ name, workload }) => {
+    const { serviceAccountName } = workload.template.spec
+    return serviceAccountName === undefined || refused.includes(`'${serviceAccountName}'`)
+      ? []
+      : [`${name}: name ${serviceAccountName} in the policy muster-task-tokens`]
+  })
+}

@@ -58,7 +58,7 @@ const broken: readonly Manifest[] = [
     spec: {
       template: {
         metadata: { labels },
-        spec: { containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80 }] }] },
+        spec: { serviceAccountName: 's', containers: [{ name: 'c', image: 'i', ports: [{ containerPort: 80 }] }] },
       },
     },
   },
@@ -138,7 +138,6 @@ test('every problem names the object and says what to write', () => {
       "StatefulSet/a: name a user by number in securityContext.runAsUser",
       "StatefulSet/a: set seccompProfile.type: RuntimeDefault",
       "Deployment/a: container c: set allowPrivilegeEscalation: false",
-      "Deployment/a: name its serviceAccountName, or set automountServiceAccountToken: false",
       "StatefulSet/a: name its serviceAccountName, or set automountServiceAccountToken: false",
       "Deployment/a: container c: it needs a livenessProbe and a readinessProbe",
       "Deployment/a: container c: it needs requests of cpu and memory, and a limit of memory",
@@ -151,6 +150,7 @@ test('every problem names the object and says what to write', () => {
       "NetworkPolicy/a: Deployment/a does not take calls of Deployment/a at 80",
       "Role/a: name what is meant by "*" in {"apiGroups":[""],"resources":["*"],"verbs":["get"]}",
       "RoleBinding/a: name who is meant instead of the group system:authenticated",
+      "Deployment/a: name s in the policy muster-task-tokens",
       "ValidatingWebhookConfiguration/w: leave caBundle to the manager",
       "SentinelConfig/a: leave the status to its controller",
       "StatefulSet/a: say apiVersion, kind and volumeMode of its claims",
