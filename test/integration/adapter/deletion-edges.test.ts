@@ -3,10 +3,10 @@
  * test/integration/hyperfleet-api/deletion.test.ts; what takes Jobs in samples.test.ts, what takes killed processes in processes.test.ts.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { AdapterTask, type AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
 import { type ApiFront, apiFront } from './api-front.ts'
-import { type AdapterWorld, adapterWorld, type Cluster } from './world.ts'
+import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
 let front: ApiFront
@@ -66,39 +66,19 @@ const declare = async (edge: string, spec: object): Promise<void> => {
   await world.until(edge, 'Working')
 }
 
-const change = (name: string, spec: object) =>
-  world.kube.patch(AdapterTask, { name, namespace: world.namespace, type: 'merge', body: { spec } })
-
-const create = async (edge: string, name = edge): Promise<string> => {
-  const made = await world.call<Cluster>('POST', '/clusters', { name, labels: { edge }, spec: {} })
-  return made?.id ?? ''
-}
+const create = async (edge: string, name = edge): Promise<string> => (await world.create(name, {}, { edge })).id
 
 /** Created, and done with by the task of its case. */
 const ready = async (edge: string): Promise<string> => {
   const id = await create(edge)
-  await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+  await world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
   return id
 }
 
-/** As a Sentinel pulses, until the check holds. */
-const pulsedUntil = (id: string, check: () => Promise<void>) =>
-  vi.waitFor(
-    async () => {
-      try {
-        await check()
-      } catch (error) {
-        if ((await world.cluster(id)) !== undefined) await world.pulse(id)
-        throw error
-      }
-    },
-    { timeout: 60_000, interval: 500 },
-  )
-
 const gone = (id: string) => vi.waitFor(async () => expect(await world.cluster(id)).toBeUndefined(), SETTLED)
-const goneByPulses = (id: string) => pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+const goneByPulses = (id: string) => world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
 const says = (id: string, edge: string, ...said: string[]) =>
-  pulsedUntil(id, async () => expect(await world.reported(id, edge)).toEqual(expect.arrayContaining(said)))
+  world.pulsedUntil(id, async () => expect(await world.reported(id, edge)).toEqual(expect.arrayContaining(said)))
 
 const path = (edge: string, name: string, id: string, plural = 'configmaps') =>
   `/api/v1/namespaces/${world.namespace}/${plural}/${edge}-${name}-${id}`
@@ -177,7 +157,7 @@ test('ADAPTER-38: objects of several generations: all of them go', async () => {
   const id = await ready('generations')
   await hold('generations', '1', id)
   await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
-  await pulsedUntil(id, async () => expect(await isThere('generations', '2', id)).toBe(true))
+  await world.pulsedUntil(id, async () => expect(await isThere('generations', '2', id)).toBe(true))
   expect(await isThere('generations', '1', id)).toBe(true)
   await world.call('DELETE', `/clusters/${id}`)
   await says(id, 'generations', 'Applied True Deleting')
@@ -226,7 +206,7 @@ test.each([
     ]
     await declare(edge, { resources: good })
     const [leaving, staying] = [await ready(edge), await create(edge, `${edge}-staying`)]
-    await change(edge, { resources: bad })
+    await world.change(edge, { resources: bad })
     const { status } = await world.until(edge, 'InvalidTask')
     expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toMatch(
       /^resources\[0\]\.delete_options\.after: .*; nothing is deleted until it is corrected$/,
@@ -235,7 +215,7 @@ test.each([
     await world.call('DELETE', `/clusters/${leaving}`)
     await says(leaving, edge, 'Applied True Deleting', `Health False ${reason}`)
     expect([await isThere(edge, 'a', leaving), await isThere(edge, 'b', leaving)]).toEqual([true, true])
-    await change(edge, { resources: good })
+    await world.change(edge, { resources: good })
     await goneByPulses(leaving)
     expect([await isThere(edge, 'a', leaving), await isThere(edge, 'b', leaving)]).toEqual([false, false])
   },
@@ -292,11 +272,11 @@ test('ADAPTER-43: Foreground: it waits until everything that belongs to it is go
 test('ADAPTER-44: preconditions that are not met while deleting: nothing is deleted, the record stays and says so; once met, it goes', async () => {
   await declare('unmet', { resources: [resource('unmet', 'a')] })
   const id = await ready('unmet')
-  await change('unmet', { preconditions: [{ name: 'open', expression: 'resource.name == "somebody else"' }] })
+  await world.change('unmet', { preconditions: [{ name: 'open', expression: 'resource.name == "somebody else"' }] })
   await world.call('DELETE', `/clusters/${id}`)
   await says(id, 'unmet', 'Applied True Deleting', 'Health False PreconditionNotMet')
   expect((await world.object(path('unmet', 'a', id)))?.metadata.deletionTimestamp).toBeUndefined()
-  await change('unmet', { preconditions: null })
+  await world.change('unmet', { preconditions: null })
   await goneByPulses(id)
   expect(await isThere('unmet', 'a', id)).toBe(false)
 })

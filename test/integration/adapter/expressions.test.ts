@@ -1,11 +1,9 @@
 /** What expressions do to a manager: one that would never end holds up no other, and an error of one is never taken for false. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
-import { type AdapterWorld, adapterWorld, type Cluster } from './world.ts'
+import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
-
-const SETTLED = { timeout: 60_000, interval: 100 }
 
 beforeAll(async () => {
   world = await adapterWorld()
@@ -42,14 +40,7 @@ const declare = async (name: string, expression: string, when = 'true'): Promise
   await world.until(name, 'Working')
 }
 
-const create = async (only: string, spec: object = {}): Promise<string> =>
-  (await world.call<Cluster>('POST', '/clusters', { name: only, labels: { only }, spec }))?.id ?? ''
-
-const pulsedUntil = (id: string, check: () => Promise<void>) =>
-  vi.waitFor(async () => {
-    await world.pulse(id)
-    await check()
-  }, SETTLED)
+const create = async (only: string, spec: object = {}): Promise<string> => (await world.create(only, spec, { only })).id
 
 const configOf = (name: string, id: string) =>
   world.object(`/api/v1/namespaces/${world.namespace}/configmaps/${name}-${id}`)
@@ -64,12 +55,12 @@ test('of two tasks one has a hostile expression: it is stopped by its limit and 
   for (let round = 0; round < 5; round++) await world.pulse(hostile)
   await world.pulse(pattern)
   const honest = await create('honest')
-  await pulsedUntil(honest, async () => expect((await world.cluster(honest))?.status.phase).toBe('Ready'))
-  await pulsedUntil(hostile, async () =>
+  await world.pulsedUntil(honest, async () => expect((await world.cluster(honest))?.status.phase).toBe('Ready'))
+  await world.pulsedUntil(hostile, async () =>
     expect(await world.reported(hostile, 'hostile')).toContain('Health False ExpressionFailed'),
   )
   // Linear in the text, whatever the pattern: it has its answer, or was stopped, and never hangs.
-  await pulsedUntil(pattern, async () => expect(await world.reported(pattern, 'pattern')).not.toEqual([]))
+  await world.pulsedUntil(pattern, async () => expect(await world.reported(pattern, 'pattern')).not.toEqual([]))
   expect(await configOf('hostile', hostile)).toBeUndefined()
   expect((await world.task('hostile')).status?.lastError).toContain('steps')
 })
@@ -77,7 +68,7 @@ test('of two tasks one has a hostile expression: it is stopped by its limit and 
 test('matches in linear time: a pattern that would take a backtracking engine for ever has its answer', async () => {
   await declare('linear', `resource.spec.text.matches("^(a+)+$") ? "yes" : "no"`)
   const id = await create('linear', { text: `${'a'.repeat(5_000)}!` })
-  await pulsedUntil(id, async () => expect(await configOf('linear', id)).toMatchObject({ data: { value: 'no' } }))
+  await world.pulsedUntil(id, async () => expect(await configOf('linear', id)).toMatchObject({ data: { value: 'no' } }))
 })
 
 test('ADAPTER-4: null is absent for has(), .? and hasValue(); an expression without a value fails and applies nothing', async () => {
@@ -85,11 +76,11 @@ test('ADAPTER-4: null is absent for has(), .? and hasValue(); an expression with
   await declare('absent', 'has(resource.spec.zone) ? "there" : "absent"', `!(${isThere})`)
   await declare('valueless', '"x"', 'resource.spec.zone.name == "never"')
   const absent = await create('absent', { zone: null })
-  await pulsedUntil(absent, async () =>
+  await world.pulsedUntil(absent, async () =>
     expect(await configOf('absent', absent)).toMatchObject({ data: { value: 'absent' } }),
   )
   const valueless = await create('valueless', { zone: null })
-  await pulsedUntil(valueless, async () =>
+  await world.pulsedUntil(valueless, async () =>
     expect(await world.reported(valueless, 'valueless')).toContain('Health False ExpressionFailed'),
   )
   expect(await configOf('valueless', valueless)).toBeUndefined()

@@ -1,6 +1,6 @@
 /** What goes wrong on the way: answers of the API server, an API that is away. Every fault is met once and has to be overcome. */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
+import type { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type Fate, type ProxiedRequest, type RequestProxy, type TcpProxy, tcpProxy } from '#test/harness/index.ts'
 import { type AdapterWorld, adapterWorld, type Manager, namespaceAndConfig, PATIENCE } from './world.ts'
 
@@ -168,13 +168,7 @@ test('a task whose ConfigMap can’t be read for a while goes on as it was, and 
   })
   await world.declare('elsewhere', { taskRef: { name: 'task-elsewhere' } })
   await world.until('elsewhere', 'Working')
-  const change = (spec: object) =>
-    world.kube.patch(AdapterTask, {
-      name: 'elsewhere',
-      namespace: world.namespace,
-      type: 'merge',
-      body: { spec },
-    })
+  const change = (spec: object) => world.change('elsewhere', spec)
   const isAtWork = async () => {
     const { values } = (await manager.registry.getSingleMetric('hyperfleet_adapter_up')?.get()) ?? { values: [] }
     return values.find(({ labels }) => String(labels.adapter_name).startsWith('elsewhere'))?.value

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import { type MusterProcess, type RequestProxy, startMuster } from '#test/harness/index.ts'
-import { type AdapterWorld, adapterWorld, type Cluster } from './world.ts'
+import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
 let proxy: RequestProxy
@@ -76,21 +76,9 @@ const declare = async (name: string, spec: object): Promise<void> => {
   await world.until(name, 'Working')
 }
 
-const change = (name: string, spec: object) =>
-  world.plane.rest('PATCH', `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/${name}`, {
-    spec,
-  })
-
-const pulsedUntil = (id: string, check: () => Promise<void>) =>
-  vi.waitFor(async () => {
-    if ((await world.cluster(id)) !== undefined) await world.pulse(id)
-    await check()
-  }, SETTLED)
-
 const ready = async (name: string): Promise<string> => {
-  const made = await world.call<Cluster>('POST', '/clusters', { name, labels: { [name]: 'yes' }, spec: {} })
-  const id = made?.id ?? ''
-  await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+  const { id } = await world.create(name, {}, { [name]: 'yes' })
+  await world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
   return id
 }
 
@@ -99,7 +87,7 @@ const isThere = async (name: string) =>
 
 /** The record has gone, and with it all that was applied and what knew of it. */
 const nothingIsLeft = async (id: string, ...objects: string[]): Promise<void> => {
-  await pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+  await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
   for (const name of objects) expect(await isThere(name)).toBe(false)
   await vi.waitFor(async () => {
     const all = await Array.fromAsync(world.kube.list(AdapterInventory, { namespace: world.namespace }))
@@ -165,13 +153,13 @@ test('ADAPTER-70: a task that does not take a deleted cluster for deleted: no ma
   const id = await ready('looking-away')
   await world.call('DELETE', `/clusters/${id}`)
   await replaceManager()
-  await pulsedUntil(id, async () => {
+  await world.pulsedUntil(id, async () => {
     const { lastRuns = [] } = (await world.task('looking-away')).status ?? {}
     expect(lastRuns[0]).toMatchObject({ status: 'skipped', message: expect.stringContaining('alive') })
   })
   expect((await world.cluster(id))?.deleted_time).toBeDefined()
   expect(await isThere(`looking-away-${id}`)).toBe(true)
-  await change('looking-away', { when_deleting: null, preconditions: [] })
+  await world.change('looking-away', { when_deleting: null, preconditions: [] })
   await nothingIsLeft(id, `looking-away-${id}`)
 })
 
@@ -192,10 +180,10 @@ test.each([
 ] as const)('API-48, ADAPTER-7: %s: %s', { timeout: TIMEOUT }, async (name, _what, broken, whole) => {
   await declare(name, {})
   const id = await ready(name)
-  await change(name, broken())
+  await world.change(name, broken())
   await world.call('DELETE', `/clusters/${id}`)
   const saysIt = () =>
-    pulsedUntil(id, async () => {
+    world.pulsedUntil(id, async () => {
       const reported = await world.reported(id, name)
       expect(reported).toContainEqual(expect.stringMatching(/^Health False /))
       expect(reported).toContainEqual(expect.stringMatching(/^Available True /))
@@ -209,6 +197,6 @@ test.each([
   await saysIt()
   expect((await world.cluster(id))?.deleted_time).toBeDefined()
   expect(await isThere(`${name}-${id}`)).toBe(true)
-  await change(name, whole)
+  await world.change(name, whole)
   await nothingIsLeft(id, `${name}-${id}`)
 })

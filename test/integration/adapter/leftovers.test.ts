@@ -40,31 +40,18 @@ const declare = async (name: string, spec: object): Promise<void> => {
 }
 
 /** @param name of the task that selects it */
-const create = async (name: string, cluster = name): Promise<string> => {
-  const made = await world.call<Cluster>('POST', '/clusters', { name: cluster, labels: { [name]: 'yes' }, spec: {} })
-  return made?.id ?? ''
-}
-
-/** As a Sentinel pulses, until the check holds. */
-const pulsedUntil = (id: string, check: () => Promise<void>) =>
-  vi.waitFor(async () => {
-    try {
-      await check()
-    } catch (error) {
-      if ((await world.cluster(id)) !== undefined) await world.pulse(id)
-      throw error
-    }
-  }, SETTLED)
+const create = async (name: string, cluster = name): Promise<string> =>
+  (await world.create(cluster, {}, { [name]: 'yes' })).id
 
 const ready = async (name: string, cluster = name): Promise<string> => {
   const id = await create(name, cluster)
-  await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+  await world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
   return id
 }
 
 const at = (name: string) => `/api/v1/namespaces/${world.namespace}/configmaps/${name}`
 const isThere = async (name: string) => (await world.object(at(name))) !== undefined
-const gone = (id: string) => pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+const gone = (id: string) => world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
 
 const inventories = async (task: string): Promise<AdapterInventory[]> => {
   const found: AdapterInventory[] = []
@@ -122,13 +109,13 @@ test('ADAPTER-69: relabelled and alive: Ready again, although the adapter has re
     spec: {},
   })
   const id = made?.id ?? ''
-  await pulsedUntil(id, async () => {
+  await world.pulsedUntil(id, async () => {
     expect(await isThere(`alive-${id}`)).toBe(true)
     expect((await world.cluster(id))?.status.phase).toBe('Ready')
   })
   await world.call('PATCH', `/clusters/${id}`, { labels: { staying: '1' }, spec: { changed: true } })
   await restart()
-  await pulsedUntil(id, async () => {
+  await world.pulsedUntil(id, async () => {
     expect(await isThere(`alive-${id}`)).toBe(false)
     expect((await world.cluster(id))?.status.phase).toBe('Ready')
   })
@@ -212,7 +199,7 @@ test('ADAPTER-67: a resource that the task does not name any more goes, and so d
   await world.plane.rest('PATCH', path, { spec: { resources: [kept] } })
   await vi.waitFor(async () => expect(await isThere(`dropped-${id}`)).toBe(false), SETTLED)
   await world.call('PATCH', `/clusters/${id}`, { spec: { region: 'eu' } })
-  await pulsedUntil(id, async () =>
+  await world.pulsedUntil(id, async () =>
     expect([await isThere(`renamed-1-${id}`), await isThere(`renamed-2-${id}`)]).toEqual([false, true]),
   )
 })
@@ -310,7 +297,9 @@ test('ADAPTER-64: what a release without inventories has applied goes also when 
       metadata: { name, labels: { ...labels, 'muster.dev/adapter': adapter, 'muster.dev/resource-id': id } },
     })
   await put(`upgraded-${id}`)
-  await pulsedUntil(id, async () => expect(await inventories('upgraded')).toMatchObject([{ spec: { objects: [] } }]))
+  await world.pulsedUntil(id, async () =>
+    expect(await inventories('upgraded')).toMatchObject([{ spec: { objects: [] } }]),
+  )
   const recordedAt = Date.parse((await inventories('upgraded'))[0]?.metadata.creationTimestamp ?? '')
   await vi.waitFor(() => expect(Date.now()).toBeGreaterThanOrEqual(recordedAt + 1_000), SETTLED)
   await put('newer')
@@ -349,12 +338,12 @@ test('ADAPTER-73: a task that is made again under its name while the deleted one
   await vi.waitFor(async () => expect((await world.object(old))?.metadata.deletionTimestamp).toBeDefined(), SETTLED)
   await declare('again', { resources: [configMap('b', 'anew-{{ .clusterId }}')], retention })
   const uid = () => world.object(at(`anew-${id}`)).then((found) => found?.metadata.uid)
-  await pulsedUntil(id, async () => expect(await uid()).toBeDefined())
+  await world.pulsedUntil(id, async () => expect(await uid()).toBeDefined())
   const applied = await uid()
   await vi.waitFor(() => expect(manager.lines.join('\n')).toContain('a task of the name of a deleted one'), SETTLED)
   await world.plane.rest('PATCH', old, { metadata: { finalizers: null } })
-  await pulsedUntil(id, async () => expect(await isThere(`again-${id}`)).toBe(false))
-  await pulsedUntil(id, async () =>
+  await world.pulsedUntil(id, async () => expect(await isThere(`again-${id}`)).toBe(false))
+  await world.pulsedUntil(id, async () =>
     expect((await inventories('again')).flatMap(({ spec }) => spec.objects.map(({ resource }) => resource))).toEqual([
       'b',
     ]),
@@ -455,7 +444,7 @@ describe('ADAPTER-88: an object that two tasks apply', () => {
     return made?.id ?? ''
   }
   const settled = (id: string) =>
-    pulsedUntil(id, async () => {
+    world.pulsedUntil(id, async () => {
       expect((await world.cluster(id))?.status.phase).toBe('Ready')
       expect(await isThere(`left-${id}`)).toBe(true)
       expect(await isThere(`right-${id}`)).toBe(true)
@@ -477,7 +466,7 @@ describe('ADAPTER-88: an object that two tasks apply', () => {
     expect(await world.object(at(`common-${id}`))).toMatchObject({ data: { generation: '2' } })
 
     await world.call('PATCH', `/clusters/${id}`, { labels: { [second ?? '']: 'yes' } })
-    await pulsedUntil(id, async () => {
+    await world.pulsedUntil(id, async () => {
       expect(await isThere(`${first}-${id}`)).toBe(false)
       expect(await holder(id)).toEqual({ uid, adapter: second })
     })
@@ -506,10 +495,10 @@ describe('ADAPTER-88: an object that two tasks apply', () => {
     await declare('host', { selector: selector('host'), resources: both() })
     await declare('guest', { selector: selector('guest'), resources: both({ data: { colour: 'red' } }) })
     const id = await createFor('host')
-    await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+    await world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
     await world.call('PATCH', `/clusters/${id}`, { labels: { host: 'yes', guest: 'yes' } })
     const colour = async () => (await world.object(paths.added)) as { readonly data?: object } | undefined
-    await pulsedUntil(id, async () => {
+    await world.pulsedUntil(id, async () => {
       expect((await world.cluster(id))?.status.phase).toBe('Ready')
       expect(await colour()).toMatchObject({ data: { colour: 'red' } })
       expect((await world.object(paths.bare))?.metadata.labels).toMatchObject({
@@ -523,7 +512,7 @@ describe('ADAPTER-88: an object that two tasks apply', () => {
     const uid = async () => (await world.object(paths.bare))?.metadata.uid
     const applied = await uid()
     await world.call('PATCH', `/clusters/${id}`, { labels: { guest: 'yes' } })
-    await pulsedUntil(id, async () => expect(await inventories('host')).toEqual([]))
+    await world.pulsedUntil(id, async () => expect(await inventories('host')).toEqual([]))
     expect(await uid()).toBe(applied)
     await world.call('DELETE', `/clusters/${id}`)
     await gone(id)
@@ -533,7 +522,7 @@ describe('ADAPTER-88: an object that two tasks apply', () => {
   test('with other fields is reported by the one that comes later, which says by whom it is applied', async () => {
     await declareBoth('agrees', 'differs', { colour: 'red', generation: 'none' })
     const id = await createFor('agrees', 'differs')
-    await pulsedUntil(id, async () => {
+    await world.pulsedUntil(id, async () => {
       const said = [...(await world.reported(id, 'agrees')), ...(await world.reported(id, 'differs'))]
       expect(said).toContain('Health False ApplyFailed')
       expect(said).toContain('Health True Healthy')

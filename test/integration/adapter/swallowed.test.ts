@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
-import { type AdapterWorld, adapterWorld, type Cluster, type Condition } from './world.ts'
+import { type AdapterWorld, adapterWorld, type Condition } from './world.ts'
 
 let world: AdapterWorld
 
@@ -33,30 +33,17 @@ const declare = async (name: string, spec: object): Promise<void> => {
   await world.until(name, 'Working')
 }
 
-/** As a Sentinel pulses, until the check holds. */
-const pulsedUntil = (id: string, check: () => Promise<void>) =>
-  vi.waitFor(async () => {
-    if ((await world.cluster(id)) !== undefined) await world.pulse(id)
-    await check()
-  }, SETTLED)
-
 const ready = async (name: string): Promise<string> => {
-  const made = await world.call<Cluster>('POST', '/clusters', { name, labels: { [name]: 'yes' }, spec: {} })
-  const id = made?.id ?? ''
-  await pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
+  const { id } = await world.create(name, {}, { [name]: 'yes' })
+  await world.pulsedUntil(id, async () => expect((await world.cluster(id))?.status.phase).toBe('Ready'))
   return id
 }
 
 const isThere = async (name: string, id: string) =>
   (await world.object(`/api/v1/namespaces/${world.namespace}/configmaps/${name}-${id}`)) !== undefined
 
-const change = (name: string, spec: object) =>
-  world.plane.rest('PATCH', `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${world.namespace}/adaptertasks/${name}`, {
-    spec,
-  })
-
 const goes = async (name: string, id: string) => {
-  await pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
+  await world.pulsedUntil(id, async () => expect(await world.cluster(id)).toBeUndefined())
   expect(await isThere(name, id)).toBe(false)
 }
 
@@ -73,7 +60,7 @@ test('API-48, ADAPTER-7: in a deletion a precondition meets a 404 of something e
   await world.call('DELETE', `/clusters/${other}`)
   expect(await world.cluster(other)).toBeUndefined()
   await world.call('DELETE', `/clusters/${id}`)
-  await pulsedUntil(id, async () => {
+  await world.pulsedUntil(id, async () => {
     const reported = await world.reported(id, 'asking')
     expect(reported).toContainEqual(expect.stringMatching(/^Health False /))
     expect(reported).toContainEqual(expect.stringMatching(/^Available True /))
@@ -86,7 +73,7 @@ test('API-48, ADAPTER-7: in a deletion a precondition meets a 404 of something e
   expect(JSON.stringify(await explained(id))).toContain('asking')
   expect(await isThere('asking', id)).toBe(true)
   expect((await world.cluster(id))?.deleted_time).toBeDefined()
-  await change('asking', { preconditions: [] })
+  await world.change('asking', { preconditions: [] })
   await goes('asking', id)
 })
 
@@ -97,14 +84,14 @@ test('ADAPTER-70: a task that does not take a deleted cluster for deleted, and w
   })
   const id = await ready('looking-away')
   await world.call('DELETE', `/clusters/${id}`)
-  await pulsedUntil(id, async () => {
+  await world.pulsedUntil(id, async () => {
     const { lastRuns = [] } = (await world.task('looking-away')).status ?? {}
     expect(lastRuns[0]).toMatchObject({ status: 'skipped', message: expect.stringContaining('alive') })
   })
   expect(await world.reported(id, 'looking-away')).toContainEqual(expect.stringMatching(/^Applied True /))
   expect((await world.cluster(id))?.deleted_time).toBeDefined()
   expect(await isThere('looking-away', id)).toBe(true)
-  await change('looking-away', { when_deleting: null, preconditions: [] })
+  await world.change('looking-away', { when_deleting: null, preconditions: [] })
   await goes('looking-away', id)
 })
 

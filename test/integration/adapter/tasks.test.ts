@@ -18,8 +18,6 @@ afterAll(async () => {
 const remove = async (name: string) => {
   await world.kube.delete(AdapterTask, name, world.namespace)
 }
-const change = (name: string, spec: object) =>
-  world.kube.patch(AdapterTask, { name, namespace: world.namespace, type: 'merge', body: { spec } })
 /** A task file of the Go adapter as it is, out of a ConfigMap; resolves when the task works. */
 const declareFile = async (name: string, file: string) => {
   const text = await readFile(`controllers/adapter/testdata/${file}.yaml`, 'utf8')
@@ -74,7 +72,7 @@ describe('ADAPTER-57: a task that can’t be run', () => {
       'params[0].source: there is no evnet.id to take the value from: did you mean event.id?; nothing is done until it is corrected',
     )
     await vi.waitFor(async () => expect(await events('InvalidTask')).toHaveLength(1), PATIENCE)
-    await change('broken', namespaceAndConfig())
+    await world.change('broken', namespaceAndConfig())
     await world.until('broken', 'Working')
     await remove('broken')
   })
@@ -155,11 +153,11 @@ test('ADAPTER-51: a task may do what its ServiceAccount may do and no more: refu
 test('ADAPTER-59: a suspended task starts no run; what waited is done when it goes on', async () => {
   await world.declare('paused', namespaceAndConfig())
   await world.until('paused', 'Working')
-  await change('paused', { suspend: true })
+  await world.change('paused', { suspend: true })
   await world.until('paused', 'Suspended')
   const { id } = await world.create('paused')
   await world.pulse(id)
-  await change('paused', { suspend: false })
+  await world.change('paused', { suspend: false })
   await vi.waitFor(async () => expect(await world.reported(id, 'paused')).toContain('Applied True Applied'), PATIENCE)
   await remove('paused')
 })

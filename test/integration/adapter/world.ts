@@ -42,13 +42,17 @@ export interface AdapterWorld extends AsyncDisposable {
   /** Creates an AdapterTask; its ServiceAccount may do everything unless another one is named. */
   declare(name: string, task: DeepPartial<AdapterTaskSpec>): Promise<void>
   task(name: string): Promise<AdapterTask>
+  /** Merges these fields into the spec of an AdapterTask; null removes one. */
+  change(name: string, spec: object): Promise<AdapterTask>
   /** Resolves when the condition Ready has this reason. */
   until(name: string, reason: string): Promise<AdapterTask>
   /** One call of the HyperFleet API; undefined for 404. */
   call<T = Cluster>(method: string, path: string, body?: object): Promise<T | undefined>
-  create(name: string, spec?: object): Promise<Cluster>
+  create(name: string, spec?: object, labels?: Readonly<Record<string, string>>): Promise<Cluster>
   /** What a Sentinel would do. */
   pulse(id: string, reason?: string): Promise<void>
+  /** Pulses a cluster until the check holds, or rejects with what it throws. */
+  pulsedUntil(id: string, check: () => Promise<void>): Promise<void>
   cluster(id: string): Promise<Cluster | undefined>
   /** The adapter's own conditions about a cluster, as `Applied True Reason`. */
   reported(id: string, adapter: string): Promise<readonly string[]>
@@ -114,6 +118,12 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
     return found
   }
 
+  const pulse: AdapterWorld['pulse'] = async (id, reason = 'Test') => {
+    await call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason })
+  }
+
+  const cluster = (id: string) => call<Cluster>('GET', `/clusters/${id}`)
+
   return {
     plane,
     namespace,
@@ -121,6 +131,7 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
     kube,
     task,
     call,
+    change: (name, spec) => kube.patch(AdapterTask, { name, namespace, type: 'merge', body: { spec } }),
     async declare(name, spec) {
       const around = { resourceType: 'clusters', hyperfleetAPI: { url: api.url }, serviceAccountName: 'everything' }
       await kube.create(AdapterTask, {
@@ -135,15 +146,25 @@ export const adapterWorld = async (options: AdapterWorldOptions = {}): Promise<A
         if (ready?.reason !== reason) throw new Error(`${name} is ${JSON.stringify(found.status)}, not ${reason}`)
         return found
       }, PATIENCE),
-    async create(name, spec = {}) {
-      const made = await call<Cluster>('POST', '/clusters', { kind: 'Cluster', name, spec })
+    async create(name, spec = {}, labels = {}) {
+      const made = await call<Cluster>('POST', '/clusters', { kind: 'Cluster', name, labels, spec })
       if (made === undefined) throw new Error(`${name} was not made`)
       return made
     },
-    async pulse(id, reason = 'Test') {
-      await call('POST', '/events', { resourceType: 'clusters', resourceId: id, reason })
-    },
-    cluster: (id) => call('GET', `/clusters/${id}`),
+    pulse,
+    pulsedUntil: (id, check) =>
+      vi.waitFor(
+        async () => {
+          try {
+            await check()
+          } catch (error) {
+            if ((await cluster(id)) !== undefined) await pulse(id)
+            throw error
+          }
+        },
+        { timeout: 90_000, interval: 300 },
+      ),
+    cluster,
     async reported(id, name) {
       const found = await call<{ items: { adapter: string; conditions: Condition[] }[] }>(
         'GET',
