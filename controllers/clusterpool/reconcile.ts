@@ -255,8 +255,11 @@ const requeue = (decided: Decided, { results, overdueAt, conflictDelay }: Execut
     ...(overdueAt === undefined ? [] : [overdueAt - now.getTime()]),
     ...(plan.recheckAt === undefined ? [] : [plan.recheckAt.getTime() - now.getTime()]),
     ...(dependencies.missing.length === 0 ? [] : [MISSING_RECHECK_MS]),
-    ...(conflictDelay === undefined ? [] : [conflictDelay]),
-    ...(results.some(({ result }) => result === 'rejected') || results.length < plan.actions.length ? [0] : []),
+    ...(conflictDelay !== undefined
+      ? [conflictDelay]
+      : results.some(({ result }) => result === 'rejected') || results.length < plan.actions.length
+        ? [0]
+        : []),
   ]
   return { requeueAfter: Math.max(0, Math.min(...times)) }
 }

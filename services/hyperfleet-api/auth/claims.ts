@@ -87,8 +87,10 @@ export const readGrants = (
     ({ subject, group }) =>
       (subject !== undefined && subjects.includes(subject)) || (group !== undefined && groups.includes(group)),
   )
-  // By the token's own word alone: an identity may come from a claim that its holder writes.
-  const ofTask = namesOfTaskAccount(claims.sub, taskNamespaces)
+  // By the token's own word alone: an identity may come from a claim that its holder writes. Whom a mapping gives roles is no task: the
+  // managers have accounts in the namespace of the tasks.
+  const hasRoles = matching.some(({ subject, roles }) => subject !== undefined && roles.length > 0)
+  const ofTask = hasRoles ? undefined : namesOfTaskAccount(claims.sub, taskNamespaces)
   const mapped: readonly RoleMapping[] =
     ofTask === undefined ? matching : [...matching, { roles: ['adapter'], ...ofTask }]
   return {

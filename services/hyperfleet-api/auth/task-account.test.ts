@@ -47,6 +47,18 @@ test('API-104: what is mapped to an account comes on top', () => {
   expect(grantsOf(sub, { mappings })).toMatchObject({ roles: ['adapter'], adapters: ['dns-records', 'dns'] })
 })
 
+test.each([['reader'], ['editor']] as const)(
+  'API-104: an account that is mapped to the role %s is no account of a task',
+  (role) => {
+    const sub = account('tasks', 'clusters')
+    expect(grantsOf(sub, { mappings: [{ subject: sub, roles: [role] }] })).toEqual({
+      roles: [role],
+      adapters: [],
+      consumers: [],
+    })
+  },
+)
+
 test('API-104: no account acts for the adapter or the group of another one', () => {
   const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?$/)
   fc.assert(

@@ -83,7 +83,7 @@ const problemOf = ({ status }: AdapterTask) => status?.conditions?.find(({ type 
 beforeAll(async () => {
   world = await adapterWorld({ issuer: shippedIssuer })
   const policies = await temporaryFolder('policies')
-  for (const policy of ['task-accounts', 'task-tokens']) {
+  for (const policy of ['task-accounts', 'task-tokens', 'token-secrets']) {
     const text = await readFile(`kustomize/base/policies/${policy}.yaml`, 'utf8')
     await writeFile(join(policies, policy), text.replaceAll('hyperfleet-system', world.namespace))
     await world.plane.kubectl('apply', '--server-side', '-f', join(policies, policy))
@@ -213,6 +213,34 @@ test('attack: who has taken the manager over has tokens made for Kubernetes, for
   expect(await said('hyperfleet-developer', ...forTenMinutes)).toContain(
     'is a part of Muster, and no account of a task',
   )
+})
+
+// ADAPTER-105
+test('attack: who acts as a manager that may make Secrets anywhere has one filled with a token of a powerful account', async () => {
+  const { plane, namespace } = world
+  const pools = `system:serviceaccount:${namespace}:hyperfleet-clusterpool`
+  await plane.kubectl('create', 'clusterrolebinding', `secrets-${namespace}`, '--clusterrole=admin', `--user=${pools}`)
+  const create = async (name: string, type: string): Promise<string> => {
+    const secret = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace, annotations: { 'kubernetes.io/service-account.name': 'everything' } },
+      type,
+    }
+    const file = join(await temporaryFolder('secret'), 'secret.json')
+    await writeFile(file, JSON.stringify(secret))
+    return plane.kubectl('create', '-f', file, `--as=${pools}`).catch((error: Error) => error.message)
+  }
+  // The policy takes a moment to hold.
+  let at = 0
+  await vi.waitFor(
+    async () =>
+      expect(await create(`token-${at++}`, 'kubernetes.io/service-account-token')).toContain(
+        'make no Secrets that hold tokens',
+      ),
+    PATIENCE,
+  )
+  expect(await create('pull-secret', 'Opaque')).toContain('created')
 })
 
 // ADAPTER-105

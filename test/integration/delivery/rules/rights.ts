@@ -27,16 +27,22 @@ export const rightsAreSomebodys: Rule = each(['RoleBinding', 'ClusterRoleBinding
     .map(({ name }) => `name who is meant instead of the group ${name}`),
 )
 
-/** No account of a pod of Muster's is one of a task: the manager of adapter tasks may not have tokens of it. */
+/** No account of a pod of Muster's, or with a role at the API, is one of a task: the manager of adapter tasks may not have tokens of it. */
 export const partsAreNoTasks: Rule = (objects) => {
   const policy = objects.find(
     ({ kind, metadata }) => kind === 'ValidatingAdmissionPolicy' && metadata.name === 'muster-task-tokens',
   )
   const refused = JSON.stringify(policy ?? '')
   return running(objects).flatMap(({ name, workload }) => {
-    const { serviceAccountName } = workload.template.spec
-    return serviceAccountName === undefined || refused.includes(`'${serviceAccountName}'`)
-      ? []
-      : [`${name}: name ${serviceAccountName} in the policy muster-task-tokens`]
+    const { serviceAccountName, containers } = workload.template.spec
+    const roles = containers.flatMap(({ env = [] }) => env.filter((one) => one.name === 'MUSTER_AUTH_ROLES'))
+    const mapped = roles.flatMap(({ value = '' }) =>
+      [...value.matchAll(ACCOUNT)].flatMap(([, account]) => account ?? []),
+    )
+    return [...(serviceAccountName === undefined ? [] : [serviceAccountName]), ...mapped]
+      .filter((account) => !refused.includes(`'${account}'`))
+      .map((account) => `${name}: name ${account} in the policy muster-task-tokens`)
   })
 }
+
+const ACCOUNT = /system:serviceaccount:hyperfleet-system:([^=,]+)=/g

@@ -15,6 +15,7 @@ export interface Container {
   readonly image: string
   readonly command?: readonly string[]
   readonly args?: readonly string[]
+  readonly env?: readonly { readonly name: string; readonly value?: string }[]
   readonly ports?: readonly Port[]
   readonly livenessProbe?: Probe
   readonly readinessProbe?: Probe
