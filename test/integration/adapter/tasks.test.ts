@@ -81,7 +81,7 @@ describe('ADAPTER-57: a task that can’t be run', () => {
     const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount/token'
     await world.declare('greedy', { ...namespaceAndConfig(), hyperfleetAPI: { url: world.url, tokenPath } })
     const { status } = await world.until('greedy', 'InvalidTask')
-    expect(status?.conditions?.[0]?.message).toContain('is not among the files that tasks may read')
+    expect(status?.conditions?.[0]?.message).toContain("it is in the folder of the manager's token")
     await remove('greedy')
   })
 })
