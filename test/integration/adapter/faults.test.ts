@@ -106,9 +106,12 @@ describe.concurrent.each(FATES)('%s from the API server', (_, fate) => {
     const { id, met } = await createToMeet(nameOf(step), fits, fate)
     await untilPhase(id, 'Ready')
     expect(met()).toBe(1)
-    expect(await world.object(`/api/v1/namespaces/c-${id}/configmaps/config`)).toMatchObject({
-      data: { generation: '1' },
-    })
+    // It may be Ready by the word of the other task, before this one has reported at all.
+    await vi.waitFor(async () => {
+      const config = await world.object(`/api/v1/namespaces/c-${id}/configmaps/config`)
+      expect(config).toMatchObject({ data: { generation: '1' } })
+    }, SETTLED)
+    await untilPhase(id, 'Ready')
   })
 
   test.each([
