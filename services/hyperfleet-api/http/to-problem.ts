@@ -28,4 +28,6 @@ const isTimeout = (error: Error): boolean => ['57014', '55P03'].includes(sqlStat
 /** PostgreSQL's connection errors (class 08, 53 and 57P), the socket's, and the driver's about a connection that broke before. */
 const isConnectionError = (error: Error): boolean =>
   /^(08|53|57P|ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_AGAIN)/.test(sqlState(error) ?? '') ||
-  /timeout exceeded when trying to connect|Connection terminated|is not queryable/.test(error.message)
+  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|is not queryable/.test(
+    error.message,
+  )

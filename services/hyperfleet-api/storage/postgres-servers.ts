@@ -11,8 +11,11 @@ import { detach } from '#lib/process/detach.ts'
  * A standby is not connected to: it may not have yet what was acknowledged (API-70).
  */
 export interface PostgresServers {
-  /** To be called with every new connection before it is used. @throws Error with a code that `isReadOnly` knows, on a standby */
-  identify(client: pg.ClientBase): Promise<void>
+  /**
+   * To be called with every new connection before it is used.
+   * @param timeoutMs that the server has to answer @throws Error with a code that `isReadOnly` knows, on a standby
+   */
+  identify(client: pg.ClientBase, timeoutMs: number): Promise<void>
   /** A statement on this connection. */
   follow<T>(client: pg.ClientBase, statement: () => Promise<T>): Promise<T>
   close(): void
@@ -36,10 +39,10 @@ interface Identity {
   readonly server: string
 }
 
-const readIdentity = async (client: pg.ClientBase): Promise<Identity> => {
+const readIdentity = async (client: pg.ClientBase, timeoutMs: number): Promise<Identity> => {
   const query = {
     text: `select pg_is_in_recovery() as "isStandby", extract(epoch from pg_postmaster_start_time())::text as server`,
-    query_timeout: PROBE_TIMEOUT_MS,
+    query_timeout: timeoutMs,
   }
   const { rows } = await client.query<Identity>(query)
   const [identity] = rows
@@ -63,7 +66,7 @@ export const followServers = (url: string): PostgresServers => {
     client.on('error', () => {})
     try {
       await client.connect()
-      const { server } = await readIdentity(client)
+      const { server } = await readIdentity(client, PROBE_TIMEOUT_MS)
       client.end().catch(() => {})
       return server
     } catch (error) {
@@ -91,8 +94,8 @@ export const followServers = (url: string): PostgresServers => {
     if (!isProbing && isAnySilent()) detach('asking which server PostgreSQL’s address leads to', probeWhileSilent())
   }, SILENCE_MS / 2).unref()
   return {
-    identify: async (client) => {
-      const { isStandby, server } = await readIdentity(client)
+    identify: async (client, timeoutMs) => {
+      const { isStandby, server } = await readIdentity(client, timeoutMs)
       if (isStandby) throw standbyError()
       servers.set(client, server)
       client.once('end', () => servers.delete(client))

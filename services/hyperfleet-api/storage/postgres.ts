@@ -8,7 +8,10 @@ const { builtins } = pg.types
 
 /** Most connections a process opens. */
 const MAX_CONNECTIONS = 20
-const CONNECT_TIMEOUT_MS = 5_000
+/** Two ends that share a busy machine take seconds for it. */
+const CONNECT_TIMEOUT_MS = 10_000
+/** A caller that comes every half minute finds the connection that it had; in milliseconds. */
+const IDLE_CONNECTION_MS = 60_000
 /** A statement that runs longer is a bug or a broken database; in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000
 
@@ -27,11 +30,12 @@ export const openPostgres = (
     connectionString: url,
     // Its types know of no promise; it is waited for.
     onConnect: (async (client: pg.ClientBase) => {
-      await servers.identify(client)
+      await servers.identify(client, CONNECT_TIMEOUT_MS)
       await beginOnConnection(client)
     }) as (client: pg.ClientBase) => void,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,

@@ -76,11 +76,17 @@ export const stageWorld = async (): Promise<StageWorld> => {
   }
 }
 
-/** The overlay with small requests of CPU: on a node of two cores a rolling update would find no room for a second pod. */
+/**
+ * The overlay, of which only the API, which answers all others, keeps its request of CPU: on a node of two cores a rolling
+ * update would find no room for a second pod of each.
+ */
 const stageOnASmallNode = async (): Promise<string> => {
   const folder = await temporaryFolder('stage')
   const patch = dump([{ op: 'replace', path: '/spec/template/spec/containers/0/resources/requests/cpu', value: '1m' }])
-  const patches = ['Deployment', 'StatefulSet'].map((kind) => ({ target: { kind }, patch }))
+  const patches = ['Deployment', 'StatefulSet'].map((kind) => ({
+    target: { kind, labelSelector: 'app.kubernetes.io/name!=hyperfleet-api' },
+    patch,
+  }))
   const resources = [relative(folder, join(CHECKOUT, 'kustomize/overlays/stage'))]
   await writeFile(join(folder, 'kustomization.yaml'), dump({ resources, patches }))
   return folder

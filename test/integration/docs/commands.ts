@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgresMissing } from '#test/harness/index.ts'
 import { type Page, REPOSITORY, readPage } from './page.ts'
 import { runPage } from './shell.ts'
@@ -31,6 +31,12 @@ export const runsTheCommandsOf = (...names: readonly (keyof typeof WORLDS)[]): v
       beforeAll(async () => {
         world = await WORLDS[name]?.()
       }, 600_000)
+      test('what is printed anew each time stands in a page as it is replaced', () => {
+        const unseen = Object.keys(world?.printed ?? {}).filter(
+          (printed) => !pages.some(({ text }) => text.includes(printed)),
+        )
+        expect(unseen).toEqual([])
+      })
       afterAll(() => world?.[Symbol.asyncDispose](), 120_000)
 
       for (const page of pages) {

@@ -176,7 +176,7 @@ const up = async (): Promise<World> => {
       'http://127.0.0.1:8082/adapter/runs': find(/'(\S+\/adapter\/runs)\?/),
       'http://127.0.0.1:8083': find(/(http:\S+) {2}fleet/),
       'nats://127.0.0.1:4222': find(/Start NATS: (\S+)/),
-      '/tmp/muster-up/mine.kubeconfig': find(/--kubeconfig=(\S+) get namespaces/),
+      '/tmp/muster-up-1a2b3c4d/mine.kubeconfig': find(/--kubeconfig=(\S+) get namespaces/),
     },
     [Symbol.asyncDispose]: async () => {
       await child.stop(60_000)
