@@ -21,7 +21,7 @@ import { sweepFoldersOfTheDead } from './process/owners.ts'
 import { PROMTOOL } from './prometheus/missing.ts'
 import { REDIS } from './redis/missing.ts'
 import { SYSTEMD } from './systemd/missing.ts'
-import { parseTestArguments, WHOLE_RUN } from './testing/arguments.ts'
+import { parseTestArguments, USAGE, WHOLE_RUN } from './testing/arguments.ts'
 import { affectedTests, changedPaths } from './testing/changed.ts'
 import { runChecks } from './testing/checks.ts'
 import { announce, type Preparation } from './testing/preparation.ts'
@@ -31,7 +31,11 @@ import { summary, total } from './testing/tally.ts'
 
 const say = (line: string) => console.log(line)
 
-const { profile, install, changedSince, rest } = parseTestArguments(process.argv.slice(2))
+const { help, profile, install, changedSince, rest } = parseTestArguments(process.argv.slice(2))
+if (help) {
+  say(USAGE)
+  process.exit()
+}
 const { filter, options } = parseCLI(['vitest', 'run', ...rest])
 const everything = rest.length === 0 && changedSince === undefined
 if (everything) process.env[WHOLE_RUN] = 'yes'

@@ -3,6 +3,7 @@ import { parseTestArguments } from './arguments.ts'
 
 test('own arguments are taken out, and the others stay for vitest in their order', () => {
   expect(parseTestArguments(['--no-install', 'controllers', '--changed=main', '-t', 'backoff', '--profile'])).toEqual({
+    help: false,
     profile: true,
     install: false,
     changedSince: 'main',
@@ -12,9 +13,14 @@ test('own arguments are taken out, and the others stay for vitest in their order
 
 test('without a commit, what is not committed is the change', () => {
   expect(parseTestArguments(['--changed'])).toEqual({
+    help: false,
     profile: false,
     install: true,
     changedSince: 'HEAD',
     rest: [],
   })
+})
+
+test('who asks for help gets no test run', () => {
+  for (const arg of ['--help', '-h']) expect(parseTestArguments([arg])).toMatchObject({ help: true, rest: [] })
 })

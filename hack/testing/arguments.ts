@@ -1,8 +1,18 @@
 /** The environment variable that is set in a run of hundreds of files: what serves them all is then worth its preparation. */
 export const WHOLE_RUN = 'MUSTER_TEST_WHOLE_RUN'
 
+/** Printed by `npm test -- --help`. */
+export const USAGE = `npm test [-- [PATH...] [options]]: the checks, then every test, or those whose files' paths have a PATH in them
+
+  --changed[=COMMIT]  only what the changes since COMMIT can affect; without one, what is not committed
+  --no-install        installs no programs of the system's packages; tests that need them skip
+  --profile           prints where the core-seconds went, as a run of everything always does
+  -t PATTERN, ...     any option of vitest: npm exec -- vitest run --help`
+
 /** What `npm test` understands besides vitest's own arguments. */
 export interface TestArguments {
+  /** Prints the usage, and runs nothing. */
+  readonly help: boolean
   /** Prints where the run's core-seconds went, whatever was run; a whole run always does. */
   readonly profile: boolean
   /** Whether missing programs may be installed from the system's packages. */
@@ -13,18 +23,20 @@ export interface TestArguments {
   readonly rest: readonly string[]
 }
 
-/** Takes our own arguments out of a command line: `--profile`, `--no-install`, `--changed`, `--changed=<commit>`. */
+/** Takes our own arguments out of a command line: those of `USAGE`. */
 export const parseTestArguments = (args: readonly string[]): TestArguments => {
+  let help = false
   let profile = false
   let install = true
   let changedSince: string | undefined
   const rest: string[] = []
   for (const arg of args) {
     const changed = /^--changed(?:=(.+))?$/.exec(arg)
-    if (arg === '--profile') profile = true
+    if (arg === '--help' || arg === '-h') help = true
+    else if (arg === '--profile') profile = true
     else if (arg === '--no-install') install = false
     else if (changed !== null) changedSince = changed[1] ?? 'HEAD'
     else rest.push(arg)
   }
-  return { profile, install, changedSince, rest }
+  return { help, profile, install, changedSince, rest }
 }

@@ -40,7 +40,7 @@ export const runsTheCommandsOf = (...names: readonly (keyof typeof WORLDS)[]): v
       afterAll(() => world?.[Symbol.asyncDispose](), 120_000)
 
       for (const page of pages) {
-        test(`the commands of ${page.path} do what it says`, { timeout: 600_000 }, async () => {
+        test(`the commands of ${page.path} do what it says`, { timeout: 700_000 }, async () => {
           if (world === undefined) throw new Error(`The world ${name} did not start.`)
           await runPage(page, world)
         })

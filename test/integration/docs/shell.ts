@@ -27,7 +27,7 @@ class CommandError extends Error {
 }
 
 /** How long a page may take, in milliseconds. */
-const PATIENCE = 300_000
+const PATIENCE = 600_000
 
 /** Marks the status of an answer in a block's output; curl is made to print it. */
 const ANSWER = '\u001fHTTP '
