@@ -30,24 +30,30 @@ export class RestError extends Error {
   }
 }
 
-export type Rest = <T = unknown>(method: Dispatcher.HttpMethod, path: string, body?: unknown) => Promise<T>
+/** @param patchType of a PATCH; a merge when undefined */
+export type Rest = <T = unknown>(
+  method: Dispatcher.HttpMethod,
+  path: string,
+  body?: unknown,
+  patchType?: 'application/apply-patch+yaml',
+) => Promise<T>
 
 /** The admin's plain REST calls for arranging and checking tests; on purpose not the client under test. */
 export const rest = ({ server, certificateAuthority, token }: Reach): Rest => {
   const dispatcher = new Agent({ connect: { ca: certificateAuthority } })
-  return async <T>(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<T> => {
+  return async (method, path, body, patchType) => {
     const response = await request(server + path, {
       method,
       dispatcher,
       headers: {
         authorization: `Bearer ${token}`,
-        'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        'content-type': method === 'PATCH' ? (patchType ?? 'application/merge-patch+json') : 'application/json',
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await response.body.text()
     if (response.statusCode >= 400) throw new RestError(method, path, response.statusCode, text)
-    return JSON.parse(text) as T
+    return JSON.parse(text)
   }
 }
 

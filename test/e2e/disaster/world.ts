@@ -114,7 +114,7 @@ export const disasterWorld = async (): Promise<DisasterWorld> => {
     timeline.note(`load: ${message}`)
     pools.set(busy.name, busy)
   })
-  const git = gitOps(suite.namespace, cluster, join(backup, 'git.yaml'), manifests)
+  const git = gitOps(suite.namespace, cluster, manifests)
   const replicas = await followReplicas(suite, cluster)
   const observer = stack.use(
     await startObserver({
