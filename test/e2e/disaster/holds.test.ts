@@ -4,7 +4,7 @@ import { describeHeld as describeHeldClusters } from '#controllers/clusterpool/d
 import { type UnneededKey, UnneededKeyBrake } from '#controllers/fleet/state/unneeded-keys.ts'
 import type { KubeSight } from '#test/worlds/suite/observer/sights.ts'
 import { type BrakeSight, holdsOf, unlisted } from './holds.ts'
-import type { Sight } from './invariants.ts'
+import { emptySight, type Sight } from './invariants.ts'
 
 const object = (kind: string, name: string, more: Partial<KubeSight> = {}): KubeSight => ({
   kind,
@@ -13,19 +13,7 @@ const object = (kind: string, name: string, more: Partial<KubeSight> = {}): Kube
   ...more,
 })
 
-const sight = (more: Partial<Sight>): Sight => ({
-  objects: {},
-  records: [],
-  nodePools: [],
-  applied: new Map(),
-  keys: [],
-  programs: [],
-  brief: new Map(),
-  kept: [],
-  customizations: new Map(),
-  lost: new Set(),
-  ...more,
-})
+const sight = (more: Partial<Sight>): Sight => ({ ...emptySight, ...more })
 
 const nothing: BrakeSight = { metrics: { fleet: 0, ClusterPool: 0, AdapterTask: 0 }, fleetMessage: undefined }
 

@@ -14,6 +14,8 @@ export interface Hold {
   /** How many deletions it lists, by the name of what they belong to; a part of them when it says `and 3 more`. */
   readonly named: ReadonlyMap<string, number>
   readonly saysMore: boolean
+  /** The names of the list, by which a person releases it. */
+  readonly releases: readonly string[]
 }
 
 /** What the brakes' metrics and the events of the fleet's brake say. */
@@ -46,7 +48,8 @@ const holdOf = (object: KubeSight, counts: RegExp, names: RegExp): readonly Hold
   // What follows says what to do.
   const list = message.replace(/\. (?:Find out|More than).*$/, '.')
   const named = new Map([...list.matchAll(names)].map(([, name = '']) => [name, 1]))
-  return [{ brake: `${object.kind} ${nameOf(object)}`, count, named, saysMore: / and \d+ more/.test(list) }]
+  const saysMore = / and \d+ more/.test(list)
+  return [{ brake: `${object.kind} ${nameOf(object)}`, count, named, saysMore, releases: releasesIn(message) }]
 }
 
 const fleetHold = (message: string): Hold => {
@@ -54,8 +57,11 @@ const fleetHold = (message: string): Hold => {
   const named = new Map<string, number>()
   for (const [, name = '', number] of message.matchAll(/([a-z0-9-]+\/[a-z0-9.-]+) on (\d+) devices? \(/g))
     named.set(name, (named.get(name) ?? 0) + Number(number))
-  return { brake: 'fleet', count, named, saysMore: /, and \d+ more\./.test(message) }
+  return { brake: 'fleet', count, named, saysMore: /, and \d+ more\./.test(message), releases: releasesIn(message) }
 }
+
+const releasesIn = (message: string): readonly string[] =>
+  /release-deletions=([0-9a-f,]+)/.exec(message)?.[1]?.split(',') ?? []
 
 /** What a brake is to hold when it is more than it lets through. */
 interface Due {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { describeHeld } from '#controllers/clusterpool/decide/inferred-deletions.ts'
 import type { KubeSight } from '#test/worlds/suite/observer/sights.ts'
-import { brokenHolds, type Declared, missingFrom, type Sight, violationsOf } from './invariants.ts'
+import { brokenHolds, type Declared, emptySight, missingFrom, type Sight, violationsOf } from './invariants.ts'
 
 const declared: Declared = {
   pools: new Map([['north', { name: 'north', size: 1, customizations: ['c'], claims: ['mine'], rollouts: {} }]]),
@@ -39,19 +39,7 @@ const record = (id: string, registeredFor: string, isDeleting = false) => ({
   registeredFor,
 })
 
-const sight = (more: Partial<Sight> = {}): Sight => ({
-  objects: {},
-  records: [],
-  nodePools: [],
-  applied: new Map(),
-  keys: [],
-  programs: [],
-  brief: new Map(),
-  kept: [],
-  customizations: new Map(),
-  lost: new Set(),
-  ...more,
-})
+const sight = (more: Partial<Sight> = {}): Sight => ({ ...emptySight, ...more })
 
 const seen = (...clusters: readonly KubeSight[]) => sight({ objects: { ClusterDeployment: clusters } })
 

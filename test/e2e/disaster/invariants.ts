@@ -32,6 +32,23 @@ export interface Sight {
   readonly customizations: ReadonlyMap<string, string>
   /** Names of clusters whose ClusterDeployment ever said that their record is gone. */
   readonly lost: ReadonlySet<string>
+  /** What the brake of the fleet says while it holds, and the lists that a person released, separated by commas. */
+  readonly fleetBrake: { readonly message: string | undefined; readonly released: string }
+}
+
+/** Nothing was seen yet. */
+export const emptySight: Sight = {
+  objects: {},
+  records: [],
+  nodePools: [],
+  applied: new Map(),
+  keys: [],
+  programs: [],
+  brief: new Map(),
+  kept: [],
+  customizations: new Map(),
+  lost: new Set(),
+  fleetBrake: { message: undefined, released: '' },
 }
 
 export const violationsOf = (sight: Sight, declared: Declared): readonly string[] => {

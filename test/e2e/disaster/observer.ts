@@ -10,8 +10,9 @@ import { keysIn } from '#test/worlds/suite/observer/keys.ts'
 import { KINDS } from '#test/worlds/suite/observer/kinds.ts'
 import { type ClusterSight, clusterOf, type KubeSight, nameOf } from '#test/worlds/suite/observer/sights.ts'
 import type { Timeline } from '#test/worlds/suite/timeline.ts'
+import { goneWhileHeld, type ShownLists, withShown } from './held-stays.ts'
 import { type BrakeSight, type Hold, holdsOf, unlisted } from './holds.ts'
-import { type Declared, isRecordGone, type Sight, violationsOf } from './invariants.ts'
+import { type Declared, emptySight, isRecordGone, type Sight, violationsOf } from './invariants.ts'
 
 export interface ObserverOptions {
   readonly rest: Rest
@@ -47,10 +48,18 @@ export interface DisasterObserver extends AsyncDisposable {
 /** Between two looks, in milliseconds. */
 const POLL_INTERVAL_MS = 600
 
-/** What is looked at beside the suite's own kinds. */
-const MORE_KINDS = {
-  AdapterTask: '/apis/hyperfleet.redhat.com/v1alpha1/adaptertasks',
+const { ClusterPool, ...STORED } = KINDS
+
+/** What is looked at beside what holds. */
+const STORED_KINDS = {
+  ...STORED,
   AdapterInventory: '/apis/hyperfleet.redhat.com/v1alpha1/adapterinventories',
+} as const
+
+/** What says which deletions it holds. */
+const HOLDING_KINDS = {
+  ClusterPool,
+  AdapterTask: '/apis/hyperfleet.redhat.com/v1alpha1/adaptertasks',
 } as const
 
 /** Of what adapters apply: the id of the resource that it is for. */
@@ -79,18 +88,8 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
   const violations = new Set<string>()
   const customizations = new Map<string, string>()
   const lost = new Set<string>()
-  let sight: Sight = {
-    objects: {},
-    records: [],
-    nodePools: [],
-    applied: new Map(),
-    keys: [],
-    programs: [],
-    brief: new Map(),
-    kept: [],
-    customizations,
-    lost,
-  }
+  let sight: Sight = { ...emptySight, customizations, lost }
+  let shown: ShownLists = new Map()
 
   const objectsOf = async (kind: string, path: string): Promise<readonly KubeSight[]> =>
     // Items of a list don't say their kind.
@@ -105,26 +104,57 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
         .map((object) => [`${object.kind} ${nameOf(object)}`, object.metadata.labels?.[RESOURCE_LABEL] ?? '']),
     )
   }
+  const readMetric = async (brake: Brake): Promise<number> => {
+    const text = await (await fetch(metricsUrls[brake], { signal: AbortSignal.timeout(5_000) })).text()
+    const lines = text.split('\n').filter((line) => new RegExp(`^${BRAKE_METRICS[brake]}[ {]`).test(line))
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+  }
+  const newestFleetEvent = async (): Promise<EventSight | undefined> => {
+    const { items } = await rest<{ items: readonly EventSight[] }>('GET', EVENTS)
+    return items.toSorted((a, b) => timeOf(a) - timeOf(b)).at(-1)
+  }
   const keep = async <T>(read: () => Promise<T>, before: T): Promise<T> => read().catch(() => before)
+
+  const objectsBy = async (kinds: Readonly<Record<string, string>>): Promise<Sight['objects']> => {
+    const { objects } = sight
+    const found = await Promise.all(
+      Object.entries(kinds).map(
+        async ([kind, path]) => [kind, await keep(() => objectsOf(kind, path), objects[kind] ?? [])] as const,
+      ),
+    )
+    return Object.fromEntries(found)
+  }
+  const readFleetBrake = async (): Promise<Sight['fleetBrake']> => {
+    if ((await readMetric('fleet')) === 0) return emptySight.fleetBrake
+    const { note, regarding } = (await newestFleetEvent()) ?? {}
+    if (regarding === undefined) return emptySight.fleetBrake
+    const lease = `/apis/coordination.k8s.io/v1/namespaces/${regarding.namespace}/leases/${regarding.name}`
+    const { metadata } = await rest<KubeSight>('GET', lease)
+    return { message: note, released: metadata.annotations?.[FLEET_RELEASE] ?? '' }
+  }
+  const processes = processTable()
 
   const look = async (): Promise<void> => {
     const before = sight
-    const found = await Promise.all(
-      Object.entries({ ...KINDS, ...MORE_KINDS }).map(
-        async ([kind, path]) => [kind, await keep(() => objectsOf(kind, path), before.objects[kind] ?? [])] as const,
-      ),
-    )
-    const objects = Object.fromEntries(found) as Sight['objects']
+    const [objects, applied, records, nodePools, keys, running] = await Promise.all([
+      objectsBy(STORED_KINDS),
+      keep(appliedObjects, before.applied),
+      keep(() => readRecords(call), before.records),
+      keep(() => readNodePools(call), before.nodePools),
+      keep(() => keysIn(natsUrl), before.keys),
+      processes(),
+    ])
     for (const { name, customization } of (objects.ClusterDeployment ?? []).map(clusterOf) as readonly ClusterSight[])
       if (customization !== undefined) customizations.set(name, customization)
     for (const cluster of objects.ClusterDeployment ?? []) if (isRecordGone(cluster)) lost.add(nameOf(cluster))
-    const running = await argumentsOfProcesses()
+    // What holds after what it holds: what is gone by then, and was held before and not released now, went while it was held.
+    const [holding, fleetBrake] = await Promise.all([objectsBy(HOLDING_KINDS), keep(readFleetBrake, before.fleetBrake)])
     sight = {
-      objects,
-      applied: await keep(appliedObjects, before.applied),
-      records: await keep(() => readRecords(call), before.records),
-      nodePools: await keep(() => readNodePools(call), before.nodePools),
-      keys: await keep(() => keysIn(natsUrl), before.keys),
+      objects: { ...objects, ...holding },
+      applied,
+      records,
+      nodePools,
+      keys,
       programs: [...running].filter(([, line]) => line === program).map(([number]) => number),
       brief: new Map(
         [...Map.groupBy(running.values(), (line) => (line.startsWith(`${brief}.`) ? line : ''))].flatMap(
@@ -134,8 +164,10 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
       kept: sight.kept,
       customizations,
       lost,
+      fleetBrake,
     }
-    for (const one of violationsOf(sight, declared())) {
+    shown = withShown(shown, sight)
+    for (const one of [...violationsOf(sight, declared()), ...goneWhileHeld(before, sight, shown)]) {
       if (violations.has(one)) continue
       violations.add(one)
       timeline.note(`VIOLATION: ${one}`)
@@ -154,16 +186,9 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
   })()
   await looking
   const lookAtBrakes = async (): Promise<BrakeSight> => {
-    const { items } = await rest<{ items: readonly EventSight[] }>('GET', EVENTS)
-    const newest = items.toSorted((a, b) => timeOf(a) - timeOf(b)).at(-1)
-    const metrics = await Promise.all(
-      (Object.keys(BRAKE_METRICS) as Brake[]).map(async (brake) => {
-        const text = await (await fetch(metricsUrls[brake])).text()
-        const lines = text.split('\n').filter((line) => new RegExp(`^${BRAKE_METRICS[brake]}[ {]`).test(line))
-        return [brake, lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)] as const
-      }),
-    )
-    return { metrics: Object.fromEntries(metrics), fleetMessage: newest?.note }
+    const brakes = Object.keys(BRAKE_METRICS) as Brake[]
+    const metrics = await Promise.all(brakes.map(async (brake) => [brake, await readMetric(brake)] as const))
+    return { metrics: Object.fromEntries(metrics), fleetMessage: (await newestFleetEvent())?.note }
   }
   return {
     violations: () => [...violations],
@@ -193,8 +218,12 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
 /** Of the fleet's brake. */
 const EVENTS = '/apis/events.k8s.io/v1/events?fieldSelector=reason=OrphansHeld'
 
+/** On the Lease that they regard. */
+const FLEET_RELEASE = 'fleet.nationtech.io/release-deletions'
+
 interface EventSight {
   readonly note?: string
+  readonly regarding?: { readonly namespace: string; readonly name: string }
   readonly metadata: { readonly creationTimestamp: string }
   readonly eventTime?: string
   readonly series?: { readonly lastObservedTime: string }
@@ -208,9 +237,22 @@ const readNodePools = async (call: Call): Promise<readonly string[]> => {
   return (list?.items ?? []).map(({ id }) => id)
 }
 
-/** With spaces between them, by the number of each process of this machine. */
-const argumentsOfProcesses = async (): Promise<ReadonlyMap<number, string>> => {
-  const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
-  const lines = await Promise.all(numbers.map((number) => readFile(`/proc/${number}/cmdline`, 'utf8').catch(() => '')))
-  return new Map(lines.map((line, index) => [Number(numbers[index]), line.replace(/\0+$/, '').replaceAll('\0', ' ')]))
+/** Arguments with spaces between them, by the number of each process of this machine. What has not changed since the last look is not read again. */
+const processTable = (): (() => Promise<ReadonlyMap<number, string>>) => {
+  let settled: ReadonlyMap<number, string> = new Map()
+  let before: ReadonlyMap<number, string> = new Map()
+  const read = (number: number) => readFile(`/proc/${number}/cmdline`, 'utf8').catch(() => '')
+  return async () => {
+    const numbers = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+    const lines = await Promise.all(
+      numbers.map(async (number) => {
+        return settled.get(number) ?? (await read(number)).replace(/\0+$/, '').replaceAll('\0', ' ')
+      }),
+    )
+    const now = new Map(numbers.map((number, index) => [number, lines[index] ?? '']))
+    // A process that was just begun has the arguments of the one that began it.
+    settled = new Map([...now].filter(([number, line]) => before.get(number) === line))
+    before = now
+    return now
+  }
 }
