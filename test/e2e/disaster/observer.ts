@@ -125,12 +125,13 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     return Object.fromEntries(found)
   }
   const readFleetBrake = async (): Promise<Sight['fleetBrake']> => {
-    if ((await readMetric('fleet')) === 0) return emptySight.fleetBrake
     const { note, regarding } = (await newestFleetEvent()) ?? {}
     if (regarding === undefined) return emptySight.fleetBrake
+    const message = (await readMetric('fleet')) === 0 ? undefined : note
     const lease = `/apis/coordination.k8s.io/v1/namespaces/${regarding.namespace}/leases/${regarding.name}`
     const { metadata } = await rest<KubeSight>('GET', lease)
-    return { message: note, released: metadata.annotations?.[FLEET_RELEASE] ?? '' }
+    // Also when nothing is held any more: what was released goes before the next look.
+    return { message, released: metadata.annotations?.[FLEET_RELEASE] ?? '' }
   }
   const processes = processTable()
 
