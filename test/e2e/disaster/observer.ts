@@ -4,6 +4,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { AbortScope } from '#lib/abort/abort-scope.ts'
 import type { Rest } from '#test/harness/connection.ts'
 import { type Call, readRecords } from '#test/worlds/suite/observer/hyperfleet.ts'
 import { keysIn } from '#test/worlds/suite/observer/keys.ts'
@@ -105,7 +106,8 @@ export const startObserver = async (options: ObserverOptions): Promise<DisasterO
     )
   }
   const readMetric = async (brake: Brake): Promise<number> => {
-    const text = await (await fetch(metricsUrls[brake], { signal: AbortSignal.timeout(5_000) })).text()
+    using limit = new AbortScope().within(5_000)
+    const text = await (await fetch(metricsUrls[brake], { signal: limit.signal })).text()
     const lines = text.split('\n').filter((line) => new RegExp(`^${BRAKE_METRICS[brake]}[ {]`).test(line))
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
   }
