@@ -287,3 +287,16 @@ describe('POOL-47: a cluster whose namespace or Secret is denied', () => {
     )
   })
 })
+
+test('POOL-38: a lease that was taken as its pool was deleted holds the pool no longer than until a GET does not find its cluster', () => {
+  const given = {
+    pool: aPool({ inventory: ['a'], deleted: true }),
+    customizations: [aCustomization('a', { cluster: 'pool-x', since: 60 })],
+    at: 60,
+  }
+  expect(changesIn(planPass({ ...given, absent: [{ name: 'pool-x', namespace: 'pool-x' }] }))).toContain(
+    'ReleaseLease a',
+  )
+  // It may have been made, and not been seen yet.
+  expect(changesIn(planPass(given))).not.toContain('ReleaseLease a')
+})

@@ -45,7 +45,8 @@ export const leaseActions = (
           })
         break
       case 'Taken':
-        if (lease.abandonedAt <= now.getTime())
+        // POOL-38: its cluster is made no more. Should a manager that slept make it now, it comes too late to be registered (POOL-58).
+        if (lease.abandonedAt <= now.getTime() || observed.pool.metadata.deletionTimestamp !== undefined)
           actions.push({
             action: 'ReleaseLease',
             customization,
