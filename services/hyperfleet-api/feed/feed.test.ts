@@ -156,7 +156,7 @@ const scriptedDatabase = () => {
           if ('floor' in entry) trim(entry.floor)
           else commit(entry)
         next = Math.max(floor, ...committed.map(({ version }) => version)) + 1
-        origin = 'another run'
+        if (origin === 'same') origin = 'another run'
         return
       }
       case 'replace':
@@ -199,6 +199,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ type: fc.constantFrom('replace' as const, 'rewind' as const), which: index }),
   },
 )
+
+/** Tables that were exchanged, written to and put back before anything was read: they are others all the same. */
+const EXCHANGED_AND_PUT_BACK: readonly Step[] = [
+  { type: 'begin' },
+  { type: 'commit', which: 0 },
+  { type: 'read' },
+  { type: 'replace', which: 0 },
+  { type: 'begin' },
+  { type: 'commit', which: 0 },
+  { type: 'put back', which: 1 },
+]
 
 // API-40, API-73, API-98
 test('however writers commit, undo and are lost, and whatever version they go on at: every change is told once and in order, or the subscriber is told that it missed some', async () => {
@@ -245,7 +256,7 @@ test('however writers commit, undo and are lost, and whatever version they go on
       stop()
       await feed.close()
     }),
-    { numRuns: 3_000 },
+    { numRuns: 3_000, examples: [[[...EXCHANGED_AND_PUT_BACK]]] },
   )
 })
 
