@@ -154,7 +154,7 @@ export const postgresServer = (password: string): readonly Manifest[] => {
         command: ['postgres', '-D', DATA, '-h', '*', '-c', 'unix_socket_directories=/tmp'],
         ports: [{ containerPort: POSTGRES_PORT }],
         // As every database has its share: without one all that runs here, and beside it, goes first.
-        resources: { requests: { cpu: '200m' } },
+        resources: { requests: { cpu: '50m' } },
         readinessProbe: {
           exec: { command: ['pg_isready', '-h', '127.0.0.1', '-q'] },
           periodSeconds: 2,
