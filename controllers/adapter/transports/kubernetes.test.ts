@@ -1,4 +1,4 @@
-/** What is there already is found in whatever version its kind is served. */
+/** What is there already is found in whatever version its kind is served, and what the answer to its deletion says. */
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '#operator/client/errors.ts'
 import { RestMapper, UnknownKindError } from '#operator/client/rest-mapper.ts'
@@ -18,6 +18,8 @@ const LOOKUP: Lookup = {
   transport: { kind: 'kubernetes' },
   match: { kind: 'name', namespace: 'n', name: 'one' },
 }
+
+const GONE = { kind: 'Status', status: 'Success', details: { name: 'one', kind: 'widgets', uid: 'u' } }
 
 /** An API server that answers so, and 404 to everything else. */
 const serving = (answers: Readonly<Record<string, object>>) => {
@@ -72,5 +74,29 @@ describe('ADAPTER-80: the version in which an object was applied is served no lo
   ])('nor %s: the kind is unknown', async (_, answers) => {
     const { reach } = serving(answers)
     await expect(reach.find(LOOKUP, signal)).rejects.toMatchObject({ cause: expect.any(UnknownKindError) })
+  })
+})
+
+describe('ADAPTER-107: what the API server answers to a DELETE', () => {
+  const asks = (answer: object) =>
+    serving({
+      '/apis/example.com': { versions: [{ groupVersion: 'example.com/v1' }] },
+      '/apis/example.com/v1': RESOURCES,
+      '/apis/example.com/v1/namespaces/n/widgets/one': answer,
+    }).reach.delete(LOOKUP, WIDGET, 'Background', signal)
+
+  test('a Status with the uid: it is gone', async () => {
+    expect(await asks(GONE)).toBe('gone')
+  })
+
+  test.each([
+    ['the object, which finalizers hold', { ...WIDGET, metadata: { ...WIDGET.metadata, deletionTimestamp: 'now' } }],
+    ['the object as it was', WIDGET],
+    ['a Status without an object', { kind: 'Status', status: 'Success' }],
+    ['a Status of another object', { ...GONE, details: { ...GONE.details, uid: 'other' } }],
+    ['a Status that is no success', { ...GONE, status: 'Failure' }],
+    ['nothing', {}],
+  ])('%s: it was asked for, and is looked at again', async (_, answer) => {
+    expect(await asks(answer)).toBe('asked')
   })
 })

@@ -103,13 +103,15 @@ export class KubernetesTransport implements ResourceTransport {
     try {
       if (isAppliedByOthers(object, adapter) && (await others?.handOver(object, signal)) === true)
         return await this.#leave(resource, object, signal)
-      const preconditions = { uid, resourceVersion, propagation }
-      await this.#api.withLimits({ signal }).delete(resource, name, namespace, preconditions)
+      const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
+      const body = { preconditions: { uid, resourceVersion }, propagationPolicy: propagation }
+      const answer = await this.#options.transport.request({ method: 'DELETE', path, body, signal })
+      return isGone(answer, uid) ? 'gone' : 'asked'
     } catch (error) {
+      if (isNotFound(error)) return 'asked'
       if (!isConflict(error)) throw error
       return 'changed'
     }
-    return 'asked'
   }
 
   /** Of what is there already: a version that is not served any longer takes no object with it. ADAPTER-80. */
@@ -201,6 +203,12 @@ export class KubernetesTransport implements ResourceTransport {
     const path = pathOf(resource, { name, ...(namespace !== undefined && { namespace }) })
     return this.#options.transport.request<JsonObject>({ method: 'GET', path, signal })
   }
+}
+
+/** ADAPTER-107. Kubernetes: a deletion at once is answered with a Status that names the object's uid, others with the object. */
+const isGone = (answer: unknown, uid: string | undefined): boolean => {
+  const { kind, status, details } = (answer ?? {}) as { kind?: unknown; status?: unknown; details?: { uid?: unknown } }
+  return kind === 'Status' && status === 'Success' && uid !== undefined && details?.uid === uid
 }
 
 const requireNamespace = (name: string, { scope, kind }: Resource, namespace: string | undefined): void => {

@@ -62,9 +62,9 @@ export interface ResourceTransport {
 }
 
 /**
- * `left`: another task applies it too, and it is that one's alone from now on, ADAPTER-88. `changed`: not in the state in which it was seen:
+ * `gone`: the server says that it is there no more. `asked`: it may be there for a while. `left`: another task applies it too, and it is that one's alone from now on, ADAPTER-88. `changed`: not in the state in which it was seen:
  * another one may have it by now.
  */
-export type DeletionOutcome = 'asked' | 'left' | 'changed'
+export type DeletionOutcome = 'gone' | 'asked' | 'left' | 'changed'
 
 export type ResourceTransports = Readonly<Record<Lookup['transport']['kind'], ResourceTransport>>

@@ -5,11 +5,14 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { DeepPartial } from '#operator/model/resource.ts'
+import type { RequestProxy } from '#test/harness/index.ts'
 import { type ApiFront, apiFront } from './api-front.ts'
 import { type AdapterWorld, adapterWorld } from './world.ts'
 
 let world: AdapterWorld
 let front: ApiFront
+/** Between the manager and the API server. */
+let proxy: RequestProxy
 
 const SETTLED = { timeout: 60_000, interval: 100 }
 
@@ -17,12 +20,15 @@ beforeAll(async () => {
   world = await adapterWorld()
   front = await apiFront(world.url)
   await limitedAccount()
-  await world.manager(undefined, { httpTargets: [front.url] })
+  proxy = await world.plane.proxy()
+  const kubeconfig = await world.plane.kubeconfigFor('hyperfleet-adapter', world.namespace, proxy.server)
+  await world.manager(kubeconfig, { httpTargets: [front.url] })
 })
 
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]()
   await front?.stop()
+  await proxy?.[Symbol.asyncDispose]()
 })
 
 /** May delete ConfigMaps, but no Secrets. */
@@ -96,6 +102,25 @@ test('ADAPTER-39: a resource that is gone already: its end is the end of the del
   await world.plane.rest('DELETE', path('already', 'a', id))
   await goneByPulses(id)
   expect(await isThere('already', 'a', id)).toBe(false)
+})
+
+test('ADAPTER-107: an object that the API server says is gone is not asked about again, one that is held is', async () => {
+  await declare('answered', { resources: [resource('answered', 'first'), resource('answered', 'held')] })
+  const id = await ready('answered')
+  await hold('answered', 'held', id)
+  const asked = (name: string) =>
+    proxy
+      .requests()
+      .filter((request) => request.path.split('?')[0] === path('answered', name, id))
+      .map(({ method }) => method)
+  const before = { first: asked('first').length, held: asked('held').length }
+  await world.call('DELETE', `/clusters/${id}`)
+  await vi.waitFor(() => expect(asked('held').slice(before.held)).toEqual(['GET', 'DELETE', 'GET']), SETTLED)
+  await release('answered', 'held', id)
+  await goneByPulses(id)
+  const ofFirst = asked('first').slice(before.first)
+  expect(ofFirst.at(-1)).toBe('DELETE')
+  expect(ofFirst.filter((method) => method === 'DELETE')).toHaveLength(1)
 })
 
 test('ADAPTER-40: a DELETE that is refused: the siblings go, the record stays and names the adapter that it waits for, and why', async () => {

@@ -174,9 +174,8 @@ const closedGates = (units: readonly DeletionUnit[], { scope }: RunState): Reado
   return closed
 }
 
-/** Another resource or task has it from now on: it is not waited for. ADAPTER-86, ADAPTER-88. */
-const isLeft = (result: PromiseSettledResult<DeletionOutcome> | undefined): boolean =>
-  result?.status === 'fulfilled' && result.value === 'left'
+const hasOutcome = (result: PromiseSettledResult<DeletionOutcome> | undefined, outcome: DeletionOutcome): boolean =>
+  result?.status === 'fulfilled' && result.value === outcome
 
 /** All objects of the unit, whatever generation they are of: ADAPTER-38. */
 const deleteFound = async (
@@ -190,11 +189,16 @@ const deleteFound = async (
   const living = unit.found.filter(({ object }) => !isTerminating(object))
   const results = await Promise.allSettled(living.map((one) => deleteObject(one, unit.policy, context)))
   signal.throwIfAborted()
-  const left = new Set(living.filter((_, at) => isLeft(results[at])).map(({ key }) => key))
+  const keysOf = (outcome: DeletionOutcome) =>
+    new Set(living.filter((_, at) => hasOutcome(results[at], outcome)).map(({ key }) => key))
+  // Another resource or task has it from now on: it is not waited for. ADAPTER-86, ADAPTER-88.
+  const left = keysOf('left')
   inventory.drop(left)
   const refused = results.find((result) => result.status === 'rejected')
   try {
-    unit.found = (await locate(unit, discovers, state, context)).filter(({ key }) => !left.has(key))
+    // The server has said of all of them that they are there no more: it need not be asked again. ADAPTER-107.
+    const isGone = keysOf('gone').size === unit.found.length
+    unit.found = isGone ? [] : (await locate(unit, discovers, state, context)).filter(({ key }) => !left.has(key))
     if (refused !== undefined) unit.failure = requireTaskError(refused.reason)
   } catch (error) {
     unit.failure = requireTaskError(error)
