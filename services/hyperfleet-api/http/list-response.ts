@@ -26,11 +26,32 @@ export interface TextResponse {
   readonly projection: Projection | undefined
 }
 
-/** The page of a list that was read as one text. */
+/** The page of a list that was read at once. */
 export const answerText = ({ text, page, headers, projection }: TextResponse): OperationResponse => {
-  const { items, size, total } = text
-  const shown = projection === undefined ? `[${items}]` : projectDocument(`[${items}]`, projection)
-  return { status: 200, headers, json: `{"items":${shown},"page":${page},"size":${size},"total":${total}}` }
+  const { documents, total } = text
+  const shown =
+    projection === undefined ? documents : documents.map((document) => projectDocument(document, projection))
+  return { status: 200, headers, json: joinItems(shown, page, total) }
+}
+
+const pageEnding = (page: number, size: number, total: number) => `],"page":${page},"size":${size},"total":${total}}`
+
+/** A list as one JSON object, in UTF-8: each document is copied once, while a joined text is copied again to be encoded. */
+const joinItems = (documents: readonly string[], page: number, total: number): Buffer => {
+  const parts = documents.map((document, index) => (index === 0 ? document : `,${document}`))
+  return joinBytes(['{"items":[', ...parts, pageEnding(page, documents.length, total)])
+}
+
+/** The texts one after the other, in UTF-8. */
+const joinBytes = (texts: readonly string[]): Buffer => {
+  const lengths = texts.map((text) => Buffer.byteLength(text))
+  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0))
+  let end = 0
+  for (const [index, text] of texts.entries()) {
+    bytes.write(text, end)
+    end += lengths[index] ?? 0
+  }
+  return bytes
 }
 
 /** The page of a list; one with long documents is written piece by piece, so that memory is bounded (API-96). */
@@ -43,10 +64,9 @@ export const answerPage = <Key extends string | number>({
   format = (document) => document,
   readLong,
 }: PageResponse<Key>): OperationResponse => {
-  const ending = (size: number) => `],"page":${page},"size":${size},"total":${total}}`
   if (rows.every(({ document }) => document !== null)) {
     const items = rows.map((row) => format(row.document ?? '', row))
-    return { status: 200, headers, json: `{"items":[${items.join(',')}${ending(rows.length)}` }
+    return { status: 200, headers, json: joinItems(items, page, total) }
   }
   const readFormatted = async (keys: readonly Key[]): Promise<ReadonlyMap<Key, string>> => {
     const byKey = new Map(rows.map((row) => [row.key, row]))
@@ -62,7 +82,7 @@ export const answerPage = <Key extends string | number>({
       writeItems(
         readPage(formatted, readFormatted, (bytes) => room.take(bytes, sink.signal)),
         sink,
-        ending,
+        (size) => pageEnding(page, size, total),
       ),
   }
 }

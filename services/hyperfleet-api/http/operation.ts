@@ -68,7 +68,7 @@ export interface Call<Path, Query, Body> {
 export type OperationResponse =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: object }
   /** A body that is JSON already. */
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: string }
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly json: string | Buffer }
   | StreamedResponse
 
 /** A body that is written until the returned promise resolves. */

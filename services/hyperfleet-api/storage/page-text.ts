@@ -3,11 +3,9 @@ import type { KnownTotal, KnownTotals } from './known-totals.ts'
 import { type Page, pageQuery, type Source, shortDocument } from './list.ts'
 import { compileText, execute, type SqlText, sql } from './sql-text.ts'
 
-/** The documents of a page as they are answered, separated by commas. */
+/** The documents of a page as they are answered, each JSON. */
 export interface PageText {
-  readonly items: string
-  /** How many they are. */
-  readonly size: number
+  readonly documents: readonly string[]
   /** How many match in all. */
   readonly total: number
 }
@@ -33,8 +31,7 @@ export const readPageText = async (
   const rows = await execute<PageTextRow>(source, pageTextQuery(source, page, totalOf(source, page.filter, totals)))
   const { total, version, gap, documents } = parseRows(rows)
   if (question !== undefined && version === head) totals.set(question, { version: head, gap, total })
-  const isWhole = documents.every((document) => document !== null)
-  return isWhole ? { items: documents.join(','), size: documents.length, total } : undefined
+  return documents.every((document) => document !== null) ? { documents, total } : undefined
 }
 
 /** How many match in all: what is known while nothing has changed since, else counted. One text for both, so that it has one plan. */

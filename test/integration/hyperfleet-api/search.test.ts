@@ -80,7 +80,7 @@ onBothDatabases((fresh) => {
         const head = RESOURCES
         const text = await readPageText(database, place, { totals, head })
         expect(await readPageText(database, place, { totals, head })).toEqual(text)
-        expect(text).toEqual({ items: rows.map(({ document }) => document).join(','), size: rows.length, total })
+        expect(text).toEqual({ documents: rows.map(({ document }) => document), total })
         const whole: string[] = []
         for await (const documents of readPortions(database, { filter, order }, async () => () => {}))
           whole.push(...documents.map((document) => JSON.parse(document).id as string))
