@@ -52,6 +52,9 @@ const untilPhase = (id: string, phase: 'Ready' | undefined) =>
     expect(found?.status.phase).toBe(phase)
   }, SETTLED)
 
+/** A cluster may be Ready by the word of the other task, before the one that meets a fate has reported at all. */
+const untilMet = (met: () => number) => vi.waitFor(() => expect(met()).toBe(1), SETTLED)
+
 type Rule = (request: ProxiedRequest) => Fate | undefined
 const rules = new Set<Rule>()
 
@@ -96,7 +99,7 @@ describe.concurrent.each(FATES)('%s from the API server', (_, fate) => {
     const met = meetFirst(({ method, path }) => method === 'POST' && path.includes('/adapterinventories'), fate)
     const { id } = await world.create(nameOf('creating an inventory'))
     await untilPhase(id, 'Ready')
-    expect(met()).toBe(1)
+    await untilMet(met)
   })
 
   test.each([
@@ -105,8 +108,7 @@ describe.concurrent.each(FATES)('%s from the API server', (_, fate) => {
   ])('when %s: the cluster is Ready in the end', async (step, fits) => {
     const { id, met } = await createToMeet(nameOf(step), fits, fate)
     await untilPhase(id, 'Ready')
-    expect(met()).toBe(1)
-    // It may be Ready by the word of the other task, before this one has reported at all.
+    await untilMet(met)
     await vi.waitFor(async () => {
       const config = await world.object(`/api/v1/namespaces/c-${id}/configmaps/config`)
       expect(config).toMatchObject({ data: { generation: '1' } })
