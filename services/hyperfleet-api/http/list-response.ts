@@ -29,28 +29,23 @@ export interface TextResponse {
 /** The page of a list that was read at once. */
 export const answerText = ({ text, page, headers, projection }: TextResponse): OperationResponse => {
   const { documents, total } = text
-  const shown =
-    projection === undefined ? documents : documents.map((document) => projectDocument(document, projection))
-  return { status: 200, headers, json: joinItems(shown, page, total) }
+  const items = documents.map((document) => projectDocument(document, projection))
+  return { status: 200, headers, json: joinItems(items, page, total) }
 }
 
 const pageEnding = (page: number, size: number, total: number) => `],"page":${page},"size":${size},"total":${total}}`
 
-/** A list as one JSON object, in UTF-8: each document is copied once, while a joined text is copied again to be encoded. */
-const joinItems = (documents: readonly string[], page: number, total: number): Buffer => {
-  const parts = documents.map((document, index) => (index === 0 ? document : `,${document}`))
-  return joinBytes(['{"items":[', ...parts, pageEnding(page, documents.length, total)])
+/** A list as one JSON object, in UTF-8: each item is copied once, while a joined text is copied again to be encoded. */
+const joinItems = (items: readonly string[], page: number, total: number): Buffer => {
+  const parts = items.map((item, index) => (index === 0 ? item : `,${item}`))
+  return joinBytes(['{"items":[', ...parts, pageEnding(page, items.length, total)])
 }
 
 /** The texts one after the other, in UTF-8. */
 const joinBytes = (texts: readonly string[]): Buffer => {
-  const lengths = texts.map((text) => Buffer.byteLength(text))
-  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0))
+  const bytes = Buffer.allocUnsafe(texts.reduce((length, text) => length + Buffer.byteLength(text), 0))
   let end = 0
-  for (const [index, text] of texts.entries()) {
-    bytes.write(text, end)
-    end += lengths[index] ?? 0
-  }
+  for (const text of texts) end += bytes.write(text, end)
   return bytes
 }
 
