@@ -29,7 +29,7 @@ function install() {
   })
   if (npm.status !== 0) {
     process.stderr.write(
-      `npm ci failed (exit ${npm.status ?? npm.signal ?? npm.error?.message}). Its output is above; mend that and run the command again.\n`,
+      `npm ci failed (exit ${npm.status ?? npm.signal ?? npm.error?.message}). Its output is above; correct that and run the command again.\n`,
     )
     process.exit(1)
   }

@@ -20,7 +20,7 @@ test.each(['8081', '', ':', 'host', ':65536', ':-1', '::1:80', 'http://x:80', ':
   )
 })
 
-test('a port that is taken is one line with the flag, the address and the mend', async () => {
+test('a port that is taken is one line with the flag, the address and the remedy', async () => {
   const first = createServer().listen(0, '127.0.0.1')
   await once(first, 'listening')
   const { port } = first.address() as AddressInfo

@@ -18,7 +18,7 @@ end
 if status.observedGeneration ~= nil and status.observedGeneration ~= obj.metadata.generation then
   return verdict("Progressing", "Its controller has not seen the last change yet")
 end
--- Degraded fails a whole sync, so it is kept for what only a person can mend.
+-- Degraded fails a whole sync, so it is kept for what only a person can correct.
 if stalled ~= nil and stalled.status == "True" then
   return verdict("Degraded", stalled.message)
 end

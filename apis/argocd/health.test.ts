@@ -7,7 +7,7 @@ const condition = (type: string, status: string, message: string) => ({ type, st
 
 const ready = [condition('Ready', 'True', 'all is well'), condition('Stalled', 'False', '')]
 const waiting = [condition('Ready', 'False', '1 of 3'), condition('Reconciling', 'True', '1 of 3')]
-const stalled = [condition('Ready', 'False', 'mend it'), condition('Stalled', 'True', 'mend it')]
+const stalled = [condition('Ready', 'False', 'correct it'), condition('Stalled', 'True', 'correct it')]
 
 const pool = (status?: object) => ({ kind: 'ClusterPool', metadata: { generation: 2 }, spec: {}, status })
 
@@ -29,7 +29,7 @@ test.for([
   ],
   ['ready', pool({ observedGeneration: 2, conditions: ready }), 'Healthy', 'all is well'],
   ['not ready yet', pool({ observedGeneration: 2, conditions: waiting }), 'Progressing', '1 of 3'],
-  ['stalled', pool({ observedGeneration: 2, conditions: stalled }), 'Degraded', 'mend it'],
+  ['stalled', pool({ observedGeneration: 2, conditions: stalled }), 'Degraded', 'correct it'],
   [
     'a task that is suspended',
     {
@@ -61,7 +61,7 @@ test.for([
   ],
   ['a rollout that waits for a window', rollout('Waiting', { approval: 'Manual' }), 'Progressing', '1 of 3'],
   ['a rollout that a person paused', rollout('Paused', { paused: true }), 'Suspended', '1 of 3'],
-  ['a rollout that its failures stopped', rollout('Suspended', {}, 'mend it', stalled), 'Degraded', 'mend it'],
+  ['a rollout that its failures stopped', rollout('Suspended', {}, 'correct it', stalled), 'Degraded', 'correct it'],
 ] as const)('%s', async ([, object, status, message]) => {
   expect(await runLua<Verdict>('health.lua', object)).toEqual({ status, message })
 })

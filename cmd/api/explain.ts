@@ -19,11 +19,11 @@ const codedOf = (error: unknown): Coded | undefined =>
 
 /** Why the database can't be used. PostgreSQL: Appendix A, error codes. */
 const DATABASE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there: start PostgreSQL or mend the host and port',
-  ENOTFOUND: 'the host name is not known: mend it',
-  ETIMEDOUT: 'it does not answer: mend the host, or the network on the way to it',
-  '28P01': 'it refuses the password: mend the user name and password',
-  '28000': 'it refuses the user: mend the user name, or let it in with pg_hba.conf',
+  ECONNREFUSED: 'nothing listens there: start PostgreSQL or correct the host and port',
+  ENOTFOUND: 'the host name is not known: correct it',
+  ETIMEDOUT: 'it does not answer: correct the host, or the network on the way to it',
+  '28P01': 'it refuses the password: correct the user name and password',
+  '28000': 'it refuses the user: correct the user name, or let it in with pg_hba.conf',
   '3D000': 'it has no such database: create it, or name another one',
   '42501': 'the user may not create tables in it: grant CREATE on its schema',
 }

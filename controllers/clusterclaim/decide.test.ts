@@ -146,7 +146,7 @@ test.each([
         type: kstatus,
         reason: 'SubjectsNotGranted',
         message:
-          'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or mend spec.subjects: it is tried again',
+          'who may use the cluster is not as spec.subjects says: the words of the API server; let the manager’s ServiceAccount write Roles and RoleBindings in namespace pool-1, or correct spec.subjects: it is tried again',
       },
     })
   },

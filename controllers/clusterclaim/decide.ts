@@ -110,7 +110,7 @@ export const withGrantRejection = (
   kstatus: {
     type: PERMANENT_STATUSES.has(status) ? 'Stalled' : 'Reconciling',
     reason: 'SubjectsNotGranted',
-    message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or mend spec.subjects: it is tried again`,
+    message: `who may use the cluster is not as spec.subjects says: ${message}; let the manager’s ServiceAccount write Roles and RoleBindings in namespace ${spec.namespace}, or correct spec.subjects: it is tried again`,
   },
 })
 

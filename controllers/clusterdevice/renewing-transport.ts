@@ -53,6 +53,6 @@ export const createRenewingTransport = async ({ read, open, log }: RenewingOptio
   }
 }
 
-/** What another kubeconfig may mend. */
+/** What another kubeconfig may correct. */
 const mayNeedNewKubeconfig = (error: unknown): boolean =>
   error instanceof NetworkError || (error instanceof ApiError && [401, 403].includes(error.status))

@@ -30,7 +30,7 @@ test('SENTINEL-44: a spec without a URL gets the one of the manager, and its own
   )
 })
 
-describe('a spec that can’t be run is refused with its field and the mend', () => {
+describe('a spec that can’t be run is refused with its field and the remedy', () => {
   test.for([
     [
       { backoffReady: 'soon' },

@@ -58,7 +58,7 @@ command('status', 'say how it is; exits 1 unless it runs', async (name) => {
   if (phase === 'running') await show(name)
   else if (phase === 'broken') {
     console.log(
-      `"${name}" is broken: ${dead.join(', ') || 'its start was interrupted'}. "npm run cluster -- start" mends it.`,
+      `"${name}" is broken: ${dead.join(', ') || 'its start was interrupted'}. "npm run cluster -- start" repairs it.`,
     )
   } else console.log(`"${name}" is not running. "npm run cluster -- start" starts it.`)
   for (const { part, pid } of state?.processes ?? [])

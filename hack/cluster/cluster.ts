@@ -30,7 +30,7 @@ export interface Start {
 export interface ClusterProvider {
   /** For people, e.g. 'kind in Docker'. */
   readonly title: string
-  /** Why it can't serve here and what would mend that; undefined when it can. It starts nothing. */
+  /** Why it can't serve here and what would correct that; undefined when it can. It starts nothing. */
   unavailable(request: ClusterRequest): Promise<string | undefined>
   /** A cluster that answers. An abort rejects, and leaves nothing behind. */
   start(start: Start): Promise<Cluster>

@@ -9,7 +9,7 @@ test.for([
   ['a: [', 'flow'],
   ['just words', 'it has no kind: Config'],
   ['kind: Pod', 'it has no kind: Config'],
-] as const)('a kubeconfig that holds %j is a reason with a mend', async ([text, reason]) => {
+] as const)('a kubeconfig that holds %j is a reason with a remedy', async ([text, reason]) => {
   const kubeconfig = join(await temporaryFolder('kubeconfig'), 'config')
   await writeFile(kubeconfig, text)
   const why = await existing.unavailable({ kubeconfig })

@@ -72,7 +72,7 @@ const INTRODUCTION = `# Flags
 
 Every flag can be given as an environment variable; the command line wins. A flag or value that can't be meant ends the command
 with exit code 2 and one line that says what is wrong, where, and what is valid. Everything else that keeps a command from
-running ends it with exit code 1 and a line that says how to mend it.`
+running ends it with exit code 1 and a line that says how to correct it.`
 
 /** The reference page of all commands and their flags. */
 export const flagsFile = () => ({

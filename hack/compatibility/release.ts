@@ -16,7 +16,7 @@ const open = breaks(definitionsIn(RELEASED), definitionsIn(PRESENT)).filter(
 )
 if (open.length > 0) {
   for (const found of open) console.error(describeBreak(found))
-  console.error(`A release may not break what runs: mend it, or write the reason into ${ACCEPTED}.`)
+  console.error(`A release may not break what runs: correct it, or write the reason into ${ACCEPTED}.`)
   process.exit(1)
 }
 const [head = ''] = readFileSync(join(root, ACCEPTED), 'utf8').split(/^(?!#)/m)

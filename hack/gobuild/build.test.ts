@@ -12,7 +12,7 @@ import { CONTROL_PLANE } from ${JSON.stringify(join(import.meta.dirname, '../con
 await ensureBinaries(CONTROL_PLANE, console.error).catch((error) => console.log(error.name + ': ' + error.message))
 `
 
-test('without Go the reason and the mend are one line, and nothing looks built', async () => {
+test('without Go the reason and the remedy are one line, and nothing looks built', async () => {
   const env = { PATH: '/nonexistent', MUSTER_CACHE: await temporaryFolder('cache') }
   const { stdout, stderr } = await run(process.execPath, ['--input-type=module', '--eval', PROGRAM], { env })
   expect(stdout).toBe(

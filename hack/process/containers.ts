@@ -1,4 +1,4 @@
-/** Why no container can be started here, and the mend; undefined when Docker, or whatever else testcontainers finds, answers. */
+/** Why no container can be started here, and the remedy; undefined when Docker, or whatever else testcontainers finds, answers. */
 export const noContainers = async (): Promise<string | undefined> => {
   try {
     // Loaded only when it is needed: the package and what it brings take a while.

@@ -54,8 +54,9 @@ test('a title of a test has banned words of titles, in a table too, and nothing 
     'test.each([',
     "  ['nobody', 404],",
     "])('nobody answers %s', () => {})",
+    "test.each([['a path that nobody has', 404]])('%s is not found', () => {})",
   ].join('\n')
-  const lines = [1, 7]
+  const lines = [1, 7, 8]
   expect(usesIn('lib/x.test.ts', text, banned).map(({ line }) => line)).toEqual(lines)
   expect(usesIn('lib/x.ts', text, banned)).toEqual([])
 })
@@ -66,6 +67,18 @@ test('a page has no banned words of pages; a source may have them', () => {
   expect(usesIn('lib/x.ts', "call('/clusters/nobody')", banned)).toEqual([])
 })
 
+test('a message has no banned words of messages: a literal of several words, in no test', () => {
+  const banned = parseWords('message nobody')
+  const text = "call('nobody', 'answered by nobody') // nobody\nthrow new Error(`the record is nobody's`)"
+  expect(usesIn('lib/x.ts', text, banned).map(({ line }) => line)).toEqual([1, 2])
+  expect(usesIn('lib/x.test.ts', text, banned)).toEqual([])
+  expect(usesIn('test/harness/x.ts', text, banned)).toEqual([])
+})
+
+test('configuration has no banned words of texts', () => {
+  expect(usesIn('kustomize/x.yaml', '# It is mended.', parseWords('text mended')).map(({ line }) => line)).toEqual([1])
+})
+
 test('what is said in one file under a banned name stays a fault elsewhere', () => {
   const banned = parseWords('whole said\nexcept said in lib/x.ts')
   expect(usesIn('lib/x.ts', 'const said = 1', banned)).toEqual([])
@@ -74,6 +87,6 @@ test('what is said in one file under a banned name stays a fault elsewhere', () 
 
 test('a line that is no entry is refused', () => {
   expect(() => parseWords('veil')).toThrow(
-    'hack/words.txt: "veil" begins with none of name, whole, comment, title, page, except, text',
+    'hack/words.txt: "veil" begins with none of name, whole, comment, message, title, page, except, text',
   )
 })

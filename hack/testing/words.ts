@@ -8,9 +8,12 @@ const REPOSITORY = join(import.meta.dirname, '..', '..')
 const SOURCES = '{apis,lib,operator,controllers,services,cmd,hack,kustomize,test,examples}/**/*.ts'
 const PAGES = '{README.md,docs/**/*.md}'
 
+/** What is written by hand beside the sources; `manifests/` and the golden files are made from it. */
+const CONFIGURATION = '{apis,kustomize,examples}/**/*.{yaml,lua}'
+
 /**
  * A banned word: in names (files, folders, what is declared, parameters, properties), as a whole name in sources (a test's locals are
- * read beside their use), in comments, in titles of tests, in pages, or in texts (comments, messages, pages). `except` is what may be said all the same: a phrase of comments, or a name in one file.
+ * read beside their use), in comments, in messages (literals of several words), in titles of tests, in pages, or in texts (all of these, and configuration). `except` is what may be said all the same: a phrase of comments, or a name in one file.
  */
 export interface BannedWord {
   readonly where: (typeof PLACES)[number]
@@ -20,7 +23,7 @@ export interface BannedWord {
   readonly file?: string
 }
 
-const PLACES = ['name', 'whole', 'comment', 'title', 'page', 'except', 'text'] as const
+const PLACES = ['name', 'whole', 'comment', 'message', 'title', 'page', 'except', 'text'] as const
 
 /** A place that uses a banned word. */
 export interface UseOfWord {
@@ -66,22 +69,31 @@ const PARAMETERS = /\(([\w$\s,{}[\].:?|<>]*)\)\s*=>/g
 const COMMENT_OR_LITERAL =
   /(\/\/[^\n]*|\/\*[\s\S]*?\*\/)|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[=(,:[!&|?{};>]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g
 
-/** The code and the comments of a source, each with the line breaks of the whole, so that lines keep their numbers. */
-const partSource = (text: string): { readonly code: string; readonly comments: string } => {
+/** The code, the comments and the messages of a source, each with the line breaks of the whole, so that lines keep their numbers. */
+const partSource = (text: string): { readonly code: string; readonly comments: string; readonly messages: string } => {
   const breaks = (part: string) => part.replaceAll(/[^\n]/g, '')
   let comments = ''
+  let messages = ''
   let end = 0
   const code = text.replaceAll(COMMENT_OR_LITERAL, (found: string, comment: string | undefined, at: number) => {
-    comments += breaks(text.slice(end, at)) + (comment ?? breaks(found))
+    const between = breaks(text.slice(end, at))
+    comments += between + (comment ?? breaks(found))
+    messages += between + (comment === undefined && SEVERAL_WORDS.test(found) ? found : breaks(found))
     end = at + found.length
     return breaks(found)
   })
-  return { code, comments }
+  return { code, comments, messages }
 }
+
+/** A literal with fewer is a name, a key or a pattern. */
+const SEVERAL_WORDS = /^['"`]\S+ \S+ \S/
 
 /** The titles of tests and of their groups, those of tables included. */
 const TITLE =
   /(?:\b(?:test|it|describe)(?:\.\w+)*|^\]?\))\(\s*('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)/gm
+
+/** The first of a row of a table of tests, which its title shows. */
+const TITLE_OF_ROW = /\[\s*('(?:[^\s'\\]+ ){2}(?:\\.|[^'\\\n])*')/g
 
 /** Every name that a line of code gives to something: what it declares, properties, parameters. */
 const namesIn = (line: string): readonly string[] => [
@@ -98,14 +110,23 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
     exceptions.every((exception) => exception.word !== wordsOf(name))
   const isIn = (content: string, word: string) => new RegExp(`\\b${word}\\b`, 'i').test(content)
   const titles = banned.filter(({ where }) => where === 'title')
-  const { code, comments } = file.endsWith('.ts') ? partSource(text) : { code: '', comments: '' }
-  const lines = { text: text.split('\n'), code: code.split('\n'), comments: comments.split('\n') }
+  const { code, comments, messages } = file.endsWith('.ts')
+    ? partSource(text)
+    : { code: '', comments: '', messages: '' }
+  const lines = {
+    text: text.split('\n'),
+    code: code.split('\n'),
+    comments: comments.split('\n'),
+    messages: file.startsWith('test/') || isTest(file) ? [] : messages.split('\n'),
+  }
 
   const uses: UseOfWord[] = []
   for (const part of file.split('/'))
     for (const one of names)
       if (has(part.replace(/(\.test)?\.ts$/, ''), one)) uses.push({ file, found: part, word: one.word })
-  for (const { 0: before, 1: title = '', index } of isTest(file) ? text.matchAll(TITLE) : [])
+  for (const { 0: before, 1: title = '', index } of isTest(file)
+    ? [...text.matchAll(TITLE), ...text.matchAll(TITLE_OF_ROW)]
+    : [])
     for (const { word } of titles)
       if (isIn(title, word))
         uses.push({ file, line: text.slice(0, index + before.length).split('\n').length, found: title, word })
@@ -117,7 +138,8 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
     for (const { where, word } of banned)
       if (
         ((where === 'text' || (where === 'page' && file.endsWith('.md'))) && isIn(content, word)) ||
-        (where === 'comment' && isIn(comment, word))
+        (where === 'comment' && isIn(comment, word)) ||
+        (where === 'message' && isIn(lines.messages[index] ?? '', word))
       )
         uses.push({ file, line, found: word, word })
   }
@@ -127,7 +149,10 @@ export const usesIn = (file: string, text: string, banned: readonly BannedWord[]
 /** All uses in the repository, as lines for people. */
 export const findBannedWords = (): readonly string[] => {
   const banned = parseWords(read('hack/words.txt'))
-  return globSync([SOURCES, PAGES], { cwd: REPOSITORY, exclude: ['**/node_modules/**', 'hack/testing/words*'] })
+  return globSync([SOURCES, PAGES, CONFIGURATION], {
+    cwd: REPOSITORY,
+    exclude: ['**/node_modules/**', 'hack/testing/words*'],
+  })
     .sort()
     .flatMap((file) => usesIn(file, read(file), banned))
     .map(({ file, line, found, word }) => `${file}${line === undefined ? '' : `:${line}`} ${found} (${word})`)

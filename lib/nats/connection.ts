@@ -69,7 +69,7 @@ const authenticatorOf = async ({ credentials }: NatsAccess): Promise<Authenticat
 
 const connectProblem = (place: string, error: unknown): NatsProblem =>
   error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError
-    ? new NatsProblem('Refused', `NATS at ${place} refuses the user: mend its credentials`, { cause: error })
+    ? new NatsProblem('Refused', `NATS at ${place} refuses the user: correct its credentials`, { cause: error })
     : new NatsProblem('Unreachable', `NATS at ${place} does not answer: ${messageOf(error)}`, { cause: error })
 
 const refuseOldServer = (place: string, version: string): void => {

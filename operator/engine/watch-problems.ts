@@ -76,7 +76,7 @@ export class WatchProblems {
 /** For logs: `widgets.example.com`. */
 export const kindOf = ({ resource }: WatchedPlace): string => `${resource.plural}.${resource.group || 'core'}`
 
-/** Undefined for what is mended at once by itself: an orderly end, an expired history, a server without WatchList. */
+/** Undefined for what is put right at once by itself: an orderly end, an expired history, a server without WatchList. */
 const problemOf = ({ resource, namespace }: WatchedPlace, failure: WatchFailure): WatchProblem | undefined => {
   const place = { resource, namespace }
   if (failure.cause === 'slow') return { ...place, reason: 'Unreachable', message: failure.message }

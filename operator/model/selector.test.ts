@@ -63,7 +63,7 @@ test.each<[LabelSelector, string]>([
   [expression('key', 'NotIn'), 'has no values: NotIn needs at least one'],
   [expression('key', 'Exists', 'a'), 'matchExpressions[0] has values: Exists takes none'],
   [expression('key', 'DoesNotExist', 'a'), 'has values: DoesNotExist takes none'],
-])('%j is refused with the place and the mend', (selector, message) => {
+])('%j is refused with the place and the remedy', (selector, message) => {
   expect(() => selectorOf(selector)).toThrow(SelectorError)
   expect(() => selectorOf(selector)).toThrow(message)
 })

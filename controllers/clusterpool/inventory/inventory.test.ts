@@ -174,7 +174,7 @@ describe('customizations that are missing, going or malformed', () => {
     ).toHaveLength(1)
   })
 
-  test('POOL-14: a bad one that was mended is used in the same pass', () => {
+  test('POOL-14: a bad one that was corrected is used in the same pass', () => {
     const pool = aPool({ inventory: ['a'], entries: { a: entry('a', { status: 'BrokenByConfiguration' }) } })
     const plan = planPass({ pool, customizations: [aCustomization('a', { generation: 2 })] })
     expect(targetsOf(plan, 'CreateCluster')).toEqual(['pool-1 with a'])

@@ -14,7 +14,7 @@ export interface SpecFault {
 
 /** @throws the error itself when the Deployment is not at fault */
 export const explainFault = (error: unknown): SpecFault => {
-  const until = 'until that is mended, devices keep what they have'
+  const until = 'until that is corrected, devices keep what they have'
   if (error instanceof ControlError) return { reason: 'InvalidAnnotation', message: error.message }
   if (error instanceof MalformedEntry)
     return { reason: 'TooLarge', message: `${error.message}: make the workload smaller; ${until}` }

@@ -68,7 +68,7 @@ describe('gap', () => {
       'east',
     ])
   })
-  test('the sentence names an example and the mend', () => {
+  test('the sentence names an example and the remedy', () => {
     expect(describeUnowned(3, 'cls-7', 'clusters')).toBe(
       '3 of the clusters are selected by no SentinelConfig and never pulsed, for example cls-7: ' +
         'add a shard for them, or let the shardSelector of one that is there take them in',

@@ -43,7 +43,8 @@ type ReadySummary = Omit<KstatusInput, 'observedGeneration'>
 const summarize = (now: SentinelState): ReadySummary => {
   const { specProblem, running, fetchFailure, eventFailure } = now
   if (specProblem !== undefined) {
-    const instead = running === undefined ? 'nothing is pulsed until it is mended' : 'the last good spec keeps running'
+    const instead =
+      running === undefined ? 'nothing is pulsed until it is corrected' : 'the last good spec keeps running'
     return { type: 'Stalled', reason: 'InvalidSpec', message: `${specProblem}; ${instead}` }
   }
   if (fetchFailure !== undefined) return summarizeFailure(fetchFailure, running)

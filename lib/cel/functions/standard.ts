@@ -1,4 +1,4 @@
-/** The functions of every environment, beside those of the library that need no mending. */
+/** The functions of every environment, beside those of the library that need no correction. */
 import { conversionFunctions } from './conversions.ts'
 import type { CelFunction } from './function.ts'
 import { listFunctions } from './lists.ts'

@@ -25,7 +25,7 @@ export class RefusedError extends errorOf(AGENT_ERRORS, 'RefusedError') {}
 const RETRY_DELAY_MS = 1_000
 
 /**
- * The first connection, however long it takes. Later breaks mend themselves.
+ * The first connection, however long it takes. Later breaks are repaired by themselves.
  * @throws RefusedError, and the signal's reason when it aborts first
  */
 export const connectAgent = async (options: ConnectOptions, signal: AbortSignal): Promise<NatsConnection> => {

@@ -25,7 +25,7 @@ ${command(bindingLine(viewer))}
 const bindingLine = (viewer: string): string => {
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(viewer) ?? []
   const subject = namespace === undefined ? `--user=${quoted(viewer)}` : `--serviceaccount=${namespace}:${name}`
-  return `kubectl create clusterrolebinding muster-dashboard-${name ?? 'somebody'} --clusterrole=muster-dashboard-viewer ${subject}`
+  return `kubectl create clusterrolebinding muster-dashboard-${name ?? 'user'} --clusterrole=muster-dashboard-viewer ${subject}`
 }
 
 /** For a shell. Names of users come from elsewhere, and such lines are copied. */

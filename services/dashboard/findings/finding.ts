@@ -2,7 +2,7 @@
 import { type KubeObject, keyOf, type Resource } from '#operator/model/resource.ts'
 
 /**
- * Act: it stays so until a person does something. Look: something is wrong, and may mend itself. Wait: it takes its time.
+ * Act: it stays so until a person does something. Look: something is wrong, and may recover by itself. Wait: it takes its time.
  * In this order they are shown.
  */
 export const SEVERITIES = ['Act', 'Look', 'Wait'] as const

@@ -19,7 +19,7 @@ interface Attention {
 
 const WORDS: Readonly<Record<Severity, readonly [Tone, string, string]>> = {
   Act: ['bad', 'Act', 'stays so until a person does something'],
-  Look: ['warn', 'Look', 'is wrong, and may mend itself'],
+  Look: ['warn', 'Look', 'is wrong, and may recover by itself'],
   Wait: ['busy', 'Wait', 'takes its time'],
 }
 

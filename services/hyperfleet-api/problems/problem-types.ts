@@ -1,6 +1,6 @@
 /**
  * Every error that this API answers. One entry a problem: the code is stable, the slug ends its type URI, and `when` and
- * `mend` are its line in docs/reference/api-errors.md. Codes are the Go service's where the Go service has one.
+ * `remedy` are its line in docs/reference/api-errors.md. Codes are the Go service's where the Go service has one.
  */
 export const PROBLEMS = {
   invalid: {
@@ -9,7 +9,7 @@ export const PROBLEMS = {
     slug: 'validation-error',
     title: 'Validation Failed',
     when: 'a field or parameter is not as it must be',
-    remedy: 'mend what `errors` names',
+    remedy: 'correct what `errors` names',
   },
   childKind: {
     code: 'HYPERFLEET-VAL-000',
@@ -25,7 +25,7 @@ export const PROBLEMS = {
     slug: 'bad-request',
     title: 'Bad Request',
     when: "`search`, `labels`, `order` or `fields` can't be understood, a search takes too long, or a PATCH is empty",
-    remedy: 'mend it at the place that `detail` names',
+    remedy: 'correct it at the place that `detail` names',
   },
   malformed: {
     code: 'HYPERFLEET-VAL-006',

@@ -40,7 +40,7 @@ export interface GitOpsWorld extends AsyncDisposable {
   application(name: string): Promise<ApplicationStatus | undefined>
 }
 
-/** Why this world can't be had here, and what would mend that; undefined when it can. */
+/** Why this world can't be had here, and what would correct that; undefined when it can. */
 export const worldMissing = (): Promise<string | undefined> => ground().missing()
 
 /** The name of the only cluster, and its environment: the overlay whose pods need no volumes. */

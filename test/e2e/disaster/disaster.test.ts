@@ -58,7 +58,7 @@ describe.skipIf(postgresMissing() !== undefined)('below a suite at work', () => 
     const { observer, timeline } = world
     await vi.waitFor(async () => {
       await observer.look()
-      // Nothing mends what was broken.
+      // Nothing repairs what was broken.
       if (observer.violations().length === 0) expect(world.missing()).toEqual([])
     }, PATIENCE)
     expect(observer.violations()).toEqual([])

@@ -26,7 +26,7 @@ export interface GroundSuite {
 }
 
 export interface GroundProvider {
-  /** Why it can't be had here and what would mend that; undefined when it can. */
+  /** Why it can't be had here and what would correct that; undefined when it can. */
   missing(): Promise<string | undefined>
   /** Begins with Kubernetes and Argo CD alone. @param git what Argo CD is to read; it may have no commit yet */
   start(git: GitRepository, settings: GroundSettings): Promise<Ground>

@@ -222,7 +222,7 @@ test.each([
   ['a cycle', 'cycle', ['b'], ['a'], 'InvalidDeletionOrder'],
   ['an unknown name', 'unknown', ['nobody'], [], 'InvalidDeletionConfig'],
 ])(
-  '(12) %s in after: the task says so, what lives is looked after, nothing is deleted; mended, it goes',
+  '(12) %s in after: the task says so, what lives is looked after, nothing is deleted; corrected, it goes',
   async (_, edge, a, b, reason) => {
     const good = [resource(edge, 'a'), resource(edge, 'b')]
     const bad = [

@@ -60,7 +60,7 @@ resources:
 })
 
 describe('ADAPTER-57: a task that can’t be run', () => {
-  test('says where and what to write, as a condition and an event; mended, it works', async () => {
+  test('says where and what to write, as a condition and an event; corrected, it works', async () => {
     await world.declare('broken', {
       params: [{ name: 'clusterId', source: 'evnet.id' }],
       resources: namespaceAndConfig().resources,

@@ -118,11 +118,11 @@ describe('objects of a workload', () => {
 
   // AGENT-14
   test('that another client deleted are applied again', async () => {
-    const key = 'edge.shop.mended'
-    await here.buckets.desired.put(key, entry(manifests(configMap('mended', { x: '1' }))))
+    const key = 'edge.shop.corrected'
+    await here.buckets.desired.put(key, entry(manifests(configMap('corrected', { x: '1' }))))
     await untilState(here, key, { phase: 'Running' })
-    await cluster.rest('DELETE', pathOf('mended'))
-    await eventually(async () => expect((await read('mended')).data).toEqual({ x: '1' }))
+    await cluster.rest('DELETE', pathOf('corrected'))
+    await eventually(async () => expect((await read('corrected')).data).toEqual({ x: '1' }))
   })
 
   // AGENT-12

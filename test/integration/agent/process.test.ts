@@ -324,7 +324,7 @@ describe('an agent that', () => {
 
 describe('without NATS', () => {
   // AGENT-6
-  test('what runs goes on, also over a restart, crashes are mended, and all is told when NATS is back', async () => {
+  test('what runs goes on, also over a restart, programs that crash are started again, and all is told when NATS is back', async () => {
     await using proxy = await tcpProxy(here.url)
     const key = 'island.shop.web'
     const first = await startAgent('island', proxy.url)

@@ -83,7 +83,7 @@ test('a change that fails on the canary stops there: the programs of the others 
   expect(await Promise.all(OTHERS.map(programsOf))).toEqual(before)
 })
 
-test('what mends it goes through, and a Deployment that is deleted leaves nothing running', async () => {
+test('what corrects it goes through, and a Deployment that is deleted leaves nothing running', async () => {
   await fleet.change('shop', { spec: { score: program('exec sleep 2000') } })
   await untilSucceeded(3)
   await fleet.plane.kubectl('delete', 'deployments.fleet.nationtech.io', 'shop', `--namespace=${fleet.namespace}`)

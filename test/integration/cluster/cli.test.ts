@@ -40,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster('stop', '--name', NAME))
 
-test('a cluster is started, mended and stopped by its name', async () => {
+test('a cluster is started, corrected and stopped by its name', async () => {
   expect(await cluster('status', '--name', NAME)).toMatchObject({
     code: 1,
     stdout: expect.stringContaining('is not running'),

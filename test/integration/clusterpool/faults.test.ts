@@ -255,7 +255,7 @@ test('a customization whose patches are larger than what is kept of them is leas
   expect((await the.get.customization('large')).status?.lastAppliedConfiguration).toBeUndefined()
 })
 
-test('patches that do not fit the template are tried again when the template was mended, which nothing watches', async () => {
+test('patches that do not fit the template are tried again when the template was corrected, which nothing watches', async () => {
   await using the = await poolWorld()
   const secret = { name: 'template', namespace: the.namespace }
   await the.api.create(Secret, { metadata: secret, stringData: { 'install-config.yaml': 'apiVersion: v1' } })
@@ -265,8 +265,8 @@ test('patches that do not fit the template are tried again when the template was
   const entryIs = (status: string) =>
     eventually(async () => expect((await the.get.pool('templated')).status?.inventory?.more?.status).toBe(status))
   await entryIs('BrokenByConfiguration')
-  const mended = { 'install-config.yaml': 'apiVersion: v1\ncontrolPlane: {replicas: 3}' }
-  await the.api.patch(Secret, { ...secret, type: 'merge', body: { stringData: mended } })
+  const corrected = { 'install-config.yaml': 'apiVersion: v1\ncontrolPlane: {replicas: 3}' }
+  await the.api.patch(Secret, { ...secret, type: 'merge', body: { stringData: corrected } })
   await entryIs('Reserved')
 })
 

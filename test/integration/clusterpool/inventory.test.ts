@@ -155,7 +155,7 @@ describe('ClusterPool.Status.Inventory', () => {
     expect(entries.flaky?.message).toContain('the cloud said no')
     await eventually(async () => expect(await the.clusters('cloud')).toEqual([]))
     the.installer.cursed.delete('flaky')
-    await edit('flaky', 'mended')
+    await edit('flaky', 'corrected')
     await entriesBecome('cloud', { flaky: 'Reserved' })
     await filled('cloud', 1)
   })

@@ -107,7 +107,7 @@ test('what is right is taken, and so is a task in a ConfigMap, which is judged l
   expect(await answer({ taskRef: { name: 'nowhere' } })).toBe('accepted')
 })
 
-test('one that was bad before can be labelled, mended and deleted; it says InvalidTask meanwhile', async () => {
+test('one that was bad before can be labelled, corrected and deleted; it says InvalidTask meanwhile', async () => {
   await vi.waitFor(async () => {
     const { status } = await cluster.rest<AdapterTask>('GET', `${TASKS}/earlier`)
     expect(status?.conditions?.find(({ type }) => type === 'Ready')?.reason).toBe('InvalidTask')

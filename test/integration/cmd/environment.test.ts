@@ -59,7 +59,7 @@ const kubeconfig = async (server: string, token: string): Promise<string> => {
   return file
 }
 
-describe('a manager that can’t begin ends with code 1 and one line that says how to mend it', () => {
+describe('a manager that can’t begin ends with code 1 and one line that says how to correct it', () => {
   test('no kubeconfig', async () => {
     expect(await manager(`--kubeconfig=${folder}/nosuch`)).toMatchInlineSnapshot(`
       {
@@ -162,7 +162,7 @@ describe('a manager that can’t begin ends with code 1 and one line that says h
   })
 })
 
-describe('an API that can’t begin ends with code 1 and one line that says how to mend it', () => {
+describe('an API that can’t begin ends with code 1 and one line that says how to correct it', () => {
   const api = async (...args: readonly string[]) => {
     const nowhere = ['--metrics-bind-address=0', '--health-probe-bind-address=0']
     const { code, output } = await muster(['api', '--bind-address=127.0.0.1:0', ...nowhere, ...args])
@@ -187,7 +187,7 @@ describe('an API that can’t begin ends with code 1 and one line that says how 
     expect(await api(`--database-url=postgres://muster:hunter2@127.0.0.1:${port}/muster`)).toMatchInlineSnapshot(`
       {
         "code": 1,
-        "output": "muster: --database-url: the database 127.0.0.1:PORT/muster can't be used: nothing listens there: start PostgreSQL or mend the host and port",
+        "output": "muster: --database-url: the database 127.0.0.1:PORT/muster can't be used: nothing listens there: start PostgreSQL or correct the host and port",
       }
     `)
   })

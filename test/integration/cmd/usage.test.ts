@@ -153,12 +153,12 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
       '--auth-issuer: the other --auth flags need it, or --auth-kubernetes',
     ],
     [
-      'an issuer of whose callers nobody may do anything',
+      'an issuer whose callers have no rights',
       ['--auth-issuer=https://sso.example.com', '--auth-jwks-url=https://sso.example.com/keys'],
       '--auth-issuer: no caller would have a role: name a claim with roles, a mapping, or default roles',
     ],
     [
-      'keys over a network that anybody may change',
+      'keys over a network without TLS',
       ['--auth-issuer=a', '--auth-jwks-url=http://sso.example.com/keys', '--auth-default-roles=reader'],
       '--auth-issuer: http://sso.example.com/keys: keys come over https, or over http from this machine only',
     ],
@@ -168,7 +168,7 @@ describe('what can’t be meant ends with code 2 and one line that says what to 
       '--auth-roles: "edtor" is not known; did you mean editor? (valid: reader, editor, adapter, admin)',
     ],
     [
-      'a mapping of nobody',
+      'a mapping without subjects',
       ['--auth-roles=editor'],
       '--auth-roles: "editor" is no mapping: write SUBJECT=ROLE or group:NAME=ROLE+ROLE',
     ],

@@ -134,7 +134,7 @@ it('a source is told which kind can’t be watched, until it can', async () => {
   await transport.close()
 })
 
-describe('the operator is not ready, says why and how to mend it, and goes on by itself', () => {
+describe('the operator is not ready, says why and how to correct it, and goes on by itself', () => {
   // RUNTIME-37
   it('when the kind is not installed', async () => {
     await using the = await world(plane)

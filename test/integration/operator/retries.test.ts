@@ -108,7 +108,7 @@ describe('a handler that fails', () => {
   })
 
   // RUNTIME-14
-  it('is called at once when the object is mended during its backoff', async () => {
+  it('is called at once when the object is corrected during its backoff', async () => {
     await using the = await world(plane)
     const widgets = controller(Widget, { name: 'retries', ...IN_ANNOTATIONS })
     const calls: number[] = []

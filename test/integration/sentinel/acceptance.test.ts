@@ -384,7 +384,7 @@ describe('configuration', () => {
     const { status } = await world.until('all', 'InvalidSpec')
     expect(status?.conditions?.find(({ type }) => type === 'Ready')?.message).toBe(
       'spec.hyperfleetAPI.url: is absent: write it, or start the manager with --hyperfleet-api-url; ' +
-        'nothing is pulsed until it is mended',
+        'nothing is pulsed until it is corrected',
     )
     await homeless.stop()
 

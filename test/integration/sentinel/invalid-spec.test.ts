@@ -66,7 +66,7 @@ test('an invalid spec keeps the last good one running, says so, and the next goo
 })
 
 // SENTINEL-6
-test('a SentinelConfig that was never valid pulses nothing and starts once it is mended', async () => {
+test('a SentinelConfig that was never valid pulses nothing and starts once it is corrected', async () => {
   await world.declare('all', {
     resourceType: 'clusters',
     hyperfleetAPI: { url: api.url },
@@ -74,7 +74,7 @@ test('a SentinelConfig that was never valid pulses nothing and starts once it is
   })
   await world.start(clock)
   const { status } = await world.until('all', 'InvalidSpec')
-  expect(status?.conditions?.[0]?.message).toContain('nothing is pulsed until it is mended')
+  expect(status?.conditions?.[0]?.message).toContain('nothing is pulsed until it is corrected')
   await world.change('all', { pollInterval: '5s' })
   await world.until('all', 'Watching')
 })

@@ -154,7 +154,7 @@ export const asUnavailable = async <T>(work: () => Promise<T>, log: Logger): Pro
   }
 }
 
-/** Does it until it works. What a person has to mend is said in `trouble`; it may work after all once they did. */
+/** Does it until it works. What a person has to correct is said in `trouble`; it may work after all once they did. */
 const retryUntilStopped = async (
   work: () => Promise<void>,
   lose: (why: string) => void,
@@ -180,7 +180,7 @@ const connectTo = async (url: string, place: string): Promise<Client> => {
     ignoreAuthErrorAbort: true,
   }).catch((error: unknown) => {
     if (error instanceof AuthorizationError)
-      throw new BrokerError(`NATS at ${place} refuses the user: mend the credentials in its URL`, { cause: error })
+      throw new BrokerError(`NATS at ${place} refuses the user: correct the credentials in its URL`, { cause: error })
     throw error
   })
   try {
