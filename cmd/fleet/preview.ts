@@ -7,6 +7,7 @@ import { ControlError } from '#controllers/fleet/rollout/annotations.ts'
 import { WindowError } from '#controllers/fleet/rollout/maintenance-windows.ts'
 import { ExpressionError } from '#controllers/fleet/selection/expression.ts'
 import { WorkloadError } from '#controllers/fleet/workload/rendering.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { apiVersionOf, type KubeObject } from '#operator/model/resource.ts'
 import { SelectorError } from '#operator/model/selector.ts'
 import { schemaOf } from '../crds/crds.ts'
@@ -86,9 +87,6 @@ const objectsIn = async <O extends KubeObject>(
 /** Checks an object of a kind by the schema that the API server has, and fills in the same defaults. */
 const filling = (kind: string): ValidateFunction =>
   new Ajv({ strict: false, useDefaults: true, validateFormats: false }).compile(schemaOf(kind))
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const yamlIn = (flag: string, file: string, written: string): readonly unknown[] => {
   try {

@@ -4,6 +4,7 @@ import { parseResource, type ResourceBody } from '#controllers/sentinel/decision
 import { type ConfigPreview, formatConfigPreview, previewConfig } from '#controllers/sentinel/preview.ts'
 import { parseSettings, SettingsError } from '#controllers/sentinel/settings.ts'
 import { Dialect, listPages } from '#controllers/sentinel/source/list-pages.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { apiVersionOf } from '#operator/model/resource.ts'
 import { createHyperFleetClient } from '#services/hyperfleet-api/client/client.ts'
@@ -98,6 +99,3 @@ const parseYaml = (where: string, file: string, text: string): readonly unknown[
     throw new UsageError(`${where}: ${file} is no YAML: ${why}`, { cause: error })
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

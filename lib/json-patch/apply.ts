@@ -2,10 +2,12 @@
  * JSON Patches (RFC 6902) by fast-json-patch, behind a front that is as strict as the standard: that library takes inherited
  * properties for existing ones, looks operations up by any name, and shares a patch's values with the document it makes.
  */
+
 import jsonPatch from 'fast-json-patch'
+import { isObject } from '../json/is-object.ts'
 import type { Json } from './json.ts'
 import { type Operation, PatchError, readOperation } from './operation.ts'
-import { formatPointer, isObject, parseIndex, parsePointer, resolvePointer } from './pointer.ts'
+import { formatPointer, parseIndex, parsePointer, resolvePointer } from './pointer.ts'
 import { findExcess } from './size.ts'
 
 export interface Patched {

@@ -5,8 +5,9 @@
 
 import { LIB_ERRORS } from '../errors/catalogue.ts'
 import { errorOf } from '../errors/error-of.ts'
+import { isObject } from '../json/is-object.ts'
 import type { Json } from './json.ts'
-import { formatPointer, isObject, parsePointer } from './pointer.ts'
+import { formatPointer, parsePointer } from './pointer.ts'
 
 export type Operation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: Json }

@@ -1,6 +1,7 @@
 /**
  * JSON Pointers (RFC 6901) over plain JSON, by own properties only: what a document inherits from JavaScript is not in it.
  */
+import { isObject } from '../json/is-object.ts'
 import type { Json } from './json.ts'
 
 /** Why a pointer leads nowhere; a part of a sentence that begins with the path. */
@@ -33,9 +34,6 @@ export const has = (container: Json, token: string): boolean => {
   }
   return isObject(container) && Object.hasOwn(container, token)
 }
-
-export const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What the tokens lead to, or why they lead nowhere. */
 export const resolvePointer = (

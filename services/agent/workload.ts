@@ -2,6 +2,7 @@
 
 import { digestOf } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { type Score, WORKLOADS } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 
 /** One Kubernetes object of a workload. */
@@ -27,8 +28,6 @@ export interface Program {
 /** Milliseconds that a program may take to stop when its score does not say. */
 export const DEFAULT_STOP_TIMEOUT_MS = 10_000
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isFilled = (value: unknown): value is string => isText(value) && value !== ''
 

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
+import { isObject } from '#lib/json/is-object.ts'
 import { MalformedEntry } from './malformed.ts'
 
 /** The form that this release writes. It reads no later one. */
@@ -54,13 +55,13 @@ const parse = (bytes: Uint8Array): unknown => {
  */
 export const open = (bytes: Uint8Array): Envelope => {
   const value = parse(bytes)
-  if (!isObject(value)) throw new MalformedEntry('Shape', 'the value is no object')
+  if (!isObject<Json | undefined>(value)) throw new MalformedEntry('Shape', 'the value is no object')
   const { schema, generation, digest, payload } = value
   if (!isCount(schema) || schema === 0) throw new MalformedEntry('Shape', 'schema is no whole number from 1 on')
   if (schema > SCHEMA)
     throw new MalformedEntry('Schema', `schema is ${schema}, this release reads up to ${SCHEMA}: update it`)
   if (!isCount(generation)) throw new MalformedEntry('Shape', 'generation is no whole number from 0 on')
-  if (!isObject(payload)) throw new MalformedEntry('Shape', 'payload is no object')
+  if (!isObject<Json | undefined>(payload)) throw new MalformedEntry('Shape', 'payload is no object')
   const found = digestIn(payload)
   if (digest !== found)
     throw new MalformedEntry('Digest', `digest is ${JSON.stringify(digest)}, but that of the payload is ${found}`)
@@ -76,9 +77,6 @@ const digestIn = (payload: JsonObject): string => {
     throw new MalformedEntry('Json', `the payload can't be hashed: ${why}`, { cause: error })
   }
 }
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A whole number from 0 on. */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -1,6 +1,7 @@
 /** What stands in the envelopes of each bucket, and how it is read. A reader takes only what it knows; more may be there. */
+import { isObject } from '#lib/json/is-object.ts'
 import type { Score } from '../v1alpha1/score.ts'
-import { type Envelope, isCount, isObject, type Json, type JsonObject, open, seal } from './envelope.ts'
+import { type Envelope, isCount, type Json, type JsonObject, open, seal } from './envelope.ts'
 import { MalformedEntry } from './malformed.ts'
 
 /** fleet-desired: what the operator wants to run on a device. */
@@ -82,7 +83,7 @@ const revision = (from: JsonObject): number => {
 
 const object = (from: JsonObject, field: string): JsonObject => {
   const value = from[field]
-  if (!isObject(value)) throw shape(field, 'object')
+  if (!isObject<Json | undefined>(value)) throw shape(field, 'object')
   return value
 }
 

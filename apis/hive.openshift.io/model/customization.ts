@@ -2,10 +2,10 @@
 
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { applyPatches, readPatches } from '#lib/json-patch/apply.ts'
 import type { Json } from '#lib/json-patch/json.ts'
 import { PatchError } from '#lib/json-patch/operation.ts'
-import { isObject } from '#lib/json-patch/pointer.ts'
 import { APIS_ERRORS } from '../../errors.ts'
 import type { Patch } from '../v1/patch.ts'
 import type { InstallConfig } from './install-config.ts'

@@ -17,6 +17,9 @@ const texts = (options: { description: string; value: string }) =>
     description: options.description,
   })
 
+/** How many clusters in a row may fail with one customization before it is not leased any more. */
+export const INVENTORY_ATTEMPTS = 3
+
 /** Several times what an installation takes, with the pauses between its attempts. */
 export const PROVISION_DEADLINE = '6h'
 
@@ -43,7 +46,7 @@ const inventory = () =>
         description: 'How many clusters in a row may fail with one customization before it is BrokenByCloud.',
         minimum: 1,
         maximum: 100,
-        default: 3,
+        default: INVENTORY_ATTEMPTS,
       }),
       preflight: Type.Optional(
         Type.Boolean({

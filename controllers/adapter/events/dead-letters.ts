@@ -2,8 +2,9 @@
  * Messages of JetStream that a task can't work on are kept in a stream of their own, with the reason, until they are replayed:
  * ADAPTER-17, ADAPTER-22. Dead letters of the API's queue: docs/api-events.md.
  */
-import { JetStreamApiError, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { headers, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { ignoreNotFound } from '#lib/nats/ignore-not-found.ts'
 
 export const DEAD_STREAM = 'hyperfleet-dead-letters'
 const SUBJECT = 'hyperfleet.dead-letters'
@@ -124,12 +125,6 @@ export const replayDeadLetter = async (connection: NatsConnection, id: number): 
   await jetstream(connection).publish(header.get(SUBJECT_HEADER), body, { headers: letterHeaders })
   await streams.deleteMessage(DEAD_STREAM, id)
   return true
-}
-
-/** What the server has not is nothing. @throws everything else */
-const ignoreNotFound = (error: unknown): undefined => {
-  if (error instanceof JetStreamApiError && error.status === 404) return undefined
-  throw error
 }
 
 /** Makes the stream when it is missing; one that is there keeps its settings. */

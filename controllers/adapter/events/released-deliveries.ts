@@ -2,8 +2,9 @@
  * JetStream counts every delivery, also one that a manager gives back because it is told to stop, and its count can't be lowered. So
  * each such delivery is written down, one message each, and taken off the count when an event is about to be given up: ADAPTER-22.
  */
-import { JetStreamApiError, type JsMsg, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
+import { type JsMsg, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { type NatsConnection, nanos, TimeoutError } from '@nats-io/transport-node'
+import { ignoreNotFound } from '#lib/nats/ignore-not-found.ts'
 
 export const RELEASED_STREAM = 'hyperfleet-released'
 const SUBJECT = 'hyperfleet.released'
@@ -54,11 +55,6 @@ export const countDeliveries = async (
 export const forgetReleases = async (connection: NatsConnection, consumer: string): Promise<void> => {
   const { streams } = await jetstreamManager(connection)
   await streams.purge(RELEASED_STREAM, { filter: `${SUBJECT}.${consumer}.>` }).catch(ignoreNotFound)
-}
-
-const ignoreNotFound = (error: unknown): undefined => {
-  if (error instanceof JetStreamApiError && error.status === 404) return undefined
-  throw error
 }
 
 const ensureStream = async (connection: NatsConnection): Promise<void> => {

@@ -2,8 +2,8 @@
 
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { Platform } from '#apis/hive.openshift.io/v1/platform.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import type { Json } from '#lib/json-patch/json.ts'
-import { isObject } from '#lib/json-patch/pointer.ts'
 
 /** What a pool says of all its clusters. */
 export interface InstallConfigInput {

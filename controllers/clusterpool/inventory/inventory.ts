@@ -1,5 +1,5 @@
 /** What each customization of the inventory is to the pool now: POOL-12 to POOL-15, POOL-23, POOL-25. */
-import type { InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import { INVENTORY_ATTEMPTS, type InventoryEntry } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { brokenReason } from '../decide/buckets.ts'
 import { formatAppliedPatches } from '../lease/applied-patches.ts'
@@ -9,9 +9,6 @@ import { compareText } from '../model/order.ts'
 import { creationFailureOf, restEnd } from '../observe/creation-failures.ts'
 import { type Failures, failureMessage, hasNoAttemptsLeft, recordFailure } from './attempts.ts'
 import { type MessageLimits, messageLimits, truncate } from './message-size.ts'
-
-/** As the CRD defaults it; for what is left of an inventory that is gone. */
-const DEFAULT_ATTEMPTS = 3
 
 export type Inventory = Readonly<Record<string, InventoryEntry>>
 
@@ -42,7 +39,8 @@ const buildEntry = (
 ): InventoryEntry | undefined => {
   const lease = findings.leases.get(name) ?? { state: 'Free', clean: true }
   const customization = observed.customizations.get(name)
-  const limit = observed.pool.spec.inventory?.attempts ?? DEFAULT_ATTEMPTS
+  // The default is for what is left of an inventory that is gone.
+  const limit = observed.pool.spec.inventory?.attempts ?? INVENTORY_ATTEMPTS
   const before = observed.pool.status?.inventory?.[name]
   const version = versionInUse(lease, before, customization)
   const room = messageLimits(findings.leases.size)

@@ -6,10 +6,11 @@
  */
 
 import { createHash } from 'node:crypto'
-import { digestOf, isCount, isObject } from '#apis/fleet.nationtech.io/kv/envelope.ts'
+import { digestOf, isCount } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { apiVersionOf, type KubeObject, type ObjectMeta, type Resource } from '#operator/model/resource.ts'
 import { FLEET_ERRORS } from '../errors.ts'
 import type { Revision } from './revisions.ts'

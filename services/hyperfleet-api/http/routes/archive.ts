@@ -12,11 +12,10 @@ import {
 import { answerPage } from '../list-response.ts'
 import { type Operation, operation } from '../operation.ts'
 import { ArchivePurge, Purged } from '../schemas/archive.ts'
-import { ArchiveQuery, listOf } from '../schemas/list.ts'
+import { ArchiveQuery, DEFAULT_PAGE_SIZE, listOf } from '../schemas/list.ts'
 import type { Service } from '../service.ts'
 
 const TAG = 'Archive'
-const DEFAULT_SIZE = 20
 
 /** What is known of records that are gone. */
 export const archiveOperations = (service: Service): Operation[] => [
@@ -31,7 +30,7 @@ export const archiveOperations = (service: Service): Operation[] => [
     parameters: Type.Object({ plural: Type.String({ maxLength: 100 }) }),
     query: ArchiveQuery,
     responses: { 200: { description: 'A page', schema: listOf('ArchivedResource') } },
-    handle: async ({ parameters, query: { page = 1, size = DEFAULT_SIZE, id, name }, tenancy }) => {
+    handle: async ({ parameters, query: { page = 1, size = DEFAULT_PAGE_SIZE, id, name }, tenancy }) => {
       const { kind } = findEntity(service, parameters.plural)
       const filter: ArchiveFilter = { kind, id, name, tenancy }
       const { kysely } = service.database

@@ -27,13 +27,11 @@ import { answerPage, answerText, writeItems } from '../list-response.ts'
 import { type Operation, type OperationResponse, operation } from '../operation.ts'
 import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
 import { DeleteQuery } from '../schemas/explanation.ts'
-import { FieldsQuery, ListQuery, listOf } from '../schemas/list.ts'
+import { DEFAULT_PAGE_SIZE, FieldsQuery, ListQuery, listOf } from '../schemas/list.ts'
 import { ResourceDraft, ResourcePatch } from '../schemas/resource.ts'
 import type { Service } from '../service.ts'
 import { TOKEN_EXPIRED } from '../token-lifetime.ts'
 import { type Collection, itemOf, readAddress, readOwnerId } from './collection.ts'
-
-const DEFAULT_SIZE = 20
 
 /** List, watch, create, get, patch and delete, the same for every kind. */
 export const resourceOperations = (service: Service, place: Collection): Operation[] => {
@@ -205,7 +203,7 @@ export const listResources = async (
   scope: CollectionScope,
   query: ListParameters,
 ): Promise<OperationResponse> => {
-  const { page = 1, size = DEFAULT_SIZE, search } = query
+  const { page = 1, size = DEFAULT_PAGE_SIZE, search } = query
   const { database, room } = service
   const projection = parseFields(query.fields)
   const filter = {

@@ -11,12 +11,10 @@ import { readHistory, readLoggedReports, readStatuses } from '../../storage/stat
 import { answerPage } from '../list-response.ts'
 import { type Operation, operation } from '../operation.ts'
 import { entityTag, readPreconditions, readWritePreconditions } from '../preconditions.ts'
-import { listOf, PageQuery } from '../schemas/list.ts'
+import { DEFAULT_PAGE_SIZE, listOf, PageQuery } from '../schemas/list.ts'
 import { Adapter, AdapterReport, ReportMetadata } from '../schemas/report.ts'
 import type { Service } from '../service.ts'
 import { type Collection, itemOf, readAddress } from './collection.ts'
-
-const DEFAULT_SIZE = 20
 
 /** Adapter statuses of a resource: read them, and report by PUT or POST, which mean the same (API-8). */
 export const statusOperations = (service: Service, place: Collection): Operation[] => {
@@ -41,7 +39,7 @@ export const statusOperations = (service: Service, place: Collection): Operation
         412: { description: 'If-Match names another state' },
       },
       handle: async (call) => {
-        const { page = 1, size = DEFAULT_SIZE } = call.query
+        const { page = 1, size = DEFAULT_PAGE_SIZE } = call.query
         const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
         const all = await readStatuses(service.database.kysely, address.id)
@@ -129,7 +127,7 @@ export const statusOperations = (service: Service, place: Collection): Operation
         },
       },
       handle: async (call) => {
-        const { page = 1, size = DEFAULT_SIZE } = call.query
+        const { page = 1, size = DEFAULT_PAGE_SIZE } = call.query
         const address = readAddress(place, call)
         await readDocument(service.database.kysely, address)
         const { kysely } = service.database

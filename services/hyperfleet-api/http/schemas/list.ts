@@ -10,7 +10,10 @@ export const listOf = (item: string) =>
   })
 
 const Page = Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })
-const Size = Type.Integer({ minimum: 1, maximum: 100, default: 20 })
+/** Items of a page when `size` is left out. */
+export const DEFAULT_PAGE_SIZE = 20
+
+const Size = Type.Integer({ minimum: 1, maximum: 100, default: DEFAULT_PAGE_SIZE })
 
 export const PageQuery = Type.Object({ page: Type.Optional(Page), size: Type.Optional(Size) })
 
