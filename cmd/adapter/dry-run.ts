@@ -11,6 +11,7 @@ import type { JsonObject, Task } from '#controllers/adapter/task/task.ts'
 import { taskOfDocument } from '#controllers/adapter/task/task-document.ts'
 import { filesInFolder } from '#controllers/adapter/task/task-files.ts'
 import { InvalidTaskError } from '#controllers/adapter/task/task-problems.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { UsageError } from '../failure.ts'
 import type { DryRunOptions } from './command.ts'
 
@@ -105,7 +106,7 @@ const responsesOf = (text: string): readonly ResponseRule[] => {
 
 const objectsOf = (text: string): Readonly<Record<string, JsonObject>> => {
   const objects: unknown = JSON.parse(text)
-  const isMap = typeof objects === 'object' && objects !== null && !Array.isArray(objects)
+  const isMap = isObject(objects)
   if (!isMap || Object.values(objects).some((object) => typeof object !== 'object' || object === null))
     throw new DryRunFileError('write an object that has, under each name, an object that is there')
   return objects as Readonly<Record<string, JsonObject>>

@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts'
+
 /** One difference between two values. Lists are compared as a whole: a position in a list means nothing by itself. */
 export interface DiffOp {
   readonly op: 'add' | 'remove' | 'change'
@@ -8,16 +10,13 @@ export interface DiffOp {
 
 export type Diff = readonly DiffOp[]
 
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** True when two JSON values are the same, whatever the order of their keys. An `undefined` field counts as absent. */
 export const equal = (left: unknown, right: unknown): boolean => {
   if (left === right) return true
   if (Array.isArray(left)) {
     return Array.isArray(right) && left.length === right.length && left.every((item, at) => equal(item, right[at]))
   }
-  if (!isMap(left) || !isMap(right)) return false
+  if (!isObject(left) || !isObject(right)) return false
   for (const key in left) if (!equal(left[key], right[key])) return false
   for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false
   return true
@@ -26,7 +25,7 @@ export const equal = (left: unknown, right: unknown): boolean => {
 /** What changed from `old` to `now`, in the order of the old keys, then of the new ones. Empty when nothing did. */
 export const diff = (old: unknown, now: unknown, path: readonly string[] = []): Diff => {
   if (old === now) return []
-  if (isMap(old) && isMap(now)) {
+  if (isObject(old) && isObject(now)) {
     const keys = new Set([...Object.keys(old), ...Object.keys(now)])
     return [...keys].flatMap((key) => diff(old[key], now[key], [...path, key]))
   }
@@ -46,4 +45,4 @@ export const diffAt = (changes: Diff, field: readonly string[]): Diff =>
   })
 
 const valueAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((part, key) => (isMap(part) ? part[key] : undefined), value)
+  path.reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), value)

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { equal } from './diff.ts'
-import { isJsonObject, type Json, mergePatches, patchBetween, prune } from './merge-patch.ts'
+import { isObject } from './is-object.ts'
+import { type Json, mergePatches, patchBetween, prune } from './merge-patch.ts'
 
 /** RFC 7386, section 2, word for word: the judge. */
 const apply = (target: unknown, patch: unknown): unknown => {
-  if (!isJsonObject(patch)) return patch
-  const result: Json = isJsonObject(target) ? { ...target } : {}
+  if (!isObject(patch)) return patch
+  const result: Json = isObject(target) ? { ...target } : {}
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key]
     else result[key] = apply(result[key], value)
@@ -15,7 +16,7 @@ const apply = (target: unknown, patch: unknown): unknown => {
 }
 
 const withoutEmptyMaps = (value: unknown): unknown => {
-  if (!isJsonObject(value)) return value
+  if (!isObject(value)) return value
   const entries = Object.entries(value).map(([key, part]) => [key, withoutEmptyMaps(part)] as const)
   const kept = entries.filter(([, part]) => part !== undefined)
   return kept.length === 0 ? undefined : Object.fromEntries(kept)

@@ -1,19 +1,17 @@
 import { equal } from './diff.ts'
+import { isObject } from './is-object.ts'
 
 /** Merge patches (RFC 7386) as values: combined, made from two states, and reduced to what differs. */
 
 export type Json = Record<string, unknown>
-
-export const isJsonObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Adds a later patch to an earlier one, in place. What the later says wins. */
 export const mergePatches = (earlier: Json, later: Json): void => {
   for (const [key, value] of Object.entries(later)) {
     if (value === undefined) continue
     const before = earlier[key]
-    if (!isJsonObject(value)) earlier[key] = value
-    else if (isJsonObject(before)) mergePatches(before, value)
+    if (!isObject(value)) earlier[key] = value
+    else if (isObject(before)) mergePatches(before, value)
     else {
       const copy: Json = {}
       mergePatches(copy, value)
@@ -30,7 +28,7 @@ export const patchBetween = (old: Json, now: Json): Json | undefined => {
     const after = now[key]
     if (equal(before, after)) continue
     if (after === undefined) patch[key] = null
-    else patch[key] = isJsonObject(before) && isJsonObject(after) ? patchBetween(before, after) : after
+    else patch[key] = isObject(before) && isObject(after) ? patchBetween(before, after) : after
   }
   return Object.keys(patch).length === 0 ? undefined : patch
 }
@@ -43,9 +41,9 @@ export const patchBetween = (old: Json, now: Json): Json | undefined => {
 export const prune = (patch: Json, current: unknown, whole = true): Json | undefined => {
   const rest: Json = {}
   for (const [key, value] of Object.entries(patch)) {
-    const there = isJsonObject(current) ? current[key] : undefined
+    const there = isObject(current) ? current[key] : undefined
     if (value === null ? whole && there === undefined : equal(value, there)) continue
-    if (isJsonObject(value) && (isJsonObject(there) || (there === undefined && Object.keys(value).length > 0))) {
+    if (isObject(value) && (isObject(there) || (there === undefined && Object.keys(value).length > 0))) {
       const part = prune(value, there, whole)
       if (part !== undefined) rest[key] = part
     } else rest[key] = value

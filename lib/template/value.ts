@@ -2,6 +2,7 @@
  * The values of templates: JSON with Go's distinction of ints (bigint) and floats (number), and times. Data is taken as it
  * is; a number without a fraction becomes an int when it is looked at.
  */
+import { isObject } from '#lib/json/is-object.ts'
 import { Refusal } from './errors.ts'
 
 export type Value = unknown
@@ -18,8 +19,7 @@ export const entry = (map: object, key: string): Value => {
   return Object.hasOwn(map, key) ? fromData((map as Readonly<Record<string, unknown>>)[key]) : undefined
 }
 
-export const isMap = (value: Value): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+export const isMap = (value: Value): value is object => isObject(value) && !(value instanceof Date)
 
 /** Keys in Go's order of maps: by their bytes. */
 export const keysOf = (map: object): string[] => {

@@ -1,6 +1,7 @@
 import jsonPatch, { type Operation } from 'fast-json-patch'
 import { errorOf } from '#lib/errors/error-of.ts'
-import { isJsonObject, type Json, mergePatches } from '#lib/json/merge-patch.ts'
+import { isObject } from '#lib/json/is-object.ts'
+import { type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { AdmissionContext, Writable } from '../engine/context.ts'
 import type { AdmissionHandler } from '../engine/definition.ts'
 import { OPERATOR_ERRORS } from '../model/error-catalogue.ts'
@@ -46,11 +47,11 @@ export const parseReview = (body: string): AdmissionRequest => {
   } catch {
     throw new ReviewError('the body is not JSON')
   }
-  if (!isJsonObject(review) || review.kind !== 'AdmissionReview' || review.apiVersion !== 'admission.k8s.io/v1') {
+  if (!isObject(review) || review.kind !== 'AdmissionReview' || review.apiVersion !== 'admission.k8s.io/v1') {
     throw new ReviewError('apiVersion or kind is another')
   }
   const { request } = review
-  if (!isJsonObject(request) || typeof request.uid !== 'string') throw new ReviewError('it has no request with a uid')
+  if (!isObject(request) || typeof request.uid !== 'string') throw new ReviewError('it has no request with a uid')
   return request as unknown as AdmissionRequest
 }
 
@@ -145,9 +146,9 @@ const mergeInto = (target: Json, patch: Json): void => {
   mergePatches(merged, patch)
   for (const [key, value] of Object.entries(merged)) {
     if (value === null) delete target[key]
-    else if (!isJsonObject(value)) target[key] = value
+    else if (!isObject(value)) target[key] = value
     else {
-      if (!isJsonObject(target[key])) target[key] = {}
+      if (!isObject(target[key])) target[key] = {}
       mergeInto(target[key] as Json, value)
     }
   }

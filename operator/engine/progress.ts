@@ -1,4 +1,4 @@
-import { isJsonObject } from '#lib/json/merge-patch.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import type { DeclaredState } from '../model/declared-state.ts'
 
 /** How far one handler got with the change at hand. Times are RFC 3339. */
@@ -29,8 +29,8 @@ export interface ChangeProgress {
 
 /** Whether a note can be gone on from: every user can edit an annotation. */
 export const isChangeProgress = (note: unknown): note is ChangeProgress =>
-  isJsonObject(note) &&
-  isJsonObject(note.handlers) &&
+  isObject(note) &&
+  isObject(note.handlers) &&
   Object.values(note.handlers).every(
-    (record) => isJsonObject(record) && !Number.isNaN(Date.parse(String(record.startedAt))),
+    (record) => isObject(record) && !Number.isNaN(Date.parse(String(record.startedAt))),
   )

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isObject } from '#lib/json/is-object.ts'
 import { type Json, mergePatches } from '#lib/json/merge-patch.ts'
 import type { KubeObject } from '../model/resource.ts'
 import { createPatch } from './patch.ts'
@@ -29,7 +30,7 @@ const widget = () => {
 }
 
 const dropNulls = (value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  isObject(value)
     ? Object.fromEntries(
         Object.entries(value).flatMap(([key, part]) => (part === null ? [] : [[key, dropNulls(part)]])),
       )

@@ -1,4 +1,4 @@
-import { isJsonObject } from '#lib/json/merge-patch.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { OWN_PREFIX } from '../model/declared-state.ts'
 import type { DeepPartial, KubeObject } from '../model/resource.ts'
 import type { Patch } from './context.ts'
@@ -56,7 +56,7 @@ const inAnnotation = <T>(name: string): ObjectStorage<T> => ({
 const parse = <T>(text: string): T | undefined => {
   try {
     const note: unknown = JSON.parse(text)
-    return isJsonObject(note) ? (note as T) : undefined
+    return isObject(note) ? (note as T) : undefined
   } catch {
     return undefined
   }

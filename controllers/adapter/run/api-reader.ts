@@ -1,5 +1,7 @@
 /** The API as one run sees it: the resource of the event is read once, and all of the run speaks of that state of it. */
+
 import { errorOf } from '#lib/errors/error-of.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { ADAPTER_ERRORS } from '../errors.ts'
 import { apiPath } from '../http/api-path.ts'
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
@@ -41,7 +43,7 @@ export const absenceOf = (error: RequestError): Absence =>
   error.code !== undefined && PROBLEM_CODE.test(error.code) ? 'gone' : 'absent'
 
 const isResource = (body: Json): body is JsonObject & { readonly id: string } =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) && typeof (body as JsonObject).id === 'string'
+  isObject(body) && typeof (body as JsonObject).id === 'string'
 
 export class ApiReader {
   readonly #caller: HttpClient

@@ -3,6 +3,7 @@
  * they may lead: ./http-allowlist.ts.
  */
 
+import { isObject } from '#lib/json/is-object.ts'
 import { type HttpClient, type HttpResult, RequestError } from '../http/client.ts'
 import type { HttpRequest } from '../http/connection.ts'
 import { type FailureReason, TaskError } from '../run/task-error.ts'
@@ -103,8 +104,7 @@ const isAbsent = (error: unknown): boolean => statusOf(error) === 404 || statusO
 const toText = (body: JsonObject | undefined): string | undefined => body && JSON.stringify(body)
 
 /** What is no object is shown as one that holds it. */
-const toObject = (body: Json): JsonObject =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : { value: body }
+const toObject = (body: Json): JsonObject => (isObject(body) ? (body as JsonObject) : { value: body })
 
 const explained = explainErrors((error, otherwise, what) => {
   if (!(error instanceof TaskError)) return undefined

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import { REGISTRATION } from '../labels.ts'
 
 export interface ClusterRecord {
@@ -88,7 +89,7 @@ export const isReady = (record: ClusterRecord): boolean =>
 export const ADAPTER_SUFFIX = 'Successful'
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+  isObject(value) ? (value as Record<string, unknown>) : {}
 
 const stringsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(

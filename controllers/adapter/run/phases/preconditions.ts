@@ -1,5 +1,6 @@
 /** Phase 2: whether the run goes on to the resources. An expression that has no value fails the run; it is never taken for false. */
 
+import { isObject } from '#lib/json/is-object.ts'
 import type { Json, JsonObject, Precondition, Scope } from '../../task/task.ts'
 import { absenceOf, NothingToDoError } from '../api-reader.ts'
 import { logStep } from '../log-step.ts'
@@ -63,7 +64,7 @@ const captureValue = (
   scope: Scope,
 ): Json | undefined => {
   if (from.kind === 'field') return (from.path.take(body, scope) as Json | undefined) ?? fallback
-  const fields = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : {}
+  const fields = isObject(body) ? (body as JsonObject) : {}
   try {
     return from.expression.evaluate({ ...scope, ...fields }) ?? fallback
   } catch (error) {

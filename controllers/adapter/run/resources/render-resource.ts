@@ -1,5 +1,7 @@
 /** Renders a task's resource for one HyperFleet resource: what is applied, with our labels, and how it is found again: ADAPTER-25. */
+
 import { RESOURCE_LABEL } from '#apis/hyperfleet.redhat.com/applied-objects.ts'
+import { isObject } from '#lib/json/is-object.ts'
 import type { EventData } from '../../events/reconcile-event.ts'
 import type { Discovery, Json, JsonObject, Scope, TaskResource, TransportSpec } from '../../task/task.ts'
 import type { Lookup, ObjectMatch, Target } from '../../transports/transport.ts'
@@ -49,7 +51,7 @@ export const renderTarget = (lookup: Lookup, { manifest }: TaskResource, scope: 
 }
 
 const requireObject = (name: string, document: Json): JsonObject => {
-  if (typeof document === 'object' && document !== null && !Array.isArray(document)) return document as JsonObject
+  if (isObject(document)) return document as JsonObject
   throw new TaskError('InvalidManifest', `the manifest of ${name} is no object once it is rendered`)
 }
 

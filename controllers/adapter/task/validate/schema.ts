@@ -1,4 +1,5 @@
 /** Checks a task file against the schema of the language, and says what to write where it differs. */
+import { isObject } from '#lib/json/is-object.ts'
 import { nearest } from '#lib/text/nearest.ts'
 import type { TaskProblem } from '../task-problems.ts'
 
@@ -142,7 +143,7 @@ const isOfType = (value: unknown, type: string): boolean => {
     case 'array':
       return Array.isArray(value)
     case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
+      return isObject(value)
     case 'integer':
       return Number.isInteger(value)
     default:
