@@ -137,21 +137,23 @@ export class FleetState extends FleetQueries {
 
   /** A write did not reach the store: it is decided again. */
   retry(key: string): void {
-    const { namespace, deployment, device } = parsePlacementKey(key)
-    const state = this.facts.placements.get(`${namespace}/${deployment}`, device)
-    if (state === undefined) return
-    if (state.entry === undefined) state.wasWanted = false
-    this.#markChanged(state)
+    const state = this.#notWritten(key)
+    if (state !== undefined) this.#markChanged(state)
   }
 
   /** The store has no room for a write: it is decided again by `retryRefused`. FLEET-91. */
   refused(key: string): void {
-    const { namespace, deployment, device } = parsePlacementKey(key)
-    const state = this.facts.placements.get(`${namespace}/${deployment}`, device)
+    const state = this.#notWritten(key)
     if (state === undefined) return
-    if (state.entry === undefined) state.wasWanted = false
     this.noRoom.add(state)
     this.#dirtyDeployments.add(state.deployment)
+  }
+
+  #notWritten(key: string): PlacementState | undefined {
+    const { namespace, deployment, device } = parsePlacementKey(key)
+    const state = this.facts.placements.get(`${namespace}/${deployment}`, device)
+    if (state !== undefined && state.entry === undefined) state.wasWanted = false
+    return state
   }
 
   retryRefused(): void {
@@ -160,16 +162,12 @@ export class FleetState extends FleetQueries {
 
   /** The Deployments whose aggregate may have changed since the last call. */
   takeDirtyDeployments(): string[] {
-    const keys = [...this.#dirtyDeployments]
-    this.#dirtyDeployments.clear()
-    return keys
+    return takeAll(this.#dirtyDeployments)
   }
 
   /** The Devices whose status may have changed since the last call. */
   takeDirtyDevices(): string[] {
-    const names = [...this.#dirtyDevices]
-    this.#dirtyDevices.clear()
-    return names
+    return takeAll(this.#dirtyDevices)
   }
 
   /** The keys that nothing needs any more and that no person deleted. FLEET-3, FLEET-4. */
@@ -266,7 +264,7 @@ export class FleetState extends FleetQueries {
       case 'Nothing':
         return undefined
       case 'Put':
-        if (this.#isSlotOccupied(state)) return undefined
+        if (this.slots.isKept(state)) return undefined
         // From now on, before the store has answered: it may cease to be needed in the meantime.
         state.wasWanted = true
         return { kind: 'Put', key, bytes: decision.bytes, revision }
@@ -287,15 +285,6 @@ export class FleetState extends FleetQueries {
     return uid !== undefined && (entry?.isOfLaterRelease === true || entry?.desired?.payload.owner.uid === uid)
   }
 
-  /** A key that nothing needs any more has the slot on the device until it is gone: two programs must not share it. */
-  #isSlotOccupied(state: PlacementState): boolean {
-    const slot = this.facts.slotOf(state)
-    if (slot === undefined) return false
-    for (const other of this.facts.placements.ofDevice(state.placement.device))
-      if (other !== state && keepsSlot(other, slot)) return true
-    return false
-  }
-
   #forgetEntry(state: PlacementState, revision: number): void {
     if (state.entry !== undefined) this.#keys -= 1
     state.entry = undefined
@@ -304,5 +293,8 @@ export class FleetState extends FleetQueries {
   }
 }
 
-const keepsSlot = ({ entry, isMatched, lastSlot }: PlacementState, slot: string): boolean =>
-  entry !== undefined && !isMatched && lastSlot === slot
+const takeAll = <T>(set: Set<T>): T[] => {
+  const all = [...set]
+  set.clear()
+  return all
+}

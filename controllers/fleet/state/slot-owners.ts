@@ -27,6 +27,15 @@ export class SlotOwners {
     )
   }
 
+  /** A key that nothing needs any more has the slot on the device until it is gone: two programs must not share it. */
+  isKept(state: PlacementState): boolean {
+    const slot = this.#facts.slotOf(state)
+    if (slot === undefined) return false
+    for (const other of this.#facts.placements.ofDevice(state.placement.device))
+      if (other !== state && keepsSlot(other, slot)) return true
+    return false
+  }
+
   /** The placements that compete with those of a Deployment. */
   *competingWith(deployment: string): Iterable<PlacementState> {
     const slot = this.#facts.deployments.get(deployment)?.slot
@@ -58,3 +67,6 @@ export class SlotOwners {
     })
   }
 }
+
+const keepsSlot = ({ entry, isMatched, lastSlot }: PlacementState, slot: string): boolean =>
+  entry !== undefined && !isMatched && lastSlot === slot
