@@ -1,3 +1,4 @@
+import type { InventoryObject } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { fileToken } from '#controllers/adapter/http/bearer-token.ts'
 import { HttpClient, RequestError } from '#controllers/adapter/http/client.ts'
 import { openHttpConnection } from '#controllers/adapter/http/connection.ts'
@@ -31,6 +32,11 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
     if (heldCount > 0)
       process.stderr.write(`${heldCount} are held and stay: the condition DeletionsHeld of their tasks says why\n`)
     process.stderr.write(`deleted ${deleted} object${deleted === 1 ? '' : 's'}\n`)
+    const proofCount = orphans.filter(({ proves }) => proves.length > 0).length
+    if (proofCount > 0)
+      process.stderr.write(
+        `${proofCount} stay as proof of whose an object is, until the task that has it too has applied it\n`,
+      )
     if (waiting > 0) process.stderr.write(`${waiting} wait for others that are still there: run it again later\n`)
   } catch (error) {
     if (error instanceof NetworkError || error instanceof ApiError)
@@ -42,24 +48,32 @@ export const runOrphans = async (options: OrphansOptions): Promise<void> => {
   }
 }
 
-const toRecord = ({ inventory: { metadata, spec }, why, held, objects }: Orphan) => ({
+const toRecord = ({ inventory: { metadata, spec }, why, held, objects, proves }: Orphan) => ({
   inventory: metadata.name,
   task: spec.task,
   resource: spec.resourceId,
   why,
   held: held !== undefined,
-  objects: objects.map(({ entry: { kind, namespace, name, url } }) => url ?? { kind, namespace, name }),
+  objects: objects.map(({ entry }) => toReference(entry)),
+  proofOf: proves.map(toReference),
 })
+
+const toReference = ({ kind, namespace, name, url }: InventoryObject) => url ?? { kind, namespace, name }
+
+const toLine = ({ kind = '', namespace, name = '', url }: InventoryObject): string =>
+  url ?? `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 
 const toText = (orphans: readonly Orphan[]): string =>
   orphans.length === 0
     ? 'nothing is left of tasks and resources that are gone\n'
     : orphans
-        .map(({ inventory: { spec }, why, held, objects }) => {
-          const lines = objects.map(
-            ({ entry: { kind = '', namespace, name = '', url } }) =>
-              `    ${url ?? `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`}\n`,
-          )
+        .map(({ inventory: { spec }, why, held, objects, proves }) => {
+          const lines = [
+            ...objects.map(({ entry }) => `    ${toLine(entry)}\n`),
+            ...proves.map(
+              (entry) => `    ${toLine(entry)}  in use elsewhere, this inventory alone proves whose it is\n`,
+            ),
+          ]
           return `${spec.task}  ${spec.resourceId}  ${why}${held === undefined ? '' : '  held'}\n${lines.length === 0 ? '    nothing, its inventory alone\n' : lines.join('')}`
         })
         .join('') + toHeldText(orphans)

@@ -23,7 +23,7 @@ const entry = {
   propagationPolicy: 'Background',
 } as const
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'n', uid: 'u' } }
-const orphan = { inventory, why: 'TaskGone', held: undefined, objects: [{ entry, object }], isProof: false } as const
+const orphan = { inventory, why: 'TaskGone', held: undefined, objects: [{ entry, object }], proves: [] } as const
 
 const pruneWith = async (answers: Readonly<Record<string, object>>) => {
   const deleted: string[] = []

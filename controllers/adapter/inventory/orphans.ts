@@ -24,8 +24,11 @@ export interface Orphan {
   readonly held: string | undefined
   /** What is there of it. Objects of HTTP services are listed unseen. */
   readonly objects: readonly OrphanedObject[]
-  /** It alone proves of an object whose it is that another inventory has too: it stays until that one has applied it. ADAPTER-96. */
-  readonly isProof: boolean
+  /**
+   * Objects of which it alone proves whose they are, that an inventory in use has too: they are no orphans, and it stays until the
+   * other one has applied them. ADAPTER-96.
+   */
+  readonly proves: readonly InventoryObject[]
 }
 
 export interface OrphanedObject {
@@ -76,8 +79,8 @@ export const listOrphans = async ({
     const entries = inventory.spec.objects.filter((entry) => !inUse.has(keyOfEntry(entry)))
     const found = await Promise.all(entries.map((entry) => findObject(api, kinds, inventory, entry, signal)))
     const held = why === 'ResourceGone' ? tasks.get(inventory.spec.task) : undefined
-    const isProof = inventory.spec.objects.some((entry) => isProofOf(entry, inUse.get(keyOfEntry(entry))))
-    orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []), isProof })
+    const proves = inventory.spec.objects.filter((entry) => isProofOf(entry, inUse.get(keyOfEntry(entry))))
+    orphans.push({ inventory, why, held, objects: found.flatMap((one) => one ?? []), proves })
   }
   return orphans
 }
@@ -94,7 +97,7 @@ export const pruneOrphans = async (
   const api = createApi(transport, { signal })
   const kinds = new RestMapper(transport, clock)
   const result = { deleted: 0, waiting: 0 }
-  for (const { inventory, why, objects, held, isProof } of orphans) {
+  for (const { inventory, why, objects, held, proves } of orphans) {
     if (held !== undefined) continue
     const task = await api.get(AdapterTask, inventory.spec.task, inventory.metadata.namespace)
     const isStill = why === 'TaskGone' ? task === undefined : (await whyGone(inventory, apiClient, signal)) === why
@@ -118,7 +121,8 @@ export const pruneOrphans = async (
       left = found.flatMap((one) => one ?? [])
     }
     result.waiting += left.filter(({ entry, object }) => object !== undefined && !asked.has(entry)).length
-    if (left.length === 0 && !isProof) await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
+    if (left.length === 0 && proves.length === 0)
+      await api.delete(AdapterInventory, name, namespace, { uid, resourceVersion })
   }
   return result
 }

@@ -584,3 +584,42 @@ test('ADAPTER-74: muster adapter orphans lists what deleted tasks and forced rem
   await world.plane.rest('DELETE', `${tasks}/lost`)
   await vi.waitFor(async () => expect(await counted()).toBeUndefined(), SETTLED)
 })
+
+test('ADAPTER-108: an inventory that alone proves whose a shared object is stays, and is named so, until the other one has proof', async () => {
+  const { namespace } = world
+  await world.plane.rest('POST', `/api/v1/namespaces/${namespace}/configmaps`, {
+    metadata: { name: 'proven', namespace },
+  })
+  const object = await world.object(at('proven'))
+  await world.declare('holder', {
+    suspend: true,
+    resources: [configMap('a', 'holder')],
+  } as DeepPartial<AdapterTaskSpec>)
+  const inventory = async (task: string, more: object) => {
+    const entry = { resource: 'a', apiVersion: 'v1', kind: 'ConfigMap', namespace, name: 'proven', generation: 1 }
+    const metadata = { name: task, namespace }
+    const objects = [{ ...entry, propagationPolicy: 'Background', ...more }]
+    const spec = { task, adapter: task, serviceAccountName: 'x', resourceId: 'c1', event: { id: 'c1' }, objects }
+    const made = { apiVersion: 'hyperfleet.redhat.com/v1alpha1', kind: 'AdapterInventory', metadata, spec }
+    await world.plane.rest('POST', inventoriesPath, made)
+    return spec
+  }
+  const inventoriesPath = `/apis/hyperfleet.redhat.com/v1alpha1/namespaces/${namespace}/adapterinventories`
+  const held = await inventory('holder', {})
+  await inventory('ended', { uid: object?.metadata.uid })
+  const orphans = async (...more: string[]) => {
+    const flags = [`--namespace=${namespace}`, `--kubeconfig=${world.plane.kubeconfig}`, ...more]
+    return (await muster(['adapter', 'orphans', ...flags])).output
+  }
+  const named = `ended  c1  TaskGone\n    ConfigMap ${namespace}/proven  in use elsewhere, this inventory alone proves whose it is`
+  const kept = await orphans('--prune')
+  expect(kept).toContain(named)
+  expect(kept).toContain('1 stay as proof of whose an object is')
+  expect(await orphans()).toContain(named)
+  expect(await orphans('--output=json')).toMatch(/"proofOf": \[\s*\{\s*"kind": "ConfigMap"/)
+  const objects = [{ ...held.objects[0], uid: object?.metadata.uid }]
+  await world.plane.rest('PATCH', `${inventoriesPath}/holder`, { spec: { objects } })
+  expect(await orphans('--prune')).toContain('ended  c1  TaskGone\n    nothing, its inventory alone\n')
+  expect(await inventories('ended')).toEqual([])
+  expect(await isThere('proven')).toBe(true)
+})
