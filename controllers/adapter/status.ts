@@ -35,6 +35,8 @@ export interface StatusInput {
   readonly required: RequiredCondition | undefined
   /** What the brake let through within its window, as text; '' when nothing. */
   readonly recentDeletions: string
+  /** Those of them that may not be done; `time` in ISO 8601. */
+  readonly begunDeletions: NonNullable<AdapterTaskStatus['begunDeletions']>
   readonly inFlight: number
   readonly summary: StatsSummary
   /** The newest first. */
@@ -88,7 +90,7 @@ export const buildStatus = (
   before: readonly Condition[] | undefined,
   now: Date,
 ): DeepPartial<AdapterTaskStatus> => {
-  const { generation, recentDeletions, inFlight, summary, lastRuns } = input
+  const { generation, recentDeletions, begunDeletions, inFlight, summary, lastRuns } = input
   const conditions = [
     ...kstatusConditions({ ...decideState(input), observedGeneration: generation }),
     heldCondition(input),
@@ -100,6 +102,7 @@ export const buildStatus = (
     ...summary,
     inFlight,
     recentDeletions: recentDeletions || null,
+    begunDeletions: begunDeletions.length > 0 ? begunDeletions : null,
     lastError: summary.lastError ?? null,
     lastRuns: lastRuns.map(toLastRun),
   }

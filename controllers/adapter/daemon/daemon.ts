@@ -22,7 +22,14 @@ import { InvalidTaskError, type TaskProblem } from '../task/task-problems.ts'
 import { ApiRefusals } from './api-refusals.ts'
 import { createEventSource } from './connect.ts'
 import { type ConnectionDeps, connectTask, impersonatedApi } from './connect-task.ts'
-import { describeHeld, type HeldResources, InferredDeletions, RELEASE_ANNOTATION } from './inferred-deletions.ts'
+import {
+  describeHeld,
+  type HeldResources,
+  InferredDeletions,
+  RELEASE_ANNOTATION,
+  recallBegun,
+  recordBegun,
+} from './inferred-deletions.ts'
 import { leaveTask } from './leave-task.ts'
 import { retryWithBackoff } from './retry-with-backoff.ts'
 import { StatusWriter } from './status-writer.ts'
@@ -88,6 +95,7 @@ class TaskDaemon {
       record: () => this.#recordDeletions(),
       before: {
         recent: parseBrakeRecord(context.status?.recentDeletions ?? undefined, monotonicTimes(context.clock)),
+        begun: recallBegun(context.status?.begunDeletions, monotonicTimes(context.clock)),
         isHolding: isTrue(context.status?.conditions ?? undefined, 'DeletionsHeld'),
       },
     })
@@ -302,6 +310,7 @@ class TaskDaemon {
       held: this.#brake.held && describeHeld(this.#brake.held),
       required: this.#deps.required(this.#context.object),
       recentDeletions: formatBrakeRecord(this.#brake.recent, monotonicTimes(this.#context.clock)),
+      begunDeletions: recordBegun(this.#brake.begun, monotonicTimes(this.#context.clock)),
       inFlight: worker?.inFlight ?? 0,
       summary: this.#stats.summary(this.#context.clock.now().getTime()),
       lastRuns: this.#deps.history.list(this.#taskKey, STATUS_RUN_COUNT),

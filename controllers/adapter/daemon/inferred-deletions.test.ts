@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BRAKE_WINDOW_MS } from '#operator/model/deletion-brake.ts'
-import { describeHeld, type HeldResources, InferredDeletions } from './inferred-deletions.ts'
+import {
+  describeHeld,
+  type HeldResources,
+  InferredDeletions,
+  type InferredDeletionsOptions,
+  recallBegun,
+  recordBegun,
+} from './inferred-deletions.ts'
 
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `c${from + at}`)
 const ORDERED = { isDeleting: true, isSelected: true }
@@ -9,7 +16,7 @@ const LIVING = { isDeleting: false, isSelected: true }
 const missing = (names: readonly string[]) =>
   names.map((key) => ({ key, revision: `uid-${key}`, why: 'gone' as const }))
 
-const world = (before?: { recent: readonly number[]; isHolding: boolean }) => {
+const world = (before?: InferredDeletionsOptions['before']) => {
   const shown: (number | undefined)[] = []
   const state = { now: 0, released: undefined as string | undefined, recorded: 0, isStatusRefused: false }
   const gone = new InferredDeletions({
@@ -111,6 +118,37 @@ describe('RUNTIME-71: the count outlives the process', () => {
     const { mayDelete, gone } = world({ recent: Array(15).fill(0), isHolding: false })
     expect(await mayDelete(ids(30))).toEqual(ids(5))
     expect(gone.recent).toHaveLength(20)
+  })
+
+  test('ADAPTER-109: what it counted and has not ended goes on in the next process, and is counted once', async () => {
+    const { mayDelete, gone } = world()
+    await mayDelete(ids(15))
+    const next = world({ recent: gone.recent, isHolding: false, begun: gone.begun })
+    expect([...next.gone.review(missing(ids(20)), new Set(ids(60)))]).toEqual(ids(20))
+    expect(await next.mayDelete(ids(20))).toEqual(ids(20))
+    expect([next.gone.recent.length, next.gone.begun.length]).toEqual([20, 20])
+    expect(next.gone.review(missing(ids(21)), new Set(ids(60))).size).toBe(20)
+  })
+
+  test('ADAPTER-109: of what has begun and lives again, or is another one of its id, nothing is free', async () => {
+    const begun = ids(20).map((id) => ({ uid: `uid-${id}`, at: 0 }))
+    const { gone, mayDelete } = world({ recent: Array(20).fill(0), isHolding: false, begun })
+    gone.review([], new Set(ids(60)))
+    expect([gone.review(missing(ids(20)), new Set(ids(60))).size, gone.begun]).toEqual([0, []])
+    expect(await mayDelete(ids(20))).toEqual([])
+    const other = world({ recent: Array(20).fill(0), isHolding: false, begun: [{ uid: 'uid-before', at: 0 }] })
+    expect(await other.mayDelete(['c0'])).toEqual([])
+  })
+
+  test('ADAPTER-109: after ten minutes what has begun counts anew, as it does no more', () => {
+    const times = { now: BRAKE_WINDOW_MS - 1, epoch: 1_000 }
+    const begun = [{ uid: 'a', at: 0 }]
+    expect(recallBegun(recordBegun(begun, times), times)).toEqual(begun)
+    expect(recallBegun(recordBegun(begun, times), { ...times, now: BRAKE_WINDOW_MS })).toEqual([])
+    expect(recallBegun(recordBegun([{ uid: 'a', at: 60_000_000 }], times), times)).toEqual([
+      { uid: 'a', at: times.now },
+    ])
+    expect(recallBegun(null, times)).toEqual([])
   })
 
   test('what was held stays held, however few of it are seen at first', async () => {

@@ -4,7 +4,14 @@
  * from labels: an API that was restored from yesterday gives that answer for many at once, and so does a selector with a slip of the
  * pen; these are held. The count outlives the process. ADAPTER-75, ADAPTER-76, ADAPTER-87, RUNTIME-71.
  */
-import { type BrakeVerdict, DeletionBrake, type InferredDeletion } from '#operator/model/deletion-brake.ts'
+import { type AdapterTaskStatus, MAX_BEGUN_DELETIONS } from '#apis/hyperfleet.redhat.com/v1alpha1/task/schema.ts'
+import type { BrakeTimes } from '#operator/model/brake-record.ts'
+import {
+  BRAKE_WINDOW_MS,
+  type BrakeVerdict,
+  DeletionBrake,
+  type InferredDeletion,
+} from '#operator/model/deletion-brake.ts'
 import type { ResourceBrake } from '../run/run-context.ts'
 
 /** On the AdapterTask: the lists that a person releases, separated by commas. */
@@ -26,9 +33,33 @@ export interface InferredDeletionsOptions {
   readonly onChange: (held: HeldResources | undefined) => void
   /** Writes down what the brake has let through, before it is deleted. @throws Error when that fails */
   readonly record: () => Promise<void>
-  /** What the process before this one let through, by the clock of `now`, and whether it held any. */
-  readonly before?: { readonly recent: readonly number[]; readonly isHolding: boolean }
+  /** What the process before this one let through, by the clock of `now`, whether it held any, and what it began and counted. */
+  readonly before?: {
+    readonly recent: readonly number[]
+    readonly isHolding: boolean
+    readonly begun?: readonly BegunDeletion[]
+  }
 }
+
+/** A deletion that was let through, and is counted while that is less than ten minutes ago. */
+export interface BegunDeletion {
+  /** Of the inventory. */
+  readonly uid: string
+  /** By the clock of `now`. */
+  readonly at: number
+}
+
+/** As a status has them: one whose time is in the future counts from now, and one whose time can't be read counts for nothing. */
+export const recallBegun = (
+  begun: AdapterTaskStatus['begunDeletions'] | null,
+  { now, epoch }: BrakeTimes,
+): readonly BegunDeletion[] =>
+  (begun ?? [])
+    .map(({ inventory, time }) => ({ uid: inventory, at: Math.min(now, Date.parse(time) - epoch) }))
+    .filter(({ at }) => now - at < BRAKE_WINDOW_MS)
+
+export const recordBegun = (begun: readonly BegunDeletion[], { epoch }: BrakeTimes) =>
+  begun.map(({ uid, at }) => ({ inventory: uid, time: new Date(at + epoch).toISOString() }))
 
 /** Of one task; it lives as long as the manager leads for it, so that a change of the task frees nothing. */
 export class InferredDeletions {
@@ -40,8 +71,10 @@ export class InferredDeletions {
   #inferred = new Map<string, LostResource>()
   /** Ids of those that may go, of which no run has asked yet. */
   #free: ReadonlySet<string> = new Set()
-  /** Ids of those whose deletion has begun. */
-  #begun = new Set<string>()
+  /** Those whose deletion has begun, by id. */
+  #begun = new Map<string, BegunDeletion>()
+  /** What the process before this one began, by uid: counted already, so it goes on and does not count anew. ADAPTER-109. */
+  #recalled: ReadonlyMap<string, BegunDeletion>
   #held: HeldResources | undefined
   /** Resources with an inventory. */
   #total = 0
@@ -50,6 +83,7 @@ export class InferredDeletions {
     this.#options = options
     const { before } = options
     if (before !== undefined) this.#brake.recall(before.recent, before.isHolding)
+    this.#recalled = new Map(before?.begun?.map((one) => [one.uid, one]))
   }
 
   /** Undefined when nothing is held. */
@@ -60,6 +94,13 @@ export class InferredDeletions {
   /** When the brake let something through that still counts, by the clock of `now`. */
   get recent(): readonly number[] {
     return this.#brake.recent([], this.#options.now())
+  }
+
+  /** What has begun and still counts: the next process does not count it anew. The last, as many as a status has. */
+  get begun(): readonly BegunDeletion[] {
+    const now = this.#options.now()
+    const known = new Map([...this.#recalled, ...[...this.#begun.values()].map((one) => [one.uid, one] as const)])
+    return [...known.values()].filter(({ at }) => now - at < BRAKE_WINDOW_MS).slice(-MAX_BEGUN_DELETIONS)
   }
 
   /** @param revision uid of the inventory */
@@ -79,7 +120,9 @@ export class InferredDeletions {
   review(lost: readonly LostResource[], known: ReadonlySet<string>): ReadonlySet<string> {
     for (const id of this.#declared) if (!known.has(id)) this.#declared.delete(id)
     const ids = new Set(lost.map(({ key }) => key))
-    this.#begun = this.#begun.intersection(ids)
+    for (const one of lost) this.#continue(one)
+    this.#recalled = new Map()
+    this.#begun = new Map([...this.#begun].filter(([id]) => ids.has(id)))
     this.#total = known.size
     this.#inferred = new Map(lost.flatMap((one) => (this.#isDecided(one.key) ? [] : [[one.key, one] as const])))
     this.#decide()
@@ -88,6 +131,11 @@ export class InferredDeletions {
 
   #isDecided(id: string): boolean {
     return this.#declared.has(id) || this.#begun.has(id)
+  }
+
+  #continue({ key, revision }: LostResource): void {
+    const begun = this.#recalled.get(String(revision))
+    if (begun !== undefined) this.#begun.set(key, begun)
   }
 
   #observe(id: string, { isDeleting, isSelected }: Parameters<ResourceBrake['observe']>[0]): void {
@@ -99,16 +147,18 @@ export class InferredDeletions {
   }
 
   async #mayDelete(deletion: LostResource): Promise<boolean> {
-    const { key } = deletion
+    const { key, revision } = deletion
+    this.#continue(deletion)
     if (this.#isDecided(key)) return true
     const isNew = !this.#inferred.has(key)
     this.#inferred.set(key, deletion)
     // What holds goes on holding: the next review shows this one too.
     if (isNew && this.#held === undefined) this.#decide()
     if (!this.#free.has(key)) return false
-    const takeBack = this.#brake.deleted(deletion, this.#options.now())
+    const at = this.#options.now()
+    const takeBack = this.#brake.deleted(deletion, at)
     this.#inferred.delete(key)
-    this.#begun.add(key)
+    this.#begun.set(key, { uid: String(revision), at })
     try {
       await this.#options.record()
     } catch (error) {

@@ -3,6 +3,7 @@
  * resources stays until a person says so.
  */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { AdapterInventory } from '#apis/hyperfleet.redhat.com/v1alpha1/adapterinventory.ts'
 import { systemClock } from '#operator/index.ts'
 import { findCondition } from '#operator/model/conditions.ts'
 import { silent } from '#operator/model/log.ts'
@@ -56,14 +57,14 @@ const there = async (task: string, ids: readonly string[]) => {
 }
 
 /** So many clusters of a task, each with its object. */
-const applied = async (task: string): Promise<readonly string[]> => {
+const applied = async (task: string, count = COUNT): Promise<readonly string[]> => {
   const ids: string[] = []
-  for (let at = 0; at < COUNT; at++) {
+  for (let at = 0; at < count; at++) {
     const body = { kind: 'Cluster', name: `${task}-${at}`, labels: { task }, spec: {} }
     ids.push((await world.call('POST', '/clusters', body))?.id ?? '')
   }
   for (const id of ids) await world.pulse(id)
-  await vi.waitFor(async () => expect(await there(task, ids)).toBe(COUNT), SETTLED)
+  await vi.waitFor(async () => expect(await there(task, ids)).toBe(count), SETTLED)
   return ids
 }
 
@@ -160,4 +161,28 @@ test('ADAPTER-87: a selector that selects none of them any more deletes nothing;
   })
   await vi.waitFor(async () => expect(await there('selected', rest)).toBe(0), SETTLED)
   await untilHeld('False')
+}, 400_000)
+
+test('ADAPTER-109: a manager that takes over goes on with what the one before began, and counts it once', async () => {
+  front.lead(world.url)
+  await declare('begun')
+  // So few go; counted twice they would be held.
+  const ids = await applied('begun', 12)
+  const path = (id: string) => `/api/v1/namespaces/${world.namespace}/configmaps/begun-${id}`
+  const setFinalizers = (finalizers: readonly string[]) =>
+    Promise.all(ids.map((id) => world.plane.rest('PATCH', path(id), { metadata: { finalizers } })))
+  await setFinalizers(['example.com/slow'])
+  front.lead(empty.url)
+  await vi.waitFor(async () => {
+    const objects = await Promise.all(ids.map((id) => world.object(path(id))))
+    expect(objects.every((one) => one?.metadata.deletionTimestamp !== undefined)).toBe(true)
+  }, SETTLED)
+  await manager.stop()
+  manager = await world.manager(undefined, { httpTargets: [front.url] })
+  await setFinalizers([])
+  await vi.waitFor(async () => {
+    const inventories = await Array.fromAsync(world.kube.list(AdapterInventory, { namespace: world.namespace }))
+    expect(inventories.filter(({ spec }) => spec.task === 'begun')).toEqual([])
+  }, SETTLED)
+  expect((await held('begun'))?.status).toBe('False')
 }, 400_000)

@@ -7,6 +7,9 @@ import { rules } from '#apis/schema/rule.ts'
 import { count, standardStatus } from '#apis/schema/status.ts'
 import { taskFields } from './task.ts'
 
+/** Deletions under way that a status names. */
+export const MAX_BEGUN_DELETIONS = 256
+
 const DNS_LABEL = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'
 
 const adapter = () =>
@@ -212,6 +215,22 @@ export const adapterTaskStatus = () =>
             'For how many resources objects were deleted of late though the HyperFleet API never said that these are to be deleted, by the minute: the count of the brake, for the process that comes next.',
           maxLength: 1_024,
         }),
+      ),
+      begunDeletions: Type.Optional(
+        Type.Array(
+          Type.Object(
+            {
+              inventory: Type.String({ description: 'Uid of its AdapterInventory.', maxLength: 64 }),
+              time: Type.String({ description: 'When it was let through.', format: 'date-time' }),
+            },
+            { description: 'A resource whose objects are being deleted.' },
+          ),
+          {
+            description:
+              'Of the resources that recentDeletions counts, those of which something may be left: the process that comes next does not count them anew.',
+            maxItems: MAX_BEGUN_DELETIONS,
+          },
+        ),
       ),
       lastRuns: Type.Optional(lastRuns()),
       lastError: Type.Optional(
