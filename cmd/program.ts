@@ -6,6 +6,7 @@ import { claimCommand } from './claim/command.ts'
 import { crdsCommand } from './crds/command.ts'
 import { fleetCommand } from './fleet/command.ts'
 import { managerCommand } from './manager/command.ts'
+import { migrateCommand } from './migrate/command.ts'
 import { poolCommand } from './pool/command.ts'
 import { sentinelCommand } from './sentinel/command.ts'
 import { usageError } from './usage.ts'
@@ -34,6 +35,7 @@ export const program = (): Command => {
     agentCommand(),
     fleetCommand(),
     whyCommand(),
+    migrateCommand(),
     crdsCommand(),
     versionCommand(),
   ])

@@ -3,7 +3,9 @@ import { ConfigError } from '#services/hyperfleet-api/config/config-error.ts'
 import { BrokerError } from '#services/hyperfleet-api/events/jetstream/broker-error.ts'
 import { ApiOptionsError } from '#services/hyperfleet-api/options.ts'
 import { SpecSchemaError } from '#services/hyperfleet-api/specs/schemas.ts'
+import { ForeignLayoutError } from '#services/hyperfleet-api/storage/foreign-layout.ts'
 import { LayoutError } from '#services/hyperfleet-api/storage/migrations.ts'
+import { TakeoverError } from '#services/hyperfleet-api/takeover/takeover-error.ts'
 import { Failure, UsageError } from '../failure.ts'
 import { spelled } from '../flag.ts'
 import type { ApiOptions } from './command.ts'
@@ -40,6 +42,15 @@ export const explainFile = (flag: string, file: string, error: unknown): unknown
   return why === undefined ? error : new Failure(`${flag}: ${file} ${why}`, { cause: error })
 }
 
+/** Why the PostgreSQL that a flag names can't be used; what is not known here is given back as it is. */
+export const explainDatabase = (flag: string, url: string, error: unknown): unknown => {
+  const isOurs = error instanceof ForeignLayoutError || error instanceof LayoutError || error instanceof TakeoverError
+  const why = isOurs ? error.message : DATABASE[codedOf(error)?.code ?? '']
+  return why === undefined
+    ? error
+    : new Failure(`${flag}: the database ${placeOf(url)} can't be used: ${why}`, { cause: error })
+}
+
 const DATA_DIR = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST']
 
 /** The reason that the API can't begin to serve, in the words of its flags; what is not known here is given back as it is. */
@@ -48,6 +59,8 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
     return new UsageError(`--config: ${options.config}: ${error.message}`, { cause: error })
   if (error instanceof SpecSchemaError) return new Failure(`--openapi-schema-path: ${error.message}`, { cause: error })
   if (error instanceof ApiOptionsError) return new UsageError(optionsReason(error, options), { cause: error })
+  if (error instanceof ForeignLayoutError && options.databaseUrl !== undefined)
+    return explainDatabase('--database-url', options.databaseUrl, error)
   if (error instanceof LayoutError) {
     const place =
       options.databaseUrl === undefined
@@ -62,11 +75,8 @@ export const explain = (error: unknown, options: ApiOptions): unknown => {
     const why = coded.code === 'EADDRINUSE' ? 'is taken by another process' : 'is not an address of this machine'
     return new Failure(`${flagOf(coded.port, options)}: port ${coded.port} ${why}: choose another`, { cause: error })
   }
-  const why = DATABASE[coded.code]
-  if (options.databaseUrl !== undefined && why !== undefined)
-    return new Failure(`--database-url: the database ${placeOf(options.databaseUrl)} can't be used: ${why}`, {
-      cause: error,
-    })
+  if (options.databaseUrl !== undefined && DATABASE[coded.code] !== undefined)
+    return explainDatabase('--database-url', options.databaseUrl, error)
   if (options.databaseUrl === undefined && DATA_DIR.includes(coded.code))
     return new Failure(
       `--data-dir: ${options.dataDir} can't be written (${coded.code}): name a folder that we may write to`,

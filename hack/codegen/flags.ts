@@ -8,6 +8,7 @@ import { spelled, variableOf } from '#cmd/flag.ts'
 import { credentialsFlags } from '#cmd/fleet/command.ts'
 import { previewFlags } from '#cmd/fleet/preview-command.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
+import { migrateHyperfleetFlags } from '#cmd/migrate/command.ts'
 import { planFlags, renderFlags } from '#cmd/pool/command.ts'
 import { sentinelPreviewFlags } from '#cmd/sentinel/command.ts'
 import { versionFlags } from '#cmd/version/command.ts'
@@ -45,6 +46,10 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
     flags: sentinelPreviewFlags,
   },
   why: { does: 'Prints what a resource of the HyperFleet API waits for, and why.', flags: whyFlags },
+  'migrate hyperfleet': {
+    does: 'Takes over the database of a Go HyperFleet service.',
+    flags: migrateHyperfleetFlags,
+  },
   crds: { does: 'Prints the CustomResourceDefinitions as YAML.', flags: crdsFlags },
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },
 }

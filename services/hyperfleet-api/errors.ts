@@ -40,6 +40,16 @@ export const API_ERRORS = {
     when: 'the database was laid out by a newer version',
     remedy: 'run that version, or a newer one',
   },
+  ForeignLayoutError: {
+    when: "the database is the Go service's, whose tables have the same names",
+    remedy: 'name a database of its own, and take the other over: docs/migrate-hyperfleet.md',
+    inMessage: true,
+  },
+  TakeoverError: {
+    when: "the database of a Go service can't be taken over as things are",
+    remedy: 'do what the message says, and say the command again',
+    inMessage: true,
+  },
   ComputeError: {
     when: 'a rule of a computed condition has no value; the condition keeps what it had, with reason EvaluationFailed',
     remedy: 'correct the rule in the configuration file',

@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { errorOf } from '#lib/errors/error-of.ts'
 import { API_ERRORS } from '../errors.ts'
 import type { DialectName } from './dialect.ts'
+import { refuseForeignLayout } from './foreign-layout.ts'
 
 /**
  * Forward-only steps to the present layout, in order; a step that was released is never edited, and a step only adds, so
@@ -243,6 +244,12 @@ export const migrations: readonly Migration[] = [
         where type = 'Ready' and status = 'False'`,
     ],
   },
+  {
+    name: '0018-takeovers',
+    statements: (dialect) => [
+      sql`create table takeovers (id text primary key, digest text not null, time ${timeColumn(dialect)} not null)`,
+    ],
+  },
 ]
 
 const SEARCHED_TABLES = [sql.table('resource_labels'), sql.table('resource_conditions')]
@@ -342,6 +349,7 @@ export const migrate = async (kysely: Kysely<unknown>, dialect: DialectName): Pr
       )
       await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction)
     }
+    if (dialect === 'postgres') await refuseForeignLayout(transaction)
     await sql`create table if not exists migrations (name text primary key)`.execute(transaction)
     const done = await sql<{ name: string }>`select name from migrations order by name`.execute(transaction)
     const names = new Set(done.rows.map(({ name }) => name))

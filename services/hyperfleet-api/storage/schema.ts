@@ -10,6 +10,7 @@ import type { Timestamp } from '../model/timestamp.ts'
  *              ├─ resource_specs        what searches below spec use
  *              └─ adapter_statuses      newest accepted report of each adapter
  *   archive              records that are gone, as they were last, with their statuses
+ *   takeovers            records that came from a Go service's database (takeover/), for good
  *   resource_counts      how many resources of a kind there are, kept by triggers
  *   status_log           reports that were not aggregated, for tracing
  *   changes              what watch streams replay; change_floor is the newest version no longer there
@@ -30,6 +31,7 @@ export interface Tables {
   resource_counts: CountRow
   adapter_statuses: AdapterStatusRow
   archive: ArchiveRow
+  takeovers: TakeoverRow
   status_log: StatusLogRow
   changes: ChangeRow
   change_floor: ChangeFloorRow
@@ -125,6 +127,15 @@ export interface ArchiveRow {
   archived_time: Timestamp
   /** The wire form, JSON. */
   document: string
+}
+
+/** It stays when the resource goes: a takeover that is repeated brings back nothing that was deleted since. */
+export interface TakeoverRow {
+  /** Of the resource. */
+  id: string
+  /** Of the record as the source had it, SHA-256 in hex. */
+  digest: string
+  time: Timestamp
 }
 
 export interface StatusLogRow {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
@@ -7,6 +7,13 @@ import { limitSearchTime } from './search-time.ts'
 const FILE = 'hyperfleet.sqlite'
 /** How many prepared statements are kept: the service has a few dozen texts, searches add more. */
 const MAX_PREPARED_STATEMENTS = 200
+
+/** A file that is there, to be read only; undefined when it is not there. */
+export const readOnlySqlite = (dataDir: string): SqliteDialect | undefined => {
+  const file = join(dataDir, FILE)
+  if (!existsSync(file)) return undefined
+  return new SqliteDialect({ database: async () => adapt(new DatabaseSync(file, { readOnly: true, timeout: 2_000 })) })
+}
 
 /** Kysely on node:sqlite. Without a folder the database lives in memory. @throws Error that says what holds the file */
 export const sqliteDialect = (dataDir: string | undefined): SqliteDialect =>

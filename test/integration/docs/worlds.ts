@@ -4,6 +4,7 @@ import { globSync } from 'node:fs'
 import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import pg from 'pg'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
@@ -17,6 +18,7 @@ import {
   startMuster,
   startPostgres,
 } from '#test/harness/index.ts'
+import { GO_RECORDS, insertGo, layOut } from '#test/worlds/hyperfleet-api/go-database.ts'
 import { REPOSITORY } from './page.ts'
 import type { PageEnvironment } from './shell.ts'
 
@@ -184,7 +186,38 @@ const up = async (): Promise<World> => {
   }
 }
 
+/** A Go service's database with some records, and an empty one beside it. */
+const takeover = async (): Promise<World> => {
+  await using stack = new AsyncDisposableStack()
+  const { url } = stack.use(await startPostgres())
+  const admin = new pg.Client({ connectionString: url })
+  await admin.connect()
+  const [from, to] = ['hyperfleet', 'muster'].map((name) => Object.assign(new URL(url), { pathname: name }).href)
+  for (const name of ['hyperfleet', 'muster']) await admin.query(`create database ${name}`)
+  await admin.end()
+  const source = await layOut(from as string)
+  await insertGo(source, GO_RECORDS)
+  await source.end()
+  const all = stack.move()
+  return {
+    ...(await checkout()),
+    printed: {
+      'postgres://hyperfleet:secret@db.example.com/hyperfleet': from as string,
+      'postgres://muster:secret@db.example.com/muster': to as string,
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
 /** Of pages that test/e2e/argocd runs: a real Argo CD, and a checkout whose origin it reads. */
 export const ARGOCD = 'argocd'
 
-export const WORLDS: Readonly<Record<string, () => Promise<World>>> = { checkout, api, cluster, sources, installed, up }
+export const WORLDS: Readonly<Record<string, () => Promise<World>>> = {
+  checkout,
+  api,
+  cluster,
+  sources,
+  installed,
+  takeover,
+  up,
+}

@@ -1,0 +1,41 @@
+import { Command } from 'commander'
+import { optional, required, toggle } from '#operator/flags/flag.ts'
+import { nonEmpty, urlOf } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
+
+/** `postgres://…`, or the folder of an embedded database. The message keeps a URL to itself: it carries a password. */
+const place = (text: string): { readonly databaseUrl: string } | { readonly dataDir: string } => {
+  if (/^postgres(ql)?:\/\//.test(text)) return { databaseUrl: urlOf('postgres', 'postgresql')(text) }
+  if (text.includes('://')) throw new Error('must be postgres://… or the folder of an embedded database')
+  return { dataDir: nonEmpty(text) }
+}
+
+export const migrateHyperfleetFlags = {
+  from: required('URL', 'PostgreSQL of the Go service, which is only read', urlOf('postgres', 'postgresql')),
+  to: required('URL', 'PostgreSQL of muster api, or the folder of its embedded database (its --data-dir)', place),
+  config: optional('FILE', 'the kinds that are served: the configuration file of muster api', nonEmpty),
+  fromInUse: toggle('go on although other programs are connected to the source, such as a monitor of its database'),
+  dryRun: toggle('print what would be done, and write nothing'),
+}
+
+const HYPERFLEET_EXAMPLES = `
+Examples:
+  muster migrate hyperfleet --from=postgres://hyperfleet@db/hyperfleet --to=postgres://muster@db/muster --dry-run
+  MUSTER_FROM=postgres://… MUSTER_TO=postgres://… muster migrate hyperfleet --config=config.yaml
+
+Stop the Go service and muster api first (docs/migrate-hyperfleet.md). Said again, it goes on where it was cut.
+Exit codes: 0 every record is in the target, or was deleted there since; 1 some are not (they are printed), or a database can't be used; 2 what was asked for can't be meant.
+`
+
+const hyperfleetCommand = (): Command =>
+  addFlags(new Command('hyperfleet'), migrateHyperfleetFlags)
+    .description('take over the database of a Go HyperFleet service, checked record by record')
+    .addHelpText('after', HYPERFLEET_EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const options = readFlags(command, migrateHyperfleetFlags)
+      const { migrateHyperfleet } = await import('./hyperfleet.ts')
+      if (!(await migrateHyperfleet(options, (text) => process.stdout.write(text)))) process.exitCode = 1
+    })
+
+export const migrateCommand = (): Command =>
+  new Command('migrate').description('come from another program').addCommand(hyperfleetCommand())
