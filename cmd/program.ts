@@ -7,6 +7,7 @@ import { crdsCommand } from './crds/command.ts'
 import { fleetCommand } from './fleet/command.ts'
 import { managerCommand } from './manager/command.ts'
 import { migrateCommand } from './migrate/command.ts'
+import { natsCommand } from './nats/command.ts'
 import { poolCommand } from './pool/command.ts'
 import { sentinelCommand } from './sentinel/command.ts'
 import { usageError } from './usage.ts'
@@ -34,6 +35,7 @@ export const program = (): Command => {
     sentinelCommand(),
     agentCommand(),
     fleetCommand(),
+    natsCommand(),
     whyCommand(),
     migrateCommand(),
     crdsCommand(),

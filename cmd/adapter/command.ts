@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { count, nonEmpty, objectName, oneOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { natsFileFlags } from '../nats-flags.ts'
 
 export const dryRunFlags = {
   task: optional('FILE', 'the task: a task file, or the manifest of an AdapterTask', nonEmpty),
@@ -15,6 +16,7 @@ export type DryRunOptions = Values<typeof dryRunFlags>
 
 export const deadLettersFlags = {
   natsUrl: optional('URL', 'the NATS server, such as nats://user:password@localhost:4222', urlOf('nats', 'tls')),
+  ...natsFileFlags('the HyperFleet API'),
   consumer: optional('NAME', 'only those of this consumer (default: all)', objectName),
   limit: flag('COUNT', 'at most so many, the oldest first', count, '100'),
   replay: optional('ID', 'publish this one again and keep it no longer', count),

@@ -1,5 +1,7 @@
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { listDeadLetters, replayDeadLetter, type StoredDeadLetter } from '#controllers/adapter/events/dead-letters.ts'
+import type { NatsAccess } from '#lib/nats/connection.ts'
+import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { serverOf } from '#lib/nats/url.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { DeadLettersOptions } from './command.ts'
@@ -7,13 +9,15 @@ import type { DeadLettersOptions } from './command.ts'
 /** Lists the dead letters of tasks that take events from NATS, or replays one. @throws Failure, UsageError */
 export const runDeadLetters = async ({
   natsUrl,
+  natsCredentials,
+  natsCa,
   consumer,
   limit,
   replay,
   output,
 }: DeadLettersOptions): Promise<void> => {
   if (natsUrl === undefined) throw new UsageError('--nats-url: name the server, such as nats://localhost:4222')
-  const connection = await connectTo(natsUrl)
+  const connection = await connectTo({ url: natsUrl, credentials: natsCredentials, ca: natsCa })
   try {
     if (replay === undefined) {
       const letters = await listDeadLetters(connection, consumer, limit)
@@ -27,9 +31,11 @@ export const runDeadLetters = async ({
   }
 }
 
-const connectTo = async (url: string): Promise<NatsConnection> => {
+const connectTo = async ({ url, credentials, ca }: Omit<NatsAccess, 'name'>): Promise<NatsConnection> => {
   try {
-    return await connect({ ...serverOf(url), name: 'muster adapter dead-letters', reconnect: false })
+    const authenticator = await readCredentials(credentials)
+    const how = { ...serverOf(url), ...tlsOptions(url, ca), ...(authenticator !== undefined && { authenticator }) }
+    return await connect({ ...how, name: 'muster adapter dead-letters', reconnect: false })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new Failure(`--nats-url: the server does not let us in: ${why}`, { cause: error })

@@ -5,13 +5,14 @@ import { addFlags, readFlags } from '../flag.ts'
 import { agentFlags } from './flags.ts'
 import { absolutePath, accountName, withoutUser } from './values.ts'
 
-const { device, natsUrl, natsCredentials, labels } = agentFlags
+const { device, natsUrl, natsCredentials, natsCa, labels } = agentFlags
 
 export const enrollFlags = {
   device,
   // Every account of the machine can read the unit.
   natsUrl: { ...natsUrl, read: (provided, where) => withoutUser(natsUrl.read(provided, where)) } as typeof natsUrl,
   natsCredentials,
+  natsCa,
   labels,
   user: required(
     'NAME',

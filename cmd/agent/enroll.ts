@@ -1,7 +1,7 @@
 /**
  * Installs the agent as a service of systemd:
  *
- *   the device's key opens NATS ─► <root>/etc/muster-agent/{nats,kubeconfig}, for root alone
+ *   the device's key opens NATS ─► <root>/etc/muster-agent/{nats,nats-ca,kubeconfig}, for root alone
  *                                ─► <root>/etc/systemd/system/muster-agent.service ─► enabled, started
  *
  * AGENT-30.
@@ -67,13 +67,13 @@ const readKey = async ({ natsCredentials }: EnrollFlags) => {
 
 /** @throws Failure */
 const checkNats = async (
-  { device, natsUrl }: EnrollFlags,
+  { device, natsUrl, natsCa }: EnrollFlags,
   authenticator: Awaited<ReturnType<typeof readAuthenticator>>,
 ): Promise<void> => {
   using scope = new AbortScope().within(NATS_TIMEOUT_MS)
   const { signal } = scope
   try {
-    const options = { url: natsUrl, device, authenticator, clock: systemClock, log: silent }
+    const options = { url: natsUrl, ca: natsCa, device, authenticator, clock: systemClock, log: silent }
     await (await connectAgent(options, signal)).close()
   } catch (error) {
     if (error instanceof RefusedError) throw new Failure(`${error.message}; nothing was installed`, { cause: error })
@@ -85,24 +85,28 @@ const checkNats = async (
   }
 }
 
+/** The flags that name files of the service. */
+const SECRET_FLAGS = { nats: '--nats-credentials', 'nats-ca': '--nats-ca', kubeconfig: '--kubeconfig' } as const
+
 interface Secret {
   /** By which the unit has it. */
-  readonly name: 'nats' | 'kubeconfig'
+  readonly name: keyof typeof SECRET_FLAGS
   readonly text: string
 }
 
 /** @throws UsageError */
-const readSecrets = async ({ natsCredentials, kubeconfig }: EnrollFlags): Promise<readonly Secret[]> => {
+const readSecrets = async ({ natsCredentials, natsCa, kubeconfig }: EnrollFlags): Promise<readonly Secret[]> => {
   const secrets: Secret[] = []
   for (const [name, path] of [
     ['nats', natsCredentials],
+    ['nats-ca', natsCa],
     ['kubeconfig', kubeconfig],
   ] as const) {
     if (path === undefined) continue
     try {
       secrets.push({ name, text: await readFile(path, 'utf8') })
     } catch (error) {
-      throw new UsageError(`--${name === 'nats' ? 'nats-credentials' : name}: ${messageOf(error)}`, { cause: error })
+      throw new UsageError(`${SECRET_FLAGS[name]}: ${messageOf(error)}`, { cause: error })
     }
   }
   return secrets
@@ -120,7 +124,7 @@ const writeUnit = async (flags: EnrollFlags, secrets: readonly Secret['name'][])
     `--device=${device}`,
     `--nats-url=${natsUrl}`,
     ...(written.length === 0 ? [] : [`--labels=${written.join(',')}`]),
-    ...secrets.map((name) => ({ flag: name === 'nats' ? '--nats-credentials' : '--kubeconfig', secret: name })),
+    ...secrets.map((name) => ({ flag: SECRET_FLAGS[name], secret: name })),
     '--state-dir=/var/lib/muster-agent',
   ]
   const [, script = ''] = process.argv

@@ -1,6 +1,7 @@
 import { flag, optional, required, toggle, type Values } from '#operator/flags/flag.ts'
 import { nonEmpty, urlOf } from '#operator/flags/values.ts'
 import { logFlags } from '../log-flags.ts'
+import { natsCa } from '../nats-flags.ts'
 import { deviceName, labels } from './values.ts'
 
 export const agentFlags = {
@@ -11,6 +12,7 @@ export const agentFlags = {
     'what this device proves its name with, as muster fleet credentials writes it',
     nonEmpty,
   ),
+  natsCa,
   natsTokenFile: optional('FILE', 'file with a token, for servers that ask for one', nonEmpty),
   labels: flag('LABELS', 'labels by which Deployments select this device, such as site=north,tier=edge', labels, ''),
   kubeconfig: optional(

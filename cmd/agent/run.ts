@@ -12,7 +12,7 @@ import type { AgentFlags } from './flags.ts'
 
 /** Runs the agent until a signal stops it. @throws UsageError, Failure */
 export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
-  const { device, labels, natsUrl, stateDir, stopWorkloads } = flags
+  const { device, labels, natsUrl, natsCa, stateDir, stopWorkloads } = flags
   const signal = stopOnSignals()
   const log = createLogger(flags).child({ component: 'agent' })
   logUnhandledRejections(log)
@@ -26,7 +26,7 @@ export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
         device,
         labels,
         version,
-        nats: { url: natsUrl, authenticator },
+        nats: { url: natsUrl, authenticator, ca: natsCa },
         stateDir,
         inventory: machineInventory(),
         isMachine: true,

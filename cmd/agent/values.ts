@@ -1,8 +1,11 @@
 /** How devices and their labels are written in flags. */
 
 /** A DNS-1123 label: it is a part of keys in NATS, where a dot would begin the next part. */
+export const isDeviceName = (value: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
+
+/** @throws Error that says what a name is made of */
 export const deviceName = (value: string): string => {
-  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value
+  if (isDeviceName(value)) return value
   throw new Error(
     `${JSON.stringify(value)} can't be the name of a device: write at most 63 lower-case letters, digits and inner hyphens`,
   )

@@ -3,6 +3,7 @@ import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { count, duration, listenAddress, nonEmpty, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
+import { natsFileFlags } from '../nats-flags.ts'
 import { authFlags } from './auth-flags.ts'
 
 /** The ports differ from the manager's, so that both run side by side on one machine. */
@@ -41,6 +42,7 @@ export const apiFlags = {
     '10m',
   ),
   natsUrl: optional('URL', 'NATS server whose JetStream delivers events to consumer groups', urlOf('nats', 'tls')),
+  ...natsFileFlags('the API'),
   ...authFlags,
   tlsCertFile: optional('FILE', 'serve HTTPS with this certificate (PEM), read again when it changes', nonEmpty),
   tlsKeyFile: optional('FILE', 'the key of --tls-cert-file (PEM)', nonEmpty),

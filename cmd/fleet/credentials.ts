@@ -2,6 +2,7 @@
  * Keys of devices, and what nats-server must know of them:
  *
  *   <output>/nats-users.conf            for nats-server; made anew from the public keys each time
+ *   <output>/nats-devices.yaml          the same devices, as the ConfigMap that muster nats reads
  *   <output>/operator.nk                for `muster manager`
  *   <output>/devices/<device>.nk        secret: for the device alone, then to be removed here
  *   <output>/devices/<device>.pub       public: keeps the device in nats-users.conf; removing it locks the device out
@@ -9,6 +10,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createUser } from '@nats-io/nkeys'
+import { dump } from 'js-yaml'
 import { buildServerConfig } from '#services/agent/nats/server-config.ts'
 import { deviceName } from '../agent/values.ts'
 import { Failure } from '../failure.ts'
@@ -23,13 +25,29 @@ export const writeCredentials = async (devices: readonly string[], output: strin
     const made = [await makeKey(join(output, 'operator'))]
     for (const device of new Set(devices)) made.push(await makeKey(join(folder, device)))
     const config = join(output, 'nats-users.conf')
-    await writeFile(config, buildServerConfig(await readUsers(output, folder)), { mode: 0o600 })
-    return [...made, `${config}: written; include it in nats-server's configuration, and reload the server`]
+    const users = await readUsers(output, folder)
+    await writeFile(config, buildServerConfig(users), { mode: 0o600 })
+    const declaration = join(output, 'nats-devices.yaml')
+    await writeFile(declaration, declarationOf(users.devices), { mode: 0o644 })
+    return [
+      ...made,
+      `${declaration}: written; apply it beside the NATS server that Muster delivers`,
+      `${config}: written; include it in the configuration of another nats-server, and reload that`,
+    ]
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error
     throw new Failure(`--output: ${(error as Error).message}`, { cause: error })
   }
 }
+
+/** Public keys alone: it may be committed. NATS-2. */
+const declarationOf = (devices: ReadonlyMap<string, string>): string =>
+  dump({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'nats-devices', namespace: 'hyperfleet-system' },
+    data: Object.fromEntries([...devices].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  })
 
 const makeKey = async (path: string): Promise<string> => {
   if ((await readKey(path)) !== undefined) return `${path}.nk: kept, the key is there already`

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { flag, optional } from '#operator/flags/flag.ts'
 import { nonEmpty, objectName, oneOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
+import { natsFileFlags } from '../nats-flags.ts'
 
 const drillFlags = {
   natsUrl: flag(
@@ -10,7 +11,7 @@ const drillFlags = {
     nonEmpty,
     'nats://127.0.0.1:4222',
   ),
-  natsCredentials: optional('FILE', 'credentials of the fleet operator for NATS', nonEmpty),
+  ...natsFileFlags('the fleet operator'),
   namespace: optional('NAME', 'the namespace whose Deployments are looked at (default: all)', objectName),
   output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
   kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),

@@ -4,7 +4,7 @@ import { Deployment } from '#apis/fleet.nationtech.io/v1alpha1/deployment.ts'
 import { Device } from '#apis/fleet.nationtech.io/v1alpha1/device.ts'
 import { changesAnything, drillFleet, type FleetSnapshot, formatDrill } from '#controllers/fleet/drill.ts'
 import { ControllerRevision, REVISION_LABEL } from '#controllers/fleet/rollout/controllerrevision.ts'
-import { openConnection } from '#lib/nats/connection.ts'
+import { type NatsAccess, openConnection } from '#lib/nats/connection.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
 import { type Api, createApi } from '#operator/client/api.ts'
 import { loadTransport } from '#operator/client/transport.ts'
@@ -14,6 +14,7 @@ import { Failure } from '../failure.ts'
 export interface DrillOptions {
   readonly natsUrl: string
   readonly natsCredentials: string | undefined
+  readonly natsCa?: string | undefined
   readonly namespace: string | undefined
   readonly output: 'text' | 'json'
   readonly kubeconfig: string | undefined
@@ -29,11 +30,11 @@ type Snapshot<Part extends keyof FleetSnapshot> = Pick<FleetSnapshot, Part>
 export const drill = async (
   options: DrillOptions,
 ): Promise<{ readonly text: string; readonly isChanging: boolean }> => {
-  const { natsUrl, natsCredentials, namespace, output, kubeconfig, context } = options
+  const { natsUrl, natsCredentials, natsCa, namespace, output, kubeconfig, context } = options
   const transport = await loadTransport({ kubeconfig, context, clock: systemClock })
   try {
     // Buckets first: a key that is written meanwhile is then one that would be written, and none that would be deleted.
-    const buckets = await readBuckets(natsUrl, natsCredentials, namespace)
+    const buckets = await readBuckets({ url: natsUrl, credentials: natsCredentials, ca: natsCa }, namespace)
     const objects = await readObjects(createApi(transport), namespace)
     const result = drillFleet({ ...buckets, ...objects }, systemClock)
     const text = output === 'json' ? `${JSON.stringify(result, undefined, 2)}\n` : formatDrill(result)
@@ -61,11 +62,10 @@ const readObjects = async (
 }
 
 const readBuckets = async (
-  url: string,
-  credentials: string | undefined,
+  access: Omit<NatsAccess, 'name'>,
   namespace: string | undefined,
 ): Promise<Snapshot<'desired' | 'states'>> => {
-  const { connection } = await openConnection({ url, credentials, name: 'muster fleet drill' })
+  const { connection } = await openConnection({ ...access, name: 'muster fleet drill' })
   try {
     const kvm = new Kvm(connection)
     const read = async (bucket: string) => readBucket(await kvm.open(bucket, { allow_direct: true }), namespace)

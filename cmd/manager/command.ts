@@ -3,6 +3,7 @@ import { flag, optional, toggle, type Values } from '#operator/flags/flag.ts'
 import { listenAddress, namespaceOrAll, nonEmpty, serversOf, someOf, urlOf } from '#operator/flags/values.ts'
 import { addFlags, readFlags } from '../flag.ts'
 import { logFlags } from '../log-flags.ts'
+import { natsFileFlags } from '../nats-flags.ts'
 import { CONTROLLERS, controllerFlags } from './controllers.ts'
 import { dashboardAddress } from './dashboard-binding.ts'
 
@@ -60,11 +61,7 @@ export const managerFlags = {
     serversOf('nats', 'tls'),
     'nats://127.0.0.1:4222',
   ),
-  natsCredentials: optional(
-    'FILE',
-    'credentials of the fleet operator for NATS: a .creds file, or one with the seed of a key',
-    nonEmpty,
-  ),
+  ...natsFileFlags('the fleet operator'),
   ...controllerFlags,
   ...logFlags,
 }

@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net'
 import { dirname, isAbsolute, normalize, sep } from 'node:path'
 import { guardedLookup } from '#lib/link-local/guarded-lookup.ts'
 import { isTrustedOrigin, type TrustedApi } from '#services/hyperfleet-api/client/trusted-origin.ts'
-import { type NatsAllowlist, natsAllowlist } from './events/nats-allowlist.ts'
+import { type NatsAllowlist, type NatsFiles, natsAllowlist } from './events/nats-allowlist.ts'
 import { type HttpAllowlist, httpAllowlist } from './transports/http-allowlist.ts'
 
 export interface Access {
@@ -44,6 +44,8 @@ export interface AccessOptions {
   readonly httpTargets?: readonly string[]
   /** URLs of the NATS servers that events may come from. */
   readonly natsServers?: readonly string[]
+  /** Files with what those servers are shown, and with the authorities that they are known by. */
+  readonly natsFiles?: NatsFiles
   /** Of the manager's flags: the only API that gets a token which the task does not name. */
   readonly hyperfleetApi?: TrustedApi
   /** With one, tasks show that API tokens of their ServiceAccounts, meant for it, and not the manager's. */
@@ -59,13 +61,15 @@ export const grantAccess = ({
   files,
   httpTargets = [],
   natsServers = [],
+  natsFiles = {},
   hyperfleetApi = { url: undefined, tokenFile: undefined },
   tokenAudience,
   env,
 }: AccessOptions): Access => {
   const { tokenFile } = hyperfleetApi
   // What is listed may lie around them: they stay the manager's own.
-  const secretFolders = [SERVICE_ACCOUNT_FOLDER, ...(tokenFile === undefined ? [] : [dirname(tokenFile)])]
+  const secretFiles = [tokenFile, natsFiles.credentials].filter((file) => file !== undefined)
+  const secretFolders = [SERVICE_ACCOUNT_FOLDER, ...secretFiles.map((file) => dirname(file))]
   const environment: Record<string, string> = {}
   for (const name of variables) {
     const value = env[name]
@@ -84,7 +88,7 @@ export const grantAccess = ({
   return {
     environment,
     httpAllowlist: allowlist,
-    natsAllowlist: natsAllowlist(natsServers),
+    natsAllowlist: natsAllowlist(natsServers, natsFiles),
     api(url, tokenPath) {
       const isTrusted = isTrustedOrigin(url, hyperfleetApi)
       const refused = isTrusted ? undefined : allowlist.refusal(url)

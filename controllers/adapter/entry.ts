@@ -28,6 +28,11 @@ const flags = {
     names,
     '',
   ),
+  adapterNatsCredentials: optional(
+    'FILE',
+    'credentials for the NATS servers of --adapter-nats-servers, read for each connection: a .creds file, or one with the seed of a key; tasks can’t read it',
+    nonEmpty,
+  ),
   adapterNatsServers: flag(
     'URLS',
     'NATS servers that the events of adapter tasks may come from (spec.events.url), separated by commas',
@@ -42,7 +47,7 @@ const flags = {
 }
 
 type Context = Pick<AdapterDeps, 'clock' | 'registry' | 'version' | 'hyperfleetApiUrl' | 'hyperfleetApiTokenFile'> &
-  Values<typeof flags> & { readonly runs: RunHistory }
+  Values<typeof flags> & { readonly runs: RunHistory; readonly natsCa: string | undefined }
 
 const rights: Rights = {
   account: 'hyperfleet-adapter',
@@ -76,7 +81,7 @@ export const adapterEntry = {
   load: async (options: Context) => {
     const { adapterEnv, adapterFiles, adapterHttpTargets, adapterNatsServers, adapterTokenAudience, ...rest } = options
     const { adaptersElsewhere, ...others } = rest
-    const { denyInvalidTasks, runs, ...context } = others
+    const { denyInvalidTasks, runs, adapterNatsCredentials, natsCa, ...context } = others
     const { adapter } = await import('./index.ts')
     return adapter({
       ...context,
@@ -85,6 +90,7 @@ export const adapterEntry = {
       files: adapterFiles,
       httpTargets: adapterHttpTargets,
       natsServers: adapterNatsServers,
+      natsFiles: { credentials: adapterNatsCredentials, ca: natsCa },
       elsewhere: adaptersElsewhere,
       tokenAudience: adapterTokenAudience,
       denyInvalid: denyInvalidTasks,

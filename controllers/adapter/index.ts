@@ -17,6 +17,7 @@ import type { WakeSignal } from '#operator/model/wake-signal.ts'
 import { type Access, grantAccess } from './access.ts'
 import { refuseInvalidTask } from './admission.ts'
 import { taskDaemon } from './daemon/daemon.ts'
+import type { NatsFiles } from './events/nats-allowlist.ts'
 import { AccountTokens } from './http/account-tokens.ts'
 import { createMetrics } from './metrics.ts'
 import { RequiredAdapters } from './required/required-adapters.ts'
@@ -35,6 +36,8 @@ export interface AdapterDeps {
   readonly httpTargets?: readonly string[]
   /** URLs of the NATS servers that events of tasks may come from; none when left out. */
   readonly natsServers?: readonly string[]
+  /** Files with what those servers are shown, and with the authorities that they are known by. */
+  readonly natsFiles?: NatsFiles
   /** The HyperFleet API of the manager, which needs no such prefix, and the only one that gets its token. */
   readonly hyperfleetApiUrl?: string | undefined
   /** File with the bearer token for that API, read for every request; tasks can't read it. */
@@ -57,6 +60,7 @@ export const adapter = ({
   files = [],
   httpTargets = [],
   natsServers = [],
+  natsFiles = {},
   hyperfleetApiUrl: url,
   hyperfleetApiTokenFile: tokenFile,
   elsewhere = [],
@@ -70,6 +74,7 @@ export const adapter = ({
     files,
     httpTargets,
     natsServers,
+    natsFiles,
     hyperfleetApi: { url, tokenFile },
     tokenAudience,
     env: process.env,

@@ -70,7 +70,7 @@ const runAgentFor = async (deps: ClusterDeviceOptions, context: DaemonContext<Cl
         inventory: inventoryOf(object),
         isMachine: false,
         version: deps.version,
-        nats: { url: deps.nats.url, authenticator: await readClusterAuthenticator(deps) },
+        nats: { url: deps.nats.url, ca: deps.nats.ca, authenticator: await readClusterAuthenticator(deps) },
         stateDir: stateFolder(deps, object),
         cluster,
         stopWorkloads: false,

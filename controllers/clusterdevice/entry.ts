@@ -23,6 +23,7 @@ const flags = {
 type Context = Values<typeof flags> & {
   readonly natsUrl: string
   readonly natsCredentials: string | undefined
+  readonly natsCa: string | undefined
   readonly version: string
 }
 
@@ -48,9 +49,9 @@ export const clusterDeviceEntry = {
   kinds: [ClusterDeployment, Device],
   flags,
   rights,
-  load: async ({ natsUrl, natsCredentials, clusterDeviceLabels, clusterDeviceStateDir, version }: Context) => {
+  load: async ({ natsUrl, natsCredentials, natsCa, clusterDeviceLabels, clusterDeviceStateDir, version }: Context) => {
     const { clusterDevice } = await import('./index.ts')
-    const nats = { url: natsUrl, credentials: natsCredentials }
+    const nats = { url: natsUrl, credentials: natsCredentials, ca: natsCa }
     return clusterDevice({ nats, labels: clusterDeviceLabels, stateDir: clusterDeviceStateDir, version })
   },
 } as const satisfies ControllerEntry<Context>

@@ -33,7 +33,7 @@ export const removeDevice =
     await agents.get(object.metadata.uid)?.catch(() => undefined)
     using limit = new AbortScope(signal).within(NATS_TIMEOUT_MS)
     const authenticator = await readClusterAuthenticator(deps)
-    const connection = await connectAgent({ url: deps.nats.url, device, authenticator, clock, log }, limit.signal)
+    const connection = await connectAgent({ ...deps.nats, device, authenticator, clock, log }, limit.signal)
     const found = await api.get(Device, device)
     const isOwn = isDeviceOf(found?.spec.inventory, object.metadata)
     try {

@@ -4,6 +4,8 @@ export interface ClusterDeviceOptions {
     readonly url: string
     /** A file with a user's credentials, with the permissions of the fleet operator; undefined for servers without authentication. */
     readonly credentials: string | undefined
+    /** A file with the certificates of the authorities that the servers' are of; those of the machine when undefined. */
+    readonly ca?: string | undefined
   }
   /** Which labels of ClusterDeployments their Devices get: keys, or prefixes that end in a slash. */
   readonly labels: readonly string[]

@@ -18,6 +18,7 @@ const flags = {
 interface Context extends Values<typeof flags>, Pick<FleetDeps, 'namespace' | 'identity' | 'registry'> {
   readonly natsUrl: string
   readonly natsCredentials: string | undefined
+  readonly natsCa: string | undefined
   /** The namespace of the objects that this process keeps for itself. */
   readonly home: string
   readonly fleet: NonNullable<FleetDeps['viewRef']>
@@ -74,9 +75,9 @@ export const fleetEntry = {
   kinds: [Deployment, Device],
   flags,
   rights,
-  load: async ({ natsUrl, natsCredentials, home, fleet: viewRef, ...context }: Context) => {
+  load: async ({ natsUrl, natsCredentials, natsCa, home, fleet: viewRef, ...context }: Context) => {
     const { fleet } = await import('./index.ts')
-    const nats = { url: natsUrl, credentials: natsCredentials }
+    const nats = { url: natsUrl, credentials: natsCredentials, ca: natsCa }
     return fleet({ ...context, nats, leaseNamespace: home, viewRef })
   },
 } as const satisfies ControllerEntry<Context>

@@ -9,6 +9,7 @@ import { credentialsFlags } from '#cmd/fleet/command.ts'
 import { previewFlags } from '#cmd/fleet/preview-command.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
 import { migrateHyperfleetFlags } from '#cmd/migrate/command.ts'
+import { natsFlags } from '#cmd/nats/command.ts'
 import { planFlags, renderFlags } from '#cmd/pool/command.ts'
 import { sentinelPreviewFlags } from '#cmd/sentinel/command.ts'
 import { versionFlags } from '#cmd/version/command.ts'
@@ -40,6 +41,10 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   'fleet credentials': {
     does: 'Makes keys for devices, and the NATS configuration that goes with them.',
     flags: credentialsFlags,
+  },
+  nats: {
+    does: 'Keeps the users, the certificate and the devices’ keys of the NATS server beside it.',
+    flags: natsFlags,
   },
   'sentinel preview': {
     does: 'Prints what SentinelConfigs would gain and lose, their pulses a minute, overlaps and gaps.',

@@ -19,10 +19,11 @@ export interface Nats {
 /**
  * Starts a nats-server with JetStream on 127.0.0.1, which keeps its streams and its log in the folder.
  * @param config path of a configuration file with what is not said here, such as users
+ * @param chosen a port that is free; any when left out
  * @throws ProcessError
  */
-export const startNats = async (binaries: string, folder: string, config?: string): Promise<Nats> => {
-  const port = await freePort()
+export const startNats = async (binaries: string, folder: string, config?: string, chosen?: number): Promise<Nats> => {
+  const port = chosen ?? (await freePort())
   const logFile = join(folder, 'nats-server.log')
   const start = async (): Promise<Child> => {
     const child = await startChild({

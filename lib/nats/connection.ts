@@ -1,18 +1,16 @@
 /** A connection to a NATS server that the fleet can use. It does not come back by itself: its caller opens another. */
-import { readFile } from 'node:fs/promises'
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
 import {
   type Authenticator,
   AuthorizationError,
   connect,
-  credsAuthenticator,
   type NatsConnection,
-  nkeyAuthenticator,
   PermissionViolationError,
   UserAuthenticationExpiredError,
 } from '@nats-io/transport-node'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { NatsProblem } from '#lib/nats/problem.ts'
+import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { hideCredentials } from '#lib/nats/url.ts'
 
 export interface NatsAccess {
@@ -20,6 +18,8 @@ export interface NatsAccess {
   readonly url: string
   /** A file with a user’s credentials (`.creds`), or with the seed of its key alone. Read for every connection. */
   readonly credentials?: string | undefined
+  /** A file with the certificates of the authorities that the server's is of, PEM; those of the machine when undefined. */
+  readonly ca?: string | undefined
   /** What the server shows in its list of connections. */
   readonly name: string
 }
@@ -43,6 +43,7 @@ export const openConnection = async (access: NatsAccess): Promise<Connected> => 
     name: access.name,
     reconnect: false,
     pingInterval: PING_INTERVAL_MS,
+    ...tlsOptions(access.url, access.ca),
     ...(authenticator !== undefined && { authenticator }),
   }).catch((error: unknown) => {
     throw connectProblem(place, error)
@@ -56,16 +57,12 @@ export const openConnection = async (access: NatsAccess): Promise<Connected> => 
   }
 }
 
-const authenticatorOf = async ({ credentials }: NatsAccess): Promise<Authenticator | undefined> => {
-  if (credentials === undefined) return undefined
-  const bytes = await readFile(credentials).catch((error: unknown) => {
+const authenticatorOf = ({ credentials }: NatsAccess): Promise<Authenticator | undefined> =>
+  readCredentials(credentials).catch((error: unknown) => {
     throw new NatsProblem('Refused', `the credentials ${credentials} can't be read: ${messageOf(error)}`, {
       cause: error,
     })
   })
-  const seed = bytes.toString('utf8').trim()
-  return /^SU[A-Z2-7]+$/.test(seed) ? nkeyAuthenticator(Buffer.from(seed)) : credsAuthenticator(bytes)
-}
 
 const connectProblem = (place: string, error: unknown): NatsProblem =>
   error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError

@@ -23,11 +23,13 @@ export const SECRETS = defineResource<undefined>({
  * The authorities that all replicas share through a Secret, newest first. A replica that finds none, or an old one, makes
  * one; of several that do so at the same time the API server lets one win, and the others read what it made. The one
  * before stays, so that certificates that it signed are trusted until they are renewed.
+ * @param lifetime of one that is made, in milliseconds; a year when left out
  */
 export const ensureAuthorities = async (
   api: Api,
   { name, namespace }: { readonly name: string; readonly namespace: string },
   now: number,
+  lifetime?: number,
 ): Promise<readonly KeyPair[]> => {
   for (;;) {
     const secret = await api.get(SECRETS, name, namespace)
@@ -35,7 +37,7 @@ export const ensureAuthorities = async (
     const [newest] = known
     if (newest !== undefined && renewalOf(newest.certificate) > now) return known
 
-    const authorities = [await createAuthority(name, now), ...known.slice(0, 1)]
+    const authorities = [await createAuthority(name, now, lifetime), ...known.slice(0, 1)]
     const data = dataOf(authorities)
     try {
       if (secret === undefined) await api.create(SECRETS, { metadata: { name, namespace }, type: 'Opaque', data })

@@ -18,14 +18,14 @@ const CA_DISTRIBUTION_MS = 60_000
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 
-/** A new certificate authority, for our webhooks alone. @param now milliseconds since the epoch */
-export const createAuthority = async (name: string, now: number): Promise<KeyPair> => {
+/** A new certificate authority, for servers of ours alone. @param now milliseconds since the epoch @param lifetime milliseconds */
+export const createAuthority = async (name: string, now: number, lifetime = CA_LIFETIME_MS): Promise<KeyPair> => {
   const keys = await generateKeys()
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: `CN=${name}`,
     notBefore: new Date(now - CLOCK_SKEW_MS),
-    notAfter: new Date(now + CA_LIFETIME_MS),
+    notAfter: new Date(now + lifetime),
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
@@ -74,11 +74,18 @@ export const isSignedBy = async (leaf: string, authority: string): Promise<boole
   return new x509.X509Certificate(leaf).verify({ publicKey: issuer.publicKey, signatureOnly: true })
 }
 
-/** The authority that signs now, of those that are trusted, newest first: one that API servers had time to learn of. RUNTIME-44. */
-export const signerOf = (authorities: readonly KeyPair[], now: number): KeyPair | undefined =>
+/**
+ * The authority that signs now, of those that are trusted, newest first: one that clients had time to learn of. RUNTIME-44.
+ * @param distribution milliseconds that they may take
+ */
+export const signerOf = (
+  authorities: readonly KeyPair[],
+  now: number,
+  distribution = CA_DISTRIBUTION_MS,
+): KeyPair | undefined =>
   authorities.find(({ certificate }) => {
     const bornAt = new x509.X509Certificate(certificate).notBefore.getTime() + CLOCK_SKEW_MS
-    return now - bornAt >= CA_DISTRIBUTION_MS
+    return now - bornAt >= distribution
   }) ?? authorities.at(-1)
 
 /** PEMs need a newline in between. */

@@ -12,7 +12,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
 import { Kvm } from '@nats-io/kv'
-import type { Authenticator, NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
 import { deviceKey } from '#apis/fleet.nationtech.io/kv/keys.ts'
 import { heartbeatCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
@@ -26,7 +26,7 @@ import { agentId, lockFolder } from './folder-lock.ts'
 import { noCluster } from './manifests/no-cluster.ts'
 import { createObjectsApi } from './manifests/objects-api.ts'
 import { manifestRunner } from './manifests/runner.ts'
-import { connectAgent, logStatus } from './nats/connect.ts'
+import { type ConnectOptions, connectAgent, logStatus } from './nats/connect.ts'
 import { type ReportBuckets, StateReporter } from './nats/state-reporter.ts'
 import { watchDesired } from './nats/watch-desired.ts'
 import { PlacementRunners } from './placement-runners.ts'
@@ -39,7 +39,7 @@ export interface AgentOptions {
   readonly device: string
   readonly labels: Readonly<Record<string, string>>
   readonly version: string
-  readonly nats: { readonly url: string; readonly authenticator: Authenticator | undefined }
+  readonly nats: Pick<ConnectOptions, 'url' | 'authenticator' | 'ca'>
   /** Made when it is not there; one agent at a time. */
   readonly stateDir: string
   /** Where objects of manifests are applied; undefined on a device without Kubernetes. */

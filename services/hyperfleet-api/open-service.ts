@@ -11,7 +11,7 @@ import type { Entities } from './model/entity.ts'
 import { createIdGenerator } from './model/id-generator.ts'
 import { startRechecks } from './mutations/recheck-deletions.ts'
 import { openQueue, openTracer } from './optional-components.ts'
-import { type ApiOptions, buildOf } from './options.ts'
+import { type ApiOptions, buildOf, natsOf } from './options.ts'
 import type { SpecSchemas } from './specs/schemas.ts'
 import { type Database, openDatabase } from './storage/database.ts'
 import { openDatabaseClock } from './storage/database-clock.ts'
@@ -56,7 +56,7 @@ export const openService = async (
   measureConnections(metrics.registry, database)
   const stuckAfter = options.stuckAfter ?? DEFAULT_STUCK_AFTER_MS
   measureReconciliation(metrics.registry, { database, entities, now, stuckAfter, log })
-  const eventQueue = await openQueue(options.natsUrl, { database, entities, wakeup, clock, newId, log })
+  const eventQueue = await openQueue(natsOf(options), { database, entities, wakeup, clock, newId, log })
   const queue = measureQueue(eventQueue, { registry: metrics.registry, database, now })
   closers.push(() => queue.close())
 

@@ -36,10 +36,10 @@ export const openCertificate = async ({ tls }: ApiOptions) =>
 
 /** What delivers events: the database, or JetStream. */
 export const openQueue = async (
-  url: string | undefined,
-  parts: Omit<JetStreamQueueOptions, 'url'>,
+  nats: JetStreamQueueOptions['nats'] | undefined,
+  parts: Omit<JetStreamQueueOptions, 'nats'>,
 ): Promise<EventQueue> => {
-  if (url === undefined) return databaseQueue(parts)
+  if (nats === undefined) return databaseQueue(parts)
   const { jetStreamQueue } = await import('./events/jetstream/jetstream-queue.ts')
-  return jetStreamQueue({ ...parts, url })
+  return jetStreamQueue({ ...parts, nats })
 }

@@ -26,6 +26,10 @@ export interface ApiOptions {
   readonly databaseUrl?: string | undefined
   /** `nats://…`: events are published to JetStream there, and consumer groups are its durable consumers. */
   readonly natsUrl?: string | undefined
+  /** A file with the seed of a NATS user's key, or a `.creds` file; read again for each connection. */
+  readonly natsCredentials?: string | undefined
+  /** A file with the certificates of the authorities that NATS' own is of, PEM; read again for each connection. */
+  readonly natsCa?: string | undefined
   /** How long a resource may wait for its adapters before it counts as stuck, in milliseconds; 10 minutes when absent. */
   readonly stuckAfter?: number | undefined
   /** How long removed resources stay in the archive, in milliseconds; 30 days when absent, for ever when 0. */
@@ -62,6 +66,10 @@ export interface ApiOptions {
 }
 
 export const buildOf = ({ build = { version: '0.0.0', time: 'unknown' } }: ApiOptions): Build => build
+
+/** The NATS server; undefined without one. */
+export const natsOf = ({ natsUrl, natsCredentials, natsCa }: ApiOptions) =>
+  natsUrl === undefined ? undefined : { url: natsUrl, credentials: natsCredentials, ca: natsCa }
 
 /** Options that can't be served; the message says what to write instead. */
 export class ApiOptionsError extends errorOf(API_ERRORS, 'ApiOptionsError') {

@@ -64,7 +64,15 @@ export const createEventSource = async (
   const { jetStreamSource } = await import('../events/jetstream.ts')
   const legacyConsumer = spec.events.consumer === undefined ? legacyConsumerGroup(namespace, name) : undefined
   const refusal = natsAllowlist.refusal(url)
-  return jetStreamSource({ ...common, url, refusal, legacyConsumer, name: `muster-adapter ${namespace}/${name}` })
+  const files = natsAllowlist.files
+  return jetStreamSource({
+    ...common,
+    url,
+    files,
+    refusal,
+    legacyConsumer,
+    name: `muster-adapter ${namespace}/${name}`,
+  })
 }
 
 /** @param transport as the manager itself: nothing in a task's name may write inventories */

@@ -11,14 +11,16 @@ import {
   jetstreamManager,
 } from '@nats-io/jetstream'
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node'
+import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { serverOf } from '#lib/nats/url.ts'
 import { toDelivery } from './jetstream-delivery.ts'
-import { refuseBlockedServer } from './nats-allowlist.ts'
+import { type NatsFiles, refuseBlockedServer } from './nats-allowlist.ts'
 import { forgetReleases } from './released-deliveries.ts'
 import type { Delivery, EventSource, SourceOptions } from './source.ts'
 
 export interface JetStreamOptions extends SourceOptions {
   readonly url: string
+  readonly files?: NatsFiles
   /** Why the server must not be connected to; undefined when it may. */
   readonly refusal?: string | undefined
   /** Of the connection, as the server lists it. Messages have no labels: a run asks the API whether the task selects the resource. */
@@ -38,7 +40,7 @@ const SUBJECTS = 'hyperfleet.events'
 const PULL_WAIT_MS = 20_000
 
 export const jetStreamSource = (options: JetStreamOptions): EventSource => {
-  const { url, refusal, name } = options
+  const { url, files = {}, refusal, name } = options
   let connection: NatsConnection | undefined
   let consumer: Consumer | undefined
 
@@ -48,7 +50,14 @@ export const jetStreamSource = (options: JetStreamOptions): EventSource => {
       consumer = undefined
       if (refusal !== undefined) throw new Error(refusal)
       await refuseBlockedServer(url)
-      connection = await connect({ ...serverOf(url), name, maxReconnectAttempts: -1 })
+      const authenticator = await readCredentials(files.credentials)
+      connection = await connect({
+        ...serverOf(url),
+        ...tlsOptions(url, files.ca),
+        ...(authenticator !== undefined && { authenticator }),
+        name,
+        maxReconnectAttempts: -1,
+      })
     }
     return connection
   }

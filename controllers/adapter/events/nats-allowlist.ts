@@ -3,8 +3,17 @@ import { promisify } from 'node:util'
 import { guardedLookup, namesBlockedAddress } from '#lib/link-local/guarded-lookup.ts'
 import { withoutCredentials } from '#lib/nats/url.ts'
 
+/** Of the operator's flags, never of a task. */
+export interface NatsFiles {
+  readonly credentials?: string | undefined
+  /** Certificates of authorities. */
+  readonly ca?: string | undefined
+}
+
 /** What `--adapter-nats-servers` lists. */
 export interface NatsAllowlist {
+  /** What the listed servers are shown and known by. */
+  readonly files: NatsFiles
   /** Why a server must not be connected to; undefined when it may. */
   refusal(url: string): string | undefined
 }
@@ -12,9 +21,10 @@ export interface NatsAllowlist {
 const DEFAULT_PORT = '4222'
 
 /** @param servers their URLs: of each the scheme, the host and the port have to be the same */
-export const natsAllowlist = (servers: readonly string[]): NatsAllowlist => {
+export const natsAllowlist = (servers: readonly string[], files: NatsFiles = {}): NatsAllowlist => {
   const allowed = new Set(servers.map((server) => addressOf(new URL(server))))
   return {
+    files,
     refusal(text) {
       const url = URL.parse(text)
       if (url === null) return 'it is no nats://host:port'

@@ -4,6 +4,7 @@ import { type Authenticator, AuthorizationError, connect, type NatsConnection } 
 import { errorOf } from '#lib/errors/error-of.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { reconnectAfter } from '#lib/nats/reconnect.ts'
+import { tlsOptions } from '#lib/nats/security.ts'
 import { hideCredentials } from '#lib/nats/url.ts'
 import type { Clock } from '#operator/model/clock.ts'
 import type { Logger } from '#operator/model/log.ts'
@@ -15,6 +16,8 @@ export interface ConnectOptions {
   readonly url: string
   readonly device: string
   readonly authenticator: Authenticator | undefined
+  /** A file with the certificates of the authorities that the server's is of, PEM; those of the machine when undefined. */
+  readonly ca?: string | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -29,7 +32,7 @@ const RETRY_DELAY_MS = 1_000
  * @throws RefusedError, and the signal's reason when it aborts first
  */
 export const connectAgent = async (options: ConnectOptions, signal: AbortSignal): Promise<NatsConnection> => {
-  const { url, device, authenticator, clock, log } = options
+  const { url, device, authenticator, ca, clock, log } = options
   const nats = hideCredentials(url)
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
@@ -42,6 +45,7 @@ export const connectAgent = async (options: ConnectOptions, signal: AbortSignal)
         ...reconnectAfter(RETRY_DELAY_MS),
         // Users come and go with a server's configuration: an agent that is let in again goes on.
         ignoreAuthErrorAbort: true,
+        ...tlsOptions(url, ca),
         ...(authenticator !== undefined && { authenticator }),
       })
     } catch (error) {

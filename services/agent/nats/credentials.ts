@@ -1,8 +1,9 @@
 /** How an agent authenticates. AGENT-19. */
 
 import { readFile } from 'node:fs/promises'
-import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator } from '@nats-io/transport-node'
+import { type Authenticator, tokenAuthenticator } from '@nats-io/transport-node'
 import { errorOf } from '#lib/errors/error-of.ts'
+import { authenticatorIn, rereading } from '#lib/nats/security.ts'
 import { AGENT_ERRORS } from '../errors.ts'
 
 /** Files, as flags name them; none of them for a server without authentication. */
@@ -15,7 +16,7 @@ export interface CredentialFiles {
 /** A file that holds no credentials; the message says what should be in it. */
 export class CredentialsError extends errorOf(AGENT_ERRORS, 'CredentialsError') {}
 
-/** Undefined when nothing is to be proved. @throws CredentialsError */
+/** Undefined when nothing is to be proved. What `creds` holds is read again for each connection. @throws CredentialsError */
 export const readAuthenticator = async (files: CredentialFiles): Promise<Authenticator | undefined> => {
   if (files.creds !== undefined) return credsIn(files.creds, await read(files.creds))
   if (files.token === undefined) return undefined
@@ -25,9 +26,8 @@ export const readAuthenticator = async (files: CredentialFiles): Promise<Authent
 }
 
 const credsIn = (file: string, text: string): Authenticator => {
-  const bytes = new TextEncoder().encode(text)
-  if (text.includes('BEGIN NATS USER JWT')) return credsAuthenticator(bytes)
-  if (/^SU[A-Z2-7]{56}$/.test(text)) return nkeyAuthenticator(bytes)
+  const authenticator = authenticatorIn(text)
+  if (authenticator !== undefined) return rereading(file, authenticator)
   throw new CredentialsError(
     `${file} holds no credentials of a NATS user: it should be a seed that begins with SU, as muster fleet credentials writes it, or a .creds file`,
   )

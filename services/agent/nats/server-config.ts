@@ -20,16 +20,21 @@ const device = (name: string, nkey: string, { publish, subscribe }: Permissions)
       }
     }`
 
+/** Users of devices, each with what it may do, for a list of users in that configuration. The order is that of the names. */
+export const deviceUsers = (devices: Users['devices']): string =>
+  [...devices]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, nkey]) => device(name, nkey, devicePermissions(name)))
+    .join('\n')
+
 /** For `include` in the configuration of a server that has JetStream. The order is that of the names. */
-export const buildServerConfig = ({ operator, devices }: Users): string => {
-  const sorted = [...devices].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `# Written by "muster fleet credentials": the users that may sign in. Include it in nats-server's configuration.
+export const buildServerConfig = ({ operator, devices }: Users): string =>
+  `# Written by "muster fleet credentials": the users that may sign in. Include it in nats-server's configuration.
 authorization {
   users: [
     # muster manager
     { nkey: ${operator} }
-${sorted.map(([name, nkey]) => device(name, nkey, devicePermissions(name))).join('\n')}
+${deviceUsers(devices)}
   ]
 }
 `
-}

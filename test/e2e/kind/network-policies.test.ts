@@ -74,7 +74,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'hyperfleet-clusterdevice': [...EVERYWHERE, ...HTTPS, 'nats:client'],
   'hyperfleet-clusterpool': [...EVERYWHERE, ...HTTPS],
   'hyperfleet-api': [...EVERYWHERE, ...HTTPS, 'nats:client', 'postgres:sql'],
-  nats: EVERYWHERE,
+  // muster nats, beside the server, calls the API server.
+  nats: [...EVERYWHERE, ...HTTPS],
   unlabelled: [...EVERYWHERE, ...HTTPS],
   prometheus: [
     ...EVERYWHERE,

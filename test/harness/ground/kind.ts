@@ -16,6 +16,8 @@ import {
   DATABASE_NAMESPACE,
   DEVICE_NAMESPACE,
   database,
+  declaredKeys,
+  deviceKeys,
   devicePods,
   GIT_FOLDER,
   GIT_NAMESPACE,
@@ -30,7 +32,10 @@ const NAMESPACE = 'hyperfleet-system'
 /** As the manifests name the API to others. */
 const API_URL = `http://hyperfleet-api.${NAMESPACE}.svc.cluster.local:8080`
 
-const NATS_URL = `nats://nats.${NAMESPACE}.svc.cluster.local:4222`
+const NATS_URL = `tls://nats.${NAMESPACE}.svc.cluster.local:4222`
+
+/** How `kubectl get` prints the certificates alone. */
+const CA_CERTIFICATES = '--output=jsonpath={.data.ca\\.crt}'
 
 /** A cluster of kind in which everything is a pod, as it is delivered: Argo CD by its own manifests, Git, PostgreSQL, devices, and the suite. */
 export const kindGround: GroundProvider = {
@@ -54,6 +59,9 @@ export const kindGround: GroundProvider = {
       repoURL: GIT_URL,
       argo: { application: applicationsOf(cluster), binaries },
       suite: async ({ managers = [], machines = {} }) => {
+        const keys = deviceKeys(Object.keys(machines))
+        // Long before the first of them knocks.
+        await nodes.apply([declaredKeys(NAMESPACE, keys)])
         const files = Object.entries(withManagers(await git.read(path), managers))
         const commit = await git.commit(
           'Managers as pods',
@@ -61,7 +69,8 @@ export const kindGround: GroundProvider = {
         )
         for (const condition of settled(application, commit)) await cluster.kubectl('wait', ...condition, PATIENCE)
         const image = imageOf(checkoutInfo(CHECKOUT))
-        await nodes.apply(devicePods({ image, natsUrl: NATS_URL, devices: machines }))
+        const ca = await cluster.kubectl('get', 'configmap', 'nats-ca', `--namespace=${NAMESPACE}`, CA_CERTIFICATES)
+        await nodes.apply(devicePods({ image, nats: { url: NATS_URL, ca, keys }, devices: machines }))
         await nodes.rolledOut(DEVICE_NAMESPACE)
         return { apiUrl: API_URL }
       },

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { imageTags } from '#hack/image/local/images.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { gitRepository } from '#test/harness/git.ts'
-import { devicePods, gitServer, postgresServer } from '#test/harness/ground/kind/pods.ts'
+import { deviceKeys, devicePods, gitServer, postgresServer } from '#test/harness/ground/kind/pods.ts'
 import { argoFolder } from '#test/harness/ground/kind.ts'
 import { withManagers, withVolumes } from '#test/harness/ground/managers.ts'
 import { type OwnControlPlane, startControlPlane } from '#test/harness/index.ts'
@@ -90,7 +90,8 @@ test('the environment of developers with data in volumes and every manager as a 
 test('what stands beside the suite: Git, PostgreSQL and a device, in namespaces that allow no privileges', async () => {
   const devices = { 'gate-1': 'example.com/role=greeter' }
   const [image = ''] = imageTags()
-  const pods = [...gitServer(), ...postgresServer('secret'), ...devicePods({ image, natsUrl: 'nats://nats', devices })]
+  const nats = { url: 'tls://nats', ca: 'certificates', keys: deviceKeys(Object.keys(devices)) }
+  const pods = [...gitServer(), ...postgresServer('secret'), ...devicePods({ image, nats, devices })]
   const namespaced = pods.filter(({ kind }) => kind !== 'Namespace')
   for (const one of pods.filter(({ kind }) => kind === 'Namespace')) {
     const { name } = one.metadata as { readonly name: string }

@@ -21,12 +21,12 @@ vi.setConfig({ testTimeout: 180_000 })
 
 const SHIPPED = join(import.meta.dirname, '../../../kustomize/base/nats/nats.conf')
 
-/** nats-server with the configuration that is delivered, but for the places of a pod. @param folder of users that `muster fleet credentials` wrote */
+/** nats-server with the configuration that is delivered, but for the places of a pod, and for its users: nats-users.test.ts. @param folder of users that `muster fleet credentials` wrote */
 const shippedNats = async (folder?: string) => {
   const here = folder ?? (await temporaryFolder('shipped-nats'))
   const config = join(here, 'nats.conf')
   const shipped = await readFile(SHIPPED, 'utf8')
-  const own = shipped.replace(/^http_port:.*$/m, '').replace(/^ *store_dir:.*$/m, '')
+  const own = shipped.replace(/^(http_port|include).*$/gm, '').replace(/^ *store_dir:.*$/m, '')
   await writeFile(config, folder === undefined ? own : `${own}\ninclude ./nats-users.conf\n`)
   const nats = await startNats(config)
   onTestFinished(() => nats.stop())

@@ -13,6 +13,7 @@ import { AuthorizationError, connect, type NatsConnection, nanos } from '@nats-i
 import { messageOf } from '#lib/errors/message-of.ts'
 import { isWithoutRoom } from '#lib/nats/limits.ts'
 import { reconnectAfter } from '#lib/nats/reconnect.ts'
+import { readCredentials, tlsOptions } from '#lib/nats/security.ts'
 import { serverOf, withoutCredentials } from '#lib/nats/url.ts'
 import type { Logger } from '#operator/model/log.ts'
 import { Problem } from '../../problems/problem.ts'
@@ -57,9 +58,17 @@ export interface BrokerConnection {
 
 type Client = Omit<BrokerConnection, 'lost'>
 
-export interface BrokerOptions {
+/** A NATS server, and how it is spoken to. Files are read again for each connection. */
+export interface NatsServer {
   /** `nats://…` or `tls://…` */
   readonly url: string
+  /** A file with the seed of a user's key, or a `.creds` file; without one what the URL says. */
+  readonly credentials?: string | undefined
+  /** A file with the certificates of the authorities that the server's is of, PEM; those of the machine when undefined. */
+  readonly ca?: string | undefined
+}
+
+export interface BrokerOptions extends NatsServer {
   readonly log: Logger
 }
 
@@ -98,7 +107,7 @@ export const openBroker = async (options: BrokerOptions): Promise<Broker> => {
     }
   }
   const connectFirst = async (): Promise<void> => {
-    const client = await connectTo(options.url, place)
+    const client = await connectTo(options, place)
     try {
       await useConnection(client)
     } catch (error) {
@@ -170,9 +179,14 @@ const retryUntilStopped = async (
   }
 }
 
-const connectTo = async (url: string, place: string): Promise<Client> => {
+const connectTo = async ({ url, credentials, ca }: NatsServer, place: string): Promise<Client> => {
+  const authenticator = await readCredentials(credentials).catch((error: unknown) => {
+    throw new BrokerError(`the credentials can't be read: ${messageOf(error)}`, { cause: error })
+  })
   const connection = await connect({
     ...serverOf(url),
+    ...tlsOptions(url, ca),
+    ...(authenticator !== undefined && { authenticator }),
     name: 'muster-api',
     maxReconnectAttempts: -1,
     ...reconnectAfter(RECONNECT_DELAY_MS),
@@ -180,7 +194,9 @@ const connectTo = async (url: string, place: string): Promise<Client> => {
     ignoreAuthErrorAbort: true,
   }).catch((error: unknown) => {
     if (error instanceof AuthorizationError)
-      throw new BrokerError(`NATS at ${place} refuses the user: correct the credentials in its URL`, { cause: error })
+      throw new BrokerError(`NATS at ${place} refuses the user: correct ${credentials ?? 'the credentials in its URL'}`, {
+        cause: error,
+      })
     throw error
   })
   try {

@@ -10,7 +10,7 @@ import { consumerExists, removeConsumer, storeConsumer } from '../consumers.ts'
 import { readDeadLetters, replayDeadLetter } from '../dead-letters.ts'
 import { deleteDelivery, extendDelivery, rejectDelivery } from '../deliveries.ts'
 import type { EventQueue } from '../queue.ts'
-import { asUnavailable, openBroker } from './broker.ts'
+import { asUnavailable, type NatsServer, openBroker } from './broker.ts'
 import { deleteDurable, ensureDurable } from './durable-consumers.ts'
 import { markTaken, readUntaken } from './progress.ts'
 import { receive } from './receive.ts'
@@ -20,7 +20,7 @@ import { syncProgress } from './sync-progress.ts'
 import { followTerminations } from './termination-advisories.ts'
 
 export interface JetStreamQueueOptions {
-  readonly url: string
+  readonly nats: NatsServer
   readonly database: Database
   readonly entities: Entities
   readonly wakeup: Wakeup
@@ -41,10 +41,10 @@ const PROGRESS_INTERVAL_MS = 10_000
  * answered from the row and not handed out.
  */
 export const jetStreamQueue = async (options: JetStreamQueueOptions): Promise<EventQueue> => {
-  const { url, database, entities, wakeup, clock, log } = options
+  const { nats, database, entities, wakeup, clock, log } = options
   const time = sharedTime(database, clock)
   const now = () => clock.now()
-  const broker = await openBroker({ url, log })
+  const broker = await openBroker({ ...nats, log })
   const replies = new Replies(broker, log)
   const sync = () => syncProgress({ broker, database, entities, wakeup, clock, log })
   const stopRelay = startRelay({ broker, database, entities, wakeup, checkStream: sync, now, log })

@@ -1,5 +1,6 @@
 /** What stands beside the suite on kind, each as a pod that a restricted namespace would take: Git, PostgreSQL, devices. */
 import { randomBytes } from 'node:crypto'
+import { createUser } from '@nats-io/nkeys'
 import { GIT_IMAGE, POSTGRES_IMAGE } from '#hack/image/local/images.ts'
 
 type Manifest = Readonly<Record<string, unknown>>
@@ -185,17 +186,43 @@ export const database = (apiNamespace: string): readonly Manifest[] => {
   ]
 }
 
+/** Of each device. */
+export type DeviceKeys = Readonly<Record<string, { readonly seed: string; readonly publicKey: string }>>
+
+export const deviceKeys = (devices: readonly string[]): DeviceKeys =>
+  Object.fromEntries(
+    devices.map((device) => {
+      const pair = createUser()
+      return [device, { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() }]
+    }),
+  )
+
+/** By which NATS knows devices: docs/fleet-agent.md. */
+export const declaredKeys = (where: string, keys: DeviceKeys): Manifest => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'nats-devices', namespace: where },
+  data: Object.fromEntries(Object.entries(keys).map(([device, { publicKey }]) => [device, publicKey])),
+})
+
 export interface DevicePods {
   /** Our image. */
   readonly image: string
-  readonly natsUrl: string
+  /** The server, the certificates of its authorities, and the keys that it lets devices in by. */
+  readonly nats: { readonly url: string; readonly ca: string; readonly keys: DeviceKeys }
   /** Labels of the Devices, as `--labels` takes them, by name. */
   readonly devices: Readonly<Record<string, string>>
 }
 
 /** Machines of the fleet, each a pod with the agent and, from busybox, a shell for its programs. */
-export const devicePods = ({ image, natsUrl, devices }: DevicePods): readonly Manifest[] => [
+export const devicePods = ({ image, nats, devices }: DevicePods): readonly Manifest[] => [
   namespace(DEVICE_NAMESPACE),
+  ...Object.keys(devices).map((name) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `nats-${name}`, namespace: DEVICE_NAMESPACE },
+    stringData: { seed: nats.keys[name]?.seed ?? '', 'ca.crt': nats.ca },
+  })),
   ...Object.entries(devices).map(([name, labels]) =>
     deployment({
       name,
@@ -215,7 +242,9 @@ export const devicePods = ({ image, natsUrl, devices }: DevicePods): readonly Ma
           'agent',
           `--device=${name}`,
           `--labels=${labels}`,
-          `--nats-url=${natsUrl}`,
+          `--nats-url=${nats.url}`,
+          '--nats-credentials=/etc/nats/seed',
+          '--nats-ca=/etc/nats/ca.crt',
           '--state-dir=/state',
           '--stop-workloads',
         ],
@@ -223,10 +252,12 @@ export const devicePods = ({ image, natsUrl, devices }: DevicePods): readonly Ma
         volumeMounts: [
           { name: 'state', mountPath: '/state' },
           { name: 'tools', mountPath: '/tools', readOnly: true },
+          { name: 'nats', mountPath: '/etc/nats', readOnly: true },
         ],
       },
       volumes: [
         { name: 'state', emptyDir: {} },
+        { name: 'nats', secret: { secretName: `nats-${name}` } },
         { name: 'tools', emptyDir: {} },
       ],
     }),

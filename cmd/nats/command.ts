@@ -1,0 +1,50 @@
+import { Command } from 'commander'
+import { flag, optional, required, type Values } from '#operator/flags/flag.ts'
+import { listenAddress, names, nonEmpty, objectName } from '#operator/flags/values.ts'
+import { addFlags, readFlags } from '../flag.ts'
+import { logFlags } from '../log-flags.ts'
+
+export const natsFlags = {
+  namespace: flag(
+    'NAME',
+    'the namespace of the Secrets and ConfigMaps; POD_NAMESPACE when not given',
+    objectName,
+    process.env.POD_NAMESPACE ?? 'hyperfleet-system',
+  ),
+  output: required('DIRECTORY', 'where nats-server finds users.conf, and its certificate', nonEmpty),
+  storeDir: optional(
+    'DIRECTORY',
+    'where nats-server keeps its streams; those of releases without users are moved to their accounts before it starts',
+    nonEmpty,
+  ),
+  hosts: flag('NAMES', 'names and addresses that clients reach NATS by, separated by commas', names, 'nats'),
+  natsUrl: flag('URL', 'where nats-server is told to read its configuration again', nonEmpty, 'tls://127.0.0.1:4222'),
+  healthProbeBindAddress: flag(
+    'ADDRESS',
+    'where /healthz and /readyz are served; 0 for nowhere',
+    listenAddress,
+    ':8081',
+  ),
+  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
+  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+  ...logFlags,
+}
+
+export type NatsOptions = Values<typeof natsFlags>
+
+const EXAMPLES = `
+Examples:
+  muster nats --output=/etc/muster-nats --store-dir=/data --hosts=nats,nats.hyperfleet-system.svc,nats.example
+
+It runs beside nats-server, whose configuration includes users.conf of that folder.
+`
+
+export const natsCommand = (): Command =>
+  addFlags(new Command('nats'), natsFlags)
+    .description('keep the users, the certificate and the devices’ keys of the NATS server beside it')
+    .addHelpText('after', EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const options = readFlags(command, natsFlags)
+      const { runNats } = await import('./run.ts')
+      await runNats(options)
+    })

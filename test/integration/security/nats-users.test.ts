@@ -1,0 +1,295 @@
+/** Attacks on NATS as it is delivered, and what keeps its users: docs/security.md, docs/spec/nats.md. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { Kvm } from '@nats-io/kv'
+import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
+import { MAX_VALUE_BYTES } from '#apis/fleet.nationtech.io/kv/payload.ts'
+import { jetStreamSource } from '#controllers/adapter/events/jetstream.ts'
+import { ensureBucket } from '#controllers/fleet/nats/provision.ts'
+import { temporaryFolder } from '#hack/process/folder.ts'
+import { silent } from '#operator/model/log.ts'
+import { openBroker, SUBJECTS } from '#services/hyperfleet-api/events/jetstream/broker.ts'
+import { sharedControlPlane, startNats } from '#test/harness/index.ts'
+import { muster } from '../cmd/run.ts'
+import { type NatsWorld, natsWorld, newDevice, PATIENCE, streamsOf } from './nats-world.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+const plane = await sharedControlPlane()
+const [pump, thief] = [newDevice(), newDevice()]
+const inboxOf = (device: string) => ({ inboxPrefix: `_INBOX.${device}` })
+let world: NatsWorld
+
+beforeAll(async () => {
+  world = await natsWorld(plane)
+  await world.declare({ pump: pump.publicKey, thief: thief.publicKey })
+  await world.lets(thief)
+  const operator = await world.as('nats-fleet')
+  const manager = await jetstreamManager(operator)
+  for (const settings of Object.values(BUCKETS)) await ensureBucket({ connection: operator, manager }, settings, silent)
+  const broker = await openBroker({
+    url: world.nats.url,
+    credentials: await world.seedOf('nats-api'),
+    ca: await world.ca(),
+    log: silent,
+  })
+  await broker.close()
+}, 180_000)
+afterAll(() => world?.[Symbol.asyncDispose]())
+
+const desired = async () => new Kvm(await world.as('nats-fleet')).open(BUCKETS.desired.name)
+
+// NATS-1
+test('attack: a stranger connects, with the authority’s certificate and without, with no key and with one of its own', async () => {
+  const tls = { caFile: await world.ca() }
+  await expect(world.open({ tls })).rejects.toThrow(/authorization/i)
+  await expect(world.asDevice(newDevice())).rejects.toThrow(/authorization/i)
+  await expect(world.open({ tls, user: 'admin', pass: 'admin' })).rejects.toThrow(/authorization/i)
+})
+
+// NATS-3
+test('attack: a client speaks without TLS, or takes another server for this one', async () => {
+  // By the protocol alone: the client of NATS would speak TLS as soon as the server asks for it.
+  const { createConnection } = await import('node:net')
+  const socket = createConnection({ host: '127.0.0.1', port: Number(new URL(world.nats.url).port) })
+  let answer = ''
+  socket.on('data', (bytes) => {
+    answer += bytes.toString()
+  })
+  socket.on('error', () => undefined)
+  socket.write('CONNECT {"verbose":true,"tls_required":false}\r\nPUB hyperfleet.events.clusters 2\r\nhi\r\nPING\r\n')
+  await new Promise((resolve) => socket.on('close', resolve))
+  expect(answer).toContain('"tls_required":true')
+  expect(answer).not.toContain('PONG')
+  expect(answer).not.toContain('+OK')
+
+  const seed = await readFile(await world.seedOf('nats-api'))
+  await expect(world.open({ authenticator: nkeyAuthenticator(seed) })).rejects.toThrow(/certificate/)
+  // A client of ours that is told of an authority shows its key to no server without a certificate of it.
+  await using other = await startNats()
+  await expect(
+    openBroker({ url: other.url, credentials: await world.seedOf('nats-api'), ca: await world.ca(), log: silent }),
+  ).resolves.toMatchObject({ unavailableReason: expect.stringContaining('does not answer') })
+})
+
+// NATS-1
+test('attack: the API’s key reads and writes the fleet’s buckets; the fleet operator’s reads and writes events', async () => {
+  await (await desired()).put('pump.shop.web', 'secret')
+  const [api, fleet] = [await world.as('nats-api'), await world.as('nats-fleet')]
+  expect(await streamsOf(api)).toEqual(['hyperfleet-events'])
+  expect(await streamsOf(fleet)).toEqual(
+    Object.values(BUCKETS)
+      .map(({ name }) => `KV_${name}`)
+      .toSorted(),
+  )
+
+  const heard: string[] = []
+  const watch = api.subscribe('>', { callback: (_error, { subject }) => void heard.push(subject) })
+  await (await desired()).put('pump.shop.web', 'more')
+  await expect(jetstream(api).publish('$KV.fleet-desired.pump.shop.web', 'mine')).rejects.toThrow()
+  await expect(jetstream(fleet).publish(`${SUBJECTS}.clusters`, 'mine')).rejects.toThrow()
+  await api.flush()
+  watch.unsubscribe()
+  expect(
+    heard.filter((subject) => subject.startsWith('$KV.') && subject !== '$KV.fleet-desired.pump.shop.web'),
+  ).toEqual([])
+  expect((await (await desired()).get('pump.shop.web'))?.string()).toBe('more')
+})
+
+// NATS-2
+test('attack: a device’s key writes entries, reads those of others, deletes or purges streams', async () => {
+  await (await desired()).put('pump.shop.web', 'secret of the pump')
+  const stolen = await world.asDevice(thief, inboxOf('thief'))
+  const refused: string[] = []
+  void (async () => {
+    for await (const status of stolen.status()) if (status.type === 'error') refused.push(status.error.message)
+  })()
+  const ask = async (subject: string, body: object | string = '') => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    return stolen.request(subject, text, { timeout: 1_000 }).then(
+      (message) => message.string(),
+      () => 'nothing',
+    )
+  }
+  const stream = 'KV_fleet-desired'
+  const asked = [
+    ['$KV.fleet-desired.thief.shop.web', 'what I like'],
+    ['$KV.fleet-desired.pump.shop.web', 'what I like'],
+    ['$KV.fleet-state.pump.shop.web', 'Failed'],
+    [`$JS.API.STREAM.MSG.GET.${stream}`, { last_by_subj: '$KV.fleet-desired.pump.shop.web' }],
+    [`$JS.API.DIRECT.GET.${stream}.$KV.fleet-desired.pump.shop.web`, ''],
+    [`$JS.API.STREAM.PURGE.${stream}`, ''],
+    [`$JS.API.STREAM.DELETE.${stream}`, ''],
+    [`$JS.API.STREAM.UPDATE.${stream}`, { name: stream, max_bytes: 1 }],
+    ['$JS.API.STREAM.NAMES', ''],
+    ['$JS.API.STREAM.CREATE.mine', { name: 'mine', subjects: ['mine'] }],
+    ['$SYS.REQ.SERVER.PING', ''],
+    ['$SYS.REQ.USER.INFO', ''],
+  ] as const
+  for (const [subject, body] of asked)
+    expect([subject, await ask(subject, body)], subject).toEqual([subject, expect.stringMatching(/^nothing$/)])
+  const consumer = await ask(`$JS.API.CONSUMER.CREATE.${stream}.thief.$KV.fleet-desired.thief.>`, {
+    stream_name: stream,
+    config: {
+      name: 'thief',
+      filter_subject: '$KV.fleet-desired.pump.>',
+      deliver_subject: '_INBOX.thief.x',
+      ack_policy: 'none',
+    },
+  })
+  expect(consumer).not.toContain('"created"')
+  await stolen.flush()
+  expect(refused.length).toBeGreaterThanOrEqual(asked.length - 1)
+  expect((await (await desired()).get('pump.shop.web'))?.string()).toBe('secret of the pump')
+  expect(await (await desired()).get('thief.shop.web')).toBeNull()
+})
+
+// NATS-2, FLEET-90
+test('attack: a device’s key fills the store: entries, reports of others and events still go in', async () => {
+  const states = await new Kvm(await world.as('nats-fleet')).open(BUCKETS.state.name)
+  await states.put('pump.shop.web', 'Pending')
+  const client = jetstream(await world.asDevice(thief, inboxOf('thief')))
+  const report = new Uint8Array(MAX_VALUE_BYTES.state)
+  let [taken, isFull] = [0, false]
+  while (!isFull && taken < 2 ** 30) {
+    const writes = Array.from({ length: 256 }, (_, n) =>
+      client.publish(`$KV.${BUCKETS.state.name}.thief.shop.none-${taken + n}`, report),
+    )
+    const settled = await Promise.allSettled(writes)
+    isFull = settled.some(({ status }) => status === 'rejected')
+    taken += settled.length * report.length
+  }
+  expect(isFull).toBe(true)
+  await (await desired()).put('pump.shop.web', 'x'.repeat(100_000))
+  await states.put('pump.shop.web', 'Running')
+  await jetstream(await world.as('nats-api')).publish(`${SUBJECTS}.clusters`, 'x'.repeat(10_000))
+})
+
+// NATS-4
+test('attack: a key is looked for in what muster nats logs, and in what others can read', async () => {
+  const seeds = await Promise.all(
+    (['nats-api', 'nats-fleet'] as const).map(async (name) => readFile(await world.seedOf(name), 'utf8')),
+  )
+  const log = JSON.stringify(world.keeper.log()) + world.keeper.output()
+  const users = await readFile(join(world.folder, 'muster-nats/users.conf'), 'utf8')
+  for (const seed of [...seeds, await readFile(join(world.folder, 'muster-nats/system.nk'), 'utf8')]) {
+    expect(seed.trim()).toMatch(/^SU[A-Z2-7]{56}$/)
+    expect(log).not.toContain(seed.trim())
+    expect(users).not.toContain(seed.trim())
+  }
+  expect(log).not.toContain('PRIVATE KEY')
+})
+
+// NATS-4, NATS-5, NATS-6
+test('a key that was deleted is made anew, and a client that follows its file goes on with it', async () => {
+  const credentials = await world.seedOf('nats-api')
+  const before = await readFile(credentials, 'utf8')
+  const broker = await openBroker({ url: world.nats.url, credentials, ca: await world.ca(), log: silent })
+  await plane.kubectl('delete', 'secret', 'nats-api', `--namespace=${world.namespace}`)
+  await vi.waitFor(async () => {
+    const next = await world.seedOf('nats-api')
+    expect(await readFile(next, 'utf8')).not.toBe(before)
+  }, PATIENCE)
+  await vi.waitFor(async () => {
+    await broker.connected().stream.publish(`${SUBJECTS}.clusters`, 'after')
+  }, PATIENCE)
+  await expect(
+    world.open({
+      tls: { caFile: await world.ca() },
+      authenticator: nkeyAuthenticator(new TextEncoder().encode(before)),
+    }),
+  ).rejects.toThrow(/authorization/i)
+  await broker.close()
+})
+
+// NATS-6
+test('events of tasks come from this server, and their dead letters are listed, by the files that the operator names', async () => {
+  const files = { credentials: await world.seedOf('nats-api'), ca: await world.ca() }
+  const source = jetStreamSource({
+    url: world.nats.url,
+    files,
+    name: 'test',
+    consumer: 'one',
+    resourceType: 'clusters',
+    visibilityMs: 30_000,
+    onDeadLetter: () => undefined,
+  })
+  await source.open(new AbortController().signal)
+  await source.close()
+  const flags = [`--nats-url=${world.nats.url}`, `--nats-credentials=${files.credentials}`]
+  expect(await muster(['adapter', 'dead-letters', ...flags, `--nats-ca=${files.ca}`])).toMatchObject({ code: 0 })
+  expect(await muster(['adapter', 'dead-letters', ...flags])).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('certificate'),
+  })
+})
+
+// NATS-5
+test('a slip in one device’s key leaves that device out, and no other', async () => {
+  const [one, two] = [newDevice(), newDevice()]
+  await world.declare({
+    pump: pump.publicKey,
+    thief: thief.publicKey,
+    mistyped: one.publicKey.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+    Upper: newDevice().publicKey,
+    copy: pump.publicKey,
+    two: two.publicKey,
+  })
+  await world.lets(two)
+  const warned = world.keeper
+    .log()
+    .filter(({ level }) => level === 'warn')
+    .map(({ msg }) => msg)
+  for (const name of ['mistyped', 'Upper', 'pump']) expect(warned.join('\n')).toContain(`nats-devices: ${name} `)
+  // Removed, it is let in no more.
+  const connection = await world.asDevice(two)
+  await world.declare({ pump: pump.publicKey, thief: thief.publicKey })
+  await connection.closed()
+  await expect(world.asDevice(two)).rejects.toThrow(/authorization/i)
+})
+
+// NATS-3
+test('a certificate that is gone is replaced while the server runs, and clients that know the authority go on', async () => {
+  const path = join(world.folder, 'muster-nats/tls.crt')
+  const before = await readFile(path, 'utf8')
+  await writeFile(path, '')
+  await vi.waitFor(async () => expect(await readFile(path, 'utf8')).toContain('BEGIN CERTIFICATE'), PATIENCE)
+  expect(await readFile(path, 'utf8')).not.toBe(before)
+  await world.as('nats-fleet')
+})
+
+// NATS-7
+test('what a server without users had is in the accounts of those who need it: buckets with their revisions, events with their consumers', async () => {
+  const store = await temporaryFolder('former')
+  const { CONTROL_PLANE } = await import('#hack/controlplane/binaries.ts')
+  const { ensureBinaries } = await import('#hack/gobuild/build.ts')
+  const server = await import('#hack/nats/nats.ts')
+  const former = await server.startNats(await ensureBinaries(CONTROL_PLANE, console.error), store)
+  const connection = await connect({ servers: former.url })
+  const manager = await jetstreamManager(connection)
+  for (const settings of Object.values(BUCKETS)) await ensureBucket({ connection, manager }, settings, silent)
+  const broker = await openBroker({ url: former.url, log: silent })
+  const kv = await new Kvm(connection).open(BUCKETS.desired.name)
+  const revision = await kv.put('pump.shop.web', 'as before')
+  await manager.consumers.add('hyperfleet-events', { durable_name: 'dns' })
+  await jetstream(connection).publish(`${SUBJECTS}.clusters`, 'one')
+  await manager.streams.add({ name: 'of-others', subjects: ['other'] })
+  const created = (await manager.streams.info('KV_fleet-desired')).created
+  await broker.close()
+  await connection.close()
+  await former.stop()
+
+  await using after = await natsWorld(plane, store)
+  const [api, fleet] = [await after.as('nats-api'), await after.as('nats-fleet')]
+  expect(await (await new Kvm(fleet).open(BUCKETS.desired.name)).get('pump.shop.web')).toMatchObject({ revision })
+  const streams = (await jetstreamManager(fleet)).streams
+  // The same incarnation: the operator takes it for the store that it knows.
+  expect((await streams.info('KV_fleet-desired')).created).toBe(created)
+  const message = await (await jetstream(api).consumers.get('hyperfleet-events', 'dns')).next({ expires: 10_000 })
+  expect(message?.string()).toBe('one')
+  expect(await streamsOf(api)).toEqual(['hyperfleet-events'])
+  await after.keeper.line(({ level, stream }) => level === 'warn' && stream === 'of-others')
+})
