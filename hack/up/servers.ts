@@ -43,6 +43,7 @@ export const startEventsNats = ({ run, logs }: Place): Promise<string | undefine
 const startBroker = async (run: Run, logs: string, note: (line: string) => void): Promise<string | undefined> => {
   const programs = findNats()
   if (programs !== undefined) {
+    note('NATS listens on this machine alone, so it has no TLS; in a cluster it has: docs/decisions/nats-users.md')
     const nats = await startNats(programs, logs)
     run.undo('Stopping NATS', nats.stop)
     return nats.url

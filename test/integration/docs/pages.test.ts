@@ -59,7 +59,8 @@ describe('commands', () => {
         "docs/benchmarks.md: npm run bench -- runtime-throughput            # one of them: each takes minutes of a quiet machine",
         "docs/contributing.md: npm test                                                        # everything: the suite that runs this page would run itself",
         "docs/dashboard.md: kubectl port-forward -n hyperfleet-system deployment/hyperfleet-adapter 8083:8083: pods run only in name on a local control plane",
-        "docs/fleet-agent.md: sudo muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --labels=site=north: it needs a machine with systemd",
+        "docs/fleet-agent.md: sudo muster agent enroll --device=pump-17 --user=root --nats-url=tls://nats.example:4222 --nats-credentials=pump-17.nk --nats-ca=nats-ca.crt --labels=site=north: it needs a machine with systemd",
+        "docs/fleet-agent.md: kubectl apply -f muster-credentials/nats-devices.yaml: the authorities are made by pods, which run only in name on a local control plane; test/e2e/argocd/flow.test.ts has devices with them",
         "docs/fleet.md: kubectl get fleetdev pump-17 -o jsonpath='{.metadata.annotations.fleet\\.nationtech\\.io/reported-labels}{"\\n"}'   # what its agent says: it needs an agent",
         "docs/gitops.md: kubectl create namespace hyperfleet-system --dry-run=client -o yaml | kubectl apply --server-side -f -: it needs a PostgreSQL of your own",
         "docs/image.md: docker push quay.io/hyperfleet/muster:v0.1.0: it pushes to a registry",
@@ -68,6 +69,7 @@ describe('commands', () => {
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
         "docs/migrate-hyperfleet.md: kubectl scale deployment/hyperfleet-sentinel --replicas=0: the names are those of your installation",
         "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",
+        "docs/troubleshoot.md: kubectl get secret nats-fleet -n hyperfleet-system -o jsonpath='{.data.seed}' | base64 -d > fleet.nk: the nats command is no part of the checkout",
       ]
     `)
   })

@@ -134,7 +134,7 @@ const options = async (servers: string, seed: Uint8Array, caFile: string): Promi
 /** The ServiceAccount that is delivered, with its Role, in a namespace of the test. */
 const grant = async (plane: ControlPlane, namespace: string): Promise<void> => {
   await plane.rest('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: 'nats' } })
-  const manifests = loadAll(await readFile(join(SHIPPED, 'rbac.yaml'), 'utf8')) as RoleManifest[]
+  const manifests = loadAll(await readFile(join(SHIPPED, '../rbac/nats.yaml'), 'utf8')) as RoleManifest[]
   const rules = manifests.find(({ kind }) => kind === 'Role')?.rules
   await plane.rest('POST', `${RBAC}/namespaces/${namespace}/roles`, { metadata: { name: 'nats' }, rules })
   await plane.rest('POST', `${RBAC}/namespaces/${namespace}/rolebindings`, {
