@@ -19,7 +19,7 @@ export const authenticatorIn = (text: string): Authenticator | undefined => {
 }
 
 /**
- * Reads the file at every connection, a connection that mends itself included.
+ * Reads the file at every connection, a connection that recovers by itself included.
  * @param first what the file held, which is used for as long as it can't be read: an authenticator that throws ends a connection for good
  */
 export const rereading = (file: string, first: Authenticator): Authenticator => {
