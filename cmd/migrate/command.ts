@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { optional, required, toggle } from '#operator/flags/flag.ts'
-import { nonEmpty, urlOf } from '#operator/flags/values.ts'
+import { flag, optional, required, toggle } from '#operator/flags/flag.ts'
+import { namespaceOrAll, nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
+import { UsageError } from '../failure.ts'
 import { addFlags, readFlags } from '../flag.ts'
 
 /** `postgres://…`, or the folder of an embedded database. The message keeps a URL to itself: it carries a password. */
@@ -37,5 +38,38 @@ const hyperfleetCommand = (): Command =>
       if (!(await migrateHyperfleet(options, (text) => process.stdout.write(text)))) process.exitCode = 1
     })
 
+export const migrateHiveFlags = {
+  dryRun: toggle('print what would be taken over; there is no other way to say this command'),
+  namespace: flag('NAME', 'the namespace to look at; empty for all', namespaceOrAll, ''),
+  output: flag('FORMAT', 'text for people, json for programs', oneOf('text', 'json'), 'text'),
+  kubeconfig: optional('FILE', 'kubeconfig to use (default: KUBECONFIG, ~/.kube/config, the pod’s account)', nonEmpty),
+  context: optional('NAME', 'context of the kubeconfig to use (default: its current one)', nonEmpty),
+}
+
+const HIVE_EXAMPLES = `
+Examples:
+  muster migrate hive --dry-run --context=hub-with-hive
+  muster migrate hive --dry-run --namespace=pools --output=json
+
+It lists Hive's objects and changes nothing. Exit codes: 0 what there is was printed, 1 it can't be read, 2 what was asked for can't be meant.
+`
+
+const hiveCommand = (): Command =>
+  addFlags(new Command('hive'), migrateHiveFlags)
+    .description('print what Muster would take over of a cluster with Hive, object by object')
+    .addHelpText('after', HIVE_EXAMPLES)
+    .action(async (_options: object, command: Command) => {
+      const { dryRun, ...options } = readFlags(command, migrateHiveFlags)
+      if (!dryRun)
+        throw new UsageError(
+          '--dry-run: write it: the command only looks, and docs/migrate-hive.md says what people do',
+        )
+      const { lookAtHive } = await import('./hive/look.ts')
+      process.stdout.write(await lookAtHive(options))
+    })
+
 export const migrateCommand = (): Command =>
-  new Command('migrate').description('come from another program').addCommand(hyperfleetCommand())
+  new Command('migrate')
+    .description('come from another program')
+    .addCommand(hyperfleetCommand())
+    .addCommand(hiveCommand())

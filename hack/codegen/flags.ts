@@ -8,7 +8,7 @@ import { spelled, variableOf } from '#cmd/flag.ts'
 import { credentialsFlags } from '#cmd/fleet/command.ts'
 import { previewFlags } from '#cmd/fleet/preview-command.ts'
 import { managerFlags } from '#cmd/manager/command.ts'
-import { migrateHyperfleetFlags } from '#cmd/migrate/command.ts'
+import { migrateHiveFlags, migrateHyperfleetFlags } from '#cmd/migrate/command.ts'
 import { natsFlags } from '#cmd/nats/command.ts'
 import { planFlags, renderFlags } from '#cmd/pool/command.ts'
 import { sentinelPreviewFlags } from '#cmd/sentinel/command.ts'
@@ -54,6 +54,10 @@ const COMMANDS: Readonly<Record<string, { readonly does: string; readonly flags:
   'migrate hyperfleet': {
     does: 'Takes over the database of a Go HyperFleet service.',
     flags: migrateHyperfleetFlags,
+  },
+  'migrate hive': {
+    does: 'Prints what Muster would take over of a cluster with Hive.',
+    flags: migrateHiveFlags,
   },
   crds: { does: 'Prints the CustomResourceDefinitions as YAML.', flags: crdsFlags },
   version: { does: 'Prints what was built, from which commit.', flags: versionFlags },

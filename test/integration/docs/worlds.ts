@@ -18,6 +18,7 @@ import {
   startMuster,
   startPostgres,
 } from '#test/harness/index.ts'
+import { putHive } from '#test/worlds/clusterpool/hive-objects.ts'
 import { GO_RECORDS, insertGo, layOut } from '#test/worlds/hyperfleet-api/go-database.ts'
 import { REPOSITORY } from './page.ts'
 import type { PageEnvironment } from './shell.ts'
@@ -209,6 +210,14 @@ const takeover = async (): Promise<World> => {
   }
 }
 
+/** A cluster with Hive's kinds and some of its objects. */
+const hive = async (): Promise<World> => {
+  const nothing = await checkout()
+  const plane = await startControlPlane({ crds: false, parts: ['etcd', 'kube-apiserver'] })
+  await putHive(plane)
+  return { ...nothing, kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => plane.stop() }
+}
+
 /** Of pages that test/e2e/argocd runs: a real Argo CD, and a checkout whose origin it reads. */
 export const ARGOCD = 'argocd'
 
@@ -219,5 +228,6 @@ export const WORLDS: Readonly<Record<string, () => Promise<World>>> = {
   sources,
   installed,
   takeover,
+  hive,
   up,
 }
