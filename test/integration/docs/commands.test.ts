@@ -1,3 +1,3 @@
 import { runsTheCommandsOf } from './commands.ts'
 
-runsTheCommandsOf('checkout', 'api', 'cluster', 'sources', 'installed', 'takeover', 'hive')
+runsTheCommandsOf('checkout', 'api', 'cluster', 'sources', 'installed', 'takeover', 'hive', 'production')

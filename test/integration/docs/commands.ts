@@ -24,7 +24,7 @@ const isRun = ({ blocks }: Page): boolean => blocks.some(({ way }) => way.how ==
 export const runsTheCommandsOf = (...names: readonly (keyof typeof WORLDS)[]): void => {
   for (const name of names) {
     const pages = PAGES.filter((page) => page.world === name && isRun(page))
-    const lacks = ['installed', 'takeover'].includes(name) ? postgresMissing() : undefined
+    const lacks = ['installed', 'takeover', 'production'].includes(name) ? postgresMissing() : undefined
     const title = lacks === undefined ? `${name}:` : `${name} (skipped: ${lacks}):`
     describe.skipIf(lacks !== undefined || pages.length === 0)(title, () => {
       let world: World | undefined

@@ -67,6 +67,8 @@ describe('commands', () => {
         "docs/image.md: git checkout v0.1.0: it needs an image built by others",
         "docs/image.md: id=$(docker create quay.io/hyperfleet/muster:v0.1.0) && docker cp "$id:/opt/muster/sbom.cdx.json" . && docker rm "$id": it needs a container engine",
         "docs/image.md: docker buildx imagetools inspect gcr.io/distroless/cc-debian13:nonroot --format '{{.Manifest.Digest}}': it asks public registries",
+        "docs/install-production.md: npm run image -- --tag registry.example.com/platform/muster:v0.1.0: it builds, pushes and signs at a registry of your own",
+        "docs/install-production.md: kubectl wait application/muster-here -n argocd --for=jsonpath='{.status.health.status}'=Healthy --timeout=15m: it needs the Argo CD and the nodes of your cluster",
         "docs/migrate-hyperfleet.md: kubectl scale deployment/hyperfleet-sentinel --replicas=0: the names are those of your installation",
         "docs/sizing.md: nats stream edit KV_fleet-desired --max-bytes=1GB: the nats command is no part of the checkout",
         "docs/troubleshoot.md: kubectl get secret nats-fleet -n hyperfleet-system -o jsonpath='{.data.seed}' | base64 -d > fleet.nk: the nats command is no part of the checkout",

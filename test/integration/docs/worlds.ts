@@ -8,9 +8,12 @@ import pg from 'pg'
 import { NODE } from '#hack/cluster/local/node.ts'
 import { CONTROL_PLANE } from '#hack/controlplane/binaries.ts'
 import { binariesFolder } from '#hack/gobuild/set.ts'
+import { findPostgres } from '#hack/postgres/find.ts'
+import { giveTo, serverAccount } from '#hack/postgres/postgres.ts'
 import { lastLines, startChild } from '#hack/process/child.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { freePort } from '#hack/process/ports.ts'
+import { certificateFor } from '#test/harness/certificates.ts'
 import {
   type ControlPlane,
   type MusterProcess,
@@ -218,6 +221,35 @@ const hive = async (): Promise<World> => {
   return { ...nothing, kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => plane.stop() }
 }
 
+/** A cluster, and a PostgreSQL beside it that speaks TLS; the checkout has the certificate of its authority. */
+const production = async (): Promise<World> => {
+  await using stack = new AsyncDisposableStack()
+  const base = stack.use(await cluster())
+  const folder = await temporaryFolder('certificate')
+  const [certificate, key] = [join(folder, 'server.crt'), join(folder, 'server.key')]
+  const own = await certificateFor('db.example.com')
+  await writeFile(certificate, own.cert)
+  await writeFile(key, own.key, { mode: 0o600 })
+  // PostgreSQL runs as another user where this is root, and takes no key that others may read.
+  for (const path of [folder, certificate, key]) await giveTo(await serverAccount(), path)
+  const settings = ['ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]
+  const database = stack.use(await startPostgres(settings))
+  const checkout = await ownSources()
+  await writeFile(join(checkout, 'db-ca.crt'), own.cert)
+  const { username, password, port } = new URL(database.url)
+  const all = stack.move()
+  return {
+    ...base,
+    checkout,
+    programs: [...base.programs, findPostgres() ?? ''],
+    printed: {
+      'postgres:secret@db.example.com': `${username}:${password}@localhost:${port}`,
+      '@db.example.com': `@localhost:${port}`,
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
 /** Of pages that test/e2e/argocd runs: a real Argo CD, and a checkout whose origin it reads. */
 export const ARGOCD = 'argocd'
 
@@ -228,6 +260,7 @@ export const WORLDS: Readonly<Record<string, () => Promise<World>>> = {
   sources,
   installed,
   takeover,
+  production,
   hive,
   up,
 }
