@@ -1,8 +1,9 @@
 import { decodeJwt } from 'jose'
 import type { Logger } from '#operator/model/log.ts'
+import { ConfigError } from '../config/config-error.ts'
 import { Problem } from '../problems/problem.ts'
 import { checkIdentity, type Grants, readGrants, readIdentity } from './claims.ts'
-import { CLOCK_LEEWAY_SECONDS, type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
+import { CLOCK_LEEWAY_SECONDS, INVALID_TOKEN, type Issuer, type IssuerSettings, openIssuer } from './issuer.ts'
 import { KeysUnavailable } from './keys.ts'
 import { ROLES } from './role.ts'
 import type { Headers } from './tenancy.ts'
@@ -31,19 +32,62 @@ export const createAuthenticator = async (
   log: Logger,
 ): Promise<Authenticator> => {
   const issuers = await Promise.all(settings.map((each) => openIssuer(each, now, log)))
+  rejectAmbiguous(issuers)
   return {
     authenticate: async (headers) => {
       const token = readBearerToken(headers.authorization)
-      const issuer = issuers.find(({ name }) => name === readUnverifiedIssuer(token))
-      if (issuer === undefined)
+      const name = readUnverifiedIssuer(token)
+      const candidates = issuers.filter((issuer) => issuer.name === name)
+      if (candidates.length === 0)
         throw new Problem('invalidCredentials', 'invalid JWT token: its issuer is not one that this API takes')
-      const claims = await issuer.verify(token).catch((error: unknown) => {
-        if (!(error instanceof KeysUnavailable)) throw error
-        throw new Problem('unavailable', `${error.message}, try again`)
-      })
-      return buildPrincipal(issuer, claims, headers)
+      const { issuer, claims } = await findSigner(candidates, token)
+      return buildPrincipal(issuer, claims, headers, candidates.length > 1)
     },
   }
+}
+
+/** Several clusters may call themselves by one name; then their keys are all that tells them apart (API-136). @throws ConfigError */
+const rejectAmbiguous = (issuers: readonly Issuer[]): void => {
+  for (const [at, { name, settings }] of issuers.entries())
+    for (const other of issuers.slice(0, at))
+      if (other.name === name && keyPlace(other.settings) === keyPlace(settings))
+        throw new ConfigError(
+          `two issuers are ${name} with keys of one place, ${keyPlace(settings)}: leave one out, or give each cluster the keys of its own API server`,
+        )
+}
+
+const keyPlace = ({ keys }: IssuerSettings): string => ('file' in keys ? keys.file : keys.url)
+
+type Claims = Awaited<ReturnType<Issuer['verify']>>
+
+/**
+ * The one of the issuers of a name whose key has signed the token. A token that several take is refused: it can't be told whose
+ * it is. Keys that can't be had don't keep the others' callers out.
+ * @throws Problem
+ */
+const findSigner = async (
+  candidates: readonly Issuer[],
+  token: string,
+): Promise<{ readonly issuer: Issuer; readonly claims: Claims }> => {
+  const found: { readonly issuer: Issuer; readonly claims: Claims }[] = []
+  const failures: unknown[] = []
+  for (const issuer of candidates)
+    try {
+      found.push({ issuer, claims: await issuer.verify(token) })
+    } catch (error) {
+      failures.push(error)
+    }
+  const [signer, another] = found
+  if (another !== undefined)
+    throw new Problem(
+      'invalidCredentials',
+      'invalid JWT token: several issuers of its name have the key that signed it',
+    )
+  if (signer !== undefined) return signer
+  const unavailable = failures.find((error) => error instanceof KeysUnavailable)
+  if (unavailable !== undefined) throw new Problem('unavailable', `${unavailable.message}, try again`)
+  // What one issuer's key has signed is told in its words: it is expired, or for another audience.
+  throw failures.find((error) => !(error instanceof Problem) || error.message !== INVALID_TOKEN) ?? failures[0]
 }
 
 const readBearerToken = (header: Headers[string]): string => {
@@ -65,8 +109,9 @@ const readUnverifiedIssuer = (token: string): string | undefined => {
 
 const buildPrincipal = (
   { name, settings }: Issuer,
-  claims: Awaited<ReturnType<Issuer['verify']>>,
+  claims: Claims,
   headers: Headers,
+  isNameShared: boolean,
 ): Principal => {
   const fromToken = readIdentity(claims, settings)
   const fromHeader = settings.identityHeader === undefined ? undefined : headers[settings.identityHeader.toLowerCase()]
@@ -77,5 +122,11 @@ const buildPrincipal = (
   const subject = typeof claims.sub === 'string' || !('identity' in fromToken) ? String(claims.sub) : fromToken.identity
   // Undefined is refused before: requiredClaims.
   const expiresAt = ((claims.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000
-  return { identity, key: `${name} ${subject}`, subject, expiresAt, ...readGrants(claims, fromToken, settings, ROLES) }
+  return {
+    identity,
+    key: `${isNameShared ? `${name} ${keyPlace(settings)}` : name} ${subject}`,
+    subject,
+    expiresAt,
+    ...readGrants(claims, fromToken, settings, ROLES),
+  }
 }

@@ -79,6 +79,9 @@ export const openIssuer = async (settings: IssuerSettings, now: () => Date, log:
   }
 }
 
+/** Of a token that no key of the issuer has signed. */
+export const INVALID_TOKEN = 'invalid JWT token'
+
 /** Says what is wrong with a token, not how near it came: the sender may be guessing. */
 const explainRejection = (error: unknown): Problem => {
   if (error instanceof errors.JWTExpired) return new Problem('expiredToken', 'JWT token has expired')
@@ -88,7 +91,7 @@ const explainRejection = (error: unknown): Problem => {
     return new Problem('invalidCredentials', `invalid JWT token: its claim ${error.claim} is not what this API takes`)
   if (error instanceof errors.JOSEAlgNotAllowed)
     return new Problem('invalidCredentials', 'invalid JWT token: its algorithm is not allowed')
-  return new Problem('invalidCredentials', 'invalid JWT token')
+  return new Problem('invalidCredentials', INVALID_TOKEN)
 }
 
 const readIssuer = async (file: string): Promise<string> => {

@@ -77,6 +77,44 @@ describe('a token', () => {
     expect(await list(await second.token({ roles: ['reader'] }))).toBe(200)
   })
 
+  // API-136
+  test('of issuers with one name is told apart by its key', async () => {
+    const [first, second] = [await testIssuer({ defaultRoles: ['editor'] }), await testIssuer()]
+    const namesake = { ...second.settings, issuer: first.name, defaultRoles: ['reader'] as const }
+    const create = async (api: Awaited<ReturnType<typeof serve>>, token: string) =>
+      (await api.call('POST', '/clusters', { name: `one-${Math.random()}`.replace('.', ''), spec: {} }, bearer(token)))
+        .status
+    const api = await serve({ issuers: [first.settings, namesake] })
+    const kid = { kid: 'key-1' }
+    expect(await create(api, await first.token({}, kid))).toBe(201)
+    expect(await create(api, await second.token({ iss: first.name }, kid))).toBe(403)
+    expect(await create(api, await (await testIssuer()).token({ iss: first.name }, kid))).toBe(401)
+    const expired = await second.token({ iss: first.name, exp: BEGINNING - 31 })
+    expect((await api.call('GET', '/clusters', undefined, bearer(expired))).body.detail).toBe('JWT token has expired')
+    // With a key that both have it can't be told whose roles the caller has.
+    const copy = { ...namesake, keys: { file: `${first.file}.copy` } }
+    await writeFile(copy.keys.file, await readFile(first.file))
+    const ambiguous = await serve({ issuers: [first.settings, copy] })
+    const refused = await ambiguous.call('GET', '/clusters', undefined, bearer(await first.token()))
+    expect([refused.status, refused.body.detail]).toEqual([
+      401,
+      'invalid JWT token: several issuers of its name have the key that signed it',
+    ])
+    await expect(serve({ issuers: [first.settings, { ...namesake, keys: first.settings.keys }] })).rejects.toThrow(
+      /two issuers are .* with keys of one place/,
+    )
+  })
+
+  // API-136
+  test('of an issuer whose keys can’t be had keeps none of its namesake out', async () => {
+    const [first, second] = [await testIssuer(), await testIssuer({ defaultRoles: ['reader'] })]
+    const away = { ...first.settings, keys: { url: 'http://127.0.0.1:9/jwks' } }
+    const api = await serve({ issuers: [away, { ...second.settings, issuer: first.name }] })
+    const list = async (token: string) => (await api.call('GET', '/clusters', undefined, bearer(token))).status
+    expect(await list(await second.token({ iss: first.name }))).toBe(200)
+    expect(await list(await first.token())).toBe(503)
+  })
+
   test('is never more than 401, whatever is sent in its place', async () => {
     const issuer = await testIssuer()
     const api = await serve({ issuers: [issuer.settings] })
