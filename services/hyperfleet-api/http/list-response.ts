@@ -29,23 +29,24 @@ export interface TextResponse {
 /** The page of a list that was read at once. */
 export const answerText = ({ text, page, headers, projection }: TextResponse): OperationResponse => {
   const { documents, total } = text
-  const items = documents.map((document) => projectDocument(document, projection))
+  const items =
+    projection === undefined ? documents : documents.map((document) => projectDocument(String(document), projection))
   return { status: 200, headers, json: joinItems(items, page, total) }
 }
 
 const pageEnding = (page: number, size: number, total: number) => `],"page":${page},"size":${size},"total":${total}}`
 
 /** A list as one JSON object, in UTF-8: each item is copied once, while a joined text is copied again to be encoded. */
-const joinItems = (items: readonly string[], page: number, total: number): Buffer => {
-  const parts = items.map((item, index) => (index === 0 ? item : `,${item}`))
+const joinItems = (items: readonly (string | Buffer)[], page: number, total: number): Buffer => {
+  const parts = items.flatMap((item, index) => (index === 0 ? [item] : [',', item]))
   return joinBytes(['{"items":[', ...parts, pageEnding(page, items.length, total)])
 }
 
-/** The texts one after the other, in UTF-8. */
-const joinBytes = (texts: readonly string[]): Buffer => {
-  const bytes = Buffer.allocUnsafe(texts.reduce((length, text) => length + Buffer.byteLength(text), 0))
+/** One after the other, in UTF-8. */
+const joinBytes = (parts: readonly (string | Buffer)[]): Buffer => {
+  const bytes = Buffer.allocUnsafe(parts.reduce((length, part) => length + Buffer.byteLength(part), 0))
   let end = 0
-  for (const text of texts) end += bytes.write(text, end)
+  for (const part of parts) end += typeof part === 'string' ? bytes.write(part, end) : part.copy(bytes, end)
   return bytes
 }
 

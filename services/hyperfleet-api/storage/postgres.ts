@@ -2,6 +2,8 @@ import { PostgresDialect, type PostgresPool, type PostgresPoolClient } from 'kys
 import pg from 'pg'
 import { beginOnConnection } from './begin-on-connection.ts'
 import { followServers, type PostgresServers } from './postgres-servers.ts'
+import { type ByteReader, splitRows } from './row-bytes.ts'
+import { readsBytes } from './sql-text.ts'
 import { createStatementNames } from './statement-names.ts'
 
 const { builtins } = pg.types
@@ -27,6 +29,7 @@ export const openPostgres = (
 ): { readonly pool: pg.Pool; readonly dialect: PostgresDialect } => {
   const servers = followServers(url)
   const pool = new pg.Pool({
+    Client: ByteClient,
     connectionString: url,
     // Its types know of no promise; it is waited for.
     onConnect: (async (client: pg.ClientBase) => {
@@ -56,6 +59,10 @@ export const openPostgres = (
   return { pool, dialect: new PostgresDialect({ pool: adaptPool(pool, servers) }) }
 }
 
+class ByteClient extends pg.Client {
+  readonly rows: ByteReader = splitRows(this)
+}
+
 /**
  * The pool, whose clients name the statements that come often: planning is a good part of what a small one costs; and which
  * gives up connections to a server that is gone.
@@ -83,9 +90,10 @@ const adaptPool = (pool: pg.Pool, servers: PostgresServers): PostgresPool => {
       const query = async (text: string, values: readonly unknown[]) => {
         const name = values.length === 0 ? undefined : names.nameOf(text)
         if (name !== undefined) await forgetEvicted(client)
-        return servers.follow(client, () =>
-          client.query({ text, values: [...values], ...(name !== undefined && { name }) }),
-        )
+        const execute = () =>
+          servers.follow(client, () => client.query({ text, values: [...values], ...(name !== undefined && { name }) }))
+        if (!readsBytes(values) || !(client instanceof ByteClient)) return execute()
+        return { rows: await client.rows.read(execute) }
       }
       // Without cursors, which nothing here opens.
       return { query, release: (isBroken?: boolean) => client.release(isBroken) } as unknown as PostgresPoolClient

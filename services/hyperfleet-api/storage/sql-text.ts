@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import type { DialectName, Reader } from './dialect.ts'
+import type { RowBytes } from './row-bytes.ts'
 
 /**
  * Statements that are written anew for every request, as searches are. Kysely makes a tree of each and walks it, which takes it
@@ -55,3 +56,25 @@ export const execute = async <Row>(
   { kysely, dialect }: { readonly kysely: Reader; readonly dialect: DialectName },
   statement: SqlText,
 ): Promise<Row[]> => (await kysely.executeQuery<Row>(compileText(dialect, statement))).rows
+
+/** The values of statements whose rows are read as bytes: all that the driver is given of a statement beside its text. */
+const valuesOfByteStatements = new WeakSet<readonly unknown[]>()
+
+export const readsBytes = (values: readonly unknown[]): boolean => valuesOfByteStatements.has(values)
+
+/** Executes a statement of one column `text`. @returns its values: bytes as PostgreSQL sends them, texts of SQLite */
+export const executeTexts = async (
+  { kysely, dialect }: { readonly kysely: Reader; readonly dialect: DialectName },
+  statement: SqlText,
+): Promise<(RowBytes | string)[]> => {
+  const query = compileText(dialect, statement)
+  if (dialect === 'postgres') {
+    valuesOfByteStatements.add(query.parameters)
+    return (await kysely.executeQuery<RowBytes>(query as CompiledQuery<RowBytes>)).rows
+  }
+  return (await kysely.executeQuery<TextRow>(query as CompiledQuery<TextRow>)).rows.map(({ text }) => text)
+}
+
+interface TextRow {
+  readonly text: string | null
+}
