@@ -4,18 +4,21 @@ import type { Clock } from '#operator/model/clock.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Database } from '../storage/database.ts'
 import { CHANGE_LOCK } from '../storage/resource-write.ts'
-import { type ChangeBatch, readNextChanges } from './changes.ts'
+import { type ChangeBatch, readNextChanges, readNextVersions, type UnreadChange } from './changes.ts'
 
 /** What the feed reads. */
 export interface ChangeSource {
   /** The next changes after a version, in order, up to another one where given: of the history that the database has now. */
   read(range: { readonly after: number; readonly upTo?: number }): Promise<ChangeBatch>
+  /** The same without what was changed. */
+  readVersions(range: { readonly after: number; readonly upTo?: number }): Promise<ChangeBatch<UnreadChange>>
   /** The newest version such that no version up to it can still appear. Waits for writers, and no writer waits for it. */
   stableVersion(): Promise<number>
 }
 
 export const databaseSource = (database: Database, clock: Pick<Clock, 'now'>): ChangeSource => ({
   read: (range) => readNextChanges(database, clock, range),
+  readVersions: (range) => readNextVersions(database, clock, range),
   stableVersion: () => newestStableVersion(database),
 })
 

@@ -37,8 +37,14 @@ export const readChanges = async (
 const BATCH_SIZE = 100
 const BATCH_BYTES = 1024 * 1024
 
-export interface ChangeBatch {
-  readonly changes: readonly Change[]
+/** A change of which no one wants to know more. */
+export interface UnreadChange {
+  readonly version: number
+  readonly document?: undefined
+}
+
+export interface ChangeBatch<Item extends Change | UnreadChange = Change> {
+  readonly changes: readonly Item[]
   /** There were no more when it was read. */
   readonly isLast: boolean
   /** A reader at the position has lost nothing where this is not above it: what it has not read is there. */
@@ -75,6 +81,27 @@ export const readNextChanges = async (
   const changes = rows.filter((row) => row.version !== null)
   const available = Number(rows[0]?.available ?? 0)
   return { changes: changes.map(parseChange), isLast: changes.length === available && available < BATCH_SIZE, floor }
+}
+
+/** The next changes, which no one watches: their versions (API-151). */
+export const readNextVersions = async (
+  database: Database,
+  clock: Pick<Clock, 'now'>,
+  { after, upTo }: { readonly after: number; readonly upTo?: number },
+): Promise<ChangeBatch<UnreadChange>> => {
+  const end = upTo === undefined ? sql`` : sql`and version <= ${upTo}`
+  const query = sql<HistoryRow & { readonly version: number | null }>`select *
+    from (select ${historyColumns(database.dialect, after)} from change_floor) as history
+    left join (select version from changes where version > ${after} ${end} order by version limit ${sql.lit(BATCH_SIZE)}) as next
+      on true order by version`
+  const { rows, floor } = await readInHistory(
+    database,
+    clock,
+    after,
+    async () => (await query.execute(database.kysely)).rows,
+  )
+  const changes = rows.flatMap(({ version }) => (version === null ? [] : { version: Number(version) }))
+  return { changes, isLast: changes.length < BATCH_SIZE, floor }
 }
 
 /** Where changes end and how long they are: what is needed to read them in portions. */

@@ -67,6 +67,10 @@ const scriptedDatabase = () => {
       const ends = gaps.filter((gap) => gap.after < after && after < gap.upto).map(({ upto }) => upto)
       return { changes: found.slice(0, MAX_READ), isLast: found.length <= MAX_READ, floor: Math.max(floor, ...ends) }
     },
+    readVersions: async (range) => {
+      const { changes, ...batch } = await source.read(range)
+      return { ...batch, changes: changes.map(({ version }) => ({ version })) }
+    },
     stableVersion: async () => {
       const newest = Math.max(floor, ...committed.map(({ version }) => version))
       const awaited = new Set(writing)
@@ -263,3 +267,40 @@ test('however writers commit, undo and are lost, and whatever version they go on
 /** Without repetitions: a watcher that begins anew may be told what it has. */
 const documentsOf = (changes: readonly Change[]): string[] =>
   [...new Set(changes.map(({ document }) => document))].sort((a, b) => (a < b ? -1 : 1))
+
+// API-151
+test('while none watches no document is read; one that comes meanwhile is told of the changes whole', async () => {
+  const database = scriptedDatabase()
+  let read = 0
+  let onVersions = (): void => undefined
+  const source: ChangeSource = {
+    ...database.source,
+    read: (range) => {
+      read += 1
+      return database.source.read(range)
+    },
+    readVersions: async (range) => {
+      const batch = await database.source.readVersions(range)
+      onVersions()
+      return batch
+    },
+  }
+  const feed = await createFeed(source, { onWake: () => () => undefined }, silent)
+  read = 0
+  const change = () => {
+    database.run({ type: 'begin' })
+    database.run({ type: 'commit', which: 0 })
+  }
+  change()
+  await feed.catchUp()
+  expect([feed.head, read]).toEqual([1, 0])
+  const told: Change[] = []
+  onVersions = () => {
+    onVersions = () => undefined
+    feed.subscribe({ change: (change) => told.push(change), changesLost: () => undefined })
+  }
+  change()
+  await feed.catchUp()
+  expect(told).toEqual(database.committed().slice(1))
+  await feed.close()
+})

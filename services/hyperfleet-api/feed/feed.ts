@@ -15,7 +15,8 @@ export interface Subscriber {
 
 /**
  * Reads the change table as it grows and hands every change to every subscriber once, in order of version (API-40).
- * One reader a process, however many watch: a change costs one query, not one per stream.
+ * One reader a process, however many watch: a change costs one query, not one per stream; and while none watches, no document
+ * is read (API-151).
  *
  *   commit ─► wake ─► read after head ─┬─ next version is there ─► hand out, head + 1
  *                                      └─ a gap: a commit on its way, or an undone one
@@ -44,18 +45,17 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
   let isRequested = false
   let running: Promise<void> | undefined
 
-  const publish = (change: Change) => {
-    head = change.version
-    for (const subscriber of subscribers) subscriber.change(change)
-  }
-
   /** Where the last loss ended: no change up to it is to come. */
   let lostUpTo = 0
 
   /** Hands out what is next without a gap. @returns whether a gap stopped it */
   const publishNew = async (upTo?: number): Promise<'gap' | 'done'> => {
     for (;;) {
-      const { changes, isLast, floor } = await source.read({ after: head, ...(upTo !== undefined && { upTo }) })
+      const range = { after: head, ...(upTo !== undefined && { upTo }) }
+      const isHeard = subscribers.size > 0
+      const { changes, isLast, floor } = await (isHeard ? source.read(range) : source.readVersions(range))
+      // One that came meanwhile is to be told of them.
+      if (!isHeard && subscribers.size > 0) continue
       if (floor > head) {
         if (upTo === undefined) return 'gap'
         lostUpTo = floor
@@ -63,7 +63,8 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
       }
       for (const change of changes) {
         if (upTo === undefined && change.version !== head + 1) return 'gap'
-        publish(change)
+        head = change.version
+        if (change.document !== undefined) for (const subscriber of subscribers) subscriber.change(change)
       }
       if (isLast) return 'done'
     }
@@ -136,7 +137,7 @@ export const createFeed = async (source: ChangeSource, wakeup: Pick<Wakeup, 'onW
 const readFirstHead = async (source: ChangeSource, log: Logger): Promise<number> => {
   for (;;) {
     try {
-      const { floor } = await source.read({ after: 0, upTo: 0 })
+      const { floor } = await source.readVersions({ after: 0, upTo: 0 })
       return Math.max(floor, await source.stableVersion())
     } catch (error) {
       if (!(error instanceof Problem)) throw error

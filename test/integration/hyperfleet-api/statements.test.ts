@@ -7,7 +7,7 @@ import { silent } from '#operator/model/log.ts'
 import { databaseQueue } from '#services/hyperfleet-api/events/database-queue.ts'
 import { parseReceipt } from '#services/hyperfleet-api/events/deliveries.ts'
 import { publishEvent } from '#services/hyperfleet-api/events/publish.ts'
-import { readNextChanges } from '#services/hyperfleet-api/feed/changes.ts'
+import { readNextChanges, readNextVersions } from '#services/hyperfleet-api/feed/changes.ts'
 import { createWakeup, type WakeTopic } from '#services/hyperfleet-api/feed/wakeup.ts'
 import { timestampOf } from '#services/hyperfleet-api/model/timestamp.ts'
 import { deleteResource } from '#services/hyperfleet-api/mutations/delete.ts'
@@ -73,6 +73,7 @@ describe.skipIf(findPostgres() === undefined)(
         'a changed cluster': () => patch({ a: 1 }),
         'a cluster': () => read(),
         'what is new': () => readNextChanges(database, systemClock, { after: 1 }),
+        'that something is new': () => readNextVersions(database, systemClock, { after: 1 }),
       }
       const looks: Record<string, number> = {}
       for (const [what, work] of Object.entries(works)) looks[what] = await looksOf(work)
@@ -81,10 +82,13 @@ describe.skipIf(findPostgres() === undefined)(
     })
 
     // API-94
-    test('reading what is new is planned some times, however often it is read', async () => {
+    test.each([
+      ['what', readNextChanges],
+      ['that something', readNextVersions],
+    ])('reading %s is new is planned some times, however often it is read', async (_what, readNext) => {
       const { database } = await begin()
       const { kysely } = database
-      const read = (after: number) => readNextChanges(database, systemClock, { after })
+      const read = (after: number) => readNext(database, systemClock, { after })
       await read(0)
       const document = sql`repeat('{"spec":{}}', 300)`
       await sql`insert into changes (type, resource_id, kind, labels_before, labels, document, time)
