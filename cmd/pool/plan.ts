@@ -72,7 +72,8 @@ const readPlan = async (api: Api, name: string, namespace: string) => {
     return `new${count}`
   }
   const observed = toObserved(await readPoolObjects(pool, dependencies, reading))
-  const heldDeletions = applyBrake(observed, findInferredDeletions(observed, now), createBrake(pool, now), now)
+  const inferred = findInferredDeletions(observed, now)
+  const heldDeletions = applyBrake(observed, inferred, createBrake(pool, now), now, indexes.askedClusters)
   return decide({ ...observed, heldDeletions }, { now, suffix })
 }
 
@@ -87,6 +88,7 @@ const listed = async (api: Api, { metadata: { namespace } }: ClusterPool): Promi
     clustersOfPool: clusters(indexEntries.clustersOfPool),
     cluster: clusters(indexEntries.cluster),
     clustersInNamespace: clusters(indexEntries.clustersInNamespace),
+    askedClusters: clusters(indexEntries.askedClusters),
     claimsOfPool: claims(indexEntries.claimsOfPool),
     claim: claims(indexEntries.claim),
     customization: customizations(indexEntries.customization),

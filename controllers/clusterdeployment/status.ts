@@ -15,7 +15,7 @@ import type { DeepPartial } from '#operator/model/resource.ts'
 import { AVAILABLE, FAILING, HIBERNATING, PROVISIONED, STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
 import { formatSeconds, nextInstallWatch } from './install-watch.ts'
-import { unreachableConditions } from './reachability/condition.ts'
+import { nextReachability, unreachableConditions } from './reachability/condition.ts'
 import type { Finding } from './reachability/findings.ts'
 import { ADAPTER_SUFFIX, type ClusterRecord } from './record/record.ts'
 
@@ -39,6 +39,7 @@ export const buildStatus = (
     installAttempts: failed,
     powerState: power ?? null,
     ...(finding?.apiURL !== undefined && { apiURL: finding.apiURL }),
+    reachability: nextReachability(deployment, decision, finding) ?? null,
     installWatch: nextInstallWatch({ spec: { ...spec, installed }, status }, now) ?? null,
     ...(installed && status?.installedTimestamp === undefined && { installedTimestamp: formatSeconds(now) }),
     ...(record !== undefined && {
@@ -66,6 +67,7 @@ export const buildSummaryStatus = (
     ...(finding?.apiURL !== undefined && { apiURL: finding.apiURL }),
     // Of an installation that nothing is told of nothing is watched.
     ...(!isOutage && { installWatch: nextInstallWatch({ spec, status }, now) ?? null }),
+    reachability: nextReachability(deployment, state, finding) ?? null,
     observedGeneration: metadata.generation ?? null,
     conditions: withConditions(status?.conditions, claims, now) as ClusterDeploymentStatus['conditions'] & {},
   }

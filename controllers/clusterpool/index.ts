@@ -75,6 +75,7 @@ export const clusterPool = ({ clock, registry, suffix, preflight }: ClusterPoolD
     clustersOfPool: clusters.index('clusters-of-pool', indexEntries.clustersOfPool),
     cluster: clusters.index('cluster', indexEntries.cluster),
     clustersInNamespace: clusters.index('clusters-in-namespace', indexEntries.clustersInNamespace),
+    askedClusters: clusters.index('asked-clusters', indexEntries.askedClusters),
     claimsOfPool: claims.index('claims-of-pool', indexEntries.claimsOfPool),
     claim: claims.index('claim', indexEntries.claim),
     customization: customizations.index('customization-by-name', indexEntries.customization),

@@ -17,6 +17,8 @@ const restoring = <O extends KubeObject>(object: O): O => ({
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, [RESTORE_LABEL]: 'true' } },
 })
 
+const NONE_ASKED = { get: () => [] }
+
 const absentSince = (minute: number, ...names: readonly string[]) =>
   new Map(names.map((name) => [name, minutes(minute).getTime()]))
 
@@ -169,7 +171,7 @@ describe('POOL-60: the brake of a pool', () => {
   const held = (pool: ClusterPool, count: number, at = 60) => {
     const observed = toObserved({ pool, clusters: lost(count), claims: [], customizations: [], absentClaims: gone })
     const deletions = findInferredDeletions(observed, minutes(at))
-    return applyBrake(observed, deletions, createBrake(pool, minutes(at)), minutes(at))?.deletions.map(
+    return applyBrake(observed, deletions, createBrake(pool, minutes(at)), minutes(at), NONE_ASKED)?.deletions.map(
       ({ name }) => name,
     )
   }

@@ -150,7 +150,7 @@ const observeAndDecide = async (pool: ClusterPool, { api, clock, memory, deps }:
   })
   const seen = toObserved(read)
   const inferred = findInferredDeletions(seen, now)
-  const heldDeletions = applyBrake(seen, inferred, memory.brake, now)
+  const heldDeletions = applyBrake(seen, inferred, memory.brake, now, deps.indexes.askedClusters)
   const plan = decide({ ...seen, heldDeletions }, { now, suffix: deps.suffix ?? randomSuffix })
   return { objects: { ...read, heldDeletions }, plan, inferred, dependencies, now }
 }

@@ -1,7 +1,9 @@
-/** Clusters of a pool whose API server can't be reached: POOL-64, CLAIM-10. */
+/** Clusters of a pool whose API server can't be reached: POOL-64, POOL-67, POOL-68, CLAIM-10. */
 import { describe, expect, test } from 'vitest'
+import type { Duration } from '#operator/model/duration.ts'
 import { aClaim, aCluster, aPool, minutes } from '#test/worlds/clusterpool/builders.ts'
 import { conditionIn, planPass, targetsOf } from '#test/worlds/clusterpool/scenario.ts'
+import { applyBrake, createBrake } from './decide/brake.ts'
 import { findInferredDeletions } from './decide/inferred-deletions.ts'
 import { toObserved } from './model/observed.ts'
 
@@ -31,6 +33,65 @@ describe('POOL-64: an unclaimed cluster that can’t be reached', () => {
     const clusters = [aCluster('a', { claim: 'mine', unreachable: 'for long' })]
     const plan = planPass({ pool: aPool({ size: 0 }), clusters, claims: [aClaim('mine', { namespace: 'a' })] })
     expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+  })
+})
+
+test('POOL-67: how long an unclaimed cluster may be silent is the pool’s to say', () => {
+  const deleted = (unreachableDeadline: Duration, unreachable: 'now' | 'for long') =>
+    targetsOf(
+      planPass({
+        pool: aPool({ size: 1, runningCount: 1, unreachableDeadline }),
+        clusters: [aCluster('a', { unreachable })],
+      }),
+      'DeleteCluster',
+    )
+  // Three minutes, and half an hour.
+  expect(deleted('3m', 'now')).toEqual(['a'])
+  expect(deleted('4m', 'now')).toEqual([])
+  expect(deleted('31m', 'for long')).toEqual([])
+  expect(deleted('0s', 'for long')).toEqual([])
+})
+
+describe('POOL-68: one cluster of a pool that falls silent', () => {
+  const clusters = [aCluster('a', { unreachable: 'for long' }), aCluster('b', {}), aCluster('c', {})]
+  const observed = toObserved({ pool: aPool({ size: 3 }), clusters, claims: [], customizations: [] })
+  const silentSince = minutes(0).getTime()
+
+  /** @param others the minutes at which clusters of other pools fell silent @param answering how many others answer */
+  const held = (others: readonly number[], answering = 0) => {
+    const asked = [silentSince, ...others.map((minute) => minutes(minute).getTime())]
+    const times: Readonly<Record<string, readonly number[]>> = { silent: asked, answers: Array(answering).fill(0) }
+    const deletions = findInferredDeletions(observed, minutes(60))
+    const lookup = { get: (key: string) => times[key] ?? [] }
+    return applyBrake(observed, deletions, createBrake(observed.pool, minutes(60)), minutes(60), lookup)
+  }
+
+  test('is replaced when few others do; is held with those of other pools when many do at once', () => {
+    expect(held([])).toBeUndefined()
+    expect(held([1])).toBeUndefined()
+    expect(held([1, 2])).toMatchObject({
+      deletions: [{ name: 'a' }],
+      doubt: '3 unclaimed clusters of all pools fell silent at once, of 3, which is more likely the network',
+    })
+    expect(held([1, 2], 27)).toBeUndefined()
+  })
+
+  test('has nothing to do with those that fell silent at another time', () => {
+    expect(held([-11, 11, 12, 300])).toBeUndefined()
+  })
+
+  test('is listed with the reason, and with what releases it', () => {
+    const plan = planPass({
+      pool: observed.pool,
+      clusters,
+      claims: [],
+      customizations: [],
+      heldDeletions: held([1, 2]),
+    })
+    expect(targetsOf(plan, 'DeleteCluster')).toEqual([])
+    expect(conditionIn(plan, 'DeletionsHeld')).toMatch(
+      /^True\/TooManyAtOnce: 1 clusters would be deleted .* the network: a \(.*release-deletions=[0-9a-f]{12}$/,
+    )
   })
 })
 

@@ -17,7 +17,7 @@ import { platform } from './platform.ts'
 export const API_REACHABLE = 'APIReachable'
 /** A condition of a ClusterDeployment, as Hive's: whether the API server of its cluster, which was reached before, can't be reached. */
 export const UNREACHABLE = 'Unreachable'
-/** Its reason once it was so for half an hour while a manager looked: a pool replaces the cluster unless it is claimed. */
+/** Its reason once it was so for half an hour while managers looked: so long a pool that says nothing else waits. */
 export const UNREACHABLE_FOR_LONG = 'UnreachableForLong'
 
 const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
@@ -185,6 +185,22 @@ const installWatch = () =>
     },
   )
 
+const reachability = () =>
+  Type.Object(
+    {
+      uid: Type.String({
+        description: 'Of the ClusterDeployment: it was reached, and not what has its status from a backup.',
+      }),
+      silentSeconds: Type.Integer({
+        description:
+          'For how long it has not answered since its last answer, in whole minutes: the unreachableDeadline of a pool goes by it. Time in which no manager asked does not count, and neither does time in which no cluster at all answered.',
+        format: 'int64',
+        minimum: 0,
+      }),
+    },
+    { description: 'There once the API server of the cluster has answered a manager.' },
+  )
+
 const status = () =>
   Type.Object(
     {
@@ -199,6 +215,7 @@ const status = () =>
       ),
       installAttempts: count({ description: 'How often the installation has failed.' }),
       installWatch: Type.Optional(installWatch()),
+      reachability: Type.Optional(reachability()),
       hyperfleet: Type.Optional(hyperfleet()),
       apiURL: Type.Optional(
         // As free as it was in the first release, when it was only kept.

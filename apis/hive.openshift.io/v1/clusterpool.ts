@@ -23,6 +23,9 @@ export const INVENTORY_ATTEMPTS = 3
 /** Several times what an installation takes, with the pauses between its attempts. */
 export const PROVISION_DEADLINE = '6h'
 
+/** Longer than a reboot of machines takes, or a repair of the network in between. */
+export const UNREACHABLE_DEADLINE = '30m'
+
 /** Clusters are few, and each is worth more than a program on a device: two at once, or a tenth of all, need no person. */
 export const DELETION_BRAKE = { percent: 10, least: 2 } as const
 
@@ -161,6 +164,12 @@ const spec = () =>
       provisionDeadline: Type.Optional(
         span({
           description: `An unclaimed cluster that is not installed so long after it was made has failed and is replaced; outages of the HyperFleet API and of the controller of ClusterDeployments don’t count. 0s waits for ever; ${PROVISION_DEADLINE} when it is left out.`,
+        }),
+      ),
+      // As above.
+      unreachableDeadline: Type.Optional(
+        span({
+          description: `An unclaimed cluster whose API server was reached, and then has not answered for so long while a manager asked, is replaced. 0s: never; ${UNREACHABLE_DEADLINE} when it is left out.`,
         }),
       ),
       installerEnv: Type.Optional(environment()),

@@ -1,10 +1,20 @@
-/** What Unreachable says of a cluster: CLUSTER-19, CLUSTER-20, CLUSTER-21. */
+/** What Unreachable says of a cluster: CLUSTER-19, CLUSTER-20, CLUSTER-21, CLUSTER-40, CLUSTER-41. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { withConditions } from '#operator/model/conditions.ts'
 import { aClusterDeployment } from '#test/worlds/clusterdeployment/builders.ts'
-import { isProbed, judge, LONG_MS, type Look, needsKubeconfig, unreachableConditions } from './condition.ts'
+import {
+  isProbed,
+  judge,
+  knownBefore,
+  LONG_MS,
+  type Look,
+  needsKubeconfig,
+  nextReachability,
+  saidBefore,
+  unreachableConditions,
+} from './condition.ts'
 import type { Reachability } from './findings.ts'
 
 const ANSWERS: Look = { kind: 'Answers', apiURL: 'https://one.example' }
@@ -17,9 +27,11 @@ const MINUTE = 60_000
 const story = (looks: readonly Look[], before?: Reachability): readonly Reachability[] => {
   let said = before
   let failures = 0
+  let isKnown = before !== undefined && before.status !== 'Unknown'
   return looks.map((look) => {
     failures = look.kind === 'Answers' ? 0 : failures + 1
-    said = judge(said, look, { failures, ms: Math.max(0, failures - 1) * MINUTE })
+    isKnown ||= look.kind === 'Answers'
+    said = judge(said, look, { isKnown, failures, ms: Math.max(0, failures - 1) * MINUTE })
     return said
   })
 }
@@ -44,10 +56,21 @@ describe('CLUSTER-20: a cluster', () => {
   })
 
   test('whose kubeconfig can’t be used is not known to be either', () => {
-    expect(story([ANSWERS, NO_KUBECONFIG, SILENT]).map(short)).toEqual([
+    expect(story([ANSWERS, NO_KUBECONFIG, ANSWERS]).map(short)).toEqual([
+      'False ClusterReachable',
+      'Unknown KubeconfigUnusable',
+      'False ClusterReachable',
+    ])
+  })
+
+  test('CLUSTER-41: that answered once is not taken for one that never did, whatever becomes of its kubeconfig', () => {
+    expect(story([ANSWERS, NO_KUBECONFIG, SILENT, SILENT, NO_KUBECONFIG, SILENT]).map(short)).toEqual([
       'False ClusterReachable',
       'Unknown KubeconfigUnusable',
       'Unknown NotReachedYet',
+      'True ErrorConnectingToCluster',
+      'True ErrorConnectingToCluster',
+      'True ErrorConnectingToCluster',
     ])
   })
 })
@@ -55,7 +78,7 @@ describe('CLUSTER-20: a cluster', () => {
 describe('CLUSTER-21: a cluster that is unreachable', () => {
   const unreachable: Reachability = { status: 'True', reason: 'ErrorConnectingToCluster', message: 'refused' }
 
-  test('is so for long when one process has seen it for half an hour; what it was before that process does not count', () => {
+  test('is so for long when it was silent for half an hour', () => {
     const said = story(times(LONG_MS / MINUTE + 1, SILENT), unreachable).map(short)
     expect(said.slice(0, -1).every((one) => one === 'True ErrorConnectingToCluster')).toBe(true)
     expect(said.at(-1)).toBe('True UnreachableForLong')
@@ -83,6 +106,42 @@ describe('CLUSTER-21: a cluster that is unreachable', () => {
         }
       }),
     )
+  })
+})
+
+describe('CLUSTER-40: the next manager', () => {
+  const status = (uid: string): NonNullable<ClusterDeployment['status']> => ({
+    powerState: 'Running',
+    reachability: { uid, silentSeconds: 1_200 },
+    conditions: [...withConditions([], [{ type: UNREACHABLE, status: 'True', reason: 'x', message: '' }], new Date(0))],
+  })
+  const cluster = aClusterDeployment()
+
+  test('counts on from what the status says, unless that is the status of another ClusterDeployment', () => {
+    const own = { ...cluster, status: status(cluster.metadata.uid) }
+    expect([knownBefore(own), saidBefore(own)?.status]).toEqual([{ isKnown: true, ms: 1_200_000 }, 'True'])
+    const copy = { ...cluster, status: status('another') }
+    expect([knownBefore(copy), saidBefore(copy)]).toEqual([{ isKnown: false, ms: 0 }, undefined])
+    expect(knownBefore(cluster)).toEqual({ isKnown: false, ms: 0 })
+  })
+
+  test('knows one that an earlier release called unreachable for long, which wrote down no time', () => {
+    const conditions = [
+      ...withConditions(
+        [],
+        [{ type: UNREACHABLE, status: 'True', reason: 'UnreachableForLong', message: '' }],
+        new Date(0),
+      ),
+    ]
+    expect(knownBefore({ ...cluster, status: { conditions } })).toEqual({ isKnown: true, ms: LONG_MS })
+  })
+
+  test('keeps the time until something was found, and begins anew when the cluster was asleep', () => {
+    const own = { ...cluster, status: status(cluster.metadata.uid) }
+    const { uid } = cluster.metadata
+    expect(nextReachability(own, { installed: true, power: 'Running' }, undefined)?.silentSeconds).toBe(1_200)
+    expect(nextReachability(own, { installed: true, power: 'Resuming' }, undefined)).toEqual({ uid, silentSeconds: 0 })
+    expect(nextReachability(cluster, { installed: true, power: 'Running' }, undefined)).toBeUndefined()
   })
 })
 

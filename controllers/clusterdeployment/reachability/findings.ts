@@ -12,6 +12,8 @@ export interface Finding {
   /** Of the kubeconfig; undefined when there is none that can be used. */
   readonly apiURL?: string
   readonly unreachable: Reachability
+  /** For how long it has not answered, in whole minutes; undefined when it was never reached, or is not looked at. */
+  readonly silentSeconds?: number
 }
 
 /** Which daemon looked. */

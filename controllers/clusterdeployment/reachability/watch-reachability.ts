@@ -1,16 +1,15 @@
-/** The daemon that looks again and again whether the API server of a cluster answers: CLUSTER-20. */
+/** The daemon that looks again and again whether the API server of a cluster answers: CLUSTER-20, CLUSTER-40. */
 import {
   AdminKubeconfigError,
   parseAdminKubeconfig,
   readAdminKubeconfig,
   serverOf,
 } from '#apis/hive.openshift.io/model/admin-kubeconfig.ts'
-import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import { monotonic } from '#operator/model/clock.ts'
-import { findCondition } from '#operator/model/conditions.ts'
 import { type Backoff, backoffDelay } from '#operator/model/outcome.ts'
-import { judge, type Look } from './condition.ts'
+import { judge, knownBefore, type Look, saidBefore } from './condition.ts'
 import type { Findings, Reachability } from './findings.ts'
 import { probeApiServer } from './probe.ts'
 import { Slots } from './slots.ts'
@@ -21,6 +20,8 @@ const BACKOFF: Backoff = { initial: 2_000, factor: 2, max: 300_000, jitter: 0.2 
 /** @param random in [0, 1) @returns milliseconds */
 const nextLook = (failures: number, random: number): number =>
   failures === 0 ? backoffDelay(INTERVAL, 1, random) : backoffDelay(BACKOFF, failures, random)
+
+const MINUTE_MS = 60_000
 
 /** So long after an answer of any cluster this process counts as one that reaches clusters. */
 const OTHERS_ANSWER_MS = 10 * 60_000
@@ -38,21 +39,26 @@ export const watchReachability = (
   let answeredAt = Number.NEGATIVE_INFINITY
   return async (context) => {
     const { object, clock, signal } = context
-    let latest: Reachability | undefined = findCondition(object.status?.conditions, UNREACHABLE)
+    let latest: Reachability | undefined = saidBefore(object)
+    let { isKnown, ms } = knownBefore(object)
     let failures = 0
-    let failingSince = 0
+    let silentAt: number | undefined
     try {
       while (!signal.aborted) {
         const look = await slots.run(() => lookAt(context, `muster-clusterdeployment/${version}`))
         failures = look.kind === 'Answers' ? 0 : failures + 1
         const now = monotonic(clock)
         if (look.kind === 'Answers') answeredAt = now
-        if (failures <= 1) failingSince = now
-        const ms = now - answeredAt < OTHERS_ANSWER_MS ? now - failingSince : 0
-        const { status, reason, message } = judge(latest, look, { failures, ms })
+        isKnown ||= look.kind === 'Answers'
+        if (look.kind === 'Answers') ms = 0
+        else if (silentAt !== undefined && now - answeredAt < OTHERS_ANSWER_MS) ms += now - silentAt
+        // Time in which it can't be asked does not count.
+        silentAt = look.kind === 'Silent' ? now : undefined
+        const { status, reason, message } = judge(latest, look, { isKnown, failures, ms })
         latest = { status, reason, message }
         const apiURL = look.kind === 'NoKubeconfig' ? {} : { apiURL: look.apiURL }
-        findings.record(object, 'probe', { ...apiURL, unreachable: latest })
+        const silent = isKnown ? { silentSeconds: Math.floor(ms / MINUTE_MS) * 60 } : {}
+        findings.record(object, 'probe', { ...apiURL, unreachable: latest, ...silent })
         await clock.sleep(nextLook(failures, Math.random()), signal)
       }
     } finally {

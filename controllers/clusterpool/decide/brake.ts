@@ -1,12 +1,13 @@
-/** The brake of a pool: which deletions wait for a person, and what the process that comes next must know of it. POOL-53. */
+/** The brake of a pool: which deletions wait for a person, and what the process that comes next must know of it. POOL-53, POOL-68. */
 import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type ClusterPool, type ClusterPoolSpec, DELETION_BRAKE } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RELEASE_DELETIONS_ANNOTATION } from '#apis/hive.openshift.io/v1/labels.ts'
 import { type BrakeTimes, formatBrakeRecord, parseBrakeRecord } from '#operator/model/brake-record.ts'
 import { isTrue } from '#operator/model/conditions.ts'
-import { type BrakeLimits, DeletionBrake } from '#operator/model/deletion-brake.ts'
+import { type BrakeLimits, brakeLimit, DeletionBrake } from '#operator/model/deletion-brake.ts'
 import type { HeldDeletions, InferredClusterDeletion, Observed } from '../model/observed.ts'
 import type { Plan } from '../model/plan.ts'
+import type { PoolIndexes } from '../observe/indexes.ts'
 
 export type ClusterBrake = DeletionBrake<InferredClusterDeletion>
 
@@ -17,21 +18,40 @@ export const createBrake = ({ status }: ClusterPool, now: Date): ClusterBrake =>
   return brake
 }
 
-/** What is too much to be deleted at once without a person; undefined when nothing is. */
+/** What is too much to be deleted at once without a person; undefined when nothing is. @param asked the clusters of all pools */
 export const applyBrake = (
   { pool, clusters }: Observed,
   deletions: readonly InferredClusterDeletion[],
   brake: ClusterBrake,
   now: Date,
+  asked: PoolIndexes['askedClusters'],
 ): HeldDeletions | undefined => {
+  const doubt = doubtSilence(deletions, asked)
   const { verdict } = brake.decide({
     deletions,
     total: clusters.length,
     released: pool.metadata.annotations?.[RELEASE_DELETIONS_ANNOTATION],
     now: now.getTime(),
-    limits: brakeLimits(pool.spec),
+    limits: doubt === undefined ? brakeLimits(pool.spec) : { percent: 0, least: 0 },
   })
-  return verdict.verdict === 'Held' ? verdict : undefined
+  return verdict.verdict === 'Held' ? { ...verdict, doubt } : undefined
+}
+
+/** What fell silent within so many milliseconds did so at once: a look each minute, three in vain, and what is waited in between. */
+const AT_ONCE_MS = 10 * 60_000
+
+/** Clusters of many pools that fall silent at once are most likely there, behind a network that is not: no pool can tell alone. POOL-68. */
+const doubtSilence = (
+  deletions: readonly InferredClusterDeletion[],
+  asked: PoolIndexes['askedClusters'],
+): string | undefined => {
+  const since = deletions.flatMap(({ silentSince }) => silentSince ?? [])
+  if (since.length === 0) return undefined
+  const silent = asked.get('silent')
+  const total = silent.length + asked.get('answers').length
+  const together = Math.max(...since.map((at) => silent.filter((other) => Math.abs(other - at) <= AT_ONCE_MS).length))
+  if (together <= brakeLimit(total, DELETION_BRAKE)) return undefined
+  return `${together} unclaimed clusters of all pools fell silent at once, of ${total}, which is more likely the network`
 }
 
 const brakeLimits = ({ deletionBrake }: Pick<ClusterPoolSpec, 'deletionBrake'>): BrakeLimits => ({

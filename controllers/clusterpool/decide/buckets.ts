@@ -1,5 +1,9 @@
 /** The state of each cluster of a pool: POOL-32, POOL-64, CLAIM-7. */
-import { type ClusterPoolSpec, PROVISION_DEADLINE } from '#apis/hive.openshift.io/v1/clusterpool.ts'
+import {
+  type ClusterPoolSpec,
+  PROVISION_DEADLINE,
+  UNREACHABLE_DEADLINE,
+} from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { spanOf } from '#apis/schema/span.ts'
 import { LEASE_GRACE_MS } from '../lease/lease.ts'
 import type { Cluster, Observed } from '../model/observed.ts'
@@ -71,7 +75,7 @@ export const brokenReason = (cluster: Cluster, spec: ClusterPoolSpec, now: Date)
     const last = cluster.progress === undefined ? '' : `; at last: ${cluster.progress}`
     return `was not installed within ${spec.provisionDeadline ?? PROVISION_DEADLINE} (provisionDeadline)${last}`
   }
-  if (cluster.unreachable?.isForLong) return `its API server has not answered since ${cluster.unreachable.since}`
+  if (isSilentForLong(cluster, spec)) return `its API server has not answered since ${cluster.unreachable?.since}`
   const until = resumeDeadline(cluster, spec)
   if (until === undefined || until >= now.getTime()) return undefined
   return `did not resume within ${spec.hibernationConfig?.resumeTimeout}`
@@ -85,6 +89,15 @@ const isPastDeadline = (
   if (installWatched === undefined) return false
   const most = spanOf(provisionDeadline)
   return most !== 0 && installWatched > most
+}
+
+/** Has its API server been asked in vain for longer than the pool puts up with? POOL-67. */
+export const isSilentForLong = (
+  { unreachable }: Cluster,
+  { unreachableDeadline = UNREACHABLE_DEADLINE }: Pick<ClusterPoolSpec, 'unreachableDeadline'>,
+): boolean => {
+  const most = spanOf(unreachableDeadline)
+  return unreachable !== undefined && most !== 0 && unreachable.silentMs >= most
 }
 
 /** Until when a cluster that wakes up may take; undefined when it doesn't, or may take for ever. */

@@ -6,7 +6,7 @@
 import { type Cluster, deletedAt, type InferredClusterDeletion, type Observed } from '../model/observed.ts'
 import { compareText } from '../model/order.ts'
 import type { Action } from '../model/plan.ts'
-import { brokenReason, isClaimGone } from './buckets.ts'
+import { brokenReason, isClaimGone, isSilentForLong } from './buckets.ts'
 
 /** All that would be deleted now for such a reason, in the order of their names. */
 export const findInferredDeletions = (observed: Observed, now: Date): readonly InferredClusterDeletion[] =>
@@ -21,10 +21,16 @@ export const findInferredDeletions = (observed: Observed, now: Date): readonly I
               revision: cluster.claim ?? '',
               name: cluster.name,
               why,
+              ...silentSince(cluster, observed),
             } satisfies InferredClusterDeletion,
           ]
     })
     .toSorted((a, b) => compareText(a.name, b.name))
+
+const silentSince = (cluster: Cluster, { pool }: Observed): Pick<InferredClusterDeletion, 'silentSince'> =>
+  cluster.claim === undefined && isSilentForLong(cluster, pool.spec)
+    ? { silentSince: Date.parse(cluster.unreachable?.since ?? '') }
+    : {}
 
 const inferredReason = (cluster: Cluster, observed: Observed, now: Date): string | undefined => {
   if (cluster.deleting) return undefined
@@ -61,9 +67,10 @@ export const heldWaits = ({ heldDeletions }: Observed): readonly Action[] =>
 const MAX_NAMES = 20
 
 /** For people: how many, which, why, and what releases them. */
-export const describeHeld = ({ deletions, release, limit }: NonNullable<Observed['heldDeletions']>): string => {
+export const describeHeld = ({ deletions, release, limit, doubt }: NonNullable<Observed['heldDeletions']>): string => {
   const named = deletions.slice(0, MAX_NAMES).map(({ name, why }) => `${name} (${why})`)
   const rest = deletions.length - named.length
   const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
-  return `${deletions.length} clusters would be deleted though no person asked for it, and more than ${limit} at once are held: ${list}. Find out what happened to them; release them with the annotation hive.openshift.io/release-deletions=${release}`
+  const why = doubt ?? `more than ${limit} at once are held`
+  return `${deletions.length} clusters would be deleted though no person asked for it, and ${why}: ${list}. Find out what happened to them; release them with the annotation hive.openshift.io/release-deletions=${release}`
 }

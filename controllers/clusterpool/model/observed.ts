@@ -3,11 +3,7 @@
 import type { Customization } from '#apis/hive.openshift.io/model/customization.ts'
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import {
-  type ClusterDeployment,
-  UNREACHABLE,
-  UNREACHABLE_FOR_LONG,
-} from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
@@ -59,8 +55,8 @@ export interface Cluster extends NamespacedName {
   readonly progress: string | undefined
   /** Since when it wakes up; undefined when it doesn't. */
   readonly resumingSince: number | undefined
-  /** Its API server, which was reached before, can't be reached: since when, in words, and whether that is for long. POOL-64 */
-  readonly unreachable: { readonly since: string; readonly isForLong: boolean } | undefined
+  /** Its API server, which was reached before, can't be reached: since when, in words, and for how many milliseconds it was asked in vain. POOL-64 */
+  readonly unreachable: { readonly since: string; readonly silentMs: number } | undefined
 }
 
 export type PowerState = ClusterDeployment['spec']['powerState']
@@ -113,6 +109,8 @@ export interface InferredClusterDeletion {
   readonly revision: string
   readonly name: string
   readonly why: string
+  /** Since when its API server is silent, when that is why; milliseconds since the epoch. */
+  readonly silentSince?: number
 }
 
 /** Deletions that wait for a person. */
@@ -122,6 +120,8 @@ export interface HeldDeletions {
   readonly release: string
   /** So many would not have been held. */
   readonly limit: number
+  /** Why even fewer are held; undefined when they are too many for this pool. */
+  readonly doubt?: string | undefined
 }
 
 export interface Observed {
@@ -251,14 +251,16 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     progress: findCondition(status?.conditions, 'Ready')?.message,
     resumingSince:
       hibernating?.reason === 'ResumingOrRunning' ? millisecondsOf(hibernating.lastTransitionTime) : undefined,
-    unreachable: unreachableIn(status),
+    unreachable: unreachableIn(metadata.uid, status),
   }
 }
 
-const unreachableIn = (status: ClusterDeployment['status']): Cluster['unreachable'] => {
+const unreachableIn = (uid: string, status: ClusterDeployment['status']): Cluster['unreachable'] => {
   const found = findCondition(status?.conditions, UNREACHABLE)
   if (found?.status !== 'True') return undefined
-  return { since: found.lastTransitionTime, isForLong: found.reason === UNREACHABLE_FOR_LONG }
+  const { reachability } = status ?? {}
+  const silentMs = reachability?.uid === uid ? reachability.silentSeconds * 1_000 : 0
+  return { since: found.lastTransitionTime, silentMs }
 }
 
 const claimOf = ({ metadata, spec, status }: ClusterClaim): Claim => ({

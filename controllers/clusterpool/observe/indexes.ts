@@ -1,10 +1,11 @@
 /** Where a pass looks objects up: in caches that watches fill, or in lists that were read once for `muster pool plan`. */
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import { POOL_LABELS } from '#apis/hive.openshift.io/v1/labels.ts'
 import type { Namespace, RoleBinding } from '#apis/kubernetes.ts'
 import type { Index } from '#operator/index.ts'
+import { findCondition } from '#operator/model/conditions.ts'
 import { keyOf } from '#operator/model/resource.ts'
 
 type Entries<V> = Iterable<readonly [string, V]>
@@ -15,6 +16,8 @@ export interface PoolIndexes {
   readonly clustersOfPool: Lookup<ClusterDeployment>
   readonly cluster: Lookup<ClusterDeployment>
   readonly clustersInNamespace: Lookup<ClusterDeployment>
+  /** Unclaimed ones of all pools whose API server is asked: since when it is `silent`, or `answers`. Milliseconds since the epoch. */
+  readonly askedClusters: Lookup<number>
   readonly claimsOfPool: Lookup<ClusterClaim>
   readonly claim: Lookup<ClusterClaim>
   readonly customization: Lookup<ClusterDeploymentCustomization>
@@ -37,6 +40,12 @@ export const indexEntries = {
   clustersInNamespace: (cluster: ClusterDeployment): Entries<ClusterDeployment> => [
     [cluster.metadata.namespace ?? '', cluster],
   ],
+  askedClusters: ({ metadata, spec: { clusterPoolRef: pool }, status }: ClusterDeployment): Entries<number> => {
+    const found = findCondition(status?.conditions, UNREACHABLE)
+    const isOthers = pool === undefined || Boolean(pool.claimName) || metadata.deletionTimestamp !== undefined
+    if (found === undefined || found.status === 'Unknown' || isOthers) return []
+    return [[found.status === 'True' ? 'silent' : 'answers', Date.parse(found.lastTransitionTime)]]
+  },
   claimsOfPool: (claim: ClusterClaim): Entries<ClusterClaim> => [
     [poolKey(claim.metadata.namespace, claim.spec.clusterPoolName), claim],
   ],

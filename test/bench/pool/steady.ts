@@ -89,6 +89,7 @@ const viewOf = (
   clustersOfPool: lookup(clusters, indexEntries.clustersOfPool),
   cluster: lookup(clusters, indexEntries.cluster),
   clustersInNamespace: lookup(clusters, indexEntries.clustersInNamespace),
+  askedClusters: lookup(clusters, indexEntries.askedClusters),
   claimsOfPool: lookup([], indexEntries.claimsOfPool),
   claim: lookup([], indexEntries.claim),
   customization: lookup(customizations, indexEntries.customization),
@@ -98,8 +99,8 @@ const viewOf = (
   bindingsInNamespace: lookup([], indexEntries.bindingsInNamespace),
 })
 
-const lookup = <O>(objects: readonly O[], keys: (object: O) => Iterable<readonly [string, O]>): Lookup<O> => {
-  const found = new Map<string, O[]>()
+const lookup = <O, V>(objects: readonly O[], keys: (object: O) => Iterable<readonly [string, V]>): Lookup<V> => {
+  const found = new Map<string, V[]>()
   for (const [key, value] of objects.flatMap((object) => [...keys(object)])) {
     const others = found.get(key)
     if (others === undefined) found.set(key, [value])

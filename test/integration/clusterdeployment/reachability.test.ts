@@ -172,3 +172,33 @@ test('CLUSTER-20, CLUSTER-21: a cluster whose API server dies is unreachable sin
   await cluster.restart('kube-apiserver')
   await until('mortal', REACHABLE)
 })
+
+test('CLUSTER-40, CLUSTER-41: that it is unreachable outlives its Secret and its manager, and how long it was silent counts on', async () => {
+  await writeSecret('lively-admin-kubeconfig', await kubeconfig({}, undefined, the.plane.kubeconfig))
+  await install('lively')
+  await until('lively', REACHABLE)
+  await writeSecret('bereft-admin-kubeconfig', await kubeconfig())
+  await install('bereft')
+  await until('bereft', REACHABLE)
+  await cluster.kill('kube-apiserver')
+  try {
+    const dead = await until('bereft', { status: 'True' })
+    const since = findCondition(dead.status?.conditions, UNREACHABLE)?.lastTransitionTime
+    const stays = { status: 'True', lastTransitionTime: since }
+    await the.plane.kubectl('delete', 'secret', 'bereft-admin-kubeconfig', '-n', the.namespace)
+    await until('bereft', { ...stays, message: expect.stringContaining('is not there') })
+    await writeSecret('bereft-admin-kubeconfig', await kubeconfig())
+    await until('bereft', { ...stays, message: expect.not.stringContaining('is not there') })
+    const silent = () => the.get('bereft').then((one) => one?.status?.reachability?.silentSeconds ?? 0)
+    await the.eventually(async () => expect(await silent()).toBeGreaterThanOrEqual(300))
+    await manager.stop()
+    const counted = await silent()
+    manager = await the.manager({ clock: hurriedClock(120) })
+    await the.eventually(async () => expect(await silent()).toBeGreaterThan(counted))
+    await until('bereft', { ...stays, reason: 'UnreachableForLong' })
+  } finally {
+    await cluster.restart('kube-apiserver')
+  }
+  const back = await until('bereft', REACHABLE)
+  expect(back.status?.reachability).toEqual({ uid: back.metadata.uid, silentSeconds: 0 })
+})

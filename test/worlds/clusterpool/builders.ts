@@ -112,6 +112,9 @@ const UNREACHABLE_CONDITIONS = {
   never: condition('Unreachable', 'Unknown', 'NotReachedYet'),
 }
 
+/** For how long it was asked in vain, in minutes. */
+const SILENT_MINUTES = { now: 3, 'for long': 30, never: undefined }
+
 /** A cluster of the pool, running unless something else is said. */
 export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeployment => {
   const { at = 0, pool = aPool(), state = 'running', claim, customization } = says
@@ -159,6 +162,10 @@ export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeploy
       ],
       ...(isInstalled && { powerState: state === 'running' ? 'Running' : 'Hibernating' }),
       ...(says.resumingSince !== undefined && { powerState: 'Resuming' }),
+      ...(says.unreachable !== undefined &&
+        SILENT_MINUTES[says.unreachable] !== undefined && {
+          reachability: { uid: `uid-${name}`, silentSeconds: (SILENT_MINUTES[says.unreachable] ?? 0) * 60 },
+        }),
       ...(says.watched !== undefined && {
         installWatch: { seconds: says.watched * 60, until: stamp(at + says.watched) },
       }),
