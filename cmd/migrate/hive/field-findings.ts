@@ -28,7 +28,10 @@ export const findFields = (spec: unknown, schema: Schema): FieldFindings => {
   const unknown: string[] = []
   const unused: string[] = []
   const walk = (value: unknown, node: Schema, path: string): void => {
-    if (UNUSED.test(node.description ?? '')) return void unused.push(path)
+    if (UNUSED.test(node.description ?? '')) {
+      unused.push(path)
+      return
+    }
     if (node['x-kubernetes-preserve-unknown-fields'] === true) return
     if (Array.isArray(value)) {
       for (const [at, item] of value.entries()) if (node.items) walk(item, node.items, `${path}[${at}]`)
