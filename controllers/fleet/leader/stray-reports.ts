@@ -41,7 +41,7 @@ export const clearStrayReports = async (options: Options): Promise<void> => {
 }
 
 const clearReportsOf = async (
-  { device, isFlood }: StraySuspicion,
+  { device, isFlood, isOwn }: StraySuspicion,
   { reports }: FleetStores,
   { state, devices, events, metrics, log }: Options,
 ): Promise<void> => {
@@ -51,7 +51,10 @@ const clearReportsOf = async (
   for (const key of stray) state.stateSeen({ key, bytes: undefined, revision: 0 })
   metrics.clearedReports.inc(stray.length)
   if (!isFlood) return
-  const message = `it reported ${stray.length} Deployments that do not exist: all its reports were removed, and its agent says again what it runs. Unless you know why, take its key away`
+  const advice = isOwn
+    ? 'Unless you know why, take its key away'
+    : 'They are no reports, so any device with a stolen key may have had the server write them: this one’s key need not be the one'
+  const message = `it reported ${stray.length} Deployments that do not exist: all its reports were removed, and its agent says again what it runs. ${advice}`
   const object = devices.object(device)
   if (object !== undefined) events.about(object).warning('ReportsCleared', message)
   log.warn('fleet: a device wrote too many reports of Deployments that do not exist, all its reports were removed', {

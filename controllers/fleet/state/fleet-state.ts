@@ -17,7 +17,7 @@ import { FleetQueries } from './fleet-queries.ts'
 import { type DesiredWrite, type KeyUpdate, skipMalformed } from './key-update.ts'
 import { decideWrite, isMatched } from './placement.ts'
 import type { PlacementState } from './placement-state.ts'
-import { StrayReports } from './stray-reports.ts'
+import { contentOf, StrayReports } from './stray-reports.ts'
 import type { UnneededKey } from './unneeded-keys.ts'
 import type { DeploymentView, DeviceView } from './views.ts'
 
@@ -86,7 +86,7 @@ export class FleetState extends FleetQueries {
   /** A key of fleet-state. A malformed value counts as none. @returns what is malformed */
   stateSeen(update: KeyUpdate): MalformedEntry | undefined {
     const { key, bytes, revision } = update
-    if (revision !== 0 && !this.isAnswer(key)) this.strayReports.count(key, bytes === undefined)
+    if (revision !== 0 && !this.isAnswer(key)) this.strayReports.count(key, contentOf(bytes))
     return skipMalformed(() => {
       const { placements } = this.facts
       const placement = parsePlacementKey(key)

@@ -4,6 +4,8 @@
  */
 
 import { isDeviceName } from '#apis/fleet.nationtech.io/kv/keys.ts'
+import { MalformedEntry } from '#apis/fleet.nationtech.io/kv/malformed.ts'
+import { stateCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 
 /** So many reports of Deployments that do not exist a device may have; the markers of those that it took back count as well. */
 export const MAX_STRAY_REPORTS = 100
@@ -13,19 +15,37 @@ export interface StraySuspicion {
   readonly device: string
   /** Whether it wrote more than markers, which every device leaves behind. */
   readonly isFlood: boolean
+  /** Whether these were states. What is none may come from another device, which can have the server deliver what it reads under any key. */
+  readonly isOwn: boolean
+}
+
+/** What stands in a key of fleet-state. */
+export type ReportContent = 'State' | 'Other' | 'Marker'
+
+/** @param bytes of a key; undefined for its marker */
+export const contentOf = (bytes: Uint8Array | undefined): ReportContent => {
+  if (bytes === undefined) return 'Marker'
+  try {
+    stateCodec.decode(bytes)
+    return 'State'
+  } catch (error) {
+    if (error instanceof MalformedEntry) return 'Other'
+    throw error
+  }
 }
 
 export class StrayReports {
-  readonly #written = new Map<string, { values: number; all: number }>()
+  readonly #written = new Map<string, { states: number; values: number; all: number }>()
   readonly #suspicious = new Set<string>()
 
   /** A device wrote a report, or its marker, of a Deployment that nothing is known of. @param key Of fleet-state, be it malformed. */
-  count(key: string, isMarker: boolean): void {
+  count(key: string, content: ReportContent): void {
     const [device = ''] = key.split('.', 1)
     if (!isDeviceName(device)) return
-    const written = this.#written.get(device) ?? { values: 0, all: 0 }
+    const written = this.#written.get(device) ?? { states: 0, values: 0, all: 0 }
     written.all += 1
-    if (!isMarker) written.values += 1
+    if (content !== 'Marker') written.values += 1
+    if (content === 'State') written.states += 1
     this.#written.set(device, written)
     if (written.all > MAX_STRAY_REPORTS) this.#suspicious.add(device)
   }
@@ -35,6 +55,7 @@ export class StrayReports {
     const suspicions = [...this.#suspicious].map((device) => ({
       device,
       isFlood: (this.#written.get(device)?.values ?? 0) > MAX_STRAY_REPORTS,
+      isOwn: (this.#written.get(device)?.states ?? 0) > MAX_STRAY_REPORTS,
     }))
     for (const { device } of suspicions) this.#written.delete(device)
     this.#suspicious.clear()
@@ -42,8 +63,9 @@ export class StrayReports {
   }
 
   /** They could not be looked at: they are suspicious still. */
-  putBack({ device, isFlood }: StraySuspicion): void {
-    this.#written.set(device, { values: isFlood ? MAX_STRAY_REPORTS + 1 : 0, all: MAX_STRAY_REPORTS + 1 })
+  putBack({ device, isFlood, isOwn }: StraySuspicion): void {
+    const tooMany = MAX_STRAY_REPORTS + 1
+    this.#written.set(device, { states: isOwn ? tooMany : 0, values: isFlood ? tooMany : 0, all: tooMany })
     this.#suspicious.add(device)
   }
 
