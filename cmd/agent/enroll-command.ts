@@ -5,7 +5,7 @@ import { addFlags, readFlags } from '../flag.ts'
 import { agentFlags } from './flags.ts'
 import { absolutePath, accountName, withoutUser } from './values.ts'
 
-const { device, natsUrl, natsCredentials, natsCa, labels } = agentFlags
+const { device, natsUrl, natsCredentials, natsCa, labels, programUser } = agentFlags
 
 export const enrollFlags = {
   device,
@@ -16,9 +16,10 @@ export const enrollFlags = {
   labels,
   user: required(
     'NAME',
-    'the account that the agent and its programs run as; root for workloads that need all of the machine',
+    'the account that the agent runs as; with --program-user=self its programs have it too',
     accountName,
   ),
+  programUser,
   kubeconfig: optional('FILE', 'the cluster that Kubernetes manifests are applied to; it is copied', nonEmpty),
   root: flag(
     'DIRECTORY',

@@ -15,7 +15,13 @@ import { messageOf } from '#lib/errors/message-of.ts'
 import { replaceFile } from '#lib/replace-file.ts'
 import { systemClock } from '#operator/model/clock.ts'
 import { silent } from '#operator/model/log.ts'
-import { CredentialsError, connectAgent, RefusedError, readAuthenticator } from '#services/agent/index.ts'
+import {
+  CredentialsError,
+  connectAgent,
+  NEEDED_CAPABILITIES,
+  RefusedError,
+  readAuthenticator,
+} from '#services/agent/index.ts'
 import { Failure, UsageError } from '../failure.ts'
 import type { EnrollFlags } from './enroll-command.ts'
 import { type Argument, systemdUnit, UNIT_NAME } from './systemd-unit.ts'
@@ -118,7 +124,7 @@ const writeSecret = async (root: string, name: string, text: string): Promise<st
 }
 
 const writeUnit = async (flags: EnrollFlags, secrets: readonly Secret['name'][]): Promise<string> => {
-  const { device, user, natsUrl, labels, root } = flags
+  const { device, user, programUser, natsUrl, labels, root } = flags
   const written = Object.entries(labels).map(([key, value]) => `${key}=${value}`)
   const args: readonly Argument[] = [
     `--device=${device}`,
@@ -126,11 +132,13 @@ const writeUnit = async (flags: EnrollFlags, secrets: readonly Secret['name'][])
     ...(written.length === 0 ? [] : [`--labels=${written.join(',')}`]),
     ...secrets.map((name) => ({ flag: SECRET_FLAGS[name], secret: name })),
     '--state-dir=/var/lib/muster-agent',
+    `--program-user=${programUser}`,
   ]
   const [, script = ''] = process.argv
   const unit = systemdUnit({
     device,
     user,
+    capabilities: programUser === 'self' ? undefined : NEEDED_CAPABILITIES,
     program: [process.execPath, ...process.execArgv, script],
     args,
     secrets: Object.fromEntries(secrets.map((name) => [name, join(SECRETS_FOLDER, name)])),

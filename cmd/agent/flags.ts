@@ -1,5 +1,6 @@
 import { flag, optional, required, toggle, type Values } from '#operator/flags/flag.ts'
-import { nonEmpty, urlOf } from '#operator/flags/values.ts'
+import { nonEmpty, oneOf, urlOf } from '#operator/flags/values.ts'
+import { PROGRAM_USERS, parseUidRange } from '#services/agent/process/program-users.ts'
 import { logFlags } from '../log-flags.ts'
 import { natsCa } from '../nats-flags.ts'
 import { deviceName, labels } from './values.ts'
@@ -26,6 +27,23 @@ export const agentFlags = {
     'where the agent remembers what it was told, and the output of programs',
     nonEmpty,
     './muster-agent',
+  ),
+  programUser: flag(
+    'USER',
+    'whose account programs have: placement (one of its own for each Deployment, so they reach nothing of the agent) or self (that of the agent, so they can do what it can)',
+    oneOf(...PROGRAM_USERS),
+    'placement',
+  ),
+  programDir: optional(
+    'DIRECTORY',
+    'where programs with accounts of their own have their folders; all accounts must be able to pass through it (default: the state folder with -programs behind it)',
+    nonEmpty,
+  ),
+  programUids: flag(
+    'FIRST-LAST',
+    'the accounts, and groups, that programs can have; nothing else of the machine has one of them',
+    parseUidRange,
+    '2100000000-2147483646',
   ),
   stopWorkloads: toggle('end programs with the agent (default: they go on, and the next agent takes them over)'),
   ...logFlags,

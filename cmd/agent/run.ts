@@ -1,9 +1,17 @@
+import { resolve } from 'node:path'
 import { createLogger } from '#lib/log/logger.ts'
 import { logUnhandledRejections } from '#lib/process/unhandled-rejections.ts'
 import { KubeConfigError } from '#operator/client/kubeconfig.ts'
 import { loadTransport, type Transport } from '#operator/client/transport.ts'
 import { systemClock } from '#operator/model/clock.ts'
-import { CredentialsError, LockedError, RefusedError, readAuthenticator, runAgent } from '#services/agent/index.ts'
+import {
+  CredentialsError,
+  LockedError,
+  ProgramsError,
+  RefusedError,
+  readAuthenticator,
+  runAgent,
+} from '#services/agent/index.ts'
 import { machineInventory } from '#services/agent/machine-inventory.ts'
 import { buildInfo } from '../build-info.ts'
 import { Failure, UsageError } from '../failure.ts'
@@ -29,7 +37,12 @@ export const runAgentCommand = async (flags: AgentFlags): Promise<void> => {
         nats: { url: natsUrl, authenticator, ca: natsCa },
         stateDir,
         inventory: machineInventory(),
-        isMachine: true,
+        programs: {
+          user: flags.programUser,
+          folder: flags.programDir ?? `${resolve(stateDir)}-programs`,
+          uids: flags.programUids,
+          secrets: [flags.natsCredentials, flags.natsTokenFile, flags.kubeconfig].filter((file) => file !== undefined),
+        },
         cluster,
         stopWorkloads,
         clock: systemClock,
@@ -77,9 +90,17 @@ const clusterOf = async ({ kubeconfig, context }: AgentFlags, version: string): 
 }
 
 const explained = (error: unknown, stateDir: string): unknown => {
+  if (error instanceof ProgramsError) return new UsageError(error.message, { cause: error })
   if (error instanceof RefusedError || error instanceof LockedError) return new Failure(error.message, { cause: error })
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC' || code === 'EEXIST' || code === 'ENOTDIR')
+  if (
+    code === 'EACCES' ||
+    code === 'EPERM' ||
+    code === 'EROFS' ||
+    code === 'ENOSPC' ||
+    code === 'EEXIST' ||
+    code === 'ENOTDIR'
+  )
     return new Failure(`--state-dir: ${stateDir} can't be used: ${message}`, { cause: error })
   return error
 }

@@ -9,8 +9,10 @@ export interface AgentUnit {
   readonly program: readonly string[]
   /** Of `muster agent`. */
   readonly args: readonly Argument[]
-  /** The account that the agent and its programs run as. */
+  /** The account that the agent runs as. */
   readonly user: string
+  /** All rights of root that the service has; undefined for those that its account has. */
+  readonly capabilities: readonly string[] | undefined
   /** Files that only root can read, and that the service gets: their paths by the names that `args` have. */
   readonly secrets: Readonly<Record<string, string>>
 }
@@ -18,7 +20,7 @@ export interface AgentUnit {
 export const UNIT_NAME = 'muster-agent.service'
 
 /** The text of the unit file, for systemd 250 and newer. */
-export const systemdUnit = ({ device, program, args, user, secrets }: AgentUnit): string =>
+export const systemdUnit = ({ device, program, args, user, capabilities, secrets }: AgentUnit): string =>
   [
     '# Made by muster agent enroll: run that again to change it, or "systemctl edit muster-agent" to add to it.',
     '[Unit]',
@@ -30,6 +32,7 @@ export const systemdUnit = ({ device, program, args, user, secrets }: AgentUnit)
     '',
     '[Service]',
     `User=${user}`,
+    ...(capabilities === undefined ? [] : confinement(user, capabilities)),
     `ExecStart=${[...program, 'agent', ...args].map(formatArgument).join(' ')}`,
     ...Object.entries(secrets).map(([name, path]) => `LoadCredential=${name}:${escapeSpecifiers(path)}`),
     'StateDirectory=muster-agent',
@@ -43,6 +46,13 @@ export const systemdUnit = ({ device, program, args, user, secrets }: AgentUnit)
     'WantedBy=multi-user.target',
     '',
   ].join('\n')
+
+/** So that the agent can give programs accounts of their own, and do nothing else that only root can. AGENT-44. */
+const confinement = (user: string, capabilities: readonly string[]): readonly string[] => [
+  `CapabilityBoundingSet=${capabilities.join(' ')}`,
+  ...(user === 'root' ? [] : [`AmbientCapabilities=${capabilities.join(' ')}`]),
+  'NoNewPrivileges=yes',
+]
 
 const formatArgument = (argument: Argument): string =>
   typeof argument === 'string' ? quote(argument) : `${argument.flag}=%d/${argument.secret}`

@@ -68,7 +68,7 @@ const runAgentFor = async (deps: ClusterDeviceOptions, context: DaemonContext<Cl
         device: deviceName(object),
         labels: labelsOf(object, deps.labels),
         inventory: inventoryOf(object),
-        isMachine: false,
+        programs: undefined,
         version: deps.version,
         nats: { url: deps.nats.url, ca: deps.nats.ca, authenticator: await readClusterAuthenticator(deps) },
         stateDir: stateFolder(deps, object),

@@ -57,6 +57,8 @@ export const startAgents = async (
             `--nats-credentials=${join(credentials, 'devices', `${device}.nk`)}`,
             `--labels=${DEVICE_LABEL.key}=${DEVICE_LABEL.value}`,
             `--state-dir=${join(scratch, device)}`,
+            // They run under the account that npm run up has, be it root: the folder is private.
+            '--program-user=self',
             '--stop-workloads',
           ],
           folder: logs,

@@ -11,6 +11,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Kvm } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { BUCKETS } from '#apis/fleet.nationtech.io/kv/buckets.ts'
@@ -32,6 +33,8 @@ import { watchDesired } from './nats/watch-desired.ts'
 import { PlacementRunners } from './placement-runners.ts'
 import { openPlacementStore } from './placement-store.ts'
 import { noMachine } from './process/no-machine.ts'
+import { openHost, type ProgramSettings } from './process/open-host.ts'
+import type { ProgramHost } from './process/program-host.ts'
 import { processRunner } from './process/runner.ts'
 import type { WorkloadRunners } from './workload-runner.ts'
 
@@ -46,8 +49,8 @@ export interface AgentOptions {
   readonly cluster: Transport | undefined
   /** What is told of the device beside its labels. */
   readonly inventory: Readonly<Record<string, string>>
-  /** Whether this machine is the device: else programs are refused. */
-  readonly isMachine: boolean
+  /** How programs run on this machine; undefined where the device is no machine, which runs none. */
+  readonly programs: ProgramSettings | undefined
   /** Programs end with the agent; else they go on, and the next agent takes them over. */
   readonly stopWorkloads: boolean
   readonly clock: Clock
@@ -60,7 +63,7 @@ const RETRY_DELAY_MS = 2_000
 /** How often all entries are read again, in case a store was lost and nothing told. */
 const REREAD_INTERVAL = '10m'
 
-/** Runs until the signal aborts. @throws RefusedError, LockedError, and the system's error for a folder that can't be used */
+/** Runs until the signal aborts. @throws RefusedError, LockedError, ProgramsError, and the system's error for a folder that can't be used */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
   const { device, stateDir, clock, log } = options
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
@@ -72,8 +75,22 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     inventory: options.inventory,
     agentVersion: options.version,
   })
-  const runners = createRunners(options, agentId(folder))
-  const placements = new PlacementRunners({ device, store, runners, reports, clock, log })
+  const host = options.programs && (await openHost(options.programs, folder, agentId(folder), log))
+  const placements = new PlacementRunners({
+    device,
+    store: {
+      ...store,
+      async delete(key) {
+        await host?.deleteFolder(key)
+        await store.delete(key)
+      },
+    },
+    runners: createRunners(options, agentId(folder), host),
+    holdFilesOf: host?.holdFilesOf ?? (({ folder: own }) => [join(own, 'hold')]),
+    reports,
+    clock,
+    log,
+  })
   try {
     await placements.resumeStored()
     const connection = await connectAgent({ ...options.nats, device, clock, log }, signal)
@@ -89,8 +106,12 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   }
 }
 
-const createRunners = ({ cluster, isMachine, clock, log }: AgentOptions, agent: string): WorkloadRunners => ({
-  Process: isMachine ? processRunner({ agent, clock, log }) : noMachine,
+const createRunners = (
+  { cluster, clock, log }: AgentOptions,
+  agent: string,
+  host: ProgramHost | undefined,
+): WorkloadRunners => ({
+  Process: host === undefined ? noMachine : processRunner({ agent, host, clock, log }),
   KubernetesManifests:
     cluster === undefined ? noCluster : manifestRunner({ api: createObjectsApi(cluster, clock), clock, log }),
 })

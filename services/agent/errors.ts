@@ -6,6 +6,11 @@ export const AGENT_ERRORS = {
     when: "a program can't be started as it is written",
     remedy: 'correct its command or workingDirectory, as the message says',
   },
+  ProgramsError: {
+    when: 'programs could not reach their folders, or could read what is not theirs',
+    remedy: 'change the folder or the file that the message names, or give --program-user=self',
+    inMessage: true,
+  },
   LockedError: {
     when: 'another agent uses the folder',
     remedy: 'end that agent, or give this one a --state-dir of its own',

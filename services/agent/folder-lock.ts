@@ -21,7 +21,8 @@ export const agentId = (folder: string): string => createHash('sha256').update(f
 
 /** Holds the folder until it is disposed of, or the process ends. @throws LockedError */
 export const lockFolder = async (folder: string): Promise<AsyncDisposable> => {
-  const server = createServer()
+  // Every program of the machine can connect to it; none has anything to say.
+  const server = createServer((connection) => connection.destroy())
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'EADDRINUSE' ? new LockedError(folder) : error),

@@ -17,6 +17,8 @@ import type { LocalPlacement, ReportPhase, WorkloadRunners } from './workload-ru
 export interface PlacementRunnerOptions {
   readonly store: PlacementStore
   readonly runners: WorkloadRunners
+  /** Files by which the device holds changes back. */
+  readonly holdFilesOf: (placement: LocalPlacement) => readonly string[]
   readonly report: (key: string, state: State, generation: number) => void
   /** Takes the state away; resolves when it is gone from the store, or the signal aborts. */
   readonly clearReport: (key: string, signal: AbortSignal) => Promise<void>
@@ -114,8 +116,8 @@ export class PlacementRunner {
   }
 
   async #handleEntry(bytes: Uint8Array): Promise<void> {
-    const { log, store } = this.#options
-    const { key, deployment, folder } = this.#placement
+    const { log, store, holdFilesOf } = this.#options
+    const { key, deployment } = this.#placement
     const verdict = evaluateEntry(bytes, this.#accepted)
     switch (verdict.verdict) {
       case 'Older':
@@ -136,7 +138,7 @@ export class PlacementRunner {
         return
       case 'Run': {
         const { revision } = verdict.accepted.entry.payload
-        const reason = this.#isUpdate(verdict.accepted) ? await readHoldReason(folder) : undefined
+        const reason = this.#isUpdate(verdict.accepted) ? await readHoldReason(holdFilesOf(this.#placement)) : undefined
         if (reason !== undefined) {
           this.#holdBack({ bytes, message: `revision ${revision} is held back: ${reason}` })
           return

@@ -6,12 +6,13 @@ import type { StateReporter } from './nats/state-reporter.ts'
 import type { DesiredListener } from './nats/watch-desired.ts'
 import { PlacementRunner } from './placement-runner.ts'
 import type { PlacementStore, StoredPlacement } from './placement-store.ts'
-import type { WorkloadRunners } from './workload-runner.ts'
+import type { LocalPlacement, WorkloadRunners } from './workload-runner.ts'
 
 export interface PlacementRunnersOptions {
   readonly device: string
   readonly store: PlacementStore
   readonly runners: WorkloadRunners
+  readonly holdFilesOf: (placement: LocalPlacement) => readonly string[]
   readonly reports: StateReporter
   readonly clock: Clock
   readonly log: Logger

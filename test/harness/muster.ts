@@ -43,7 +43,7 @@ export const BUNDLED_PROGRAM = 'MUSTER_TEST_PROGRAM'
 const PROGRAM = join(import.meta.dirname, '..', '..', 'cmd', 'muster.ts')
 
 /** `muster` of this checkout, or the bundle of it, which starts in half the time. */
-const CHECKOUT: Command = [
+export const CHECKOUT: Command = [
   process.execPath,
   '--disable-warning=ExperimentalWarning',
   process.env[BUNDLED_PROGRAM] ?? PROGRAM,

@@ -30,7 +30,7 @@ const data = () =>
       ),
       env: Type.Optional(
         Type.Record(Type.String(), text({ description: 'A value.', maxLength: 4_096 }), {
-          description: 'For Process: environment variables, besides those of the agent.',
+          description: 'For Process: environment variables, besides PATH and HOME.',
           maxProperties: 64,
         }),
       ),

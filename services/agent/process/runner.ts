@@ -1,5 +1,5 @@
 /**
- * Programs of this machine, one for each placement. AGENT-7, AGENT-9:
+ * Programs of this machine, one for each placement. AGENT-7, AGENT-9, AGENT-45:
  *
  *   start ─► Pending ── steady ─► Running
  *     ▲                             │ ends
@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { canonicalText } from '#apis/fleet.nationtech.io/kv/envelope.ts'
 import type { Score } from '#apis/fleet.nationtech.io/v1alpha1/score.ts'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
+import { untilAborted } from '#lib/abort/until-aborted.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { replaceFile } from '#lib/replace-file.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
@@ -22,9 +23,11 @@ import { retryDelay } from '../backoff.ts'
 import { readIfThere } from '../placement-store.ts'
 import { DEFAULT_STOP_TIMEOUT_MS, type Program, toProgram, workloadDigest } from '../workload.ts'
 import type { LocalPlacement, ReportPhase, WorkloadRunner } from '../workload-runner.ts'
-import { launch, outputFile } from './launch.ts'
+import { accountsOf, endAccount } from './account-processes.ts'
+import { outputFile } from './launch.ts'
 import { rotateOutput } from './output.ts'
 import { findMarkedLeaders, identityOf, isAlive, type ProcessIdentity } from './process-table.ts'
+import type { ProgramHost } from './program-host.ts'
 import { killGroup, stopGroup } from './stop.ts'
 import { waitForExit } from './wait-for-exit.ts'
 
@@ -40,6 +43,8 @@ interface ProcessRecord {
   readonly digest: string
   /** Milliseconds that it may take to stop. */
   readonly stopTimeout: number
+  /** Its account; absent when it has that of the agent. */
+  readonly uid?: number
 }
 
 /** A program that lives. */
@@ -52,33 +57,50 @@ interface RunningProgram {
 export interface ProcessRunnerOptions {
   /** No other agent of this machine has the same: programs are told apart by it. */
   readonly agent: string
+  readonly host: ProgramHost
   readonly clock: Clock
   readonly log: Logger
 }
 
-export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): WorkloadRunner => {
+export const processRunner = ({ agent, host, clock, log }: ProcessRunnerOptions): WorkloadRunner => {
   const markOf = ({ key }: LocalPlacement): string => `${agent}/${key}`
 
   /** Ends all programs of the placement except the desired one, and returns that one. */
   const takeOver = async (
     placement: LocalPlacement,
     digest: string | undefined,
+    uid: number | undefined,
   ): Promise<ProcessRecord | undefined> => {
     const record = await readRecord(placement)
-    const kept =
-      record?.digest === digest && record !== undefined && (await isAlive(record.identity)) ? record : undefined
+    const isDesired = record !== undefined && record.digest === digest && record.uid === uid
+    const kept = isDesired && (await isAlive(record.identity)) ? record : undefined
     const isKept = ({ pid }: ProcessIdentity): boolean => pid === kept?.identity.pid
-    const marked = await findMarkedLeaders(`${markOf(placement)}@`)
+    const marked = await findOwn(await findMarkedLeaders(`${markOf(placement)}@`), uid, record?.uid)
     const others = [...marked, ...(record === undefined ? [] : [record.identity])].filter((one) => !isKept(one))
     for (const other of others) await stopGroup(other, record?.stopTimeout ?? DEFAULT_STOP_TIMEOUT_MS, clock)
+    if (kept === undefined) await endAccounts(uid, record?.uid)
     return kept
   }
 
-  const begin = async (placement: LocalPlacement, program: Program, digest: string): Promise<RunningProgram> => {
-    const child = await launch(placement, program, `${markOf(placement)}@${digest}`)
+  /** Whatever programs have started, also what left their group. */
+  const endAccounts = async (...uids: readonly (number | undefined)[]): Promise<void> => {
+    for (const uid of new Set(uids)) if (uid !== undefined) await endAccount(uid, clock)
+  }
+
+  const removeAll = async (placement: LocalPlacement): Promise<void> => {
+    await takeOver(placement, undefined, host.knownUidOf(placement.key))
+  }
+
+  const begin = async (
+    placement: LocalPlacement,
+    program: Program,
+    digest: string,
+    uid: number | undefined,
+  ): Promise<RunningProgram> => {
+    const child = await host.launch(placement, program, `${markOf(placement)}@${digest}`)
     const pid = child.pid as number
     const identity = await identityOf(pid)
-    const running = { identity, digest, stopTimeout: program.stopTimeout }
+    const running = { identity, digest, stopTimeout: program.stopTimeout, ...(uid !== undefined && { uid }) }
     await replaceFile(recordFile(placement), canonicalText(running))
     log.info('program started', { deployment: placement.deployment, pid })
     return { running, child }
@@ -97,12 +119,15 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
       let problem: string | undefined
       try {
         // Each time: what could not be written down the last time is found by its mark.
-        const running = await takeOver(placement, digest)
+        const uid = await host.uidOf(placement.key)
+        const running = await takeOver(placement, digest, uid)
         if (running === undefined && failures === 0) report('Pending', 'it is being started')
         if (running !== undefined)
           log.info('program taken over', { deployment: placement.deployment, pid: running.identity.pid })
-        const life = running === undefined ? await begin(placement, program, digest) : { running, child: undefined }
+        const life =
+          running === undefined ? await begin(placement, program, digest, uid) : { running, child: undefined }
         problem = await followProgram(life, clock, report, signal)
+        if (problem !== undefined) await endAccounts(life.running.uid)
       } catch (error) {
         problem = messageOf(error)
       }
@@ -117,6 +142,11 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
 
   return {
     async run(placement, score, report, signal) {
+      if (host.problem !== undefined) {
+        report('Failed', host.problem)
+        await untilAborted(signal)
+        return
+      }
       const file = outputFile(placement)
       const over = new AbortScope(signal)
       const short = rotateOutput(file, clock, over.signal)
@@ -127,13 +157,19 @@ export const processRunner = ({ agent, clock, log }: ProcessRunnerOptions): Work
         await short
       }
     },
-    async remove(placement) {
-      await takeOver(placement, undefined)
-    },
-    async stop(placement) {
-      await takeOver(placement, undefined)
-    },
+    remove: removeAll,
+    stop: removeAll,
   }
+}
+
+/** Of those that have the mark: a program of another account may have given it to what it started, so that its end is waited for. */
+const findOwn = async (
+  marked: readonly ProcessIdentity[],
+  ...uids: readonly (number | undefined)[]
+): Promise<readonly ProcessIdentity[]> => {
+  const own = new Set([...uids, process.getuid?.()])
+  const accounts = await Promise.all(marked.map(({ pid }) => accountsOf(pid)))
+  return marked.filter((_, index) => accounts[index]?.every((uid) => own.has(uid)))
 }
 
 const recordFile = ({ folder }: LocalPlacement): string => join(folder, 'process.json')

@@ -138,7 +138,13 @@ export const superviseAgent = async (
   labels: string,
 ): Promise<Supervised> => {
   const state = join(scratch, 'agents', device)
-  const args = [`--nats-url=${natsUrl}`, `--labels=${labels}`, `--state-dir=${state}`, '--stop-workloads']
+  const args = [
+    `--nats-url=${natsUrl}`,
+    `--labels=${labels}`,
+    `--state-dir=${state}`,
+    '--program-user=self',
+    '--stop-workloads',
+  ]
   const env = { ...ENVIRONMENT, ...(clockFile !== undefined && withClock(clockFile)) }
   return supervise(bundled(agentProgram(device, { args, folder, env })), async () => true)
 }

@@ -9,6 +9,7 @@ import { streamOf } from '#lib/nats/kv-subjects.ts'
 import { silent } from '#operator/model/log.ts'
 import { runAgent } from '#services/agent/agent.ts'
 import { identify } from '#services/agent/process/process-table.ts'
+import { parseUidRange } from '#services/agent/process/program-users.ts'
 import { manualClock, startNats, tcpProxy } from '#test/harness/index.ts'
 import {
   type AgentUnderTest,
@@ -391,7 +392,7 @@ describe('without NATS', () => {
         stateDir: await temporaryFolder('agent'),
         cluster: undefined,
         inventory: {},
-        isMachine: true,
+        programs: { user: 'self', folder: '/no/such', uids: parseUidRange('1000-2000'), secrets: [] },
         stopWorkloads: true,
         clock,
         log: silent,

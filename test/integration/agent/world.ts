@@ -14,6 +14,7 @@ import { agentId } from '#services/agent/folder-lock.ts'
 import { findMarkedLeaders } from '#services/agent/process/process-table.ts'
 import { killGroup } from '#services/agent/process/stop.ts'
 import { type MusterProcess, startMuster } from '#test/harness/index.ts'
+import { CHECKOUT } from '#test/harness/muster.ts'
 import { skewedBy } from '#test/harness/skew.ts'
 
 export interface Buckets {
@@ -125,13 +126,31 @@ export const startAgent = async (
   options: {
     readonly stateDir?: string
     readonly args?: readonly string[]
+    /** Tests of other things need no root. */
+    readonly programUser?: 'placement' | 'self'
+    readonly env?: NodeJS.ProcessEnv
+    /** What it is started by, before its own command. */
+    readonly through?: readonly string[]
     /** By how many milliseconds its clock is ahead. */
     readonly skew?: number
   } = {},
 ): Promise<AgentUnderTest> => {
   const stateDir = options.stateDir ?? (await temporaryFolder('agent'))
-  const args = ['agent', `--device=${device}`, `--nats-url=${url}`, `--state-dir=${stateDir}`, ...(options.args ?? [])]
-  const agent = await startMuster(args, options.skew === undefined ? {} : skewedBy(options.skew))
+  const { programUser = 'self' } = options
+  const args = [
+    'agent',
+    `--device=${device}`,
+    `--nats-url=${url}`,
+    `--state-dir=${stateDir}`,
+    `--program-user=${programUser}`,
+    ...(options.args ?? []),
+  ]
+  const { through = [], env = {}, skew } = options
+  const [program, ...before] = [...through, ...CHECKOUT] as const
+  const agent = await startMuster(args, { ...env, ...(skew !== undefined && skewedBy(skew)) }, [
+    program ?? '',
+    ...before,
+  ])
   const programs = (key?: string) => findMarkedLeaders(`${agentId(stateDir)}/${key === undefined ? '' : `${key}@`}`)
   return {
     stateDir,

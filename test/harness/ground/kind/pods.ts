@@ -246,6 +246,7 @@ export const devicePods = ({ image, nats, devices }: DevicePods): readonly Manif
           '--nats-credentials=/etc/nats/seed',
           '--nats-ca=/etc/nats/ca.crt',
           '--state-dir=/state',
+          '--program-user=self',
           '--stop-workloads',
         ],
         env: [{ name: 'PATH', value: '/usr/local/bin:/tools' }],
