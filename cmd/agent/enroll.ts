@@ -7,9 +7,11 @@
  * AGENT-30.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, readFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { lstat, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { NatsConnection } from '@nats-io/transport-node'
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import { replaceFile } from '#lib/replace-file.ts'
@@ -18,6 +20,7 @@ import { silent } from '#operator/model/log.ts'
 import {
   CredentialsError,
   connectAgent,
+  inboxOf,
   NEEDED_CAPABILITIES,
   RefusedError,
   readAuthenticator,
@@ -39,6 +42,7 @@ export const enroll = async (flags: EnrollFlags): Promise<readonly string[]> => 
   const isThisMachine = root === '/'
   if (isThisMachine && process.getuid?.() !== 0)
     throw new Failure('a service of the machine is made by root: run it with sudo')
+  await checkRoot(root)
   const authenticator = await readKey(flags)
   if (!offline) await checkNats(flags, authenticator)
   const secrets = await readSecrets(flags)
@@ -80,8 +84,14 @@ const checkNats = async (
   const { signal } = scope
   try {
     const options = { url: natsUrl, ca: natsCa, device, authenticator, clock: systemClock, log: silent }
-    await (await connectAgent(options, signal)).close()
+    const connection = await connectAgent(options, signal)
+    try {
+      await checkName(connection, device)
+    } finally {
+      await connection.close()
+    }
   } catch (error) {
+    if (error instanceof Failure) throw error
     if (error instanceof RefusedError) throw new Failure(`${error.message}; nothing was installed`, { cause: error })
     if (!signal.aborted) throw error
     throw new Failure(
@@ -93,6 +103,53 @@ const checkNats = async (
 
 /** The flags that name files of the service. */
 const SECRET_FLAGS = { nats: '--nats-credentials', 'nats-ca': '--nats-ca', kubeconfig: '--kubeconfig' } as const
+
+/** A key opens the inbox of its own device alone. @throws Failure */
+const checkName = async (connection: NatsConnection, device: string): Promise<void> => {
+  const refusals: Error[] = []
+  connection.subscribe(`${inboxOf(device)}.enroll`, {
+    callback: (refusal) => {
+      if (refusal !== null) refusals.push(refusal)
+    },
+  })
+  // The server has answered the subscription by then.
+  await connection.flush()
+  if (refusals.length > 0)
+    throw new Failure(
+      `--nats-credentials: the key is not that of the device ${device}: NATS does not let it listen in that name; nothing was installed`,
+      { cause: refusals[0] },
+    )
+}
+
+/**
+ * The unit starts this program by its path, so the other file system must have it. No other account may be able to have what is written
+ * end up elsewhere, or to change it. @throws UsageError
+ */
+const checkRoot = async (root: string): Promise<void> => {
+  for (const path of root === '/' ? [] : [process.execPath, process.argv[1] ?? ''])
+    if ((await lookAt(join(root, path))) === undefined)
+      throw new UsageError(`--root: ${root} has no ${path}: install Muster there by the same path as here`)
+  for (const path of ['', 'etc', SECRETS_FOLDER, 'etc/systemd', UNIT_FOLDER]) {
+    const whole = join(root, path)
+    const found = await lookAt(whole)
+    if (found === undefined) continue
+    if (!found.isDirectory()) throw new UsageError(`--root: ${whole} is no folder: what is written would go elsewhere`)
+    if ((found.uid !== 0 && found.uid !== process.getuid?.()) || (found.mode & OTHERS_WRITE) !== 0)
+      throw new UsageError(`--root: ${whole} can be changed by other accounts: give it to root, and chmod go-w`)
+  }
+}
+
+/** Mode bits. */
+const OTHERS_WRITE = 0o022
+
+const lookAt = async (path: string): Promise<Stats | undefined> => {
+  try {
+    return await lstat(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new UsageError(`--root: ${messageOf(error)}`, { cause: error })
+  }
+}
 
 interface Secret {
   /** By which the unit has it. */

@@ -1,12 +1,13 @@
 /** The agent as a service: what one command writes, run as systemd would run it. docs/fleet-agent.md. */
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { connect, nkeyAuthenticator } from '@nats-io/transport-node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { infoCodec } from '#apis/fleet.nationtech.io/kv/payload.ts'
 import { temporaryFolder } from '#hack/process/folder.ts'
 import { SYSTEMD } from '#hack/systemd/missing.ts'
 import { startMuster, startNats } from '#test/harness/index.ts'
+import { CHECKOUT } from '#test/harness/muster.ts'
 import { muster } from '../cmd/run.ts'
 import { eventually, type World, worldOn } from './world.ts'
 
@@ -16,7 +17,9 @@ let here: World
 
 beforeAll(async () => {
   keys = await temporaryFolder('keys')
-  expect((await muster(['fleet', 'credentials', '--device=pump-17', `--output=${keys}`])).code).toBe(0)
+  expect(
+    (await muster(['fleet', 'credentials', '--device=pump-17', '--device=pump-18', `--output=${keys}`])).code,
+  ).toBe(0)
   nats = await startNats(join(keys, 'nats-users.conf'))
   const seed = (await readFile(join(keys, 'operator.nk'), 'utf8')).trim()
   const authenticator = nkeyAuthenticator(new TextEncoder().encode(seed))
@@ -31,13 +34,23 @@ afterAll(async () => {
 const enroll = (root: string, ...more: readonly string[]) =>
   muster(['agent', 'enroll', '--device=pump-17', '--user=root', `--nats-url=${nats.url}`, `--root=${root}`, ...more])
 
+/** A file system that has Muster by the same paths as this one. */
+const image = async (): Promise<string> => {
+  const root = await temporaryFolder('root')
+  for (const path of [CHECKOUT[0], CHECKOUT.at(-1) ?? '']) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), '')
+  }
+  return root
+}
+
 const key = () => `--nats-credentials=${join(keys, 'devices/pump-17.nk')}`
 
 // AGENT-30
 test.skipIf(SYSTEMD.missing() !== undefined)(
   'one command installs an agent that is in the fleet once the machine starts',
   async () => {
-    const root = await temporaryFolder('root')
+    const root = await image()
     const { code, output } = await enroll(root, key(), '--labels=site=north,tier=edge')
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('pump-17 is enrolled') })
     expect((await stat(join(root, 'etc/muster-agent'))).mode & 0o777).toBe(0o700)
@@ -72,9 +85,37 @@ test.for([
     2,
     'holds no credentials',
   ],
+  [
+    'with the key of another device',
+    () => [`--nats-credentials=${join(keys, 'devices/pump-18.nk')}`],
+    1,
+    'the key is not that of the device pump-17',
+  ],
   ['with a user in the URL', () => [key(), '--nats-url=nats://a:b@127.0.0.1:4222'], 2, 'must name no user'],
 ] as const)('%s nothing is written', async ([, args, code, problem]) => {
-  const root = await temporaryFolder('root')
+  const root = await image()
+  const before = await readdir(root)
   expect(await enroll(root, ...args())).toMatchObject({ code, output: expect.stringContaining(problem) })
-  expect(await readdir(root)).toEqual([])
+  expect(await readdir(root)).toEqual(before)
+})
+
+// AGENT-47
+test('a file system without Muster, or in which others can have files written elsewhere, is refused, and nothing is written', async () => {
+  const refused = async (root: string, problem: string) =>
+    expect(await enroll(root, key())).toMatchObject({ code: 2, output: expect.stringContaining(problem) })
+  const empty = await temporaryFolder('root')
+  await refused(empty, `${empty} has no ${CHECKOUT[0]}: install Muster there`)
+  expect(await readdir(empty)).toEqual([])
+
+  const elsewhere = await temporaryFolder('elsewhere')
+  const linked = await image()
+  await symlink(elsewhere, join(linked, 'etc'))
+  await refused(linked, `${join(linked, 'etc')} is no folder`)
+  expect(await readdir(elsewhere)).toEqual([])
+
+  const open = await image()
+  await mkdir(join(open, 'etc'))
+  await chmod(join(open, 'etc'), 0o777)
+  await refused(open, `${join(open, 'etc')} can be changed by other accounts`)
+  expect(await readdir(join(open, 'etc'))).toEqual([])
 })
