@@ -26,6 +26,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined
   /** How long the server may be silent, in milliseconds. */
   readonly timeout: number
+  /** Of the answer; by default what a list may take of the heap. */
+  readonly maxBytes?: number
 }
 
 /** What `operator/metrics.ts` counts: one sample for each HTTP exchange, retries and watches included. */
@@ -133,7 +135,7 @@ export class ApiServer {
 
   async #readBody(request: HttpRequest, { body }: Dispatcher.ResponseData): Promise<string> {
     try {
-      return await readText(moving(body, this.#options.clock, request.timeout))
+      return await readText(moving(body, this.#options.clock, request.timeout), request.maxBytes)
     } catch (error) {
       request.signal?.throwIfAborted()
       throw error instanceof AnswerTooLargeError ? error : this.networkError(request, error)

@@ -9,6 +9,8 @@ import type { Clock } from '#operator/model/clock.ts'
 
 /** Of a whole look, in milliseconds. */
 const TIMEOUT_MS = 10_000
+/** Of an answer, which is a word or a Status. */
+const MAX_PROBE_BYTES = 65_536
 /** The cluster's own words are in it. */
 const MAX_MESSAGE_CHARS = 256
 
@@ -30,7 +32,13 @@ export const probeApiServer = async (
   const transport = createTransport(config, { userAgent, clock, lookup: guardedLookup })
   using limited = new AbortScope(signal).within(TIMEOUT_MS)
   try {
-    await transport.request({ method: 'GET', path: '/readyz', timeout: TIMEOUT_MS, signal: limited.signal })
+    await transport.request({
+      method: 'GET',
+      path: '/readyz',
+      timeout: TIMEOUT_MS,
+      maxBytes: MAX_PROBE_BYTES,
+      signal: limited.signal,
+    })
     return undefined
   } catch (error) {
     signal.throwIfAborted()
