@@ -1,5 +1,5 @@
 /** What is to be done about a ClusterDeployment, and how it stands. Pure: what was read and the time go in. */
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition, type KstatusInput } from '#operator/model/conditions.ts'
 import { FAILING } from './conditions.ts'
 import { countAttempts } from './install-attempts.ts'
@@ -53,6 +53,8 @@ export interface Decision {
   /** How many attempts at the installation have failed, and what is wrong with the present one. */
   readonly failed: number
   readonly failing: string | undefined
+  /** Its installation waits for a quota: in the adapters' words. CLUSTER-23. */
+  readonly quota: string | undefined
   /** Why there will be no cluster. */
   readonly stopped: { readonly reason: string; readonly message: string } | undefined
   /** When it has run for long enough, in milliseconds since the epoch; undefined when it need not be put to sleep. */
@@ -99,6 +101,7 @@ const unchanged = ({ spec, status }: ClusterDeployment): Omit<Decision, 'step' |
   power: status?.powerState as CurrentPower | undefined,
   failed: status?.installAttempts ?? 0,
   failing: undefined,
+  quota: undefined,
   stopped: undefined,
   hibernatesAt: undefined,
   recheckAt: undefined,
@@ -221,6 +224,7 @@ const decideRegistered = (
     power: installed && power === undefined ? 'Running' : power,
     failed: attempts.failed,
     failing: attempts.failing,
+    quota: attempts.quota,
     stopped: undefined,
     hibernatesAt: asleepAt,
     // Installations fail, and only what is installed is put to sleep.
@@ -257,7 +261,7 @@ const hibernateStep = ({ spec }: ClusterDeployment): Step => ({
 })
 
 const summarize = (
-  { step, installed, failing, power, recheckAt }: Omit<Decision, 'kstatus'>,
+  { step, installed, failing, quota, power, recheckAt }: Omit<Decision, 'kstatus'>,
   { spec }: ClusterDeployment,
   record: ClusterRecord,
   isDone: boolean,
@@ -274,6 +278,7 @@ const summarize = (
     const when = recheckAt === undefined ? '' : `; counts as failed at ${new Date(recheckAt).toISOString()}`
     return reconciling('ProvisionFailing', `attempt ${record.attempt}: ${failing}${when}`)
   }
+  if (quota !== undefined) return reconciling(QUOTA_EXCEEDED, `${quota}; tried again`)
   if (!installed) return reconciling('Provisioning', progress)
   if (!spec.installed) return reconciling('Installed', 'installed just now')
   return reconciling(power === 'Resuming' || power === 'Stopping' ? power : 'Updating', progress)

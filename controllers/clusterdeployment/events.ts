@@ -1,4 +1,4 @@
-import type { ClusterDeployment } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { findCondition, isTrue } from '#operator/model/conditions.ts'
 import { STOPPED } from './conditions.ts'
 import type { Decision } from './decide.ts'
@@ -29,4 +29,4 @@ export const buildEvents = ({ spec, status }: ClusterDeployment, decision: Decis
 }
 
 /** Reasons that a person should look into. */
-const WARNING_REASONS: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere']
+const WARNING_REASONS: readonly string[] = ['RegistrationConflict', 'DeletedElsewhere', QUOTA_EXCEEDED]

@@ -17,6 +17,12 @@ const dns = (status: 'True' | 'False', observedGeneration = 1): RecordCondition 
   message: 'no such zone',
   observedGeneration,
 })
+const quota = (observedGeneration = 1): RecordCondition => ({
+  ...dns('False', observedGeneration),
+  type: 'CloudSuccessful',
+  reason: 'QuotaExceeded',
+  message: '2 of 2 clusters',
+})
 const tried = (over: Partial<AttemptInput> & Pick<AttemptInput, 'record'>): AttemptInput => ({
   installed: false,
   failed: 0,
@@ -32,6 +38,7 @@ test('a failure counts when it lasts, not at once', () => {
     desired: 1,
     isStopped: false,
     failing: 'Dns: no such zone',
+    quota: undefined,
     failsAt: NOW.getTime() + MINUTE,
   })
   expect(countAttempts(tried({ record: failing, failingSince: NOW.getTime() - MINUTE }), NOW)).toMatchObject({
@@ -63,6 +70,21 @@ test('the last attempt that may be made stops it, in the adapters’ words; a hi
 
 test('a stale reader never takes an attempt back', () => {
   expect(countAttempts(tried({ record: record(3), failed: 0 }), NOW).desired).toBe(3)
+})
+
+test('CLUSTER-23: a quota that is used up is no failure however long it lasts, unless something else is wrong too', () => {
+  const waiting = tried({ record: record(1, quota()), limit: 1, failingSince: 0 })
+  expect(countAttempts(waiting, NOW)).toEqual({
+    failed: 0,
+    desired: 1,
+    isStopped: false,
+    failing: undefined,
+    quota: 'Cloud: 2 of 2 clusters',
+    failsAt: undefined,
+  })
+  const both = tried({ record: record(1, quota(), dns('False')), failingSince: 0 })
+  expect(countAttempts(both, NOW)).toMatchObject({ failed: 1, failing: 'Dns: no such zone', quota: undefined })
+  expect(countAttempts(tried({ record: record(1, quota(0)) }), NOW).quota).toBeUndefined()
 })
 
 test('pauses double up to an hour', () => {

@@ -2,8 +2,9 @@
  * How often an installation may fail. An attempt has failed when an adapter says so of it and still does after a pause; the next one
  * is another generation of the record, so that adapters begin anew (CLUSTER-5).
  */
+import { QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import { type ExponentialBackoff, exponentialDelay } from '#operator/model/outcome.ts'
-import { ADAPTER_SUFFIX, type ClusterRecord, isReady } from './record/record.ts'
+import { ADAPTER_SUFFIX, type ClusterRecord, isReady, type RecordCondition } from './record/record.ts'
 
 export interface Attempts {
   /** How many have failed. */
@@ -14,6 +15,8 @@ export interface Attempts {
   readonly isStopped: boolean
   /** What adapters say is wrong with the present one; undefined when nothing is. */
   readonly failing: string | undefined
+  /** Nothing is wrong but that a quota is used up: in the adapters' words. CLUSTER-23. */
+  readonly quota: string | undefined
   /** When the present one counts as failed, unless its adapters think better of it. Milliseconds since the epoch. */
   readonly failsAt: number | undefined
 }
@@ -36,7 +39,7 @@ export const countAttempts = (
   now: Date,
 ): Attempts => {
   const isOver = installed || isReady(record)
-  const recorded = isOver ? undefined : adapterFailures(record)
+  const { failures: recorded, quota } = isOver ? NO_FAILURES : adapterFailures(record)
   // A record that asks for an attempt that has failed is out of date: the next one is under way.
   const failing = record.attempt > failed ? recorded : undefined
   const failsAt = failing === undefined ? undefined : (failingSince ?? now.getTime()) + failureGraceMs(record.attempt)
@@ -48,6 +51,7 @@ export const countAttempts = (
     desired: isOver || isStopped ? record.attempt : Math.max(record.attempt, counted + 1),
     isStopped,
     failing: isStopped ? recorded : failing,
+    quota: recorded === undefined && record.attempt > failed ? quota : undefined,
     failsAt: hasFailed ? undefined : failsAt,
   }
 }
@@ -55,13 +59,29 @@ export const countAttempts = (
 /** How long an attempt may fail before it counts, in milliseconds: a hiccup is none, and a cloud that is down is not hurried. */
 export const failureGraceMs = (attempt: number): number => exponentialDelay(FAILURE_GRACE, attempt)
 
+interface AdapterFailures {
+  readonly failures: string | undefined
+  readonly quota: string | undefined
+}
+
+const NO_FAILURES: AdapterFailures = { failures: undefined, quota: undefined }
+
 /** In the adapters' words, about the present generation only. */
-const adapterFailures = (record: ClusterRecord): string | undefined => {
-  const messages = record.conditions
-    .filter(
-      ({ type, status, observedGeneration }) =>
-        type.endsWith(ADAPTER_SUFFIX) && status === 'False' && observedGeneration === record.generation,
-    )
-    .map(({ type, reason, message }) => `${type.slice(0, -ADAPTER_SUFFIX.length)}: ${message || reason || 'failed'}`)
+const adapterFailures = (record: ClusterRecord): AdapterFailures => {
+  const reported = record.conditions.filter(
+    ({ type, status, observedGeneration }) =>
+      type.endsWith(ADAPTER_SUFFIX) && status === 'False' && observedGeneration === record.generation,
+  )
+  const isQuota = ({ reason }: RecordCondition) => reason === QUOTA_EXCEEDED
+  return {
+    failures: describe(reported.filter((condition) => !isQuota(condition))),
+    quota: describe(reported.filter(isQuota)),
+  }
+}
+
+const describe = (reported: readonly RecordCondition[]): string | undefined => {
+  const messages = reported.map(
+    ({ type, reason, message }) => `${type.slice(0, -ADAPTER_SUFFIX.length)}: ${message || reason || 'failed'}`,
+  )
   return messages.length === 0 ? undefined : messages.join('; ')
 }

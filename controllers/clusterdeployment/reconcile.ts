@@ -108,8 +108,12 @@ const report = (
 }
 
 /** When it is written again how long the installation was watched; milliseconds since the epoch. */
-const nextWatchWrite = (object: ClusterDeployment, { installed, stopped }: Decision, now: Date): number | undefined => {
-  const watch = installed || stopped !== undefined ? undefined : nextInstallWatch(object, now)
+const nextWatchWrite = (
+  object: ClusterDeployment,
+  { installed, stopped, quota }: Decision,
+  now: Date,
+): number | undefined => {
+  const watch = installed || stopped !== undefined || quota !== undefined ? undefined : nextInstallWatch(object, now)
   return watch && Date.parse(watch.until) + WATCH_INTERVAL_MS
 }
 

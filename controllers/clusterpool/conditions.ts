@@ -1,4 +1,5 @@
 /** The conditions of a pool (POOL-17, POOL-39, POOL-46); Ready, Reconciling and Stalled as kstatus reads them. */
+import { QUOTA_EXCEEDED } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterPoolSpec } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import { RESTORE_LABEL } from '#apis/hive.openshift.io/v1/labels.ts'
 import { neverHibernatesOn } from '#apis/hive.openshift.io/v1/platform.ts'
@@ -145,6 +146,8 @@ const summarizePool = (now: ConditionsInput): KstatusSummary => {
   }
   if (sizing.missing > 0 && now.creationProblem !== undefined)
     return onTheWay('CreationFailing', `${desired}; ${now.creationProblem}; tried again`)
+  const quota = quotaProblem(buckets)
+  if (quota !== undefined) return onTheWay(QUOTA_EXCEEDED, `${desired}; ${quota}`)
   if (sizing.missing > 0 || installing.length > 0 || broken.length > 0) return onTheWay('Filling', desired)
   if (marked.length + deleting.length > 0 || sizing.missing < 0)
     return onTheWay('Shrinking', `clusters that go: ${marked.length + deleting.length}; ${desired}`)
@@ -179,8 +182,14 @@ const dependencies = ({ generation, missing }: ConditionsInput): ConditionInput 
     ? condition(generation, 'MissingDependencies', 'False', 'Verified', 'Dependencies verified')
     : condition(generation, 'MissingDependencies', 'True', 'Missing', missing.join('; '))
 
-const capacity = ({ generation, sizing, spec }: ConditionsInput): ConditionInput =>
-  sizing.capacity > 0
+/** What a cluster that waits for a quota says of it: POOL-70. */
+const quotaProblem = ({ installing }: Buckets): string | undefined =>
+  installing.find(({ quota }) => quota !== undefined)?.quota
+
+const capacity = ({ generation, sizing, spec, buckets }: ConditionsInput): ConditionInput => {
+  const quota = quotaProblem(buckets)
+  if (quota !== undefined) return condition(generation, 'CapacityAvailable', 'False', QUOTA_EXCEEDED, quota)
+  return sizing.capacity > 0
     ? condition(generation, 'CapacityAvailable', 'True', 'Available', 'Capacity available')
     : condition(
         generation,
@@ -189,6 +198,7 @@ const capacity = ({ generation, sizing, spec }: ConditionsInput): ConditionInput
         'MaxCapacity',
         `Pool is at maximum capacity of ${spec.maxSize} waiting and claimed clusters.`,
       )
+}
 
 const current = ({ generation, stale }: ConditionsInput): ConditionInput => {
   const outdated = stale.filter(({ staleness }) => staleness !== 'UnknownVersion').map(({ cluster }) => cluster)

@@ -19,6 +19,8 @@ export const API_REACHABLE = 'APIReachable'
 export const UNREACHABLE = 'Unreachable'
 /** Its reason once it was so for half an hour while managers looked: so long a pool that says nothing else waits. */
 export const UNREACHABLE_FOR_LONG = 'UnreachableForLong'
+/** Reason of Ready, and of an adapter's Available: a quota is used up. CLUSTER-23. */
+export const QUOTA_EXCEEDED = 'QuotaExceeded'
 
 const immutable = (field: string) => rules({ rule: 'self == oldSelf', message: `${field} can’t be changed` })
 

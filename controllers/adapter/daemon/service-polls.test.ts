@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pollInterval } from './service-polls.ts'
+import { pollInterval, quotaPollInterval } from './service-polls.ts'
 
 test.each([
   [0, 2_000],
@@ -18,4 +18,10 @@ test('ADAPTER-102: the end of what takes longer than 20 s is seen at most a tent
       expect(pollInterval(elapsed)).toBeLessThanOrEqual(30_000)
     }),
   )
+})
+
+test('CLUSTER-22: what a quota refuses is asked for less and less often, and not all at the same time', () => {
+  const exact = [1, 2, 3, 50].map((refusals) => quotaPollInterval(refusals, 0.5))
+  expect(exact).toEqual([2_000, 4_000, 8_000, 300_000])
+  expect([quotaPollInterval(50, 0), quotaPollInterval(50, 1)]).toEqual([240_000, 360_000])
 })

@@ -1,17 +1,29 @@
-/** Asks HTTP services again while they have something left to do: nothing there can be watched. */
+/** Asks again while HTTP services have something left to do, or a quota is used up: neither can be watched. */
 import { type Clock, monotonic } from '#operator/model/clock.ts'
+import { type Backoff, backoffDelay } from '#operator/model/outcome.ts'
 
 const POLL_INTERVAL_MS = 2_000
 const MAX_POLL_INTERVAL_MS = 30_000
+/** CLUSTER-22: many clusters may wait for one quota, and a person may have to raise it. */
+const QUOTA_BACKOFF: Backoff = { initial: 2_000, factor: 2, max: 300_000, jitter: 0.2 }
 
 /** What is long in the making is asked for less often: after a tenth of the time that it has taken. ADAPTER-102. Milliseconds. */
 export const pollInterval = (elapsedMs: number): number =>
   Math.min(Math.max(elapsedMs / 10, POLL_INTERVAL_MS), MAX_POLL_INTERVAL_MS)
 
+/** @param refusals in a row, from 1 on @param random in [0, 1) @returns milliseconds */
+export const quotaPollInterval = (refusals: number, random: number): number =>
+  backoffDelay(QUOTA_BACKOFF, refusals, random)
+
+/** What a run has left to do; `quota`: it was refused because one is used up. */
+export type LeftWork = 'deletion' | 'work' | 'quota' | 'nothing'
+
 export class ServicePolls {
   readonly #clock: Clock
   /** Since when something is left to do for a resource. */
   readonly #since = new Map<string, number>()
+  /** How often in a row a quota was used up. */
+  readonly #refusals = new Map<string, number>()
   readonly #waiting = new Set<string>()
 
   constructor(clock: Clock) {
@@ -22,16 +34,25 @@ export class ServicePolls {
    * @param left what a run of the resource has found
    * @returns true when it is time for the next run; false when none is needed, another call waits for it, or the signal aborts
    */
-  async wait(id: string, left: 'deletion' | 'work' | 'nothing', signal: AbortSignal): Promise<boolean> {
+  async wait(id: string, left: LeftWork, signal: AbortSignal): Promise<boolean> {
     if (left === 'nothing') this.#since.delete(id)
+    if (left !== 'quota') this.#refusals.delete(id)
     if (left === 'nothing' || this.#waiting.has(id)) return false
+    this.#waiting.add(id)
+    await this.#clock.sleep(this.#interval(id, left), signal)
+    this.#waiting.delete(id)
+    return !signal.aborted
+  }
+
+  #interval(id: string, left: LeftWork): number {
     const now = monotonic(this.#clock)
     const since = this.#since.get(id) ?? now
     this.#since.set(id, since)
-    this.#waiting.add(id)
     // ADAPTER-56: a deletion is observed steadily.
-    await this.#clock.sleep(left === 'deletion' ? POLL_INTERVAL_MS : pollInterval(now - since), signal)
-    this.#waiting.delete(id)
-    return !signal.aborted
+    if (left === 'deletion') return POLL_INTERVAL_MS
+    if (left !== 'quota') return pollInterval(now - since)
+    const refusals = (this.#refusals.get(id) ?? 0) + 1
+    this.#refusals.set(id, refusals)
+    return quotaPollInterval(refusals, Math.random())
   }
 }

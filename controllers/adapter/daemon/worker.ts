@@ -21,7 +21,7 @@ import { checkInventories, type LostOwner } from './check-inventories.ts'
 import { EventIntake } from './event-intake.ts'
 import { forgetDeleted } from './forget-deleted.ts'
 import { RunQueue, type WorkItem } from './run-queue.ts'
-import { ServicePolls } from './service-polls.ts'
+import { type LeftWork, ServicePolls } from './service-polls.ts'
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.ts'
 import type { TaskStats } from './task-stats.ts'
 
@@ -240,11 +240,12 @@ export class Worker {
     }
   }
 
-  /** What is left to do at HTTP services. */
-  #leftAtServices({ remaining, working }: RunResult): 'deletion' | 'work' | 'nothing' {
+  /** What is left to do, and can't be watched. */
+  #leftAtServices({ remaining, working, trace }: RunResult): LeftWork {
     const { resources } = this.#options.task
     if (resources.some(({ name, transport }) => transport.kind === 'http' && remaining.includes(name)))
       return 'deletion'
+    if (trace.failures.some(({ reason }) => reason === 'QuotaExceeded')) return 'quota'
     return working.length > 0 ? 'work' : 'nothing'
   }
 

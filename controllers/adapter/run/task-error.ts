@@ -32,6 +32,8 @@ export type FailureReason =
   | 'InvalidDeletionConfig'
   /** The task's ServiceAccount, or its credentials for an HTTP service, may not do it. */
   | 'Forbidden'
+  /** A ResourceQuota, or what an HTTP service allows, is used up: there will be room one day. CLUSTER-22. */
+  | 'QuotaExceeded'
   /** The API server, or an HTTP service, does not answer. */
   | 'Unreachable'
   /** The run was ended before it was through. */

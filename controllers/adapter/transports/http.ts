@@ -112,7 +112,8 @@ const explained = explainErrors((error, otherwise, what) => {
   return new TaskError(reason, `${what}: ${error.message}`, { cause: error })
 })
 
-const reasonOf = ({ status }: RequestError, otherwise: FailureReason): FailureReason => {
+const reasonOf = ({ status, code }: RequestError, otherwise: FailureReason): FailureReason => {
   if (status === undefined) return 'Unreachable'
+  if (code === 'QuotaExceeded') return 'QuotaExceeded'
   return status === 401 || status === 403 ? 'Forbidden' : otherwise
 }

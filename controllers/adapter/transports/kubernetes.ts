@@ -234,9 +234,13 @@ const explained = explainErrors((error, otherwise, what) => {
   if (error instanceof UnknownKindError) return new TaskError('InvalidManifest', error.message, { cause: error })
   if (error instanceof NetworkError) return new TaskError('Unreachable', `${what}: ${error.message}`, { cause: error })
   if (!(error instanceof ApiError)) return undefined
-  const reason = error.status === 403 ? 'Forbidden' : otherwise
+  const reason = isQuotaExceeded(error) ? 'QuotaExceeded' : error.status === 403 ? 'Forbidden' : otherwise
   return new TaskError(reason, `${what}: ${error.message}${remedy(error)}`, { cause: error })
 })
+
+/** In the words of Kubernetes' admission of ResourceQuotas: it has no reason of its own. */
+const isQuotaExceeded = ({ status, message }: ApiError): boolean =>
+  status === 403 && message.includes('exceeded quota: ')
 
 const remedy = ({ status, message }: ApiError): string => {
   if (status === 422 && /immutable/.test(message))

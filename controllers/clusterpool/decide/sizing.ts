@@ -72,7 +72,9 @@ export const decideSize = (sizes: SizingInput): Sizing => {
     'Marked',
   )
   remove(sizes.losers, 'LeaseLost')
-  const add = Math.max(0, Math.min(missing, capacity, left, free))
+  // POOL-70: the next one would be refused like this one.
+  const isQuotaExceeded = buckets.installing.some(({ quota }) => quota !== undefined)
+  const add = isQuotaExceeded ? 0 : Math.max(0, Math.min(missing, capacity, left, free))
   left -= add
   // Waiting claims are served before anything is tidied up (POOL-26); clusters that can't be made keep nothing waiting (POOL-47).
   const failing = sizes.countFailing(add)

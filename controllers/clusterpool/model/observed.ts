@@ -3,7 +3,7 @@
 import type { Customization } from '#apis/hive.openshift.io/model/customization.ts'
 import type { InstallConfig } from '#apis/hive.openshift.io/model/install-config.ts'
 import type { ClusterClaim } from '#apis/hive.openshift.io/v1/clusterclaim.ts'
-import { type ClusterDeployment, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
+import { type ClusterDeployment, QUOTA_EXCEEDED, UNREACHABLE } from '#apis/hive.openshift.io/v1/clusterdeployment.ts'
 import type { ClusterDeploymentCustomization } from '#apis/hive.openshift.io/v1/clusterdeploymentcustomization.ts'
 import type { ClusterPool } from '#apis/hive.openshift.io/v1/clusterpool.ts'
 import {
@@ -53,6 +53,8 @@ export interface Cluster extends NamespacedName {
   readonly installWatched: number | undefined
   /** How it gets on, in words of its condition Ready. */
   readonly progress: string | undefined
+  /** Its installation waits for a quota that is used up: in the provider's words. POOL-70 */
+  readonly quota: string | undefined
   /** Since when it wakes up; undefined when it doesn't. */
   readonly resumingSince: number | undefined
   /** Its API server, which was reached before, can't be reached: since when, in words, and for how many milliseconds it was asked in vain. POOL-64 */
@@ -228,6 +230,7 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
   const deleting = metadata.deletionTimestamp !== undefined
   const stopped = findCondition(status?.conditions, 'ProvisionStopped')
   const hibernating = findCondition(status?.conditions, 'Hibernating')
+  const ready = findCondition(status?.conditions, 'Ready')
   return {
     name: metadata.name,
     namespace: namespaceOf(metadata),
@@ -248,7 +251,8 @@ const clusterOf = ({ metadata, spec, status }: ClusterDeployment): Cluster => {
     stopped: stopped?.status === 'True' ? stopped.message || stopped.reason : undefined,
     installWatched:
       spec.installed || status?.installWatch === undefined ? undefined : status.installWatch.seconds * 1_000,
-    progress: findCondition(status?.conditions, 'Ready')?.message,
+    progress: ready?.message,
+    quota: !spec.installed && ready?.reason === QUOTA_EXCEEDED ? ready.message : undefined,
     resumingSince:
       hibernating?.reason === 'ResumingOrRunning' ? millisecondsOf(hibernating.lastTransitionTime) : undefined,
     unreachable: unreachableIn(metadata.uid, status),

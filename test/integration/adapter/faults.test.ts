@@ -160,6 +160,38 @@ test('what is refused for longer is reported with who refused what, and does not
   await vi.waitFor(async () => expect((await world.task('faults')).status?.failing).toBe(0), PATIENCE)
 })
 
+test('CLUSTER-22: what a ResourceQuota refuses is reported as that, and is applied by itself when there is room', async () => {
+  const quotas = `/api/v1/namespaces/${world.namespace}/resourcequotas`
+  await world.plane.rest('POST', quotas, {
+    metadata: { name: 'used-up' },
+    spec: { hard: { 'count/serviceaccounts': '0' } },
+  })
+  const isCounted = async () =>
+    ((await world.object(`${quotas}/used-up`)) as { status?: { hard?: object } } | undefined)?.status?.hard
+  await vi.waitFor(async () => expect(await isCounted()).toBeDefined(), PATIENCE)
+  await world.declare('quota', {
+    params: [{ name: 'clusterId', source: 'event.id' }],
+    resources: [
+      {
+        name: 'account',
+        manifest: {
+          apiVersion: 'v1',
+          kind: 'ServiceAccount',
+          metadata: { name: 'quota-{{ .clusterId }}', namespace: world.namespace },
+        },
+        discovery: { namespace: world.namespace, by_name: 'quota-{{ .clusterId }}' },
+      },
+    ],
+  })
+  await world.until('quota', 'Working')
+  const { id } = await world.create('no-room')
+  await world.pulse(id)
+  const reported = () => world.reported(id, 'quota')
+  await vi.waitFor(async () => expect(await reported()).toContain('Available False QuotaExceeded'), PATIENCE)
+  await world.plane.rest('DELETE', `${quotas}/used-up`)
+  await vi.waitFor(async () => expect(await reported()).toContain('Available True Available'), PATIENCE)
+})
+
 test('a task whose ConfigMap can’t be read for a while goes on as it was, and ends when it is suspended', async () => {
   const text = JSON.stringify({
     params: [{ name: 'clusterId', source: 'event.id', required: true }],

@@ -202,6 +202,37 @@ test('CLUSTER-5: an installation that fails is tried as often as it may be, then
   await manager.stop()
 })
 
+test('CLUSTER-23: a quota that is used up fails no attempt, for whatever time; what is wrong otherwise does, and room ends it', {
+  timeout: 120_000,
+}, async () => {
+  const clock = hurriedClock()
+  const manager = await the.manager({ clock })
+  const declared = await the.declare('too-many', { installAttemptsLimit: 1 })
+  const { id } = await the.cluster(declared)
+  await the.report(id, 'False', 'you have 2 of 2 clusters', 'QuotaExceeded')
+  const waiting = await the.until('too-many', 'QuotaExceeded')
+  const provisioned = findCondition(waiting.status?.conditions, 'Provisioned')
+  expect(provisioned).toMatchObject({ status: 'False', reason: 'QuotaExceeded' })
+  expect(provisioned?.message).toBe('Dns: you have 2 of 2 clusters; tried again')
+  const watched = waiting.status?.installWatch
+  // A failure would have counted after a minute, and the watch gone on after five.
+  const later = clock.now().getTime() + 20 * 60_000
+  await the.eventually(() => expect(clock.now().getTime()).toBeGreaterThan(later))
+  await the.change('too-many', { metadata: { annotations: { look: 'again' } } })
+  await the.report(id, 'False', 'you have 3 of 2 clusters', 'QuotaExceeded')
+  const still = await the.eventually(async () => {
+    const found = await the.until('too-many', 'QuotaExceeded')
+    expect(findCondition(found.status?.conditions, 'Ready')?.message).toContain('3 of 2')
+    return found
+  })
+  expect(still.status?.installWatch).toEqual(watched)
+  expect(still.status?.installAttempts).toBe(0)
+  expect(findCondition(still.status?.conditions, 'ProvisionStopped')?.status).toBe('False')
+  await the.report(id, 'True')
+  expect((await the.until('too-many', 'Provisioned')).spec.installed).toBe(true)
+  await manager.stop()
+})
+
 test('CLUSTER-14: an installed cluster that the API lost keeps its lease while adapters may find what they applied, and goes then', {
   timeout: 120_000,
 }, async () => {

@@ -67,7 +67,7 @@ export interface World extends AsyncDisposable {
   /** The one cluster that is registered for it. */
   cluster(deployment: ClusterDeployment): Promise<Cluster>
   /** What the adapter dns says about the present generation of a cluster. */
-  report(id: string, available: 'True' | 'False', message?: string): Promise<void>
+  report(id: string, available: 'True' | 'False', message?: string, reason?: string): Promise<void>
   /** The adapter dns has cleaned up. */
   cleanUp(id: string): Promise<void>
   manager(options?: ManagerOptions): Promise<Manager>
@@ -174,10 +174,10 @@ export const world = async (): Promise<World> => {
           throw new Error(`${metadata.name} has ${others.length + 1} clusters`)
         return one
       }),
-    report: (id, available, message = 'the zone is there') =>
+    report: (id, available, message = 'the zone is there', reason = 'Said') =>
       tell(id, {
         Applied: { status: 'True' },
-        Available: { status: available, reason: 'Said', message },
+        Available: { status: available, reason, message },
         Health: { status: available },
       }),
     cleanUp: (id) =>

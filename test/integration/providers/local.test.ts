@@ -157,14 +157,14 @@ test('powerState hibernates it for real, keeps its kubeconfig, and wakes it up',
   expect(await namespacesOf(kubeconfig ?? '')).toContain('kube-system')
 })
 
-test('beyond the quota the report says so; when there is room, it goes on', async () => {
+test('CLUSTER-22: beyond the quota the report says so; when there is room, it goes on', async () => {
   const others = []
   for (let n = 1; n < QUOTA; n++) others.push(await register(`other-${n}`, LOCAL, { powerState: 'Hibernating' }))
   for (const { id } of others) await world.pulse(id)
   await vi.waitFor(async () => expect(await clustersOfService()).toHaveLength(QUOTA), PATIENCE)
   const { id } = await register('too-many', LOCAL)
   await world.pulse(id)
-  await untilReported(id, 'Available False Forbidden')
+  await untilReported(id, 'Available False QuotaExceeded')
   expect(JSON.stringify(await world.call('GET', `/clusters/${id}/statuses`))).toContain(
     `project test has ${QUOTA} of ${QUOTA} clusters: delete one, or ask for a larger quota`,
   )
@@ -173,7 +173,7 @@ test('beyond the quota the report says so; when there is room, it goes on', asyn
     await world.pulse(other.id, 'Deleting')
     await vi.waitFor(async () => expect(await world.cluster(other.id)).toBeUndefined(), PATIENCE)
   }
-  await world.pulse(id)
+  // No pulse: it is tried again by itself.
   await untilReady(id)
   expect(await namespacesOf((await secretOf('too-many')) ?? '')).toContain('kube-system')
 })

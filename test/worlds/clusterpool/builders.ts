@@ -102,6 +102,8 @@ interface ClusterOptions {
   readonly resumingSince?: number
   /** For how long its installation was watched, in minutes. */
   readonly watched?: number
+  /** It waits for a quota: what its provider says. */
+  readonly awaitsQuota?: string
   /** What is known of its API server, which answered until minute 0; it answers when absent. */
   readonly unreachable?: keyof typeof UNREACHABLE_CONDITIONS
 }
@@ -158,6 +160,7 @@ export const aCluster = (name: string, says: ClusterOptions = {}): ClusterDeploy
         ...(says.resumingSince === undefined
           ? []
           : [condition('Hibernating', 'False', 'ResumingOrRunning', says.resumingSince)]),
+        ...(says.awaitsQuota === undefined ? [] : [condition('Ready', 'False', 'QuotaExceeded', at, says.awaitsQuota)]),
         ...(says.unreachable === undefined ? [] : [UNREACHABLE_CONDITIONS[says.unreachable]]),
       ],
       ...(isInstalled && { powerState: state === 'running' ? 'Running' : 'Hibernating' }),
