@@ -27,6 +27,25 @@ test.for<[string, object, string]>([
     'Unknown Progressing',
   ],
   [
+    'a StatefulSet whose last pod is still to end',
+    { kind: 'StatefulSet', spec: { replicas: 0 }, status: { replicas: 1, readyReplicas: 1 } },
+    'Unknown Progressing',
+  ],
+  [
+    'a StatefulSet whose pods are still those of before',
+    {
+      kind: 'StatefulSet',
+      spec: { replicas: 1 },
+      status: { replicas: 1, readyReplicas: 1, currentRevision: 'a', updateRevision: 'b' },
+    },
+    'Unknown Progressing',
+  ],
+  [
+    'a StatefulSet of no pods whose last ones were of another revision',
+    { kind: 'StatefulSet', spec: { replicas: 0 }, status: { replicas: 0, currentRevision: 'a', updateRevision: 'b' } },
+    'True Available',
+  ],
+  [
     'a resource whose controller is behind',
     { kind: 'Thing', metadata: { generation: 2 }, status: { observedGeneration: 1, ...condition('Ready', 'True') } },
     'Unknown NotObserved',

@@ -28,8 +28,10 @@ interface Observed {
     readonly observedGeneration?: number
     readonly phase?: string
     readonly conditions?: readonly Condition[]
+    readonly replicas?: number
     readonly readyReplicas?: number
-    readonly updatedReplicas?: number
+    readonly currentRevision?: string
+    readonly updateRevision?: string
     readonly desiredNumberScheduled?: number
     readonly numberReady?: number
   }
@@ -55,7 +57,7 @@ export const readinessOf = (object: object): Readiness => {
         ? available(what)
         : inProgress('NotActive', `${what} is ${status?.phase ?? 'new'}`)
     case 'StatefulSet':
-      return replicasReadiness(what, status?.readyReplicas ?? 0, spec?.replicas ?? 1)
+      return statefulSetReadiness(what, status, spec?.replicas ?? 1)
     case 'DaemonSet':
       return status?.desiredNumberScheduled === undefined
         ? inProgress('NotObserved', `${what} was not looked at by its controller yet`)
@@ -88,6 +90,15 @@ const jobReadiness = (what: string, conditions: readonly Condition[]): Readiness
       message: `${what} failed: ${failed.message ?? ''}`,
     }
   return inProgress('JobRunning', `${what} is at work`)
+}
+
+/** As kstatus has it: it may have as many ready pods as it should, and they are to be replaced, or others are still to end. */
+const statefulSetReadiness = (what: string, status: Observed['status'], desired: number): Readiness => {
+  const { replicas = 0, readyReplicas = 0, currentRevision, updateRevision } = status ?? {}
+  if (replicas > desired) return inProgress('Progressing', `${what}: ${replicas - desired} are to end`)
+  if (replicas > 0 && currentRevision !== updateRevision)
+    return inProgress('Progressing', `${what}: its pods are being replaced`)
+  return replicasReadiness(what, readyReplicas, desired)
 }
 
 const replicasReadiness = (what: string, ready: number, desired: number): Readiness =>
