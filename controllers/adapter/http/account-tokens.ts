@@ -6,6 +6,7 @@ import { messageOf } from '#lib/errors/message-of.ts'
 import { isForbidden, isNotFound } from '#operator/client/errors.ts'
 import type { Transport } from '#operator/client/transport.ts'
 import { type Clock, monotonic } from '#operator/model/clock.ts'
+import { type Backoff, backoffDelay } from '#operator/model/outcome.ts'
 import { type BearerToken, NoTokenError } from './bearer-token.ts'
 
 /** Seconds; the least that Kubernetes gives. */
@@ -14,6 +15,8 @@ const LIFETIME_SECONDS = 600
 const RENEW_AFTER = 0.8
 /** Between two requests for a token of one account, when the API server or the HyperFleet API refuses, in milliseconds. */
 const MIN_INTERVAL_MS = 10_000
+/** How long an account whose token could not be made is not asked about again. ADAPTER-110. */
+const PAUSE: Backoff = { initial: 1_000, factor: 2, max: 30_000, jitter: 0.2 }
 
 interface IssuedToken {
   readonly text: string
@@ -21,6 +24,13 @@ interface IssuedToken {
   readonly issuedAt: number
   readonly renewAt: number
   readonly endsAt: number
+}
+
+interface Failure {
+  readonly error: NoTokenError
+  /** In a row. */
+  readonly count: number
+  readonly until: number
 }
 
 interface TokenRequest {
@@ -31,14 +41,20 @@ interface TokenRequest {
 export class AccountTokens {
   readonly #audience: string
   readonly #clock: Clock
+  readonly #random: () => number
   /** By namespace and name: tasks may share an account. */
   readonly #issued = new Map<string, IssuedToken>()
   readonly #requests = new Map<string, Promise<IssuedToken>>()
+  readonly #failures = new Map<string, Failure>()
 
-  /** @param audience whom the tokens are meant for */
-  constructor(audience: string, clock: Clock) {
+  /**
+   * @param audience whom the tokens are meant for
+   * @param random in [0, 1), for jitter
+   */
+  constructor(audience: string, clock: Clock, random: () => number = Math.random) {
     this.#audience = audience
     this.#clock = clock
+    this.#random = random
   }
 
   /** @param transport as the manager, which may create tokens of the ServiceAccounts of the namespace */
@@ -49,12 +65,17 @@ export class AccountTokens {
         const held = this.#issued.get(key)
         const now = monotonic(this.#clock)
         if (held !== undefined && now < held.renewAt) return held.text
+        const failure = this.#failures.get(key)
+        const isUsable = held !== undefined && now < held.endsAt
+        if (failure !== undefined && now < failure.until) {
+          if (isUsable) return held.text
+          throw failure.error
+        }
         try {
           return (await this.#request(transport, namespace, name)).text
         } catch (error) {
-          if (held === undefined || now >= held.endsAt) throw explain(error, namespace, name)
-          this.#issued.set(key, { ...held, renewAt: Math.min(now + MIN_INTERVAL_MS, held.endsAt) })
-          return held.text
+          if (isUsable) return held.text
+          throw error
         }
       },
       reject: (token) => {
@@ -74,10 +95,20 @@ export class AccountTokens {
     const underWay = this.#requests.get(key)
     if (underWay !== undefined) return underWay
     const asked = this.#create(transport, namespace, name)
-      .then((issued) => {
-        this.#issued.set(key, issued)
-        return issued
-      })
+      .then(
+        (issued) => {
+          this.#issued.set(key, issued)
+          this.#failures.delete(key)
+          return issued
+        },
+        (cause: unknown) => {
+          const error = explain(cause, namespace, name)
+          const count = (this.#failures.get(key)?.count ?? 0) + 1
+          const until = monotonic(this.#clock) + backoffDelay(PAUSE, count, this.#random())
+          this.#failures.set(key, { error, count, until })
+          throw error
+        },
+      )
       .finally(() => this.#requests.delete(key))
     this.#requests.set(key, asked)
     return asked

@@ -91,3 +91,13 @@ test('ADAPTER-105: where the manager may not make them, the message says what to
   const token = new AccountTokens('hyperfleet-api', manualClock()).of(transport, namespace, 'four')
   await expect(token.read()).rejects.toThrow('the right to create serviceaccounts/token')
 })
+
+test('ADAPTER-110: an account that is not there is not asked about with every request, and is found once it is made', async () => {
+  const clock = manualClock()
+  const token = new AccountTokens('hyperfleet-api', clock).of(transport, world.namespace, 'five')
+  for (let request = 0; request < 20; request++) await expect(token.read()).rejects.toThrow('five is not there')
+  expect(requestsFor('five')).toBe(1)
+  await account('five')
+  await clock.advance(2_000)
+  expect(decodeJwt(await token.read()).sub).toBe(`system:serviceaccount:${world.namespace}:five`)
+})

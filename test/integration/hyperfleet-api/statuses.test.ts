@@ -7,6 +7,8 @@ const entities = [
   { kind: 'NodePool', plural: 'nodepools', parent_kind: 'Cluster', required_adapters: ['machines'] },
 ]
 
+const reporting = { kind: 'Cluster', plural: 'clusters', required_adapters: 'reporting' as const }
+
 onBothDatabases((fresh) => {
   const begin = async () => {
     const clock = manualClock()
@@ -15,6 +17,17 @@ onBothDatabases((fresh) => {
     const path = `/clusters/${id}`
     return { api, clock, path, read: async () => (await api.call('GET', path)).body }
   }
+
+  test('API-121: of two reporting adapters with one condition the failing one is shown, whichever is first by name', async () => {
+    const api = await serve({ ...(await fresh()), entities: [reporting] })
+    for (const failing of ['pull--secret', 'pull-secret']) {
+      const { id } = await api.cluster(failing.replace('--', '-double-'))
+      for (const adapter of ['pull--secret', 'pull-secret'])
+        await api.report(`/clusters/${id}`, { adapter, available: adapter === failing ? 'False' : 'True' })
+      const { body } = await api.call('GET', `/clusters/${id}`)
+      expect(conditionsOf(body).PullSecretSuccessful).toMatchObject({ status: 'False' })
+    }
+  })
 
   describe('reports', () => {
     // API-8

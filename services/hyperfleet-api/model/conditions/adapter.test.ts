@@ -58,6 +58,17 @@ describe('an adapter has a condition', () => {
   })
 })
 
+test('API-121: of two with one type the one that says False is shown, else the first by name', () => {
+  const told = (first: 'True' | 'False', second: 'True' | 'False') => {
+    const rows = [row('pull--secret', first, 2), row('pull-secret', second, 2)]
+    return conditions(rows, 'reporting').map(({ message }) => message)
+  }
+  expect(told('True', 'False')).toEqual(['pull-secret says False'])
+  expect(told('False', 'True')).toEqual(['pull--secret says False'])
+  expect(told('False', 'False')).toEqual(['pull--secret says False'])
+  expect(told('True', 'True')).toEqual(['pull--secret says True'])
+})
+
 test('it says what the adapter says of Available, and when', () => {
   expect(conditions([row('dns', 'False', 1, 40)])).toEqual([
     {

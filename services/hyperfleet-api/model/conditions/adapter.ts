@@ -10,7 +10,7 @@ export const adapterConditionType = (adapter: string): string =>
 
 /**
  * What each required adapter said last, under a condition of its own (API-17). One that has never said True or False has none,
- * and one that fell back to Unknown keeps what it had.
+ * and one that fell back to Unknown keeps what it had. Of two with one type the one that says False is shown (API-121).
  */
 export const adapterConditions = (
   { required, counted }: RequiredReports,
@@ -23,8 +23,10 @@ export const adapterConditions = (
     const report = counted.find(({ row }) => row.adapter === adapter)
     const previous = before.get(type)
     const condition = report === undefined ? previous : adapterCondition(type, report, previous, resource)
-    // Two names can give one type (`pull-secret` and `PullSecret`): the first by name has it, a resource has each type once.
-    if (condition !== undefined && !conditions.has(type)) conditions.set(type, condition)
+    // Two names can give one type (`pull-secret` and `pull--secret`): a resource has each type once, and one that fails is to be seen.
+    const other = conditions.get(type)
+    if (condition !== undefined && (other === undefined || (other.status === 'True' && condition.status === 'False')))
+      conditions.set(type, condition)
   }
   return [...conditions.values()]
 }
