@@ -6,6 +6,7 @@ import type { RestMapper } from '#operator/client/rest-mapper.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
 import type { Access } from '../access.ts'
 import type { AccountTokens } from '../http/account-tokens.ts'
+import type { ApiTime } from '../http/api-time.ts'
 import type { BearerToken } from '../http/bearer-token.ts'
 import { HttpClient } from '../http/client.ts'
 import { openHttpConnection } from '../http/connection.ts'
@@ -42,11 +43,15 @@ export const accountTokenOf = (
   { accountTokens }: Pick<ConnectionDeps, 'accountTokens'>,
 ): BearerToken | undefined => accountTokens?.of(api.transport, namespace, spec.serviceAccountName)
 
-/** To be closed. @param onOutcome told how each request to the HyperFleet API ended */
+/**
+ * To be closed. @param time told what the HyperFleet API says of it; its clock is that of the runs
+ * @param onOutcome told how each request to the HyperFleet API ended
+ */
 export const connectTask = (
   context: DaemonContext<AdapterTask>,
   deps: ConnectionDeps,
   task: Task,
+  time: ApiTime,
   onOutcome?: ApiConnectionOptions['onOutcome'],
 ): TaskConnections => {
   const { version, access, kinds } = deps
@@ -57,6 +62,7 @@ export const connectTask = (
     accountToken: accountTokenOf(context, deps),
     userAgent,
     clock,
+    time,
     onOutcome,
   })
   const external = openHttpConnection({ userAgent, maxResponseChars: MAX_RESPONSE_CHARS, lookup: guardedLookup })
@@ -74,6 +80,7 @@ export const connectTask = (
         clients: { hyperfleet_api: { base_url: spec.hyperfleetAPI.url, version: 'v1' } },
       },
       clock,
+      runClock: time.clock,
       log: log.child({ adapter: task.adapter.name }),
     },
     close: async () => {

@@ -3,12 +3,13 @@
 import { consumerGroup, legacyConsumerGroup } from '#apis/hyperfleet.redhat.com/consumer-group.ts'
 import type { AdapterTask, AdapterTaskSpec } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts'
 import type { Transport } from '#operator/client/transport.ts'
-import type { Clock } from '#operator/model/clock.ts'
+import { type Clock, monotonic } from '#operator/model/clock.ts'
 import { toMilliseconds } from '#operator/model/duration.ts'
 import { formatSelector, selectorOf } from '#operator/model/selector.ts'
 import type { Access } from '../access.ts'
 import { apiQueueSource } from '../events/api-queue.ts'
 import type { EventSource, SourceOptions } from '../events/source.ts'
+import type { ApiTime } from '../http/api-time.ts'
 import { type BearerToken, fileToken } from '../http/bearer-token.ts'
 import { HttpClient, type HttpClientOptions } from '../http/client.ts'
 import { type HttpConnection, openHttpConnection, type RoundTrip } from '../http/connection.ts'
@@ -29,13 +30,15 @@ export interface ApiConnectionOptions {
   readonly accountToken: BearerToken | undefined
   readonly userAgent: string
   readonly clock: Clock
+  /** Told what time the API says it is. */
+  readonly time?: ApiTime
   /** Told how each request ended. */
   readonly onOutcome?: HttpClientOptions['onOutcome']
 }
 
 export const connectApi = (
   { hyperfleetAPI: { url, timeout, tokenPath } }: AdapterTaskSpec,
-  { access, accountToken, userAgent, clock, onOutcome }: ApiConnectionOptions,
+  { access, accountToken, userAgent, clock, time, onOutcome }: ApiConnectionOptions,
 ): ApiConnection => {
   const timeoutMs = toMilliseconds(timeout ?? '10s')
   const { refusal, token: allowed, lookup } = access.api(url, tokenPath)
@@ -44,7 +47,10 @@ export const connectApi = (
   // A task that is not valid is left by the API that it names, too.
   const roundTrip: RoundTrip = async (...request) => {
     if (refusal !== undefined) throw new Error(refusal)
-    return connection.roundTrip(...request)
+    const sentAt = monotonic(clock)
+    const answer = await connection.roundTrip(...request)
+    time?.record(answer.headers.date, sentAt)
+    return answer
   }
   return { connection, caller: new HttpClient({ roundTrip, clock, timeoutMs, token, onOutcome }), timeoutMs }
 }

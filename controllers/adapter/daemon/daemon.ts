@@ -12,6 +12,7 @@ import { formatDuration, toMilliseconds } from '#operator/model/duration.ts'
 import { selectorOf } from '#operator/model/selector.ts'
 import { WakeSignal } from '#operator/model/wake-signal.ts'
 import type { DeadLetter } from '../events/source.ts'
+import { ApiTime } from '../http/api-time.ts'
 import { taskLanguages } from '../language/task-languages.ts'
 import type { Metrics } from '../metrics.ts'
 import type { RequiredCondition } from '../required/compare-required.ts'
@@ -69,6 +70,8 @@ class TaskDaemon {
   readonly #stats: TaskStats
   readonly #statusWriter: StatusWriter
   readonly #brake: InferredDeletions
+  /** Of the HyperFleet API: what a run reports must be of its time. */
+  readonly #time: ApiTime
   #worker: Worker | undefined
   /** Of the worker. */
   #refusals: ApiRefusals | undefined
@@ -85,6 +88,7 @@ class TaskDaemon {
     this.#context = context
     this.#reload = new WakeSignal(context.clock)
     this.#statusChanged = new WakeSignal(context.clock)
+    this.#time = new ApiTime(context.clock)
     this.#statusWriter = new StatusWriter(context, () => this.#statusInput)
     const { processed = 0, failed = 0, skipped = 0, deadLetters = 0 } = context.status ?? {}
     this.#stats = new TaskStats({ processed, failed, skipped, deadLetters })
@@ -181,7 +185,7 @@ class TaskDaemon {
         api: impersonatedApi(this.#context),
         namespace: this.#context.namespace ?? 'default',
         access: this.#deps.access,
-        languages: taskLanguages(() => this.#context.clock.now()),
+        languages: taskLanguages(() => this.#time.clock.now()),
         signal: this.#context.signal,
       })
       this.#generation = generation
@@ -224,7 +228,7 @@ class TaskDaemon {
     const { metrics } = this.#deps
     const { spec, object, events } = this.#context
     const refusals = new ApiRefusals(() => this.#statusChanged.wake())
-    const connections = connectTask(this.#context, this.#deps, task, (outcome) => refusals.record(outcome))
+    const connections = connectTask(this.#context, this.#deps, task, this.#time, (outcome) => refusals.record(outcome))
     const worker = new Worker({
       ...connections.runner,
       selector: selectorOf(spec.selector ?? {}),

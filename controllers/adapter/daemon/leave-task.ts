@@ -3,6 +3,7 @@ import { AdapterTask } from '#apis/hyperfleet.redhat.com/v1alpha1/adaptertask.ts
 import { AbortScope } from '#lib/abort/abort-scope.ts'
 import { messageOf } from '#lib/errors/message-of.ts'
 import type { DaemonContext } from '#operator/engine/context.ts'
+import { ApiTime } from '../http/api-time.ts'
 import type { Task } from '../task/task.ts'
 import { connectApi, createEventSource } from './connect.ts'
 import { accountTokenOf, type ConnectionDeps, connectTask, userAgentOf } from './connect-task.ts'
@@ -27,7 +28,7 @@ export const leaveTask = async (
 const sweep = async (context: DaemonContext<AdapterTask>, deps: ConnectionDeps, task: Task): Promise<void> => {
   const { log, api, name, namespace } = context
   const isReplaced = async () => (await api.get(AdapterTask, name, namespace)) !== undefined
-  const connections = connectTask(context, deps, task)
+  const connections = connectTask(context, deps, task, new ApiTime(context.clock))
   using limit = new AbortScope().within(SWEEP_TIMEOUT_MS)
   const remedy = '"muster adapter orphans" lists what is left'
   try {

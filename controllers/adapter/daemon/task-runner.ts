@@ -41,6 +41,8 @@ export interface TaskRunnerOptions {
   readonly access: Access
   readonly config: JsonObject
   readonly clock: Clock
+  /** What the runs take for the time; `clock` when undefined. */
+  readonly runClock?: Clock
   readonly log: Logger
 }
 
@@ -86,13 +88,15 @@ export class TaskRunner {
     return this.#released.get(id) === leftStateOf(resource, this.#selection)
   }
 
-  dropExpiredReports(now: number): void {
-    this.#reportDedup.dropExpired(now)
+  dropExpiredReports(): void {
+    const { clock, runClock = clock } = this.#options
+    this.#reportDedup.dropExpired(runClock.now().getTime())
   }
 
   /** @throws the signal's reason */
   async run(event: ReconcileEvent, signal: AbortSignal): Promise<RunResult> {
-    const { task, apiClient, access, config, clock, log, inventories, retention, brake } = this.#options
+    const { task, apiClient, access, config, log, inventories, retention, brake } = this.#options
+    const { clock, runClock = clock } = this.#options
     const requests: TracedRequest[] = []
     const tracedClient = apiClient.withTracing((request) => requests.push(request), event.traceparent)
     const { id } = event.data
@@ -118,7 +122,7 @@ export class TaskRunner {
           reportDedup: this.#reportDedup,
           released: this.#released,
           readFile: access.readFile,
-          clock,
+          clock: runClock,
           log: log.child({ resource: id }),
           signal,
         },

@@ -154,7 +154,7 @@ export class Worker {
     while (!signal.aborted) {
       await clock.sleep(visibilityMs / 3, signal)
       if (!signal.aborted) await Promise.all(this.#queue.deliveries.map((delivery) => delivery.extend()))
-      this.#runner?.dropExpiredReports(clock.now().getTime())
+      this.#runner?.dropExpiredReports()
       applied.stopIdleWatches()
     }
   }

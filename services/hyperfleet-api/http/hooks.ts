@@ -13,10 +13,15 @@ const FEATURES = 'labels,watch,events'
 const SECOND = 1_000
 
 /** What happens to every request and answer, whatever the operation: life time, checks of texts, compression, metrics. */
-export const addHooks = (app: FastifyInstance, stopping: AbortSignal, metrics: RequestMetrics): void => {
+export const addHooks = (
+  app: FastifyInstance,
+  { stopping, metrics, now }: { stopping: AbortSignal; metrics: RequestMetrics; now: () => Date },
+): void => {
   for (const field of REQUEST_FIELDS) app.decorateRequest(field)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('X-Request-Id', request.id).header('Muster-Features', FEATURES).header('Vary', 'Authorization')
+    // API-122: Node.js would tell this machine's.
+    reply.header('Date', now().toUTCString())
     const lifetime = new AbortScope(stopping)
     reply.raw.once('close', () => lifetime.abort())
     request.lifetime = lifetime

@@ -38,7 +38,7 @@ export const createServer = (options: ServerOptions): FastifyInstance => {
   const app = createApp(options, refuse)
   app.setValidatorCompiler(validatorCompiler())
   acceptAnyContentType(app)
-  addHooks(app, stopping, metrics)
+  addHooks(app, { stopping, metrics, now })
   handleErrors(app, options, refuse)
   for (const operation of operations) addRoute(app, operation, options)
   for (const [path, methods] of methodsByPath(operations))

@@ -72,7 +72,7 @@ describe.skipIf(findPostgres() === undefined)(`replicas whose clocks are hours a
     expect((await right.call('GET', '/events/consumers/dns/dead-letters')).body.items).toEqual([])
   })
 
-  // API-95
+  // API-95, API-122
   test('write the time of the database, and forget nothing early', async () => {
     const { databaseUrl } = await freshPostgres()
     const [ahead, behind] = [await replica(databaseUrl, 80 * HOUR_MS), await replica(databaseUrl, -80 * HOUR_MS)]
@@ -83,6 +83,7 @@ describe.skipIf(findPostgres() === undefined)(`replicas whose clocks are hours a
     ]
     const isNow = (time: string) => Math.abs(Date.parse(time) - Date.now()) < HOUR_MS / 2
     expect(made.map(({ created_time }) => isNow(created_time))).toEqual([true, true])
+    expect(isNow(headers.get('date') ?? '')).toBe(true)
     await behind.call('PUT', '/events/consumers/dns', { resourceType: 'clusters' })
     expect((await behind.post(made[0].id, 'New')).status).toBe(201)
     // A report's time is checked by it, too.
